@@ -16,8 +16,9 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use timeline::fact::{
-    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Image,
-    IntOrPercent, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy,
+    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
+    DeploymentStatus, Image, IntOrPercent, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Role,
+    Seen, Strategy,
 };
 use timeline::view::{self, Now};
 use timeline::{Fact, History, Millis, Timeline, Uid};
@@ -58,7 +59,6 @@ fn meta(kind: u128, number: u64, name: String, controller: Option<Uid>) -> Meta 
         name,
         created_at_millis: START_MILLIS - 3_600_000,
         controller: controller.filter(|_| kind > 1),
-        generation: 1,
         version: Some(number + 1),
         ..Meta::default()
     }
@@ -80,30 +80,33 @@ fn deployment(number: u64, size: Size) -> Fact {
     Fact::Deployment(
         Box::new(DeploymentFact {
             meta: meta(1, number, format!("web-{number}"), None),
-            labels: BTreeMap::from([("app".to_owned(), format!("web-{number}"))]),
-            revision: Some(size.old_sets + 1),
-            template: Some(size.old_sets),
-            template_apart: Some(size.old_sets),
-            spec: DeploymentSpec {
-                replicas,
-                strategy: Strategy::RollingUpdate { max_surge: share, max_unavailable: share },
-                progress_deadline_seconds: Some(600),
-                revision_history_limit: 10,
-                images: vec![Image {
-                    container: "web".to_owned(),
-                    image: "registry.example.com/shop/web:v1".to_owned(),
-                }],
-                ..DeploymentSpec::default()
+            now: DeploymentNow {
+                labels: BTreeMap::from([("app".to_owned(), format!("web-{number}"))]),
+                generation: 1,
+                revision: Some(size.old_sets + 1),
+                template: Some(size.old_sets),
+                template_apart: Some(size.old_sets),
+                spec: DeploymentSpec {
+                    replicas,
+                    strategy: Strategy::RollingUpdate { max_surge: share, max_unavailable: share },
+                    progress_deadline_seconds: Some(600),
+                    revision_history_limit: 10,
+                    images: vec![Image {
+                        container: "web".to_owned(),
+                        image: "registry.example.com/shop/web:v1".to_owned(),
+                    }],
+                    ..DeploymentSpec::default()
+                },
+                status: DeploymentStatus {
+                    observed_generation: 1,
+                    replicas,
+                    updated: replicas,
+                    available: replicas,
+                    progressing: told(ConditionStatus::True, "NewReplicaSetAvailable"),
+                    replica_failure: None,
+                },
+                ..DeploymentNow::default()
             },
-            status: DeploymentStatus {
-                observed_generation: 1,
-                replicas,
-                updated: replicas,
-                available: replicas,
-                progressing: told(ConditionStatus::True, "NewReplicaSetAvailable"),
-                replica_failure: None,
-            },
-            ..DeploymentFact::default()
         }),
         Seen::InList,
     )
@@ -119,12 +122,15 @@ fn replica_set(number: u64, index: u64, size: Size) -> Fact {
                 ..meta(2, of, format!("web-{number}-{index}"), Some(uid(1, number)))
             },
             revision: Some(index + 1),
-            desired_replicas: Some(size.each as u32),
-            max_replicas: Some(size.each as u32),
             images: vec![Image { container: "web".to_owned(), image: "registry.example.com/shop/web:v1".to_owned() }],
             template_hash: format!("{index:x}"),
-            template: Some(index),
-            counts: ReplicaSetCounts { desired: pods, replicas: pods, available: pods },
+            now: ReplicaSetNow {
+                counts: ReplicaSetCounts { desired: pods, replicas: pods, available: pods },
+                desired_replicas: Some(size.each as u32),
+                max_replicas: Some(size.each as u32),
+                template: Some(index),
+                ..ReplicaSetNow::default()
+            },
             ..ReplicaSetFact::default()
         }),
         Seen::InList,

@@ -169,7 +169,7 @@ fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use timeline::fact::{DeploymentFact, DeploymentSpec, DeploymentStatus, Meta, Seen};
+    use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, Meta, Seen};
     use timeline::{Fact, Timeline};
 
     use super::*;
@@ -178,11 +178,14 @@ mod tests {
 
     fn deployment() -> DeploymentFact {
         DeploymentFact {
-            meta: Meta { uid: WEB, namespace: "shop".into(), name: "web".into(), generation: 1, ..Meta::default() },
-            revision: Some(1),
-            spec: DeploymentSpec { replicas: 3, ..DeploymentSpec::default() },
-            status: DeploymentStatus { observed_generation: 1, ..DeploymentStatus::default() },
-            ..DeploymentFact::default()
+            meta: Meta { uid: WEB, namespace: "shop".into(), name: "web".into(), ..Meta::default() },
+            now: DeploymentNow {
+                generation: 1,
+                revision: Some(1),
+                spec: DeploymentSpec { replicas: 3, ..DeploymentSpec::default() },
+                status: DeploymentStatus { observed_generation: 1, ..DeploymentStatus::default() },
+                ..DeploymentNow::default()
+            },
         }
     }
 

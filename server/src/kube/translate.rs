@@ -4,8 +4,8 @@ mod pod;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use timeline::fact::{
-    Condition, ConditionStatus, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact, Image, IntOrPercent, Kind,
-    Meta, ReplicaSetCounts, ReplicaSetFact, Seen, Strategy,
+    Condition, ConditionStatus, DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, EventFact, Image,
+    IntOrPercent, Kind, Meta, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Seen, Strategy,
 };
 use timeline::model::Event;
 use timeline::{Fact, Millis, Uid};
@@ -151,18 +151,24 @@ fn meta<L>(meta: decode::Meta<L>, controller_kind: &str) -> Result<Meta, Unusabl
         namespace: meta.namespace,
         name: meta.name,
         created_at_millis: meta.creation_timestamp.as_deref().and_then(millis).unwrap_or(0),
-        deletion_at_millis: meta.deletion_timestamp.as_deref().and_then(millis),
-        generation: meta.generation.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
         version: meta.resource_version.as_deref().and_then(|version| version.parse().ok()),
     })
+}
+
+/// When the grace period of an object that is being deleted ends.
+fn deletion_at_millis<L>(meta: &decode::Meta<L>) -> Option<Millis> {
+    meta.deletion_timestamp.as_deref().and_then(millis)
 }
 
 fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
     let (spec, status) = (object.spec, object.status);
     let annotation = |key| object.metadata.annotations.get(key);
+    let generation = |told: Option<i64>| told.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
     let restarted_at = spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned);
-    Ok(DeploymentFact {
+    let now = DeploymentNow {
         labels: object.metadata.labels.clone(),
+        generation: generation(object.metadata.generation),
+        deleting: deletion_at_millis(&object.metadata).is_some(),
         revision: annotation(REVISION).and_then(|text| text.parse().ok()),
         template: spec.template.hash,
         template_apart: restarted_at.as_ref().map_or(spec.template.hash, |_| spec.template.hash_apart),
@@ -178,39 +184,44 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
             images: images(spec.template.spec.containers),
         },
         status: DeploymentStatus {
-            observed_generation: status.observed_generation.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+            observed_generation: generation(status.observed_generation),
             replicas: status.replicas.map_or(0, number),
             updated: status.updated_replicas.map_or(0, number),
             available: status.available_replicas.map_or(0, number),
             progressing: condition(&status.conditions, "Progressing"),
             replica_failure: condition(&status.conditions, "ReplicaFailure"),
         },
-        meta: meta(object.metadata, "")?,
-    })
+    };
+    Ok(DeploymentFact { meta: meta(object.metadata, "")?, now })
 }
 
 fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
     let annotation = |key| object.metadata.annotations.get(key);
-    Ok(ReplicaSetFact {
-        revision: annotation(REVISION).and_then(|text| text.parse().ok()),
-        desired_replicas: annotation(DESIRED_REPLICAS).and_then(|text| text.parse().ok()),
-        max_replicas: annotation(MAX_REPLICAS).and_then(|text| text.parse().ok()),
-        change_cause: annotation(CHANGE_CAUSE).map(cut),
-        managed_by: managed_by(&object.metadata.annotations),
-        min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
-        version: object.metadata.labels.get("app.kubernetes.io/version").unwrap_or_default().to_owned(),
-        restarted_at: object.spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
-        template: object.spec.template.hash,
-        probe_millis: probe_millis(&object.spec.template.spec),
-        images: images(object.spec.template.spec.containers),
-        failure: condition(&object.status.conditions, "ReplicaFailure"),
-        template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
+    let template = object.spec.template;
+    let now = ReplicaSetNow {
         counts: ReplicaSetCounts {
             desired: object.spec.replicas.map_or(1, number),
             replicas: object.status.replicas.map_or(0, number),
             available: object.status.available_replicas.map_or(0, number),
         },
+        min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
+        deleting: deletion_at_millis(&object.metadata).is_some(),
+        desired_replicas: annotation(DESIRED_REPLICAS).and_then(|text| text.parse().ok()),
+        max_replicas: annotation(MAX_REPLICAS).and_then(|text| text.parse().ok()),
+        change_cause: annotation(CHANGE_CAUSE).map(cut),
+        managed_by: managed_by(&object.metadata.annotations),
+        version: object.metadata.labels.get("app.kubernetes.io/version").unwrap_or_default().to_owned(),
+        template: template.hash,
+        probe_millis: probe_millis(&template.spec),
+        failure: condition(&object.status.conditions, "ReplicaFailure"),
+    };
+    Ok(ReplicaSetFact {
+        revision: annotation(REVISION).and_then(|text| text.parse().ok()),
+        restarted_at: template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
+        images: images(template.spec.containers),
+        template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
         meta: meta(object.metadata, "Deployment")?,
+        now,
     })
 }
 
@@ -355,7 +366,10 @@ mod tests {
             (json!({ "argocd.argoproj.io/tracking-id": "" }), ""),
         ] {
             let fact = replica_set(annotations.clone()).fact(Seen::Added);
-            assert!(matches!(fact, Ok(Some(Fact::ReplicaSet(fact, _))) if fact.managed_by == told), "{annotations}");
+            assert!(
+                matches!(fact, Ok(Some(Fact::ReplicaSet(fact, _))) if fact.now.managed_by == told),
+                "{annotations}"
+            );
         }
     }
 

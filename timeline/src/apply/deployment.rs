@@ -11,15 +11,14 @@ use crate::{Change, Millis, Model, Uid};
 
 impl Timeline {
     pub(super) fn deployment(&mut self, at: Millis, fact: DeploymentFact, seen: Seen) {
-        let uid = fact.meta.uid;
-        let is_back = matches!(seen, Seen::InList | Seen::Added)
-            && fact.meta.deletion_at_millis.is_none()
-            && self.take_back_deployment(at, uid);
+        let DeploymentFact { meta, now } = fact;
+        let uid = meta.uid;
+        let is_back = matches!(seen, Seen::InList | Seen::Added) && !now.deleting && self.take_back_deployment(at, uid);
         if self.model.deployments.get(&uid).is_some_and(|known| known.deleted_millis.is_some()) {
             return;
         }
-        if seen == Seen::Deleted || fact.meta.deletion_at_millis.is_some() {
-            self.orders.leaves(uid, fact.meta.version);
+        if seen == Seen::Deleted || now.deleting {
+            self.orders.leaves(uid, meta.version);
         }
         if seen == Seen::Deleted {
             if self.model.deployments.contains_key(&uid) {
@@ -27,28 +26,16 @@ impl Timeline {
             }
             return;
         }
-        let now = DeploymentNow {
-            labels: fact.labels,
-            generation: fact.meta.generation,
-            deleting: fact.meta.deletion_at_millis.is_some(),
-            revision: fact.revision,
-            restarted_at: fact.restarted_at,
-            template: fact.template,
-            template_apart: fact.template_apart,
-            spec: fact.spec,
-            status: fact.status,
-        };
         let had_passed = self.model.deployments.get(&uid).is_some_and(has_passed);
         match self.model.deployments.get(&uid) {
             None => {
-                self.forget_strangers(uid, &fact.meta.namespace);
-                let from_first_list =
-                    seen == Seen::InList && self.is_first_list(Kind::Deployment, &fact.meta.namespace);
+                self.forget_strangers(uid, &meta.namespace);
+                let from_first_list = seen == Seen::InList && self.is_first_list(Kind::Deployment, &meta.namespace);
                 self.emit(Change::Deployment(Box::new(Deployment {
                     uid,
-                    namespace: fact.meta.namespace,
-                    name: fact.meta.name,
-                    created_at_millis: fact.meta.created_at_millis,
+                    namespace: meta.namespace,
+                    name: meta.name,
+                    created_at_millis: meta.created_at_millis,
                     first_seen_millis: at,
                     from_first_list,
                     deleted_millis: None,

@@ -66,7 +66,7 @@ impl Timeline {
             None if fact.meta.controller.is_none() || seen == Seen::Deleted => return,
             _ => {}
         }
-        let ends = seen == Seen::Deleted || fact.meta.deletion_at_millis.is_some();
+        let ends = seen == Seen::Deleted || fact.deletion_at_millis.is_some();
         // A pod that is known was owned by its last owner until now; deciding comes before anything else moves.
         if ends && before.is_some() {
             self.decide_end(at, uid, Some(fact), seen);
@@ -228,7 +228,7 @@ impl Timeline {
             first_restarts: if begun.is_first { reading.restarts } else { pod.now.first_restarts },
             pull_error: pull_error(&fact.containers, &pod.now.pull_error),
             available_at_millis: begun.due,
-            deletion_at_millis: fact.meta.deletion_at_millis,
+            deletion_at_millis: fact.deletion_at_millis,
             terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
             ready_since_millis: reading.ready_since_millis.or(pod.now.ready_since_millis),
@@ -348,7 +348,7 @@ const fn is_guess(reason: EndReason) -> bool {
 
 /// It is gone without having been marked, though it has a grace period: one that waits for a node, or that ended, has none.
 fn is_forced(pod: &Pod, last: &PodFact) -> bool {
-    let was_marked = pod.now.deletion_at_millis.is_some() || last.meta.deletion_at_millis.is_some();
+    let was_marked = pod.now.deletion_at_millis.is_some() || last.deletion_at_millis.is_some();
     let has_grace = last.node.is_some() && !last.is_graceless && matches!(last.phase, Phase::Pending | Phase::Running);
     !was_marked && has_grace
 }

@@ -3,7 +3,7 @@
 use super::Timeline;
 use super::pending::UnsettledRemoval;
 use crate::model::fact::{Kind, ReplicaSetFact, Seen};
-use crate::model::{RemovedBecause, ReplicaSet, ReplicaSetNow, Scale, ScaleCause};
+use crate::model::{RemovedBecause, ReplicaSet, Scale, ScaleCause};
 use crate::{Change, Millis, Uid};
 
 /// After nobody looked, the kinds are listed again within this time.
@@ -11,26 +11,13 @@ const RELISTING_MILLIS: Millis = 60_000;
 
 impl Timeline {
     pub(super) fn replica_set(&mut self, at: Millis, fact: ReplicaSetFact, seen: Seen) {
-        let uid = fact.meta.uid;
-        let min_ready_seconds = fact.min_ready_seconds;
-        self.orders.asks(uid, fact.meta.version, fact.counts.desired, seen);
-        if seen == Seen::Deleted || fact.meta.deletion_at_millis.is_some() {
+        let (uid, now) = (fact.meta.uid, fact.now);
+        let min_ready_seconds = now.min_ready_seconds;
+        self.orders.asks(uid, fact.meta.version, now.counts.desired, seen);
+        if seen == Seen::Deleted || now.deleting {
             self.orders.leaves(uid, fact.meta.version);
         }
         let knew = self.model.replica_sets.get(&uid).map(|known| known.now.min_ready_seconds);
-        let now = ReplicaSetNow {
-            counts: fact.counts,
-            min_ready_seconds: fact.min_ready_seconds,
-            deleting: fact.meta.deletion_at_millis.is_some(),
-            desired_replicas: fact.desired_replicas,
-            max_replicas: fact.max_replicas,
-            change_cause: fact.change_cause,
-            managed_by: fact.managed_by,
-            version: fact.version,
-            template: fact.template,
-            probe_millis: fact.probe_millis,
-            failure: fact.failure,
-        };
         if matches!(seen, Seen::InList | Seen::Added) {
             self.take_back_set(uid);
         }

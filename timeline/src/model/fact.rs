@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::server_only;
 use crate::{Millis, Uid};
 
 pub use super::container::{Container, ContainerState, Exit, RESTARTING_ALL, Role};
@@ -134,12 +135,8 @@ pub struct Meta {
     pub name: String,
     /// `metadata.creationTimestamp`, the API server's clock, whole seconds.
     pub created_at_millis: Millis,
-    /// `metadata.deletionTimestamp`: when the grace period ends.
-    pub deletion_at_millis: Option<Millis>,
     /// The owner with `controller: true`, if it is of the kind that we follow for this object.
     pub controller: Option<Uid>,
-    /// `metadata.generation`.
-    pub generation: u64,
     /// `metadata.resourceVersion`, where it is a number: of two changes in one cluster the smaller one came first.
     pub version: Option<u64>,
 }
@@ -218,22 +215,48 @@ pub struct Image {
 /// A Deployment, reduced.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeploymentFact {
-    /// Identity and times.
+    /// Identity, creation and version.
     pub meta: Meta,
+    /// What the model keeps as it was observed last.
+    pub now: DeploymentNow,
+}
+
+/// A Deployment as last observed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeploymentNow {
     /// `metadata.labels`, all of them: lists are searched by them.
+    #[serde(with = "server_only")]
     pub labels: BTreeMap<String, String>,
+    /// `metadata.generation`.
+    #[serde(with = "server_only")]
+    pub generation: u64,
+    /// `metadata.deletionTimestamp` is set.
+    pub deleting: bool,
     /// Annotation `deployment.kubernetes.io/revision`, when it is a number.
     pub revision: Option<u64>,
     /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
+    #[serde(with = "server_only")]
     pub restarted_at: Option<String>,
     /// Hash of the whole pod template, fields that are not decoded included; `None` where it is not known.
+    #[serde(with = "server_only")]
     pub template: Option<u64>,
     /// Hash of the pod template without the annotation `restartedAt`: equal before and after `kubectl rollout restart`.
+    #[serde(with = "server_only")]
     pub template_apart: Option<u64>,
     /// `spec`, reduced.
+    #[serde(with = "server_only")]
     pub spec: DeploymentSpec,
-    /// `status`, reduced.
+    /// `status`, as the Deployment controller reports it.
+    #[serde(with = "server_only")]
     pub status: DeploymentStatus,
+}
+
+impl DeploymentNow {
+    /// When the condition moved last that says that the progress deadline passed, by the API server's clock.
+    pub fn deadline_passed_millis(&self) -> Option<Millis> {
+        let told = self.status.progressing.as_ref().filter(|told| told.reason == "ProgressDeadlineExceeded")?;
+        Some(told.last_update_millis.unwrap_or_default())
+    }
 }
 
 /// `spec` of a Deployment, reduced.
@@ -275,37 +298,53 @@ pub struct DeploymentStatus {
 /// A ReplicaSet, reduced.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReplicaSetFact {
-    /// Identity and times; the controller is a Deployment.
+    /// Identity, creation and version; the controller is a Deployment.
     pub meta: Meta,
     /// Annotation `deployment.kubernetes.io/revision`, when it is a number.
     pub revision: Option<u64>,
-    /// Annotation `deployment.kubernetes.io/desired-replicas`: the Deployment's replicas when it last scaled this one.
-    pub desired_replicas: Option<u32>,
-    /// Annotation `deployment.kubernetes.io/max-replicas`: the ceiling of all ReplicaSets together when it was last scaled.
-    pub max_replicas: Option<u32>,
-    /// Annotation `kubernetes.io/change-cause`, which the controller copies from the Deployment.
-    pub change_cause: Option<String>,
-    /// The tool that deploys it and what it calls that: "Helm release web"; empty where none is known.
-    pub managed_by: String,
-    /// Label `app.kubernetes.io/version`; empty when absent.
-    pub version: String,
-    /// `spec.minReadySeconds`.
-    pub min_ready_seconds: u32,
     /// The template's containers.
     pub images: Vec<Image>,
     /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
     pub restarted_at: Option<String>,
     /// Label `pod-template-hash`.
     pub template_hash: String,
-    /// Hash of the whole pod template without that label: the one of a Deployment with the same template.
+    /// What the model keeps as it was observed last.
+    pub now: ReplicaSetNow,
+}
+
+/// A ReplicaSet as last observed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplicaSetNow {
+    /// `spec.replicas` and the status' counts.
+    pub counts: ReplicaSetCounts,
+    /// `spec.minReadySeconds`.
+    pub min_ready_seconds: u32,
+    /// `metadata.deletionTimestamp` is set.
+    pub deleting: bool,
+    /// Annotation `deployment.kubernetes.io/desired-replicas`: the Deployment's replicas when it last scaled this one.
+    pub desired_replicas: Option<u32>,
+    /// Annotation `deployment.kubernetes.io/max-replicas`: the ceiling of all ReplicaSets together when it was last scaled.
+    #[serde(with = "server_only")]
+    pub max_replicas: Option<u32>,
+    /// Annotation `kubernetes.io/change-cause`, which the controller copies from the Deployment.
+    #[serde(with = "server_only")]
+    pub change_cause: Option<String>,
+    /// The tool that deploys it and what it calls that: "Helm release web"; empty where none is known.
+    #[serde(with = "server_only")]
+    pub managed_by: String,
+    /// Label `app.kubernetes.io/version`; empty when absent.
+    #[serde(with = "server_only")]
+    pub version: String,
+    /// Hash of the whole pod template without the label `pod-template-hash`: the one of a Deployment with the same template.
+    /// `None` where it is not known.
+    #[serde(with = "server_only")]
     pub template: Option<u64>,
     /// Longest time that the probes of its containers may take until a pod is ready: of the startup and the readiness probe
     /// together, initialDelaySeconds + periodSeconds × failureThreshold, of the container that takes longest. 0 without probes.
     pub probe_millis: Millis,
-    /// Condition `ReplicaFailure`.
+    /// Condition `ReplicaFailure`: the API server refuses its pods.
+    #[serde(with = "server_only")]
     pub failure: Option<Condition>,
-    /// `spec.replicas` and `status`.
-    pub counts: ReplicaSetCounts,
 }
 
 /// `spec.replicas` of a ReplicaSet, and what its `status` reports.
@@ -322,8 +361,10 @@ pub struct ReplicaSetCounts {
 /// A Pod, reduced to what its state depends on.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PodFact {
-    /// Identity and times; the controller is a ReplicaSet.
+    /// Identity, creation and version; the controller is a ReplicaSet.
     pub meta: Meta,
+    /// `metadata.deletionTimestamp`: when the grace period ends.
+    pub deletion_at_millis: Option<Millis>,
     /// `spec.nodeName`.
     pub node: Option<String>,
     /// `status.nominatedNodeName`: where the scheduler makes room for it, or another program expects it.

@@ -21,12 +21,12 @@ pub mod workload;
 
 pub use change::Change;
 pub use episode::EpisodeKind;
-pub use fact::Fact;
+pub use fact::{DeploymentNow, Fact, ReplicaSetNow};
 pub use id::Uid;
 pub use limits::Limits;
 pub use objects::{
-    Deployment, DeploymentNow, Event, Gap, KubectlVerdict, Mark, MarkKind, Model, RemovedBecause, ReplicaSet,
-    ReplicaSetNow, Rollout, Scale, ScaleCause,
+    Deployment, Event, Gap, KubectlVerdict, Mark, MarkKind, Model, RemovedBecause, ReplicaSet, Rollout, Scale,
+    ScaleCause,
 };
 pub use pod::{EndReason, Pod, PodNow, Release};
 pub use pod_index::{LayerCounts, PodCounts, PodLayer, PodMove};

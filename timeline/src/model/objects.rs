@@ -15,7 +15,7 @@ use super::pod::Pod;
 use super::pod_index::PodIndex;
 use super::server_only;
 use super::story::Entry;
-use crate::model::fact::{Condition, DeploymentSpec, DeploymentStatus, Image, Kind, ReplicaSetCounts};
+use crate::model::fact::{DeploymentNow, Image, Kind, ReplicaSetNow};
 use crate::model::table::{GroupedLinks, Keyed, Links, Table};
 use crate::{Millis, Uid};
 
@@ -204,44 +204,6 @@ pub enum KubectlVerdict {
     Gone,
 }
 
-/// A Deployment as last observed.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct DeploymentNow {
-    /// `metadata.labels`: lists are searched by them.
-    #[serde(with = "server_only")]
-    pub labels: BTreeMap<String, String>,
-    /// `metadata.generation`.
-    #[serde(with = "server_only")]
-    pub generation: u64,
-    /// `metadata.deletionTimestamp` is set.
-    pub deleting: bool,
-    /// Annotation `deployment.kubernetes.io/revision`.
-    pub revision: Option<u64>,
-    /// The pod template's annotation `kubectl.kubernetes.io/restartedAt`.
-    #[serde(with = "server_only")]
-    pub restarted_at: Option<String>,
-    /// Hash of the whole pod template; `None` where it is not known.
-    #[serde(with = "server_only")]
-    pub template: Option<u64>,
-    /// Hash of the pod template without `restartedAt`; `None` where it is not known.
-    #[serde(with = "server_only")]
-    pub template_apart: Option<u64>,
-    /// `spec`, reduced.
-    #[serde(with = "server_only")]
-    pub spec: DeploymentSpec,
-    /// `status`, as the Deployment controller reports it.
-    #[serde(with = "server_only")]
-    pub status: DeploymentStatus,
-}
-
-impl DeploymentNow {
-    /// When the condition moved last that says that the progress deadline passed, by the API server's clock.
-    pub fn deadline_passed_millis(&self) -> Option<Millis> {
-        let told = self.status.progressing.as_ref().filter(|told| told.reason == "ProgressDeadlineExceeded")?;
-        Some(told.last_update_millis.unwrap_or_default())
-    }
-}
-
 /// One rollout: the reign of one value of the revision annotation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rollout {
@@ -396,39 +358,6 @@ impl ReplicaSet {
     pub fn revision(&self) -> Option<u64> {
         self.revisions.last().map(|(revision, _)| *revision)
     }
-}
-
-/// A ReplicaSet as last observed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReplicaSetNow {
-    /// `spec.replicas` and the status' counts.
-    pub counts: ReplicaSetCounts,
-    /// `spec.minReadySeconds`.
-    pub min_ready_seconds: u32,
-    /// `metadata.deletionTimestamp` is set.
-    pub deleting: bool,
-    /// Annotation `desired-replicas`.
-    pub desired_replicas: Option<u32>,
-    /// Annotation `max-replicas`.
-    #[serde(with = "server_only")]
-    pub max_replicas: Option<u32>,
-    /// Annotation `kubernetes.io/change-cause`.
-    #[serde(with = "server_only")]
-    pub change_cause: Option<String>,
-    /// The tool that deploys it and what it calls that: "Helm release web"; empty where none is known.
-    #[serde(with = "server_only")]
-    pub managed_by: String,
-    /// Label `app.kubernetes.io/version`; empty when absent.
-    #[serde(with = "server_only")]
-    pub version: String,
-    /// Hash of the whole pod template; `None` where it is not known.
-    #[serde(with = "server_only")]
-    pub template: Option<u64>,
-    /// Longest time that the probes of its containers may take until a pod is ready, in milliseconds; 0 without probes.
-    pub probe_millis: Millis,
-    /// Condition `ReplicaFailure`: the API server refuses its pods.
-    #[serde(with = "server_only")]
-    pub failure: Option<Condition>,
 }
 
 /// Why a ReplicaSet was deleted.

@@ -56,7 +56,7 @@ pub fn read(pod: &PodFact) -> Reading {
         all_restarts: sum_restarts(pod.containers.iter()),
         is_terminal: matches!(pod.phase, Phase::Succeeded | Phase::Failed),
     };
-    if pod.meta.deletion_at_millis.is_some() {
+    if pod.deletion_at_millis.is_some() {
         return say(PodState::Terminating, &pod.reason, &pod.message);
     }
     if pod.phase == Phase::Succeeded {
@@ -216,7 +216,7 @@ mod tests {
         let ready = |pod: &mut PodFact| pod.ready = condition(ConditionStatus::True, "");
         let state = |change: &dyn Fn(&mut PodFact)| reads(|pod| change(pod)).0;
         // Deletion before everything: the kubelet keeps the rest as it was.
-        assert_eq!(state(&|pod| (pod.meta.deletion_at_millis, pod.phase) = (Some(1), Phase::Failed)), Terminating);
+        assert_eq!(state(&|pod| (pod.deletion_at_millis, pod.phase) = (Some(1), Phase::Failed)), Terminating);
         assert_eq!(state(&|pod| pod.phase = Phase::Succeeded), Finished);
         assert_eq!(
             state(&|pod| (pod.phase, pod.ready) = (Phase::Failed, condition(ConditionStatus::True, ""))),

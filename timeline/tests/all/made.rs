@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use timeline::fact::{
-    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, EventFact,
-    Exit, Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy,
+    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
+    DeploymentStatus, EventFact, Exit, Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts,
+    ReplicaSetFact, ReplicaSetNow, Role, Seen, Strategy,
 };
 use timeline::history::History;
 use timeline::story::{self, LineKind};
@@ -17,7 +18,6 @@ pub fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
         namespace: "shop".into(),
         name: name.into(),
         controller: controller.map(Uid::from_bits),
-        generation: 2,
         ..Meta::default()
     }
 }
@@ -26,26 +26,29 @@ pub fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
 pub fn deployment() -> DeploymentFact {
     DeploymentFact {
         meta: meta(1, "web", None),
-        revision: Some(2),
-        spec: DeploymentSpec {
-            replicas: 3,
-            strategy: Strategy::RollingUpdate {
-                max_surge: IntOrPercent::Percent(25),
-                max_unavailable: IntOrPercent::Percent(25),
+        now: DeploymentNow {
+            generation: 2,
+            revision: Some(2),
+            spec: DeploymentSpec {
+                replicas: 3,
+                strategy: Strategy::RollingUpdate {
+                    max_surge: IntOrPercent::Percent(25),
+                    max_unavailable: IntOrPercent::Percent(25),
+                },
+                progress_deadline_seconds: Some(600),
+                revision_history_limit: 10,
+                images: vec![Image { container: "web".into(), image: "web:v2".into() }],
+                ..DeploymentSpec::default()
             },
-            progress_deadline_seconds: Some(600),
-            revision_history_limit: 10,
-            images: vec![Image { container: "web".into(), image: "web:v2".into() }],
-            ..DeploymentSpec::default()
+            status: DeploymentStatus {
+                observed_generation: 2,
+                replicas: 4,
+                updated: 1,
+                available: 3,
+                ..DeploymentStatus::default()
+            },
+            ..DeploymentNow::default()
         },
-        status: DeploymentStatus {
-            observed_generation: 2,
-            replicas: 4,
-            updated: 1,
-            available: 3,
-            ..DeploymentStatus::default()
-        },
-        ..DeploymentFact::default()
     }
 }
 
@@ -53,11 +56,14 @@ pub fn set(number: u128, revision: u64, desired: u32, available: u32) -> Replica
     ReplicaSetFact {
         meta: meta(number, &format!("web-{revision}"), Some(1)),
         revision: Some(revision),
-        desired_replicas: Some(3),
-        max_replicas: Some(4),
         images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
         template_hash: revision.to_string(),
-        counts: ReplicaSetCounts { desired, replicas: desired, available },
+        now: ReplicaSetNow {
+            counts: ReplicaSetCounts { desired, replicas: desired, available },
+            desired_replicas: Some(3),
+            max_replicas: Some(4),
+            ..ReplicaSetNow::default()
+        },
         ..ReplicaSetFact::default()
     }
 }
@@ -149,10 +155,9 @@ impl Web {
     /// The same, and no pod is ready yet.
     pub fn made(replicas: u32) -> Self {
         let mut deployment = deployment();
-        deployment.revision = Some(1);
-        deployment.spec.replicas = replicas;
-        deployment.spec.images = set(2, 1, 0, 0).images;
-        deployment.status = DeploymentStatus { observed_generation: 2, ..DeploymentStatus::default() };
+        let now = &mut deployment.now;
+        (now.revision, now.spec.replicas, now.spec.images) = (Some(1), replicas, set(2, 1, 0, 0).images);
+        now.status = DeploymentStatus { observed_generation: 2, ..DeploymentStatus::default() };
         let mut web = Self {
             timeline: Timeline::new(),
             history: History::default(),
@@ -166,7 +171,7 @@ impl Web {
         }
         web.tell(Fact::Deployment(Box::new(deployment), Seen::Added));
         let mut first = set(2, 1, replicas, 0);
-        (first.desired_replicas, first.max_replicas) = (Some(replicas), Some(replicas + replicas.div_ceil(4)));
+        (first.now.desired_replicas, first.now.max_replicas) = (Some(replicas), Some(replicas + replicas.div_ceil(4)));
         web.add_set(2, first);
         for number in 0..replicas {
             web.add_pod(100 + u128::from(number), 2, |_| {});
@@ -231,15 +236,15 @@ impl Web {
     }
 
     /// The Deployment changes.
-    pub fn deployment(&mut self, change: impl FnOnce(&mut DeploymentFact)) {
-        change(&mut self.deployment);
+    pub fn deployment(&mut self, change: impl FnOnce(&mut DeploymentNow)) {
+        change(&mut self.deployment.now);
         self.tell(Fact::Deployment(Box::new(self.deployment.clone()), Seen::Modified));
     }
 
     /// Somebody edits the Deployment.
-    pub fn edit_spec(&mut self, change: impl FnOnce(&mut DeploymentFact)) {
+    pub fn edit_spec(&mut self, change: impl FnOnce(&mut DeploymentNow)) {
         self.deployment(|deployment| {
-            deployment.meta.generation += 1;
+            deployment.generation += 1;
             change(deployment);
         });
     }
@@ -298,7 +303,7 @@ impl Web {
     /// Somebody asks for a pod to go; it has 30 s.
     pub fn kill_pod(&mut self, number: u128) {
         let until = self.now + 30_000;
-        self.pod(number, |pod| pod.meta.deletion_at_millis = Some(until));
+        self.pod(number, |pod| pod.deletion_at_millis = Some(until));
     }
 
     /// All three pods of revision 1 give way to three of revision 2 at once: from 200 on, in [`SECOND`], and changed.
@@ -310,7 +315,7 @@ impl Web {
 
     /// Nobody asks a ReplicaSet for its three pods any more, which have numbers from `first` on.
     pub fn take_down(&mut self, set: u128, first: u128) {
-        self.set(set, |set| set.counts.desired = 0);
+        self.set(set, |set| set.now.counts.desired = 0);
         (0..3).for_each(|number| self.kill_pod(first + number));
         self.report();
     }
@@ -336,8 +341,8 @@ impl Web {
     }
 
     /// Everything changes without being seen, until lists tell it.
-    pub fn unseen(&mut self, change: impl FnOnce(&mut DeploymentFact, &mut BTreeMap<u128, ReplicaSetFact>)) {
-        change(&mut self.deployment, &mut self.sets);
+    pub fn unseen(&mut self, change: impl FnOnce(&mut DeploymentNow, &mut BTreeMap<u128, ReplicaSetFact>)) {
+        change(&mut self.deployment.now, &mut self.sets);
     }
 
     pub fn unseen_pod(&mut self, number: u128, change: impl FnOnce(&mut PodFact)) {
@@ -386,9 +391,8 @@ impl Web {
 
     /// ReplicaSets and Deployment report what the pods do, as their controllers do a moment later.
     pub fn report(&mut self) {
-        let is_active = |pod: &&PodFact| {
-            pod.meta.deletion_at_millis.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
-        };
+        let is_active =
+            |pod: &&PodFact| pod.deletion_at_millis.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded);
         let is_ready = |pod: &&PodFact| pod.ready.as_ref().is_some_and(|ready| ready.status == ConditionStatus::True);
         let numbers: Vec<u128> = self.sets.keys().copied().collect();
         let mut all = ReplicaSetCounts::default();
@@ -397,20 +401,18 @@ impl Web {
             let uid = self.sets[&number].meta.uid;
             let mine = || self.pods.values().filter(|pod| pod.meta.controller == Some(uid)).filter(is_active);
             let (replicas, ready) = (mine().count() as u32, mine().filter(is_ready).count() as u32);
-            self.set(number, |set| {
-                set.counts = ReplicaSetCounts { replicas, available: ready, ..set.counts };
-            });
+            self.set(number, |set| (set.now.counts.replicas, set.now.counts.available) = (replicas, ready));
             let set = &self.sets[&number];
             if set.meta.controller == Some(WEB) {
                 (all.replicas, all.available) = (all.replicas + replicas, all.available + ready);
-                updated = if set.revision == self.deployment.revision { replicas } else { updated };
+                updated = if set.revision == self.deployment.now.revision { replicas } else { updated };
             }
         }
         let is_complete =
-            updated >= self.deployment.spec.replicas && all.replicas == updated && all.available >= updated;
+            updated >= self.deployment.now.spec.replicas && all.replicas == updated && all.available >= updated;
         self.deployment(|deployment| {
             deployment.status = DeploymentStatus {
-                observed_generation: deployment.meta.generation,
+                observed_generation: deployment.generation,
                 replicas: all.replicas,
                 updated,
                 available: all.available,
@@ -445,10 +447,10 @@ impl Web {
     pub fn scale(&mut self, number: u128, replicas: u32) {
         self.edit_spec(|deployment| deployment.spec.replicas = replicas);
         self.set(number, |set| {
-            set.counts.desired = replicas;
-            (set.desired_replicas, set.max_replicas) = (Some(replicas), Some(replicas + replicas.div_ceil(4)));
+            set.now.counts.desired = replicas;
+            (set.now.desired_replicas, set.now.max_replicas) = (Some(replicas), Some(replicas + replicas.div_ceil(4)));
         });
-        self.deployment(|deployment| deployment.status.observed_generation = deployment.meta.generation);
+        self.deployment(|deployment| deployment.status.observed_generation = deployment.generation);
     }
 
     pub fn view(&self) -> View {
@@ -482,18 +484,15 @@ pub fn image(version: &str) -> Vec<Image> {
 pub fn next_revision(web: &mut Web, revision: u64, [new, old]: [u32; 2]) -> u128 {
     let number = u128::from(revision) + 1;
     web.edit(&format!("v{revision}"));
-    let mut next = set(number, revision, new, 0);
-    (next.desired_replicas, next.max_replicas) = {
-        let last = web.replica_set(number - 1);
-        (last.desired_replicas, last.max_replicas)
-    };
+    let (last, mut next) = (web.replica_set(number - 1).now, set(number, revision, new, 0));
+    (next.now.desired_replicas, next.now.max_replicas) = (last.desired_replicas, last.max_replicas);
     web.add_set(number, next);
     web.deployment(|deployment| {
         deployment.revision = Some(revision);
         deployment.status.updated = 0;
-        deployment.status.observed_generation = deployment.meta.generation;
+        deployment.status.observed_generation = deployment.generation;
         deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
     });
-    web.set(number - 1, |set| set.counts.desired = old);
+    web.set(number - 1, |set| set.now.counts.desired = old);
     number
 }

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use rmp_serde::{Deserializer, Serializer};
 use serde::{Deserialize, Serialize};
 use timeline::fact::{
-    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentSpec, DeploymentStatus, Image,
-    IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Role, Seen, Strategy as Update,
+    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
+    DeploymentStatus, Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow,
+    Role, Seen, Strategy as Update,
 };
 use timeline::phase::PodState;
 use timeline::viewer::{DeploymentCopy, Taken};
@@ -76,7 +77,7 @@ fn seen(seen: u8) -> Seen {
 }
 
 fn meta(uid: Uid, name: String, controller: Option<Uid>) -> Meta {
-    Meta { uid, namespace: "shop".into(), name, controller, generation: 1, ..Meta::default() }
+    Meta { uid, namespace: "shop".into(), name, controller, ..Meta::default() }
 }
 
 fn condition(status: ConditionStatus, at: i64) -> Condition {
@@ -87,30 +88,32 @@ pub fn fact(event: &Event, at: i64) -> Fact {
     match event {
         Event::Deployment { number, revision, replicas, paused, deleting, seen: how } => {
             let replicas = u32::from(*replicas);
-            let mut meta = meta(deployment(*number), format!("web-{number}"), None);
-            meta.deletion_at_millis = deleting.then_some(at);
             let share = IntOrPercent::Percent(25);
             Fact::Deployment(
                 Box::new(DeploymentFact {
-                    meta,
-                    revision: Some(u64::from(*revision)),
-                    spec: DeploymentSpec {
-                        replicas,
-                        strategy: Update::RollingUpdate { max_surge: share, max_unavailable: share },
-                        paused: *paused,
-                        progress_deadline_seconds: Some(600),
-                        revision_history_limit: 1,
-                        images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
-                        ..DeploymentSpec::default()
+                    meta: meta(deployment(*number), format!("web-{number}"), None),
+                    now: DeploymentNow {
+                        generation: 1,
+                        deleting: *deleting,
+                        revision: Some(u64::from(*revision)),
+                        spec: DeploymentSpec {
+                            replicas,
+                            strategy: Update::RollingUpdate { max_surge: share, max_unavailable: share },
+                            paused: *paused,
+                            progress_deadline_seconds: Some(600),
+                            revision_history_limit: 1,
+                            images: vec![Image { container: "web".into(), image: format!("web:v{revision}") }],
+                            ..DeploymentSpec::default()
+                        },
+                        status: DeploymentStatus {
+                            observed_generation: 1,
+                            replicas,
+                            updated: replicas,
+                            available: replicas,
+                            ..Default::default()
+                        },
+                        ..DeploymentNow::default()
                     },
-                    status: DeploymentStatus {
-                        observed_generation: 1,
-                        replicas,
-                        updated: replicas,
-                        available: replicas,
-                        ..Default::default()
-                    },
-                    ..DeploymentFact::default()
                 }),
                 seen(*how),
             )
@@ -119,16 +122,17 @@ pub fn fact(event: &Event, at: i64) -> Fact {
             Box::new(ReplicaSetFact {
                 meta: meta(replica_set(*number), format!("web-{number}"), owner.map(deployment)),
                 revision: Some(u64::from(*revision)),
-                min_ready_seconds: u32::from(*min_ready),
                 template_hash: number.to_string(),
-                counts: ReplicaSetCounts { desired: u32::from(*wanted), ..Default::default() },
+                now: ReplicaSetNow {
+                    counts: ReplicaSetCounts { desired: u32::from(*wanted), ..Default::default() },
+                    min_ready_seconds: u32::from(*min_ready),
+                    ..ReplicaSetNow::default()
+                },
                 ..ReplicaSetFact::default()
             }),
             seen(*how),
         ),
         Event::Pod { number, owner, state, seen: how } => {
-            let mut meta = meta(pod(*number), format!("web-{number}"), owner.map(replica_set));
-            meta.deletion_at_millis = (*state == 5).then_some(at + 30_000);
             let waiting = ContainerState::Waiting { reason: "CrashLoopBackOff".into(), message: String::new() };
             let container = match state {
                 0 | 1 => None,
@@ -137,7 +141,8 @@ pub fn fact(event: &Event, at: i64) -> Fact {
             };
             Fact::Pod(
                 Box::new(PodFact {
-                    meta,
+                    meta: meta(pod(*number), format!("web-{number}"), owner.map(replica_set)),
+                    deletion_at_millis: (*state == 5).then_some(at + 30_000),
                     node: (*state > 0).then(|| "node-1".to_owned()),
                     phase: match state {
                         0 | 1 => Phase::Pending,
@@ -418,7 +423,7 @@ fn two_thousand_replica_sets_are_no_trouble() {
         ) else {
             unreachable!()
         };
-        deployment.revision = Some(u64::from(number) + 1);
+        deployment.now.revision = Some(u64::from(number) + 1);
         timeline.apply(at, Fact::Deployment(deployment, seen));
     }
     let now = timeline::view::Now { millis: 30_000, skew_millis: 0 };

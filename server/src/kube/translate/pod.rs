@@ -5,7 +5,7 @@ use timeline::fact::{
 };
 use timeline::rules::pulls::is_image_reason;
 
-use super::{Unusable, condition, condition_status, cut, meta, millis, number};
+use super::{Unusable, condition, condition_status, cut, deletion_at_millis, meta, millis, number};
 use crate::kube::decode;
 
 /// Conditions of Kubernetes itself, with their status when all is well.
@@ -35,6 +35,7 @@ pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
     let disruption = condition(&status.conditions, "DisruptionTarget").filter(|c| c.status == ConditionStatus::True);
     let cost = object.metadata.annotations.get("controller.kubernetes.io/pod-deletion-cost");
     Ok(PodFact {
+        deletion_at_millis: deletion_at_millis(&object.metadata),
         node: Some(spec.node_name).filter(|node| !node.is_empty()),
         nominated_node: Some(status.nominated_node_name).filter(|node| !node.is_empty()),
         phase: match status.phase.as_str() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::made::{SECOND, WEB, Web, deployment, image, next_revision, set};
-use timeline::fact::{DeploymentFact, Kind, Seen};
+use timeline::fact::{Kind, Seen};
 use timeline::model::Rollout;
 use timeline::{Fact, Timeline, rollout};
 
@@ -32,12 +32,12 @@ fn a_manifest_that_names_another_clusters_revision_begins_with_its_own() {
     for kind in Kind::ALL {
         timeline.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
     }
-    let mut made = DeploymentFact { revision: Some(37), ..deployment() };
-    made.spec.images = image("v1");
+    let mut made = deployment();
+    (made.now.revision, made.now.spec.images) = (Some(37), image("v1"));
     timeline.apply(1_000, Fact::Deployment(Box::new(made.clone()), Seen::Added));
     timeline.apply(1_010, Fact::ReplicaSet(Box::new(set(2, 1, 3, 0)), Seen::Added));
     assert_eq!(rollout::current_revision(timeline.model(), timeline.model().deployments.get(&WEB).unwrap()), Some(1));
-    made.revision = Some(1);
+    made.now.revision = Some(1);
     timeline.apply(1_020, Fact::Deployment(Box::new(made), Seen::Modified));
     let told: Vec<String> = timeline::story::story(timeline.model(), WEB).into_iter().map(|line| line.text).collect();
     assert_eq!(told[0], "Revision 1 is created with image web:v1.");
@@ -64,7 +64,7 @@ fn a_rollout_begins_with_its_deployment_however_late_its_replica_set_comes() {
     let second = |web: &Web| web.timeline.model().deployments.get(&WEB).unwrap().rollouts[1].clone();
     let Rollout { started_millis, superseded_millis, min_available, peak_pods, .. } = second(&web);
     assert_eq!((started_millis, superseded_millis, min_available, peak_pods), (Some(20_000), None, 2, 3));
-    web.wait_until(30_000).set(SECOND, |set| set.counts.desired = 0);
+    web.wait_until(30_000).set(SECOND, |set| set.now.counts.desired = 0);
     web.add_set(4, set(4, 3, 0, 0));
     web.add_set(5, set(5, 4, 1, 0));
     begin(&mut web, 30_010, 3);
@@ -76,12 +76,13 @@ fn a_rollout_begins_with_its_deployment_however_late_its_replica_set_comes() {
 #[test]
 fn where_replica_sets_are_not_seen_an_edit_begins_a_rollout_and_an_annotation_does_not() {
     let mut timeline = Timeline::new();
-    let mut made = DeploymentFact { revision: Some(4), ..deployment() };
+    let mut made = deployment();
+    made.now.revision = Some(4);
     timeline.apply(0, Fact::Deployment(Box::new(made.clone()), Seen::InList));
     let present = vec![WEB];
     timeline.apply(0, Fact::Listed { kind: Kind::Deployment, namespace: None, present, gap_since_millis: None });
     let mut tell = |at, revision, generation| {
-        (made.revision, made.meta.generation) = (Some(revision), generation);
+        (made.now.revision, made.now.generation) = (Some(revision), generation);
         timeline.apply(at, Fact::Deployment(Box::new(made.clone()), Seen::Modified));
         let found: BTreeMap<_, _> = timeline
             .model()

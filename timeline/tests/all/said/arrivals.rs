@@ -100,7 +100,7 @@ fn a_gap_is_of_the_namespace_that_nobody_looked_at_and_of_what_was_there() {
 fn the_last_pod_to_be_ready_for_long_enough_makes_all_available() {
     let mut web = Web::made(3);
     web.deployment(|deployment| deployment.spec.min_ready_seconds = 10);
-    web.set(2, |set| set.min_ready_seconds = 10);
+    web.set(2, |set| set.now.min_ready_seconds = 10);
     for (second, pod) in (1..).zip(100..103) {
         web.wait_until(second * 1_000).pod(pod, |pod| {
             crate::made::ready(pod);

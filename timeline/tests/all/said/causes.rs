@@ -2,7 +2,7 @@
 
 use crate::made::{condition, deployment, pod, set};
 use timeline::fact::{
-    ConditionStatus, Container, ContainerState, DeploymentFact, Exit, Phase, PodFact, ReplicaSetFact, Role, Seen,
+    ConditionStatus, Container, ContainerState, DeploymentNow, Exit, Phase, PodFact, ReplicaSetNow, Role, Seen,
     Strategy,
 };
 use timeline::model::EndReason;
@@ -10,11 +10,11 @@ use timeline::view::{self, Now, Verdict};
 use timeline::{Fact, Millis, Timeline, Uid};
 
 /// The scene, changed, and what is said of it after 30 s.
-fn said(change: impl FnOnce(&mut DeploymentFact, &mut ReplicaSetFact, &mut Vec<PodFact>)) -> String {
+fn said(change: impl FnOnce(&mut DeploymentNow, &mut ReplicaSetNow, &mut Vec<PodFact>)) -> String {
     let mut deployment = deployment();
     let mut new = set(3, 2, 1, 0);
     let mut pods = vec![pod(20, 3, "web-2-newer")];
-    change(&mut deployment, &mut new, &mut pods);
+    change(&mut deployment.now, &mut new.now, &mut pods);
     let mut timeline = Timeline::new();
     for number in 10..13 {
         let mut old = pod(number, 2, &format!("web-1-old{number}"));
@@ -101,7 +101,7 @@ fn causes_in_their_words() {
         }),
     );
     tell("the ReplicaSet controller is silent", said(|_, _, pods| pods.clear()));
-    tell("the Deployment controller is silent", said(|deployment, _, _| deployment.meta.generation = 3));
+    tell("the Deployment controller is silent", said(|deployment, _, _| deployment.generation = 3));
     tell(
         "refused by an admission webhook",
         said(|deployment, _, pods| {
@@ -126,7 +126,7 @@ fn causes_in_their_words() {
             new.counts.desired = 0;
             pods.clear();
             let mut late = pod(13, 2, "web-1-stuck");
-            late.meta.deletion_at_millis = Some(5_000);
+            late.deletion_at_millis = Some(5_000);
             pods.push(late);
         }),
     );
@@ -165,7 +165,7 @@ fn end_in(timeline: &mut Timeline, every: Millis, then: &[Fact]) -> Option<EndRe
     timeline.apply(0, Fact::ReplicaSet(Box::new(set(3, 2, 3, 3)), Seen::Modified));
     timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::Modified));
     let mut going = pod(10, 3, "web-2-10");
-    going.meta.deletion_at_millis = Some(40_000);
+    going.deletion_at_millis = Some(40_000);
     timeline.apply(10_000, watched(going));
     for (index, fact) in (1..).zip(then) {
         timeline.apply(10_000 + index * every, fact.clone());
@@ -207,7 +207,7 @@ fn end_by_version(owner_first: bool, change: impl Fn(u64) -> Fact, version: u64)
     timeline.apply(0, Fact::ReplicaSet(Box::new(whole), Seen::Modified));
     timeline.apply(0, Fact::Deployment(Box::new(deployment()), Seen::Modified));
     let mut going = pod(10, 3, "web-2-10");
-    (going.meta.deletion_at_millis, going.meta.version) = (Some(40_000), Some(100));
+    (going.deletion_at_millis, going.meta.version) = (Some(40_000), Some(100));
     let (going, change) = (watched(going), change(version));
     let facts = if owner_first { [change, going] } else { [going, change] };
     for fact in facts {
@@ -232,8 +232,7 @@ fn what_its_owner_did_after_a_pod_was_asked_to_go_is_not_why() {
     for seen in [Seen::Modified, Seen::Deleted] {
         let over = |version| {
             let mut over = deployment();
-            (over.meta.version, over.meta.deletion_at_millis) =
-                (Some(version), (seen == Seen::Modified).then_some(40_000));
+            (over.meta.version, over.now.deleting) = (Some(version), seen == Seen::Modified);
             Fact::Deployment(Box::new(over), seen)
         };
         for owner_first in [false, true] {
@@ -290,7 +289,7 @@ fn pods_that_leave_a_node_together_are_told_together() {
         let mut going = pod(number, 3, &format!("web-2-new{number}"));
         going.node = Some(node.into());
         going.disruption = Some("EvictionByEvictionAPI".into());
-        going.meta.deletion_at_millis = Some(at + 30_000);
+        going.deletion_at_millis = Some(at + 30_000);
         timeline.apply(at, watched(going));
     }
     let told: Vec<String> = timeline::story::story(timeline.model(), Uid::from_bits(1))
@@ -327,7 +326,7 @@ fn why_a_pod_went_and_not_another_one() {
             timeline.apply(1_000, watched(pod));
         }
         timeline.apply(60_000, Fact::ReplicaSet(Box::new(set(3, 2, 2, 2)), Seen::Modified));
-        gone.meta.deletion_at_millis = Some(90_000);
+        gone.deletion_at_millis = Some(90_000);
         timeline.apply(60_010, watched(gone));
         let pod = timeline.model().pods.get(&Uid::from_bits(10)).unwrap();
         let criteria = timeline::removal_order::Choices::new(timeline.model(), 0).criteria(pod);

@@ -114,7 +114,7 @@ fn what_the_api_server_decided_is_certain_whatever_makes_room() {
     };
     let nothing: &dyn Fn(&mut Web) = &|_| {};
     let going: &dyn Fn(&mut Web) = &|web| web.kill_pod(100);
-    let let_go_of: &dyn Fn(&mut Web) = &|web| web.set(2, |set| set.counts.desired = 2);
+    let let_go_of: &dyn Fn(&mut Web) = &|web| web.set(2, |set| set.now.counts.desired = 2);
     let may_go: &dyn Fn(&mut Web) = &|web| {
         web.deployment(|deployment| deployment.spec.replicas = 2);
     };
@@ -137,8 +137,8 @@ fn of_several_refusals_the_last_one_is_told() {
     let mut web = Web::replacing();
     let refused = "error looking up service account shop/web: serviceaccount \"web\" not found";
     web.set(SECOND, |set| {
-        set.counts.desired = 1;
-        set.failure = Some(condition(ConditionStatus::True, "FailedCreate", refused));
+        set.now.counts.desired = 1;
+        set.now.failure = Some(condition(ConditionStatus::True, "FailedCreate", refused));
     });
     let said = |web: &Web| web.view().reasons[0].sentence.clone();
     assert_eq!(said(&web), format!("The API server refuses new pods: {refused}."));

@@ -8,7 +8,7 @@ use timeline::{Millis, Uid};
 /// Revision 1 has two pods, one on each node, ready since they were made at 0 s.
 fn two() -> Web {
     let mut web = Web::live(0).at(0);
-    web.set(2, |set| set.counts.desired = 2);
+    web.set(2, |set| set.now.counts.desired = 2);
     for number in 0..2u128 {
         web.add_pod(100 + number, 2, |pod| {
             pod.node = Some(format!("node-{number}"));
@@ -20,7 +20,7 @@ fn two() -> Web {
 
 /// The first one is let go of at 60 s: how it compares with those that stay.
 fn gone(web: &mut Web) -> Vec<Comparison> {
-    web.wait_until(60_000).set(2, |set| set.counts.desired = 1);
+    web.wait_until(60_000).set(2, |set| set.now.counts.desired = 1);
     web.kill_pod(100);
     pairs(web)
 }
@@ -103,7 +103,7 @@ fn kubernetes_asks_one_criterion_after_the_other() {
     for (what, one, other, there, back) in cases {
         for (gone_one, stays, expected) in [(one, other, there), (other, one, back)] {
             let mut web = Web::live(0);
-            web.set(2, |set| set.counts.desired = 2);
+            web.set(2, |set| set.now.counts.desired = 2);
             web.now = 55_000;
             for (number, change) in [(100, gone_one), (101, stays)] {
                 web.add_pod(number, 2, |pod| {
@@ -139,7 +139,7 @@ fn equal_pods_are_let_go_of_by_chance() {
 fn of_pods_on_a_node_the_one_with_more_neighbours_goes() {
     let crowded = |gone_on: &str, others: &[&str]| {
         let mut web = Web::live(0).at(0);
-        web.set(2, |set| set.counts.desired = 1 + others.len() as u32);
+        web.set(2, |set| set.now.counts.desired = 1 + others.len() as u32);
         for (number, node) in (100..).zip(std::iter::once(&gone_on).chain(others)) {
             web.add_pod(number, 2, |pod| {
                 ready_since(0)(pod);
@@ -149,7 +149,7 @@ fn of_pods_on_a_node_the_one_with_more_neighbours_goes() {
         gone_pairs(&mut web)
     };
     fn gone_pairs(web: &mut Web) -> Vec<Comparison> {
-        web.wait_until(60_000).set(2, |set| set.counts.desired -= 1);
+        web.wait_until(60_000).set(2, |set| set.now.counts.desired -= 1);
         web.kill_pod(100);
         pairs(web)
     }
@@ -220,14 +220,14 @@ fn what_changed_half_a_second_before_may_have_been_known_or_not() {
 fn only_those_that_stay_are_compared_and_only_with_those_that_were_let_go_of() {
     let several = |second_at: Millis| {
         let mut web = Web::live(0).at(0);
-        web.set(2, |set| set.counts.desired = 4);
+        web.set(2, |set| set.now.counts.desired = 4);
         for number in 100..104 {
             web.add_pod(number, 2, |pod| {
                 ready_since(0)(pod);
                 pod.node = Some(format!("node-{number}"));
             });
         }
-        web.wait_until(60_000).set(2, |set| set.counts.desired = 2);
+        web.wait_until(60_000).set(2, |set| set.now.counts.desired = 2);
         web.kill_pod(100);
         web.wait_until(second_at).kill_pod(101);
         (web.timeline.model().pods.len(), pairs(&web).len())
@@ -240,7 +240,7 @@ fn only_those_that_stay_are_compared_and_only_with_those_that_were_let_go_of() {
     assert_eq!(pairs(&web), Vec::new());
     // All went: nothing is explained.
     let mut web = two().at(60_000);
-    web.set(2, |set| set.counts.desired = 0);
+    web.set(2, |set| set.now.counts.desired = 0);
     (100..102).for_each(|pod| web.kill_pod(pod));
     assert_eq!(pairs(&web), Vec::new());
     let model = web.timeline.model();
@@ -251,7 +251,7 @@ fn only_those_that_stay_are_compared_and_only_with_those_that_were_let_go_of() {
 fn criteria_are_told_once_each_in_the_order_of_kubernetes_and_not_where_one_is_unclear() {
     let criteria = |change: &dyn Fn(&mut Web)| {
         let mut web = Web::live(0).at(0);
-        web.set(2, |set| set.counts.desired = 4);
+        web.set(2, |set| set.now.counts.desired = 4);
         for number in 100..104 {
             web.add_pod(number, 2, |pod| {
                 ready_since(0)(pod);
@@ -260,7 +260,7 @@ fn criteria_are_told_once_each_in_the_order_of_kubernetes_and_not_where_one_is_u
         }
         web.pod(100, ready_since(50_000));
         change(&mut web);
-        web.wait_until(60_000).set(2, |set| set.counts.desired = 3);
+        web.wait_until(60_000).set(2, |set| set.now.counts.desired = 3);
         web.kill_pod(100);
         let model = web.timeline.model();
         Choices::new(model, 0).criteria(model.pods.get(&Uid::from_bits(100)).unwrap())
@@ -292,11 +292,11 @@ fn ages_are_by_the_clock_of_the_cluster() {
 fn what_is_the_same_for_pods_that_went_together_is_looked_at_once() {
     let looks = |pods: u128| {
         let mut web = Web::live(0).at(0);
-        web.set(2, |set| set.counts.desired = pods as u32 + 4);
+        web.set(2, |set| set.now.counts.desired = pods as u32 + 4);
         (100..100 + pods + 4).for_each(|number| web.add_pod(number, 2, ready_since(0)));
         // One half goes, and the other half a minute later.
         for (begin, end) in [(0, pods / 2), (pods / 2, pods)] {
-            web.wait(60_000).set(2, |set| set.counts.desired -= (end - begin) as u32);
+            web.wait(60_000).set(2, |set| set.now.counts.desired -= (end - begin) as u32);
             (begin..end).for_each(|number| web.kill_pod(100 + number));
         }
         let model = web.timeline.model();

@@ -13,7 +13,7 @@ fn ready_for_long_enough_is_told_by_the_clock_of_the_cluster() {
             // Objects that are made while we watch tell how far the clocks are apart.
             web.add_pod(300 + number, 99, |pod| pod.meta.created_at_millis = 100_000 - skew);
         }
-        web.set(2, |set| set.min_ready_seconds = 10);
+        web.set(2, |set| set.now.min_ready_seconds = 10);
         let mut ready = condition(ConditionStatus::True, "", "");
         ready.last_transition_millis = Some(100_000 - skew);
         web.add_pod(200, 2, |pod| {
@@ -42,12 +42,12 @@ fn pods_count_by_the_seconds_that_their_replica_set_asks_for_now() {
     };
     assert_eq!(states(&web), ["available", "available"]);
     // More seconds: one of them is not ready for so long yet.
-    web.set(2, |set| set.min_ready_seconds = 10);
+    web.set(2, |set| set.now.min_ready_seconds = 10);
     assert_eq!(states(&web), ["available", "ready"]);
     assert_eq!(web.view().counts.available, 1);
     assert_eq!(web.timeline.next_due_millis(), Some(28_000));
     // Fewer: it counts at once.
-    web.set(2, |set| set.min_ready_seconds = 1);
+    web.set(2, |set| set.now.min_ready_seconds = 1);
     assert_eq!(states(&web), ["available", "available"]);
     assert_eq!(web.timeline.next_due_millis(), None);
 }

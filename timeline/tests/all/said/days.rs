@@ -30,7 +30,7 @@ fn progressing(web: &mut Web, reason: &str, status: ConditionStatus) {
 fn observed(web: &mut Web, revision: u64) {
     web.deployment(|deployment| {
         (deployment.revision, deployment.status.updated) = (Some(revision), 0);
-        deployment.status.observed_generation = deployment.meta.generation;
+        deployment.status.observed_generation = deployment.generation;
     });
 }
 
@@ -46,23 +46,23 @@ fn a_rollout_step_by_step() {
     web.wait_until(60_000).deployment(|deployment| {
         deployment.spec.min_ready_seconds = 10;
     });
-    web.set(2, |set| set.min_ready_seconds = 10);
+    web.set(2, |set| set.now.min_ready_seconds = 10);
     web.edit("v2");
     shown.look("the template is edited", &web);
     // Up by one, and down by one.
     let mut second = set(SECOND, 2, 1, 0);
-    (second.min_ready_seconds, second.desired_replicas, second.max_replicas) = (10, Some(4), Some(5));
-    second.change_cause = Some("new colours".into());
+    (second.now.min_ready_seconds, second.now.desired_replicas, second.now.max_replicas) = (10, Some(4), Some(5));
+    second.now.change_cause = Some("new colours".into());
     web.wait_until(60_020).add_set(SECOND, second);
     web.wait_until(60_040).deployment(|deployment| deployment.revision = Some(2));
     progressing(&mut web, "ReplicaSetUpdated", ConditionStatus::True);
-    web.wait_until(60_045).set(2, |set| set.counts.desired = 3);
+    web.wait_until(60_045).set(2, |set| set.now.counts.desired = 3);
     shown.look("the first step", &web);
     web.wait_until(60_100).kill_pod(103);
     web.add_pod(200, SECOND, |pod| (pod.node, pod.phase, pod.containers) = (None, Phase::Pending, Vec::new()));
     web.report();
     shown.look("one goes, one waits for a node", &web);
-    web.wait_until(60_500).set(SECOND, |set| set.counts.desired = 2);
+    web.wait_until(60_500).set(SECOND, |set| set.now.counts.desired = 2);
     web.add_pod(201, SECOND, |pod| pod.containers[0].state = Some(waiting("ContainerCreating", "")));
     web.wait_until(61_000).pod(200, |pod| {
         (pod.node, pod.phase) = (Some("node-2".into()), Phase::Running);
@@ -84,9 +84,9 @@ fn a_rollout_step_by_step() {
     shown.look("it counts", &web);
     web.wait_until(73_100).report();
     for (desired, new, old) in [(3u32, 202u128, 102u128), (4, 203, 101)] {
-        web.set(2, |set| set.counts.desired -= 1);
+        web.set(2, |set| set.now.counts.desired -= 1);
         web.kill_pod(old);
-        web.wait(200).set(SECOND, |set| set.counts.desired = desired);
+        web.wait(200).set(SECOND, |set| set.now.counts.desired = desired);
         web.add_pod(new, SECOND, |_| {});
         web.now += 2_000;
         ready_now(&mut web, new - 1);
@@ -101,7 +101,7 @@ fn a_rollout_step_by_step() {
     ready_now(&mut web, 203);
     web.now += 10_500;
     web.timeline.tick(web.now);
-    web.set(2, |set| set.counts.desired = 0);
+    web.set(2, |set| set.now.counts.desired = 0);
     web.kill_pod(100);
     web.report();
     shown.look("the last one drains", &web);
@@ -136,16 +136,16 @@ fn scaled_paused_restarted_and_undone() {
     web.deployment(|deployment| deployment.spec.paused = false);
     web.now = 75_020;
     let mut second = set(SECOND, 2, 1, 0);
-    (second.desired_replicas, second.max_replicas) = (Some(4), Some(5));
+    (second.now.desired_replicas, second.now.max_replicas) = (Some(4), Some(5));
     web.add_set(SECOND, second);
     observed(&mut web, 2);
     progressing(&mut web, "ReplicaSetUpdated", ConditionStatus::True);
-    web.set(2, |set| set.counts.desired = 3);
+    web.set(2, |set| set.now.counts.desired = 3);
     web.kill_pod(103);
     web.add_pod(200, SECOND, |_| {});
     web.report();
     shown.look("resumed", &web);
-    web.wait_until(77_000).set(SECOND, |set| set.counts.desired = 2);
+    web.wait_until(77_000).set(SECOND, |set| set.now.counts.desired = 2);
     web.add_pod(201, SECOND, |_| {});
     web.deployment(|deployment| deployment.spec.paused = true);
     shown.look("paused half way", &web);
@@ -154,8 +154,8 @@ fn scaled_paused_restarted_and_undone() {
     web.wait_until(81_000).edit_spec(|deployment| deployment.spec.replicas = 8);
     for (number, desired) in [(2, 6), (SECOND, 4)] {
         web.set(number, |set| {
-            set.counts.desired = desired;
-            (set.desired_replicas, set.max_replicas) = (Some(8), Some(10));
+            set.now.counts.desired = desired;
+            (set.now.desired_replicas, set.now.max_replicas) = (Some(8), Some(10));
         });
     }
     shown.look("scaled half way", &web);
@@ -164,8 +164,8 @@ fn scaled_paused_restarted_and_undone() {
     web.set(2, |set| set.revision = Some(3));
     observed(&mut web, 3);
     shown.look("undone", &web);
-    web.wait_until(91_000).set(2, |set| set.counts.desired = 8);
-    web.set(SECOND, |set| set.counts.desired = 0);
+    web.wait_until(91_000).set(2, |set| set.now.counts.desired = 8);
+    web.set(SECOND, |set| set.now.counts.desired = 0);
     [200, 201].into_iter().for_each(|pod| web.kill_pod(pod));
     [103, 200, 201].into_iter().for_each(|pod| web.delete_pod(pod));
     (10..15).for_each(|number| web.add_pod(100 + number, 2, ready));
@@ -175,12 +175,12 @@ fn scaled_paused_restarted_and_undone() {
     web.now = 100_000;
     let mut third = set(4, 4, 2, 0);
     (third.images, third.restarted_at) = (image("v1"), Some("then".into()));
-    (third.desired_replicas, third.max_replicas) = (Some(8), Some(10));
+    (third.now.desired_replicas, third.now.max_replicas) = (Some(8), Some(10));
     web.edit_spec(|deployment| deployment.restarted_at = Some("then".into()));
     web.add_set(4, third);
     observed(&mut web, 4);
     shown.look("restarted", &web);
-    web.wait_until(110_000).deployment(|deployment| deployment.meta.deletion_at_millis = Some(140_000));
+    web.wait_until(110_000).deployment(|deployment| deployment.deleting = true);
     shown.look("being deleted", &web);
     web.wait_until(111_000).delete_deployment();
     web.now = 113_000;
@@ -214,7 +214,7 @@ fn pods_come_to_harm() {
     for pod in [101, 102] {
         web.pod(pod, |pod| {
             pod.disruption = Some("DeletionByPodGC".into());
-            pod.meta.deletion_at_millis = Some(150_000);
+            pod.deletion_at_millis = Some(150_000);
         });
     }
     web.report();
@@ -226,7 +226,7 @@ fn pods_come_to_harm() {
     // One is evicted from its node, another one drained away, a third one ends in a strange way.
     web.wait_until(200_000).pod(103, |pod| {
         pod.disruption = Some("EvictionByEvictionAPI".into());
-        pod.meta.deletion_at_millis = Some(230_000);
+        pod.deletion_at_millis = Some(230_000);
     });
     web.now = 201_000;
     web.pod(104, |pod| (pod.phase, pod.reason, pod.ready) = (Phase::Failed, "NodeShutdown".into(), None));
@@ -241,7 +241,7 @@ fn pods_come_to_harm() {
     [106, 107, 108, 109].into_iter().for_each(|pod| web.kill_pod(pod));
     web.now = 300_400;
     let mut again = set(12, 1, 4, 0);
-    (again.desired_replicas, again.max_replicas) = (Some(4), Some(5));
+    (again.now.desired_replicas, again.now.max_replicas) = (Some(4), Some(5));
     web.add_set(12, again);
     shown.look("its ReplicaSet is deleted", &web);
     web.now = 304_000;
@@ -257,13 +257,13 @@ fn nobody_looked() {
     let (mut web, mut shown) = (Web::replacing(), Shown::default());
     web.add_pod(200, SECOND, |_| {});
     web.report();
-    web.wait_until(300_000).unseen_pod(102, |pod| pod.meta.deletion_at_millis = Some(330_000));
+    web.wait_until(300_000).unseen_pod(102, |pod| pod.deletion_at_millis = Some(330_000));
     web.unseen_pod(200, ready);
     web.unseen(|deployment, sets| {
         deployment.spec.replicas = 4;
         deployment.labels.insert("team".into(), "shop".into());
-        sets.get_mut(&2).unwrap().counts.desired = 2;
-        sets.get_mut(&SECOND).unwrap().counts.desired = 2;
+        sets.get_mut(&2).unwrap().now.counts.desired = 2;
+        sets.get_mut(&SECOND).unwrap().now.counts.desired = 2;
     });
     web.relisted(100_000);
     shown.look("after a gap of 200 s", &web);
@@ -330,8 +330,8 @@ fn faults_as_they_grow_old() {
     at(&mut web, &mut shown, "the controller is silent", &[25_000, 25_001]);
     let mut web = Web::replacing();
     web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
-    web.set(2, |set| set.counts.desired = 0);
-    web.set(SECOND, |set| set.counts.desired = 0);
+    web.set(2, |set| set.now.counts.desired = 0);
+    web.set(SECOND, |set| set.now.counts.desired = 0);
     (0..3).for_each(|number| web.kill_pod(100 + number));
     at(&mut web, &mut shown, "old pods do not go", &[50_000, 50_001, 60_001]);
     // Two that crash, one of which is ready in between, and an old one.
@@ -342,8 +342,8 @@ fn faults_as_they_grow_old() {
     });
     web.add_pod(200, SECOND, crashing(1));
     web.add_pod(201, SECOND, crashing(1));
-    web.set(2, |set| set.max_replicas = Some(6));
-    web.set(SECOND, |set| (set.counts.desired, set.max_replicas) = (2, Some(6)));
+    web.set(2, |set| set.now.max_replicas = Some(6));
+    web.set(SECOND, |set| (set.now.counts.desired, set.now.max_replicas) = (2, Some(6)));
     web.wait_until(24_000).pod(201, crashing(4));
     web.pod(100, crashing(7));
     web.report();

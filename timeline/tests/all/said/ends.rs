@@ -144,7 +144,7 @@ fn pods_of_a_replica_set_that_went_to_another_deployment_are_not_counted() {
     let mut web = Web::live(3).at(20_000);
     web.set(2, |set| set.meta.controller = Some(Uid::from_bits(77)));
     let mut again = set(3, 1, 3, 0);
-    (again.desired_replicas, again.images) = (Some(3), image("v1"));
+    (again.now.desired_replicas, again.images) = (Some(3), image("v1"));
     web.add_set(3, again);
     (0..3).for_each(|number| web.add_pod(200 + number, 3, |_| {}));
     web.report();
@@ -186,7 +186,7 @@ fn pods_that_went_before_anybody_looked_are_not_told_to_be_deleted_from_outside(
     assert_eq!(late.told(), ["Watching begins: revision 2 with image web:v2."]);
     // Nor those that were asked to go while nobody looked for a while.
     let mut web = Web::live(3).at(600_000);
-    web.unseen_pod(100, |pod| pod.meta.deletion_at_millis = Some(620_000));
+    web.unseen_pod(100, |pod| pod.deletion_at_millis = Some(620_000));
     web.relisted(10_000);
     let outside = web.lines(LineKind::Outside);
     assert!(!outside.iter().any(|line| line.contains("not by the rollout")), "{outside:?}");
@@ -197,7 +197,7 @@ fn a_taint_is_no_lost_node() {
     let mut web = Web::live(3).at(20_000);
     web.pod(100, |pod| {
         pod.disruption = Some("DeletionByTaintManager".into());
-        pod.meta.deletion_at_millis = Some(50_000);
+        pod.deletion_at_millis = Some(50_000);
     });
     let told = "Pod p0100 had to leave node node-1 because of a taint; the revision stays.";
     assert!(web.told().iter().any(|line| line == told), "{:#?}", web.told());

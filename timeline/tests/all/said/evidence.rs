@@ -58,7 +58,7 @@ fn probes_are_named_as_a_limit_only_where_there_are_some() {
     web.now = 40_000;
     let begin = "1 new pod is running but not ready for 40 s.";
     assert_eq!(first(&web), format!("{begin} That is longer than the 30 s that Rollcast allows."));
-    web.set(2, |set| set.probe_millis = 24_000);
+    web.set(2, |set| set.now.probe_millis = 24_000);
     assert_eq!(
         first(&web),
         format!("{begin} That is longer than the 36 s that Rollcast allows."),
@@ -128,7 +128,7 @@ fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
 fn an_exit_code_of_some_pods_is_not_told_of_all() {
     let said = |codes: [i32; 2]| {
         let mut web = Web::replacing();
-        web.set(SECOND, |set| set.counts.desired = 2);
+        web.set(SECOND, |set| set.now.counts.desired = 2);
         for (number, code) in [200, 201].into_iter().zip(codes) {
             web.add_pod(number, SECOND, |pod| {
                 crashing(2)(pod);
@@ -184,10 +184,10 @@ fn a_rollback_out_of_a_crash_loop_is_not_undone() {
     let mut web = all_crashing();
     assert_eq!(command(&web), "rollout undo deployment/web");
     web.wait(60_000).edit("v1");
-    web.set(2, |set| (set.revision, set.counts.desired) = (Some(3), 1));
+    web.set(2, |set| (set.revision, set.now.counts.desired) = (Some(3), 1));
     web.deployment(|deployment| {
         deployment.revision = Some(3);
-        deployment.status.observed_generation = deployment.meta.generation;
+        deployment.status.observed_generation = deployment.generation;
         deployment.status.updated = 0;
         deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
     });
@@ -196,7 +196,7 @@ fn a_rollback_out_of_a_crash_loop_is_not_undone() {
     (200..203).for_each(|pod| web.kill_pod(pod));
     assert_eq!(web.view().remedy, None, "the pods that crashed are on their way");
     (200..203).for_each(|pod| web.delete_pod(pod));
-    web.set(SECOND, |set| set.counts.desired = 0);
+    web.set(SECOND, |set| set.now.counts.desired = 0);
     assert_eq!(web.view().remedy, None, "they are gone");
 }
 
@@ -467,7 +467,7 @@ fn a_crash_loop_begins_after_the_last_long_time_that_the_pod_was_ready() {
 #[test]
 fn a_pod_that_its_kubelet_cannot_end_says_why() {
     let mut web = Web::reported();
-    web.pod(200, |pod| pod.meta.deletion_at_millis = Some(60_000));
+    web.pod(200, |pod| pod.deletion_at_millis = Some(60_000));
     web.add_ready_pod(210, SECOND);
     web.report();
     web.now = 100_000;

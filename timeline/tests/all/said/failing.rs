@@ -96,7 +96,7 @@ fn a_quota_is_certain_once_nothing_makes_room() {
     assert_eq!(command(&web), "Show the quota: describe resourcequota");
     assert!(web.view().next.starts_with("The ReplicaSet controller keeps trying to create 1 pod;"), "{:?}", web.view());
     // A pod that drains leaves room.
-    web.pod(100, |pod| pod.meta.deletion_at_millis = Some(60_000));
+    web.pod(100, |pod| pod.deletion_at_millis = Some(60_000));
     assert!(web.verdict().starts_with("[Waiting]"), "{}", web.verdict());
 }
 
@@ -155,7 +155,7 @@ fn undoing_leads_to_the_revision_that_still_works() {
 fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
     let mut web = Web::reported().at(60_000);
     web.deployment(|deployment| {
-        (deployment.meta.generation, deployment.spec.images) = (deployment.meta.generation + 1, image("v3"));
+        (deployment.generation, deployment.spec.images) = (deployment.generation + 1, image("v3"));
         let why = "admission webhook \"policy\" denied the request: no latest tags";
         deployment.status.progressing = Some(condition(ConditionStatus::False, "ReplicaSetCreateError", why));
     });
@@ -214,9 +214,9 @@ fn limits_say_where_they_come_from() {
 #[test]
 fn a_revision_whose_pods_do_not_work_is_not_gone_back_to() {
     let mut web = Web::replacing();
-    web.set(2, |set| set.counts.desired = 1);
+    web.set(2, |set| set.now.counts.desired = 1);
     [101, 102].into_iter().for_each(|pod| web.delete_pod(pod));
-    web.set(SECOND, |set| set.counts.desired = 2);
+    web.set(SECOND, |set| set.now.counts.desired = 2);
     (200..202).for_each(|pod| web.add_pod(pod, SECOND, |_| {}));
     let third = next_revision(&mut web, 3, [1, 2]);
     web.add_pod(300, third, crashing(2));

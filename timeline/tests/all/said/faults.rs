@@ -52,7 +52,7 @@ fn failures_are_named_for_what_they_are() {
 /// The sentences about two new pods, each with its message.
 fn said_of_two(change: impl Fn(&mut PodFact, &str), messages: [&str; 2]) -> Vec<String> {
     let mut web = Web::replacing();
-    web.set(SECOND, |set| set.counts.desired = 2);
+    web.set(SECOND, |set| set.now.counts.desired = 2);
     for (number, message) in (200..).zip(messages) {
         web.add_pod(number, SECOND, |pod| change(pod, message));
     }

@@ -9,7 +9,7 @@ fn roll(seconds: i64) -> Vec<(i64, String)> {
     let mut web = Web::replacing();
     let mut bad = Vec::new();
     for pod in 200..203 {
-        web.set(SECOND, |set| set.counts.desired = u32::try_from(pod - 199).unwrap_or_default());
+        web.set(SECOND, |set| set.now.counts.desired = u32::try_from(pod - 199).unwrap_or_default());
         web.add_pod(pod, SECOND, unready);
         for _ in 0..seconds {
             web.now += 1_000;
@@ -18,7 +18,7 @@ fn roll(seconds: i64) -> Vec<(i64, String)> {
             }
         }
         web.pod(pod, ready);
-        web.set(2, |set| set.counts.desired -= 1);
+        web.set(2, |set| set.now.counts.desired -= 1);
         web.kill_pod(pod - 100);
         web.report();
     }

@@ -102,7 +102,7 @@ fn many_pods_that_somebody_deletes_are_few_lines() {
     assert_eq!(told[0], "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1.");
     assert_eq!(told[3], "60000 47 more pods were deleted, not by the rollout; the revision stays 1.");
     // A second later the ReplicaSet is seen to want fewer: those that it let go were not deleted from outside.
-    web.wait_until(60_500).set(2, |set| set.counts.desired = 0);
+    web.wait_until(60_500).set(2, |set| set.now.counts.desired = 0);
     assert!(!web.told().iter().any(|line| line.contains("not by the rollout")), "{:#?}", web.told());
 }
 
@@ -118,7 +118,7 @@ fn pods_that_a_late_replica_set_explains_are_taken_back_from_an_older_line() {
     (105..109).for_each(|pod| web.kill_pod(pod));
     (0..5).for_each(|number| web.kill_pod(200 + number));
     assert_eq!(since(&web, 60_000)[3], two.replace("2 more", "11 more"));
-    web.wait_until(80_080).set(2, |set| set.counts.desired = 0);
+    web.wait_until(80_080).set(2, |set| set.now.counts.desired = 0);
     assert_eq!(since(&web, 60_000)[3], two);
     let ends = |pod: u128| end(&web, pod);
     assert_eq!(
@@ -161,7 +161,7 @@ fn pods_that_were_replaced_or_went_long_before_went_on_their_own() {
 #[test]
 fn pods_that_were_asked_to_go_while_nobody_looked_are_one_line() {
     let mut web = Web::live(4).at(60_000);
-    (100..103).for_each(|pod| web.unseen_pod(pod, |pod| pod.meta.deletion_at_millis = Some(80_000)));
+    (100..103).for_each(|pod| web.unseen_pod(pod, |pod| pod.deletion_at_millis = Some(80_000)));
     web.relisted(30_000);
     let told: Vec<String> =
         web.told().into_iter().filter(|line| line.contains("marked") || line.contains("disappeared")).collect();
@@ -177,7 +177,7 @@ fn pods_that_were_asked_to_go_while_nobody_looked_are_one_line() {
 #[test]
 fn old_replica_sets_that_a_lower_limit_removes_are_cleaned_up_whichever_stream_is_faster() {
     let mut web = Web::reported();
-    web.set(2, |set| set.counts = Default::default());
+    web.set(2, |set| set.now.counts = Default::default());
     web.wait_until(60_000).delete_set(2);
     assert_eq!(since(&web, 60_000), ["60000 ReplicaSet 1 was deleted, not by its Deployment."]);
     web.wait_until(60_040).deployment(|deployment| deployment.spec.revision_history_limit = 0);

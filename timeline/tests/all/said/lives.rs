@@ -225,7 +225,7 @@ fn why_a_pod_ends_is_what_it_says_itself_or_what_its_owners_did() {
     }
     let scaled = |desired| {
         ended(move |web| {
-            web.set(2, |set| set.counts.desired = desired);
+            web.set(2, |set| set.now.counts.desired = desired);
             web.kill_pod(100);
         })
     };
@@ -233,18 +233,18 @@ fn why_a_pod_ends_is_what_it_says_itself_or_what_its_owners_did() {
     assert_eq!(scaled(3), Some(EndReason::DeletedManually));
     assert_eq!(ended(|_| {}), None);
     let set_deleted = |web: &mut Web| {
-        web.set(2, |set| set.meta.deletion_at_millis = Some(90_000));
+        web.set(2, |set| set.now.deleting = true);
         web.kill_pod(100);
     };
     assert_eq!(ended(set_deleted), Some(EndReason::ReplicaSetDeleted));
     let deployment_deleted = |web: &mut Web| {
-        web.deployment(|deployment| deployment.meta.deletion_at_millis = Some(90_000));
-        web.set(2, |set| set.meta.deletion_at_millis = Some(90_000));
+        web.deployment(|deployment| deployment.deleting = true);
+        web.set(2, |set| set.now.deleting = true);
         web.kill_pod(100);
     };
     assert_eq!(ended(deployment_deleted), Some(EndReason::DeploymentDeleted));
     let released = |web: &mut Web| {
-        web.set(2, |set| set.counts.desired = 0);
+        web.set(2, |set| set.now.counts.desired = 0);
         web.pod(100, |pod| pod.meta.controller = None);
         web.kill_pod(100);
     };
@@ -259,7 +259,7 @@ fn why_a_pod_ends_is_what_it_says_itself_or_what_its_owners_did() {
 #[test]
 fn of_three_pods_that_one_asks_for_two_are_scaled_down() {
     let mut web = Web::live(3).at(60_000);
-    web.set(2, |set| set.counts.desired = 1);
+    web.set(2, |set| set.now.counts.desired = 1);
     (100..103).for_each(|pod| web.kill_pod(pod));
     let ends: Vec<_> = (100..103).map(|pod| end(&web, pod).unwrap()).collect();
     assert_eq!(ends, [EndReason::ScaledDown, EndReason::ScaledDown, EndReason::DeletedManually]);
@@ -270,7 +270,7 @@ fn an_end_is_decided_better_for_a_second_and_then_no_more() {
     let smaller_after = |millis| {
         ended(move |web| {
             web.kill_pod(100);
-            web.wait(millis).set(2, |set| set.counts.desired = 2);
+            web.wait(millis).set(2, |set| set.now.counts.desired = 2);
         })
     };
     assert_eq!(smaller_after(0), Some(EndReason::ScaledDown));
@@ -279,24 +279,24 @@ fn an_end_is_decided_better_for_a_second_and_then_no_more() {
     // Each end on its own: the second one is decided better after the first one was.
     let mut web = Web::live(3).at(60_000);
     (100..102).for_each(|pod| web.kill_pod(pod));
-    web.set(2, |set| set.counts.desired = 2);
+    web.set(2, |set| set.now.counts.desired = 2);
     let manually = Some(EndReason::DeletedManually);
     assert_eq!([end(&web, 100), end(&web, 101)], [Some(EndReason::ScaledDown), manually]);
-    web.set(2, |set| set.counts.desired = 1);
+    web.set(2, |set| set.now.counts.desired = 1);
     assert_eq!([end(&web, 100), end(&web, 101)], [Some(EndReason::ScaledDown); 2]);
-    web.set(2, |set| set.counts.desired = 3);
+    web.set(2, |set| set.now.counts.desired = 3);
     assert_eq!([end(&web, 100), end(&web, 101)], [Some(EndReason::ScaledDown); 2], "that is certain");
     // A pod that another ReplicaSet makes replaces none of these.
     let mut web = Web::replacing();
     web.kill_pod(100);
     web.add_pod(200, SECOND, |_| {});
-    web.set(2, |set| set.counts.desired = 2);
+    web.set(2, |set| set.now.counts.desired = 2);
     assert_eq!(end(&web, 100), Some(EndReason::ScaledDown));
     // What was seen once is not taken back.
     let larger_again = |web: &mut Web| {
-        web.set(2, |set| set.counts.desired = 2);
+        web.set(2, |set| set.now.counts.desired = 2);
         web.kill_pod(100);
-        web.set(2, |set| set.counts.desired = 3);
+        web.set(2, |set| set.now.counts.desired = 3);
     };
     assert_eq!(ended(larger_again), Some(EndReason::ScaledDown));
 }
@@ -312,11 +312,11 @@ fn what_a_list_tells_of_an_end_is_that_it_is_not_known_unless_something_says_why
         }
         end(&web, 100)
     };
-    let going = |web: &mut Web| web.unseen_pod(100, |pod| pod.meta.deletion_at_millis = Some(80_000));
+    let going = |web: &mut Web| web.unseen_pod(100, |pod| pod.deletion_at_millis = Some(80_000));
     assert_eq!(listed(Some(30_000), going), Some(EndReason::Unknown));
     let evicted = |web: &mut Web| {
         web.unseen_pod(100, |pod| {
-            pod.meta.deletion_at_millis = Some(80_000);
+            pod.deletion_at_millis = Some(80_000);
             pod.disruption = Some("EvictionByEvictionAPI".into());
         });
     };
@@ -355,7 +355,7 @@ fn a_pod_without_a_node_or_a_grace_period_is_deleted_at_once_by_controllers_too(
     let vanished = |change: fn(&mut PodFact)| {
         ended(move |web| {
             web.pod(100, change);
-            web.set(2, |set| set.counts.desired = 2);
+            web.set(2, |set| set.now.counts.desired = 2);
             web.delete_pod(100);
         })
     };
@@ -368,15 +368,15 @@ fn a_pod_without_a_node_or_a_grace_period_is_deleted_at_once_by_controllers_too(
         "one that starts has its time"
     );
     let marked = ended(|web| {
-        web.set(2, |set| set.counts.desired = 2);
+        web.set(2, |set| set.now.counts.desired = 2);
         web.kill_pod(100);
         web.delete_pod(100);
     });
     assert_eq!(marked, Some(EndReason::ScaledDown));
     // Its last word may be the first that says so.
     let marked_last = ended(|web| {
-        web.set(2, |set| set.counts.desired = 2);
-        web.unseen_pod(100, |pod| pod.meta.deletion_at_millis = Some(90_000));
+        web.set(2, |set| set.now.counts.desired = 2);
+        web.unseen_pod(100, |pod| pod.deletion_at_millis = Some(90_000));
         web.delete_pod(100);
     });
     assert_eq!(marked_last, Some(EndReason::ScaledDown));
@@ -388,7 +388,7 @@ fn a_pod_that_had_to_leave_its_node_is_told_with_the_way_it_left() {
         let mut web = Web::live(1).at(60_000);
         web.pod(100, |pod| {
             (pod.phase, pod.ready) = (if is_marked { Phase::Running } else { Phase::Failed }, None);
-            pod.meta.deletion_at_millis = is_marked.then_some(90_000);
+            pod.deletion_at_millis = is_marked.then_some(90_000);
             change(pod);
         });
         web.told().pop().unwrap()
@@ -410,7 +410,7 @@ fn a_pod_that_had_to_leave_its_node_is_told_with_the_way_it_left() {
 #[test]
 fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
     let mut web = Web::live(0).at(100_000);
-    web.set(2, |set| set.min_ready_seconds = 10);
+    web.set(2, |set| set.now.min_ready_seconds = 10);
     web.add_pod(200, 2, |pod| {
         pod.ready = Some(condition(ConditionStatus::True, "", ""));
         pod.ready.as_mut().unwrap().last_transition_millis = Some(100_000);
@@ -418,9 +418,9 @@ fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
     assert_eq!(states(&web, 200), [(PodState::Ready, 100_000)]);
     assert_eq!(web.timeline.next_due_millis(), Some(110_000));
     // Asked for fewer seconds it counts earlier, and for more later.
-    web.set(2, |set| set.min_ready_seconds = 5);
+    web.set(2, |set| set.now.min_ready_seconds = 5);
     assert_eq!(web.timeline.next_due_millis(), Some(105_000));
-    web.set(2, |set| set.min_ready_seconds = 20);
+    web.set(2, |set| set.now.min_ready_seconds = 20);
     assert_eq!(web.timeline.next_due_millis(), Some(120_000));
     assert!(web.timeline.tick(119_999).is_empty());
     assert!(!web.timeline.tick(120_000).is_empty());
@@ -429,7 +429,7 @@ fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
     // One whose seconds are over in this very moment counts at once.
     for (ready_since, state) in [(110_000, PodState::Available), (110_001, PodState::Ready)] {
         let mut other = Web::live(0).at(120_000);
-        other.set(2, |set| set.min_ready_seconds = 10);
+        other.set(2, |set| set.now.min_ready_seconds = 10);
         other.add_pod(201, 2, |pod| {
             ready(pod);
             pod.ready.as_mut().unwrap().last_transition_millis = Some(ready_since);
@@ -437,12 +437,12 @@ fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
         assert_eq!(states(&other, 201), [(state, 120_000)]);
     }
     // And again no longer, when more is asked for.
-    web.wait_until(121_000).set(2, |set| set.min_ready_seconds = 60);
+    web.wait_until(121_000).set(2, |set| set.now.min_ready_seconds = 60);
     assert_eq!(states(&web, 200).last(), Some(&(PodState::Ready, 121_000)));
-    web.wait_until(122_000).set(2, |set| set.min_ready_seconds = 0);
+    web.wait_until(122_000).set(2, |set| set.now.min_ready_seconds = 0);
     assert_eq!(states(&web, 200).last(), Some(&(PodState::Available, 122_000)));
     // One that is not ready any more is not due.
-    web.set(2, |set| set.min_ready_seconds = 60);
+    web.set(2, |set| set.now.min_ready_seconds = 60);
     assert!(web.timeline.next_due_millis().is_some());
     web.pod(200, unready);
     assert_eq!(web.timeline.next_due_millis(), None);
@@ -453,7 +453,7 @@ fn whole_seconds_do_not_tell_clocks_apart() {
     // Its clock is so much behind ours; a pod is ready at 100 s by its clock, and counts ten seconds later.
     let due = |behind: Millis| {
         let mut web = Web::live(0).at(100_000 + behind);
-        web.set(2, |set| set.min_ready_seconds = 10);
+        web.set(2, |set| set.now.min_ready_seconds = 10);
         for number in 0..40 {
             web.add_pod(300 + number, 2, |pod| pod.meta.created_at_millis = 100_000 - 500);
         }
@@ -492,7 +492,7 @@ fn more_seconds_are_asked_of_pods_that_are_ready_and_its_own() {
     for pod in [101, 102] {
         web.pod(pod, |pod| pod.ready.as_mut().unwrap().last_transition_millis = Some(60_000));
     }
-    web.wait_until(61_000).set(2, |set| set.min_ready_seconds = 30);
+    web.wait_until(61_000).set(2, |set| set.now.min_ready_seconds = 30);
     let states: Vec<PodState> = (100..103).map(|pod| known(&web, pod).unwrap().state()).collect();
     assert_eq!(states, [PodState::Unready, PodState::Available, PodState::Ready]);
 }

@@ -23,7 +23,7 @@ fn budget(web: &mut Web, surge: u32, unavailable: u32) {
 fn rolling(desired: u32, available: u32) -> Web {
     let mut web = Web::replacing();
     budget(&mut web, desired, 0);
-    web.set(SECOND, |set| set.counts.desired = desired);
+    web.set(SECOND, |set| set.now.counts.desired = desired);
     for number in 0..desired {
         web.add_pod(200 + u128::from(number), SECOND, |pod| {
             if number < available {
@@ -54,7 +54,7 @@ fn what_a_rolling_update_does_or_waits_for() {
         deployment.spec.replicas = 4;
         deployment.spec.strategy =
             Strategy::RollingUpdate { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Int(0) };
-        deployment.status.observed_generation = deployment.meta.generation;
+        deployment.status.observed_generation = deployment.generation;
     });
     let two = "The ReplicaSet controller creates 1 pod; when 2 more new pods are available, an old one can be removed (floor 4).";
     assert_eq!(next(&web), two);
@@ -72,7 +72,7 @@ fn what_is_scaled_is_made_or_removed() {
     web.report();
     web.deployment(|deployment| deployment.spec.replicas = 3);
     assert_eq!(next(&web), "The controllers have nothing left to do.", "the status is of before");
-    web.deployment(|deployment| deployment.meta.generation += 1);
+    web.deployment(|deployment| deployment.generation += 1);
     assert_eq!(next(&web), "Waiting for the Deployment controller to report this in its status.");
     web.scale(2, 0);
     (100..105).for_each(|pod| web.kill_pod(pod));
@@ -102,7 +102,7 @@ fn while_it_is_paused_replicas_are_spread_all_the_same() {
     assert_eq!(next(&web), format!("{spread} {resumed}"));
     web.deployment(|deployment| deployment.spec.replicas = 3);
     assert_eq!(next(&web), resumed);
-    web.set(2, |set| set.counts.desired = 4);
+    web.set(2, |set| set.now.counts.desired = 4);
     assert_eq!(
         next(&web),
         format!(
@@ -123,8 +123,8 @@ fn a_deployment_that_is_created_paused_waits_with_its_first_revision() {
         timeline.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
     }
     let mut created = deployment();
-    (created.revision, created.spec.paused) = (None, true);
-    created.status = DeploymentStatus { observed_generation: 2, ..DeploymentStatus::default() };
+    (created.now.revision, created.now.spec.paused) = (None, true);
+    created.now.status = DeploymentStatus { observed_generation: 2, ..DeploymentStatus::default() };
     timeline.apply(1_000, Fact::Deployment(Box::new(created), Seen::Added));
     let seen = view::view(timeline.model(), WEB, Now { millis: 2_000, skew_millis: 0 }).unwrap();
     assert_eq!(seen.verdict.sentence, "Paused: 0 of 3 pods available.");
@@ -180,7 +180,7 @@ fn a_rollout_that_is_scaled_to_zero_before_any_pod_was_available_says_so() {
     let scaled_to_zero = |mut web: Web, last: std::ops::Range<u128>| {
         web.wait(30_000);
         web.scale(2, 0);
-        web.set(SECOND, |set| set.counts.desired = 0);
+        web.set(SECOND, |set| set.now.counts.desired = 0);
         (100..103).chain(last).for_each(|pod| web.delete_pod(pod));
         web.report();
         let verdict = web.view().verdict;
@@ -255,7 +255,7 @@ fn the_progress_deadline_is_said_where_one_runs() {
     assert_eq!(ends(&passed), on);
     // It runs by the spec that the controller saw, and not while it is paused.
     let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_000));
-    web.deployment(|deployment| deployment.meta.generation += 1);
+    web.deployment(|deployment| deployment.generation += 1);
     assert_eq!(web.view().deadline_millis, None);
     let mut web = crashing_with(Some(30), "ReplicaSetUpdated", Some(20_000));
     web.deployment(|deployment| deployment.spec.paused = true);
@@ -290,7 +290,7 @@ fn what_holds_the_next_step_is_a_fault_or_a_wait_or_nothing() {
     assert_eq!(hold(&web), Hold::Free);
     // Old pods that were let go of count until they are asked to go.
     let mut web = rolling(2, 1);
-    web.set(2, |set| set.counts.desired = 2);
+    web.set(2, |set| set.now.counts.desired = 2);
     assert_eq!(
         (next(&web), hold(&web)),
         ("The ReplicaSet controller removes 1 pod; 1 new pod can be added.".into(), Hold::Free)
@@ -313,7 +313,7 @@ fn more_than_the_ceiling_is_said_with_its_reason() {
     // What was raised in that very moment was raised by what was allowed before.
     let mut at_once = rolling(2, 0).at(30_000);
     budget(&mut at_once, 1, 0);
-    at_once.set(SECOND, |set| (set.counts.desired, set.max_replicas) = (3, Some(4)));
+    at_once.set(SECOND, |set| (set.now.counts.desired, set.now.max_replicas) = (3, Some(4)));
     assert!(
         at_once.view().budget.starts_with("6 pods desired, above the ceiling of 4 since it was lowered"),
         "{}",
@@ -322,12 +322,12 @@ fn more_than_the_ceiling_is_said_with_its_reason() {
     // Somebody raises a ReplicaSet since then: that is why.
     web.now = 31_000;
     for number in [2, SECOND] {
-        web.set(number, |set| set.max_replicas = Some(4));
+        web.set(number, |set| set.now.max_replicas = Some(4));
     }
-    web.set(SECOND, |set| set.counts.desired = 3);
+    web.set(SECOND, |set| set.now.counts.desired = 3);
     assert!(web.view().budget.starts_with("6 pods desired, above the ceiling of 4 (ceiling"), "{}", web.view().budget);
     // The ReplicaSets were given what a change that is not seen yet allows.
-    web.set(SECOND, |set| set.max_replicas = Some(6));
+    web.set(SECOND, |set| set.now.max_replicas = Some(6));
     assert!(web.view().budget.starts_with("6 pods desired (ceiling 4"), "{}", web.view().budget);
 }
 
@@ -358,8 +358,8 @@ fn another_deployment_of_the_name_is_spoken_of() {
 fn figures_show_a_deadline_only_where_it_can_strike() {
     // Everything is available, and the controller has not reported it yet.
     let mut web = Web::replacing().at(30_000);
-    web.set(2, |set| set.counts.desired = 0);
-    web.set(SECOND, |set| set.counts.desired = 3);
+    web.set(2, |set| set.now.counts.desired = 0);
+    web.set(SECOND, |set| set.now.counts.desired = 3);
     for pod in [100, 101, 102] {
         web.delete_pod(pod);
     }
@@ -379,7 +379,7 @@ fn nothing_is_new_from_an_edit_until_its_replica_set_is_there() {
     let mut web = Web::live(3).at(20_000);
     web.edit("v2");
     web.deployment(|deployment| {
-        deployment.status.observed_generation = deployment.meta.generation;
+        deployment.status.observed_generation = deployment.generation;
         deployment.status.updated = 0;
     });
     let view = web.view();

@@ -24,7 +24,7 @@ fn let_go() -> Web {
     web.set(2, |set| set.meta.controller = None);
     let mut again = set(12, 1, 2, 0);
     (again.meta.name, again.template_hash, again.images) = ("web-1b".into(), "1b".into(), image("v1"));
-    (again.desired_replicas, again.max_replicas) = (Some(2), Some(3));
+    (again.now.desired_replicas, again.now.max_replicas) = (Some(2), Some(3));
     web.wait_until(60_010).add_set(12, again);
     (200..202).for_each(|pod| web.add_pod(pod, 12, ready));
     web.report();
@@ -60,7 +60,7 @@ fn a_replica_set_that_is_taken_up_again_is_no_rollback() {
 fn a_rollback_is_one_whose_template_was_another_in_between() {
     let mut web = Web::reported().at(60_000);
     web.edit("v1");
-    web.set(2, |set| (set.revision, set.counts.desired) = (Some(3), 1));
+    web.set(2, |set| (set.revision, set.now.counts.desired) = (Some(3), 1));
     web.deployment(|deployment| deployment.revision = Some(3));
     assert_eq!(triggers(&web.timeline, WEB)[2], (3, Trigger::Rollback));
     assert!(since(&web, 60_000).iter().any(|line| line == "60000 Rolled back to revision 1, now 3: image web:v1."));
@@ -82,7 +82,7 @@ fn a_rollback_to_a_revision_that_never_worked_says_so() {
     web.now = 30_000;
     next_revision(&mut web, 3, [1, 0]);
     web.wait_until(40_000).edit("v2");
-    web.set(SECOND, |set| (set.revision, set.counts.desired) = (Some(4), 1));
+    web.set(SECOND, |set| (set.revision, set.now.counts.desired) = (Some(4), 1));
     web.deployment(|deployment| deployment.revision = Some(4));
     let told = "40000 Rolled back to revision 2, now 4: image web:v2. Not all of its pods were ever available.";
     assert!(since(&web, 40_000).iter().any(|line| line == told), "{:#?}", since(&web, 40_000));
@@ -97,8 +97,8 @@ fn taken_over() -> (Timeline, Uid, Uid) {
     }
     let mut tell = |at, fact| drop(timeline.apply(at, fact));
     let deployment = |number: u128, name: &str| {
-        let mut made = DeploymentFact { revision: Some(1), meta: made::meta(number, name, None), ..made::deployment() };
-        (made.spec.images, made.spec.replicas) = (image("v1"), 2);
+        let mut made = DeploymentFact { meta: made::meta(number, name, None), ..made::deployment() };
+        (made.now.revision, made.now.spec.images, made.now.spec.replicas) = (Some(1), image("v1"), 2);
         made
     };
     let owned = |number: u128, name: &str, owner: Option<u128>| {
@@ -123,10 +123,10 @@ fn taken_over() -> (Timeline, Uid, Uid) {
     renumbered.revision = Some(2);
     tell(60_030, on(renumbered, Seen::Modified));
     let mut second = deployment(7, "green");
-    second.revision = Some(2);
+    second.now.revision = Some(2);
     tell(60_040, Fact::Deployment(Box::new(second), Seen::Modified));
     let mut emptied = owned(2, "blue-84454c4", Some(7));
-    emptied.counts.desired = 0;
+    emptied.now.counts.desired = 0;
     tell(60_050, on(emptied, Seen::Modified));
     (timeline, blue, green)
 }
@@ -147,7 +147,7 @@ fn a_deployment_that_is_deleted_without_its_pods_says_that_they_run_on() {
 fn a_replica_set_that_came_back_and_is_let_go_is_of_the_one_that_had_it_last() {
     let mut web = Web::live(2);
     let mut other = DeploymentFact { meta: made::meta(9, "other", None), ..made::deployment() };
-    other.revision = Some(1);
+    other.now.revision = Some(1);
     web.timeline.apply(web.now, Fact::Deployment(Box::new(other), Seen::Added));
     for (now, owner) in [(60_000, Some(Uid::from_bits(9))), (61_000, Some(WEB)), (62_000, None)] {
         web.wait_until(now).set(2, |set| set.meta.controller = owner);

@@ -34,9 +34,9 @@ fn day(mut look: impl FnMut(&Web)) -> Web {
     step(&mut web, 25, &|web| web.delete_pod(100));
     step(&mut web, 26, &|web| web.pod(101, |pod| pod.meta.controller = None));
     step(&mut web, 27, &|web| web.pod(101, |pod| pod.meta.controller = Some(Uid::from_bits(2))));
-    step(&mut web, 28, &|web| web.set(SECOND, |set| set.counts.desired = 3));
+    step(&mut web, 28, &|web| web.set(SECOND, |set| set.now.counts.desired = 3));
     step(&mut web, 29, &|web| (201..203).for_each(|pod| web.add_ready_pod(pod, SECOND)));
-    step(&mut web, 30, &|web| web.set(2, |set| set.counts.desired = 0));
+    step(&mut web, 30, &|web| web.set(2, |set| set.now.counts.desired = 0));
     step(&mut web, 31, &|web| (101..103).for_each(|pod| web.kill_pod(pod)));
     step(&mut web, 32, &|web| (101..103).for_each(|pod| web.delete_pod(pod)));
     step(&mut web, 33, &Web::report);
@@ -371,7 +371,7 @@ fn whatever_is_old_is_reason_enough_for_a_cut_and_nothing_is_cut_twice() {
         },
         |web| web.deployment(|deployment| deployment.spec.paused = true),
         |web| web.delete_pod(100),
-        |web| web.set(2, |set| set.counts.desired = 5),
+        |web| web.set(2, |set| set.now.counts.desired = 5),
     ];
     for (number, change) in changes.into_iter().enumerate() {
         let mut web = Web::live(3);

@@ -8,7 +8,7 @@ use timeline::{Fact, Millis, Timeline, Uid};
 /// The Deployment as it is made: of revision 1.
 fn first() -> DeploymentFact {
     let mut first = deployment();
-    (first.revision, first.spec.images) = (Some(1), image("v1"));
+    (first.now.revision, first.now.spec.images) = (Some(1), image("v1"));
     first
 }
 
@@ -97,7 +97,7 @@ fn a_template_a_restart_and_a_rollback_are_told_apart() {
     tell_set(&mut timeline, 1_000, &set(3, 2, 1, 0));
     tell(&mut timeline, 1_000, &web);
     let restarted_at = Some("2026-11-22T00:00:00Z".to_owned());
-    (web.revision, web.restarted_at) = (Some(3), restarted_at.clone());
+    (web.now.revision, web.now.restarted_at) = (Some(3), restarted_at.clone());
     let mut third = set(4, 3, 1, 0);
     (third.images, third.restarted_at) = (image("v2"), restarted_at);
     tell_set(&mut timeline, 2_000, &third);
@@ -107,7 +107,7 @@ fn a_template_a_restart_and_a_rollback_are_told_apart() {
     back.revision = Some(4);
     tell_set(&mut timeline, 3_000, &back);
     let mut again = first();
-    again.revision = Some(4);
+    again.now.revision = Some(4);
     tell(&mut timeline, 3_000, &again);
     assert_eq!(triggers(&timeline), [Trigger::Created, Trigger::Template, Trigger::Restart, Trigger::Rollback]);
     let deployment = timeline.model().deployments.get(&WEB).unwrap();
@@ -176,15 +176,15 @@ fn recreate_that_takes_down_what_is_there_awaits_a_revision() {
     fn taken_down(change: impl FnOnce(&mut Web)) -> Web {
         let mut web = Web::live(3).at(20_000);
         web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
-        web.set(2, |set| set.counts.desired = 0);
+        web.set(2, |set| set.now.counts.desired = 0);
         change(&mut web);
         web
     }
     assert!(awaits(&taken_down(|_| {})));
     assert!(!awaits(&taken_down(|web| web.deployment(|deployment| deployment.spec.paused = true))), "paused");
     assert!(!awaits(&taken_down(|web| web.deployment(|deployment| deployment.spec.replicas = 0))), "to zero");
-    assert!(!awaits(&taken_down(|web| web.set(2, |set| set.counts.desired = 1))), "it asks for pods");
-    let rolling = deployment().spec.strategy;
+    assert!(!awaits(&taken_down(|web| web.set(2, |set| set.now.counts.desired = 1))), "it asks for pods");
+    let rolling = deployment().now.spec.strategy;
     assert!(!awaits(&taken_down(|web| web.deployment(|deployment| deployment.spec.strategy = rolling))), "rolling");
     assert!(!awaits(&taken_down(|web| (100..103).for_each(|pod| web.delete_pod(pod)))), "all are gone");
     let release = |web: &mut Web| (100..103).for_each(|pod| web.pod(pod, |pod| pod.meta.controller = None));

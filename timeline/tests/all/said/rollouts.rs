@@ -16,8 +16,8 @@ fn a_rollback_after_a_scale_is_a_rollout() {
     // The empty ReplicaSet still says three: it takes part in no scaling, and says five with its first step.
     web.set(2, |set| set.revision = Some(3));
     web.set(2, |set| {
-        set.counts.desired = 2;
-        (set.desired_replicas, set.max_replicas) = (Some(5), Some(7));
+        set.now.counts.desired = 2;
+        (set.now.desired_replicas, set.now.max_replicas) = (Some(5), Some(7));
     });
     web.deployment(|deployment| deployment.revision = Some(3));
     let told = web.told();
@@ -79,7 +79,7 @@ fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() 
     web.wait_until(700_000).edit("v1");
     web.set(2, |set| set.revision = Some(3));
     web.deployment(|deployment| {
-        (deployment.revision, deployment.status.observed_generation) = (Some(3), deployment.meta.generation);
+        (deployment.revision, deployment.status.observed_generation) = (Some(3), deployment.generation);
         deployment.status.updated = 2;
     });
     assert_eq!(web.lines(LineKind::Bad).len(), 1, "{:#?}", web.told());
@@ -130,12 +130,12 @@ fn a_rollback_by_recreate_after_a_scale_is_a_rollout_before_its_deployment_says_
     web.scale(SECOND, 5);
     web.wait_until(60_000).deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
     web.edit("v1");
-    web.set(SECOND, |set| set.counts.desired = 0);
+    web.set(SECOND, |set| set.now.counts.desired = 0);
     (0..3).for_each(|number| web.kill_pod(200 + number));
     (0..3).for_each(|number| web.delete_pod(200 + number));
     web.wait_until(70_000).set(2, |set| {
-        (set.revision, set.counts.desired) = (Some(3), 5);
-        (set.desired_replicas, set.max_replicas) = (Some(5), Some(5));
+        (set.revision, set.now.counts.desired) = (Some(3), 5);
+        (set.now.desired_replicas, set.now.max_replicas) = (Some(5), Some(5));
     });
     assert_eq!(web.lines(LineKind::Step).last().unwrap(), "Revision 3 up 0 → 5: 5 of at most 5.");
 }
@@ -168,7 +168,7 @@ fn the_first_revision_starts_and_the_next_ones_are_rolled_out() {
 fn all_pods_of_none_were_never_available() {
     let mut web = Web::made(0);
     let available = |web: &Web| web.timeline.model().deployments.get(&WEB).unwrap().rollouts[0].available_millis;
-    web.wait_until(10_000).deployment(|deployment| deployment.meta.generation += 1);
+    web.wait_until(10_000).deployment(|deployment| deployment.generation += 1);
     assert_eq!(available(&web), None);
     web.wait_until(20_000).scale(2, 1);
     web.add_ready_pod(100, 2);
@@ -210,7 +210,7 @@ fn a_rollout_ends_before_the_first_sign_of_the_next_one_however_late_that_begins
     assert_eq!(last_of_the_first(&web), (19_999, live.clone()));
     // Of an edit of other fields only the generation is seen.
     let mut web = Web::live(3);
-    let other = |web: &mut Web| web.deployment(|deployment| deployment.meta.generation += 1);
+    let other = |web: &mut Web| web.deployment(|deployment| deployment.generation += 1);
     assert_eq!(begin(&mut web, &other, 23_000, 24_000), (None, Some(23_000)));
     assert_eq!(last_of_the_first(&web), (19_999, live.clone()));
     // Nothing was edited: its ReplicaSet was deleted, and another one is made with another revision.

@@ -46,8 +46,8 @@ fn a_node_that_is_not_ready_is_named() {
 #[test]
 fn pods_that_go_make_room_on_their_nodes() {
     let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."));
-    web.set(2, |set| set.counts.desired = 2);
-    web.pod(100, |pod| pod.meta.deletion_at_millis = Some(320_000));
+    web.set(2, |set| set.now.counts.desired = 2);
+    web.pod(100, |pod| pod.deletion_at_millis = Some(320_000));
     web.report();
     web.now += 70_000;
     assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());

@@ -9,16 +9,16 @@ use timeline::fact::{IntOrPercent, Strategy};
 fn steps_of_one_instant_are_one_and_later_ones_are_not() {
     let steps = |after: Millis| {
         let mut web = Web::replacing().at(30_000);
-        web.set(SECOND, |set| set.counts.desired = 2);
-        web.wait(after).set(2, |set| set.counts.desired = 2);
+        web.set(SECOND, |set| set.now.counts.desired = 2);
+        web.wait(after).set(2, |set| set.now.counts.desired = 2);
         since(&web, 30_000).len()
     };
     assert_eq!([steps(0), steps(60), steps(61)], [1, 1, 2]);
     // Up and down again is not one step, nor is one that begins elsewhere.
     let mut web = Web::replacing().at(30_000);
-    web.set(SECOND, |set| set.counts.desired = 2);
-    web.set(SECOND, |set| set.counts.desired = 3);
-    web.set(SECOND, |set| set.counts.desired = 1);
+    web.set(SECOND, |set| set.now.counts.desired = 2);
+    web.set(SECOND, |set| set.now.counts.desired = 3);
+    web.set(SECOND, |set| set.now.counts.desired = 1);
     assert_eq!(
         since(&web, 30_000),
         [
@@ -32,8 +32,8 @@ fn steps_of_one_instant_are_one_and_later_ones_are_not() {
 fn the_floor_is_named_only_where_it_limits_a_step() {
     let down = |available: u32| {
         let mut web = Web::replacing();
-        web.set(2, |set| set.counts.available = available);
-        web.wait_until(30_000).set(2, |set| set.counts.desired = 1);
+        web.set(2, |set| set.now.counts.available = available);
+        web.wait_until(30_000).set(2, |set| set.now.counts.desired = 1);
         since(&web, 30_000)
     };
     assert_eq!(down(3), ["30000 Revision 1 down 3 → 1: at least 3 must stay available."]);
@@ -47,8 +47,8 @@ fn a_long_staircase_is_folded_after_two_steps() {
     next_revision(&mut web, 2, [1, 6]);
     let mut told = Vec::new();
     for step in 1..6 {
-        web.wait(1_000).set(2, |set| set.counts.desired = 6 - step);
-        web.set(SECOND, |set| set.counts.desired = 1 + step);
+        web.wait(1_000).set(2, |set| set.now.counts.desired = 6 - step);
+        web.set(SECOND, |set| set.now.counts.desired = 1 + step);
         told.push(since(&web, 20_500).len());
     }
     assert_eq!(told, [1, 2, 3, 4, 4], "the last one may go on");
@@ -63,7 +63,7 @@ fn a_long_staircase_is_folded_after_two_steps() {
         ]
     );
     // What differs is told on its own.
-    web.wait(1_000).set(2, |set| set.counts.desired = 0);
+    web.wait(1_000).set(2, |set| set.now.counts.desired = 0);
     assert_eq!(since(&web, 27_000), ["27000 Revision 1 down 1 → 0: at least 5 must stay available."]);
 }
 
@@ -78,7 +78,9 @@ fn a_scaling_is_told_with_the_replicas_that_it_is_of_whichever_comes_first() {
             if is_replicas {
                 web.deployment(|deployment| deployment.spec.replicas = 5);
             } else {
-                web.set(2, |set| (set.counts.desired, set.desired_replicas, set.max_replicas) = (5, Some(5), Some(7)));
+                web.set(2, |set| {
+                    (set.now.counts.desired, set.now.desired_replicas, set.now.max_replicas) = (5, Some(5), Some(7))
+                });
             }
         }
         since(&web, 60_000)
@@ -116,11 +118,11 @@ fn a_step_is_told_with_the_ceiling_that_it_was_made_by() {
     let mut web = Web::replacing().at(30_000);
     for (number, desired) in [(2, 5), (SECOND, 1)] {
         web.set(number, |set| {
-            set.counts.desired = desired;
-            (set.desired_replicas, set.max_replicas) = (Some(5), Some(7));
+            set.now.counts.desired = desired;
+            (set.now.desired_replicas, set.now.max_replicas) = (Some(5), Some(7));
         });
     }
-    web.wait_until(31_000).set(SECOND, |set| set.counts.desired = 2);
+    web.wait_until(31_000).set(SECOND, |set| set.now.counts.desired = 2);
     assert_eq!(since(&web, 31_000), ["31000 Revision 2 up 1 → 2: 7 of at most 7."]);
     // More than that: by a ceiling that came with the step it is one of the controller's, and by an old one it is not.
     let over = |max: u32| {
@@ -129,7 +131,7 @@ fn a_step_is_told_with_the_ceiling_that_it_was_made_by() {
             deployment.spec.strategy =
                 Strategy::RollingUpdate { max_surge: IntOrPercent::Int(2), max_unavailable: IntOrPercent::Int(0) };
         });
-        web.wait_until(31_000).set(SECOND, |set| (set.counts.desired, set.max_replicas) = (4, Some(max)));
+        web.wait_until(31_000).set(SECOND, |set| (set.now.counts.desired, set.now.max_replicas) = (4, Some(max)));
         since(&web, 31_000)
     };
     assert_eq!(

@@ -32,7 +32,7 @@ fn budget(web: &mut Web, surge: u32, unavailable: u32) {
 fn half_way(surge: u32, unavailable: u32, new_ready: u32, old_unready: u32) -> Web {
     let mut web = Web::replacing();
     budget(&mut web, surge, unavailable);
-    web.set(SECOND, |set| set.counts.desired = 1 + new_ready);
+    web.set(SECOND, |set| set.now.counts.desired = 1 + new_ready);
     web.add_pod(200, SECOND, unschedulable);
     (0..new_ready).for_each(|number| web.add_ready_pod(201 + u128::from(number), SECOND));
     (0..old_unready).for_each(|number| web.pod(100 + u128::from(number), unready));
@@ -57,7 +57,7 @@ fn a_rollout_is_blocked_where_no_old_pod_may_go_and_no_new_one_fits() {
     // The first revision has no old pods.
     let mut web = Web::made(3);
     budget(&mut web, 1, 0);
-    web.set(2, |set| set.counts.desired = 1);
+    web.set(2, |set| set.now.counts.desired = 1);
     web.pod(100, unschedulable);
     web.now += 60_001;
     assert!(has(&web, "No node fits pod p0100"), "{:?}", causes(&web));
@@ -124,8 +124,8 @@ fn what_is_refused_is_told_with_its_time_and_its_words() {
 fn taken_down(change: impl FnOnce(&mut Web)) -> Web {
     let mut web = Web::replacing();
     web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
-    web.set(2, |set| set.counts.desired = 0);
-    web.set(SECOND, |set| set.counts.desired = 0);
+    web.set(2, |set| set.now.counts.desired = 0);
+    web.set(SECOND, |set| set.now.counts.desired = 0);
     (0..3).for_each(|number| web.kill_pod(100 + number));
     change(&mut web);
     web
@@ -165,7 +165,7 @@ fn old_pods_that_outlive_their_grace_period_hold_recreate_up() {
     // Pods of the revision that is scaled up are no old ones.
     let new = |web: &mut Web| {
         (100..103).for_each(|pod| web.delete_pod(pod));
-        web.set(SECOND, |set| set.counts.desired = 3);
+        web.set(SECOND, |set| set.now.counts.desired = 3);
         web.add_ready_pod(200, SECOND);
         web.kill_pod(200);
     };
@@ -176,7 +176,7 @@ fn old_pods_that_outlive_their_grace_period_hold_recreate_up() {
     web.take_down(2, 100);
     web.now = 70_000;
     assert!(has(&web, late), "{:?}", causes(&web));
-    let old_ones_beside = |web: &mut Web| web.set(SECOND, |set| set.counts.desired = 3);
+    let old_ones_beside = |web: &mut Web| web.set(SECOND, |set| set.now.counts.desired = 3);
     assert!(at(old_ones_beside).starts_with(late));
 }
 
@@ -204,7 +204,7 @@ fn pods_that_nobody_makes_are_missed_after_half_a_minute() {
     web.kill_pod(102);
     web.now = 160_000;
     assert_eq!(behind(&web), "The ReplicaSet controller has been behind for 39 s: 5 pods desired, 1 exists.");
-    web.set(2, |set| set.meta.deletion_at_millis = Some(199_000));
+    web.set(2, |set| set.now.deleting = true);
     assert_eq!(behind(&web), "", "it is being deleted");
 }
 
@@ -213,20 +213,20 @@ fn what_began_before_anybody_looked_lasts_at_least_since_then() {
     let least = |web: &Web| web.view().reasons.into_iter().map(|reason| reason.evidence.is_least).collect::<Vec<_>>();
     // The spec is not observed: when that began is known to those who watched.
     let mut web = Web::live(3).at(60_000);
-    web.deployment(|deployment| deployment.meta.generation += 1);
+    web.deployment(|deployment| deployment.generation += 1);
     let mut late = web.first_listed();
     (web.now, late.now) = (70_000, 70_000);
     assert_eq!((least(&web), least(&late)), (vec![false], vec![true]));
     assert!(late.verdict().ends_with("has not reacted for 10 s."), "{}", late.verdict());
     // It began while nobody looked.
     let mut web = Web::live(3).at(60_000);
-    web.unseen(|deployment, _| deployment.meta.generation += 1);
+    web.unseen(|deployment, _| deployment.generation += 1);
     web.relisted(30_000);
     web.now = 70_000;
     assert_eq!(least(&web), [true]);
     // Somebody looks, and it begins a moment later.
     let mut late = Web::live(3).first_listed();
-    late.wait(1_000).deployment(|deployment| deployment.meta.generation += 1);
+    late.wait(1_000).deployment(|deployment| deployment.generation += 1);
     late.now += 10_000;
     assert_eq!(least(&late), [false]);
     // Pods that were missing from the beginning.
@@ -275,7 +275,7 @@ fn troubles_of_an_old_revision_are_told_beside_the_new_ones() {
 #[test]
 fn failures_of_one_kind_are_one_cause_and_the_first_pod_stands_for_all() {
     let mut web = Web::replacing();
-    web.set(SECOND, |set| set.counts.desired = 4);
+    web.set(SECOND, |set| set.now.counts.desired = 4);
     web.add_pod(200, SECOND, crashing(3));
     web.add_pod(201, SECOND, crashing(5));
     web.add_pod(202, SECOND, crashing(5));
@@ -350,7 +350,7 @@ fn pods_that_failed_are_a_cause_for_90_seconds_while_others_are_missing() {
 #[test]
 fn pods_that_wait_for_a_gate_or_a_node_are_counted() {
     let mut web = Web::replacing();
-    web.set(SECOND, |set| set.counts.desired = 5);
+    web.set(SECOND, |set| set.now.counts.desired = 5);
     let gate = "corresponding condition of pod readiness gate \"shop/open\" does not exist.";
     for number in 0..2 {
         web.wait(1_000).add_pod(200 + number, SECOND, |pod| {
@@ -376,7 +376,7 @@ fn pods_that_wait_for_a_gate_or_a_node_are_counted() {
 #[test]
 fn pods_that_wait_for_different_things_are_told_apart() {
     let mut web = Web::replacing();
-    web.set(SECOND, |set| set.counts.desired = 9);
+    web.set(SECOND, |set| set.now.counts.desired = 9);
     for (number, gate) in [(200, "shop/open"), (201, "shop/paid")] {
         let message = format!("corresponding condition of pod readiness gate \"{gate}\" does not exist.");
         web.add_pod(number, SECOND, |pod| {
@@ -421,7 +421,7 @@ fn pods_that_wait_for_different_things_are_told_apart() {
 fn pods_that_are_ready_become_available_together_or_one_after_the_other() {
     let ready_at = |times: &[i64]| {
         let mut web = Web::replacing();
-        web.set(SECOND, |set| (set.min_ready_seconds, set.counts.desired) = (10, 3));
+        web.set(SECOND, |set| (set.now.min_ready_seconds, set.now.counts.desired) = (10, 3));
         for (number, at) in (200..).zip(times) {
             web.wait_until(*at).add_pod(number, SECOND, |pod| {
                 ready(pod);

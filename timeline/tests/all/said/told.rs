@@ -221,7 +221,7 @@ fn an_old_empty_replica_set_is_cleaned_up_by_the_history_limit() {
     assert_eq!(gone(0, |_| {}), ["60000 Old ReplicaSet 1 of revision 1 cleaned up (revisionHistoryLimit 0)."]);
     assert_eq!(gone(1, |_| {}), ["60000 ReplicaSet 1 was deleted, not by its Deployment."]);
     assert_eq!(
-        gone(0, |web| web.set(2, |set| set.counts.replicas = 1)),
+        gone(0, |web| web.set(2, |set| set.now.counts.replicas = 1)),
         ["60000 ReplicaSet 1 was deleted, not by its Deployment."]
     );
     assert_eq!(
@@ -236,14 +236,14 @@ fn a_rollout_is_told_once_with_what_becomes_known_of_it() {
     let mut web = Web::reported().at(60_000);
     web.edit_spec(|deployment| (deployment.revision, deployment.spec.images) = (Some(3), image("v1")));
     assert_eq!(since(&web, 60_000), Vec::<String>::new());
-    web.wait_until(60_500).set(2, |set| (set.revision, set.change_cause) = (Some(3), Some("back".into())));
+    web.wait_until(60_500).set(2, |set| (set.revision, set.now.change_cause) = (Some(3), Some("back".into())));
     assert_eq!(since(&web, 60_000), ["60000 Rolled back to revision 1, now 3: image web:v1. Change-cause: back."]);
     // A change-cause of the revision before is none.
     let mut web = Web::live(1);
-    web.set(2, |set| set.change_cause = Some("same".into()));
+    web.set(2, |set| set.now.change_cause = Some("same".into()));
     web.now = 60_000;
     let mut second = set(SECOND, 2, 1, 0);
-    second.change_cause = Some("same".into());
+    second.now.change_cause = Some("same".into());
     web.add_set(SECOND, second);
     web.deployment(|deployment| (deployment.revision, deployment.spec.images) = (Some(2), image("v2")));
     assert_eq!(web.lines(LineKind::Revision)[1], "Revision 2 starts: image web:v2.");
@@ -430,7 +430,7 @@ fn probes_that_fail_while_a_pod_starts_or_terminates_are_told_once_they_matter()
     for (probe_millis, until) in [(0, 50_000), (60_000, 110_000)] {
         for probe in ["Readiness", "Startup"] {
             let mut web = Web::replacing();
-            web.set(SECOND, |set| set.probe_millis = probe_millis);
+            web.set(SECOND, |set| set.now.probe_millis = probe_millis);
             web.add_pod(200, SECOND, unready);
             assert_eq!(failed(&mut web, until, 3, probe), none);
             assert_eq!(failed(&mut web, until + 1, 4, probe), told(" (4 times)", probe));

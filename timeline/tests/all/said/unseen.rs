@@ -88,8 +88,8 @@ fn where_pods_are_not_seen_their_replica_sets_are_believed() {
     assert_eq!(after_gap.view().sets.iter().map(|set| set.available).sum::<u32>(), 3);
     // In the middle of a rollout: what they report is counted, of the current one by itself.
     let mut web = Web::replacing();
-    web.set(3, |set| (set.counts.desired, set.counts.replicas, set.counts.available) = (2, 2, 1));
-    web.set(2, |set| (set.counts.desired, set.counts.replicas, set.counts.available) = (3, 4, 2));
+    web.set(3, |set| (set.now.counts.desired, set.now.counts.replicas, set.now.counts.available) = (2, 2, 1));
+    web.set(2, |set| (set.now.counts.desired, set.now.counts.replicas, set.now.counts.available) = (3, 4, 2));
     let counts = web.first_listed_without_pods().view().counts;
     assert_eq!((counts.available, counts.new_available, counts.not_yet, counts.desired), (3, 1, 3, 5));
     assert_eq!((counts.terminating, counts.failed, counts.out_of_rotation), (0, 0, 0));
@@ -101,7 +101,7 @@ fn what_is_taken_down_is_named_though_its_pods_are_not_seen() {
     web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
     web.now = 20_000;
     next_revision(&mut web, 2, [0, 0]);
-    web.set(2, |set| (set.counts.desired, set.counts.replicas, set.counts.available) = (0, 3, 0));
+    web.set(2, |set| (set.now.counts.desired, set.now.counts.replicas, set.now.counts.available) = (0, 3, 0));
     web.deployment(|deployment| {
         (deployment.status.replicas, deployment.status.updated, deployment.status.available) = (3, 0, 0);
     });
@@ -113,8 +113,8 @@ fn what_is_taken_down_is_named_though_its_pods_are_not_seen() {
 fn steps_that_nobody_saw_are_told_as_such() {
     let mut web = Web::replacing().at(600_000);
     web.unseen(|_, sets| {
-        sets.get_mut(&2).unwrap().counts.desired = 0;
-        sets.get_mut(&3).unwrap().counts.desired = 3;
+        sets.get_mut(&2).unwrap().now.counts.desired = 0;
+        sets.get_mut(&3).unwrap().now.counts.desired = 3;
     });
     web.relisted(25_000);
     let steps = web.lines(LineKind::Step);
@@ -164,7 +164,7 @@ fn a_kind_that_may_not_be_read_any_more_is_not_seen() {
         // The pods that were seen last stand still; what the status says goes on.
         web.wait_until(61_000).deployment(|deployment| deployment.status.available = 1);
         if kind == Kind::Pod {
-            web.set(2, |set| set.counts.available = 1);
+            web.set(2, |set| set.now.counts.available = 1);
         }
         assert_eq!(web.view().counts.available, 1, "{kind:?}");
         unseen(&mut web, kind, false);

@@ -73,12 +73,12 @@ impl Invariants {
         match fact {
             Some(Fact::Deployment(fact, _)) => {
                 let account = self.of.entry(fact.meta.uid).or_default();
-                if account.generation != fact.meta.generation {
-                    account.generation = fact.meta.generation;
+                if account.generation != fact.now.generation {
+                    account.generation = fact.now.generation;
                     account.unsaid.clear();
                 }
-                account.revisions.extend(fact.revision);
-                let ceiling = limits(&fact.spec).0;
+                account.revisions.extend(fact.now.revision);
+                let ceiling = limits(&fact.now.spec).0;
                 if account.ceilings.last() != Some(&ceiling) {
                     account.ceilings.push(ceiling);
                 }
