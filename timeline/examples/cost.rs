@@ -60,7 +60,6 @@ fn meta(kind: u128, number: u64, name: String, controller: Option<Uid>) -> Meta 
         created_at_millis: START_MILLIS - 3_600_000,
         controller: controller.filter(|_| kind > 1),
         version: Some(number + 1),
-        ..Meta::default()
     }
 }
 
