@@ -161,6 +161,18 @@ test("a reason that is cut on a phone has a button that shows all of it", async 
   expect(await top()).toBe(before);
 });
 
+test("in a low window the command for a failing rollout can be copied without scrolling", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("deadline-exceeded", "--hold-at", "12"));
+  // A laptop with a zoom of 200 %, and a window with room for little.
+  for (const [width, height] of [[640, 360], [320, 500]] as const) {
+    await page.setViewportSize({ width, height });
+    await openLive(page, server.page("deadline-exceeded", "deadline-exceeded", "web"));
+    const remedy = page.getByTestId("remedy");
+    await expect(remedy).toContainText("rollout undo");
+    await expect.poll(() => seen(remedy.getByRole("button", { name: "Copy" }))).toEqual({ isCovered: false, isInside: true });
+  }
+});
+
 test("counts of a thousand pods stand whole beside their picture in the list", async ({ page, serve }, info) => {
   const server = await serve(() => held(info, "midway1000"));
   await page.setViewportSize({ width: 1280, height: 720 });
