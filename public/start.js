@@ -2,7 +2,9 @@
 // file did not come) or ends, the page says so and stays as it was. Files that did not come are asked for again.
 const version = new URL(import.meta.url).search;
 const say = (why) => {
-  document.getElementById("stopped-why").textContent = why;
+  const shown = document.getElementById("stopped-why");
+  // A screen reader would say the same again with each try.
+  if (shown.textContent !== why) shown.textContent = why;
   document.getElementById("stopped").className = "banner";
 };
 // A program that panics traps; what it still wanted to say, it cannot.

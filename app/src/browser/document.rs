@@ -35,23 +35,38 @@ pub fn show_stopped() {
     note("data-live", "false");
 }
 
-/// The page cannot be used while this lives: nothing in its main part is clicked or has the focus.
-pub struct InertPage(Option<SendWrapper<Element>>);
+/// Parts of the page cannot be used while this lives: nothing in them is clicked or has the focus.
+pub struct InertPage(Vec<SendWrapper<Element>>);
 
 impl InertPage {
-    /// Makes the shown page inert.
+    /// Makes the main part of the shown page inert.
     pub fn start() -> Self {
-        let part = document().query_selector("main").ok().flatten();
-        if let Some(part) = &part {
-            let _ = part.set_attribute("inert", ""); // names of attributes are ours
+        Self::of(document().query_selector("main").ok().flatten())
+    }
+
+    /// Makes everything around an element inert, except for announcements.
+    pub fn around(element: &Element) -> Self {
+        let (mut parts, mut inner) = (Vec::new(), element.clone());
+        while let Some(outer) = inner.parent_element().filter(|_| inner.tag_name() != "BODY") {
+            let beside = all_in(&outer, ":scope > :not([inert], [role=status], [role=alert])");
+            parts.extend(beside.filter(|part| *part != inner));
+            inner = outer;
         }
-        Self(part.map(SendWrapper::new))
+        Self::of(parts)
+    }
+
+    fn of(parts: impl IntoIterator<Item = Element>) -> Self {
+        let start = |part: Element| {
+            let _ = part.set_attribute("inert", ""); // names of attributes are ours
+            SendWrapper::new(part)
+        };
+        Self(parts.into_iter().map(start).collect())
     }
 }
 
 impl Drop for InertPage {
     fn drop(&mut self) {
-        if let Some(part) = &self.0 {
+        for part in &self.0 {
             let _ = part.remove_attribute("inert");
         }
     }

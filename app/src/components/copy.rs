@@ -21,5 +21,5 @@ pub fn CopyButton(
 
 /// The result, behind the text of the button.
 pub fn copy_result(copied: RwSignal<Option<&'static str>>) -> impl IntoView {
-    move || copied.get().map(|said| format!(" \u{b7} {said}"))
+    move || copied.get().map(|said| view! { " \u{b7} "<span>{said}</span> })
 }

@@ -42,6 +42,11 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> V
         }
     };
     let mut restarts = before.map(|pod| pod.now.restarts);
+    // Why a pod ends may be decided again when its owners are heard: what was decided last is told, once.
+    let mut end_reason = changes.iter().rev().find_map(|(_, change)| match change {
+        Change::PodEnds(_, reason) => Some(*reason),
+        _ => None,
+    });
     for (at, change) in changes {
         match change {
             Change::Pod(pod) => {
@@ -59,7 +64,11 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> V
             }
             Change::PodReleased(_, at) => tell(*at, "released: its labels no longer match".to_owned()),
             Change::PodAdopted(_, _, at) => tell(*at, "adopted by a ReplicaSet".to_owned()),
-            Change::PodEnds(_, reason) => tell(*at, format!("ends: {}", because(*reason))),
+            Change::PodEnds(..) => {
+                if let Some(reason) = end_reason.take() {
+                    tell(*at, format!("ends: {}", because(reason)));
+                }
+            }
             _ => {} // not of pods
         }
     }
@@ -126,6 +135,20 @@ mod tests {
         };
         assert!(ended("DeletionByTaintManager").starts_with("its node has a taint"));
         assert!(ended("DeletionByPodGC").starts_with("its node is gone"));
+    }
+
+    #[test]
+    fn why_a_pod_ends_is_told_once_as_it_was_decided_last() {
+        let pod = Uid::from_bits(1);
+        let past = [
+            (10, Change::PodEnds(pod, EndReason::DeletedManually)),
+            (20, Change::PodState(pod, PodState::Gone, 20)),
+            (30, Change::PodEnds(pod, EndReason::ScaledDown)),
+        ];
+        let told = spans(PodPast { before: None, changes: &past }, true, 50);
+        let told: Vec<_> = told.into_iter().map(|span| (span.at_millis, span.text)).collect();
+        let expected = [(10, "ends: its ReplicaSet was scaled down"), (20, PodState::Gone.label())];
+        assert_eq!(told, expected.map(|(at, text)| (at, text.to_owned())));
     }
 
     #[test]

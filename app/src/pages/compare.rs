@@ -49,15 +49,17 @@ pub fn ComparePage(
     let beside = other.as_ref().map(|other| other.revision);
     let rows = before.iter().map(|(began, before)| {
         let is_other = Some(before.revision) == beside;
-        view! { <Line began=began.clone() before=before.clone() link=compared(before.revision) is_other/> }
+        cells(began.clone(), before, compared(before.revision), is_other)
     });
-    let mut rows: Vec<AnyView> = rows.map(IntoAny::into_any).collect();
+    let mut rows: Vec<_> = rows.collect();
     let later = rows.split_off(rows.len().min(LISTED));
+    let began_in = format!("Began ({zone})");
+    let columns = ["Revision", &began_in, "Image", "Outcome", "First pod", "Restarts"];
     let later = (!later.is_empty()).then(|| {
         let summary = format!("{} more", later.len());
-        view! { <details><summary>{summary}</summary><table class="before">{heads(&zone)}<tbody>{later}</tbody></table></details> }
+        view! { <details><summary>{summary}</summary>{table(columns, "before", later)}</details> }
     });
-    let headings = heads(&zone);
+    let rows = table(columns, "before", rows);
     let durations: Vec<(u64, Millis)> = before
         .iter()
         .filter(|(_, before)| !before.is_first())
@@ -89,7 +91,7 @@ pub fn ComparePage(
             {(!before.is_empty()).then(|| view! {
                 <section>
                     <h2>"Earlier rollouts"</h2>
-                    <table class="before">{headings}<tbody>{rows}</tbody></table>
+                    {rows}
                     {later}
                 </section>
             })}
@@ -98,28 +100,34 @@ pub fn ComparePage(
     }
 }
 
-/// The headings of earlier rollouts.
-fn heads(zone: &str) -> impl IntoView + use<> {
-    let began = format!("Began ({zone})");
-    view! { <thead><tr><th>"Revision"</th><th>{began}</th><th>"Image"</th><th>"Outcome"</th><th>"First pod"</th><th>"Restarts"</th></tr></thead> }
+/// A table. Where there is no room for columns, each cell has the name of its column before it.
+fn table<const N: usize>(columns: [&str; N], row_id: &'static str, rows: Vec<[AnyView; N]>) -> impl IntoView + use<N> {
+    let heads = columns.map(|column| view! { <th>{column.to_owned()}</th> }).into_iter().collect_view();
+    let row = |cells: [AnyView; N]| {
+        let cell = |(cell, column): (AnyView, &str)| view! { <td data-label=column.to_owned()>{cell}</td> };
+        let cells = cells.into_iter().zip(columns).map(cell).collect_view();
+        view! { <tr data-testid=row_id>{cells}</tr> }
+    };
+    let rows = rows.into_iter().map(row).collect_view();
+    view! { <table class="before"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table> }
 }
 
-/// One of those before it; its revision leads to both laid over each other.
-#[component]
-fn Line(began: String, before: PastRollout, link: String, is_other: bool) -> impl IntoView {
+/// The cells of one of those before it; its revision leads to both laid over each other.
+fn cells(began: String, before: &PastRollout, link: String, is_other: bool) -> [AnyView; 6] {
     let first = before.first_available_millis.map(|millis| format!("after {}", brief(millis)));
     let images = ImageText::change(&before.images_before, &before.images).to_string();
     let cause = before.cause_words();
     let cause = (!cause.is_empty()).then(|| view! { <p class="muted">{cause}</p> });
     let restarts = before.restarts.map(|count| count.to_string());
-    view! {
-        <tr data-testid="before">
-            <td><a href=link aria-current=is_other.then_some("true")>{before.revision}</a></td>
-            <td>{began}</td><td class="mono">{safe(&images)}</td><td>{before.ended()}{cause}</td>
-            <td>{first.unwrap_or_else(|| "\u{2013}".to_owned())}</td>
-            <td>{restarts.unwrap_or_else(|| "\u{2013}".to_owned())}</td>
-        </tr>
-    }
+    let unknown = || "\u{2013}".to_owned();
+    [
+        view! { <a href=link aria-current=is_other.then_some("true")>{before.revision}</a> }.into_any(),
+        began.into_any(),
+        view! { <span class="mono">{safe(&images)}</span> }.into_any(),
+        (before.ended(), cause).into_any(),
+        first.unwrap_or_else(unknown).into_any(),
+        restarts.unwrap_or_else(unknown).into_any(),
+    ]
 }
 
 /// A duration; one that is nearly nothing without a figure that looks like none.
@@ -275,14 +283,15 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
         let key = state.map(|state| {
             view! { <svg class="step" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" fill=PodLook::In(state).ink().colour.var()></rect></svg> }
         });
-        view! {
-            <tr>
-                <td>{key}{step.name}</td><td>{step.pods}</td><td>{brief(step.median_millis)}</td>
-                <td>{duration(step.slowest_millis)}</td><td class="mono">{step.slowest}</td>
-            </tr>
-        }
+        [
+            (key, step.name).into_any(),
+            step.pods.to_string().into_any(),
+            brief(step.median_millis).into_any(),
+            duration(step.slowest_millis).into_any(),
+            view! { <span class="mono">{step.slowest}</span> }.into_any(),
+        ]
     });
-    let rows = rows.collect_view();
+    let steps = table(["Step", "Pods", "Median", "Slowest", "Slowest pod"], "step", rows.collect());
     let label = format!("Steps from creation to counting of {}", count(pods.len() as u32, "pod"));
     view! {
         <p>{said}</p>
@@ -292,9 +301,6 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
             {median}
         </svg>
         {(more > 0).then(|| view! { <p class="muted">{format!("{} {} not shown.", count(more, "faster pod"), is_are(more))}</p> })}
-        <table class="before">
-            <thead><tr><th>"Step"</th><th>"Pods"</th><th>"Median"</th><th>"Slowest"</th><th>"Slowest pod"</th></tr></thead>
-            <tbody>{rows}</tbody>
-        </table>
+        {steps}
     }
 }

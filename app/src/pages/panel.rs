@@ -3,6 +3,7 @@
 use leptos::prelude::*;
 use timeline::Workload;
 
+use crate::browser;
 use crate::components::detail::following::following;
 use crate::components::detail::frame::Frame;
 use crate::pages::detail::{DetailPlace, details};
@@ -19,6 +20,7 @@ pub fn Panel(
 ) -> impl IntoView {
     let workload = StoredValue::new(workload);
     let kind = Memo::new(move |_| panel.shown.with(std::mem::discriminant));
+    Effect::new(move |_| browser::on_window(leptos::ev::resize, move |_| panel.cover()));
     let opened = panel.opened;
     on_cleanup(move || {
         set_if_new(&opened.0, String::new());

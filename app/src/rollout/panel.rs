@@ -7,7 +7,7 @@ use send_wrapper::SendWrapper;
 use timeline::wire;
 use web_sys::Element;
 
-use crate::browser;
+use crate::browser::{self, InertPage};
 use crate::context::OpenedPod;
 use crate::detail::Detail;
 use crate::exported::Exported;
@@ -16,6 +16,8 @@ use crate::rows::set_if_new;
 
 /// The open detail is requested again at most this often.
 const AGAIN_MILLIS: f64 = 1_000.0;
+/// Windows that the panel covers.
+const COVERED: &str = "(max-width: 900px)";
 /// Text of the panel when the server does not answer.
 const NO_ANSWER: &str = "Rollcast does not respond.";
 /// Text in a file that does not hold the detail.
@@ -41,6 +43,8 @@ pub struct PanelState {
     pub shown: RwSignal<PanelContent>,
     /// The element that opened it, to which the focus goes back.
     opener: StoredValue<Option<SendWrapper<Element>>>,
+    /// The page behind the panel, while it covers the window.
+    behind: StoredValue<Option<InertPage>>,
     is_old: StoredValue<bool>,
     asked_millis: StoredValue<f64>,
     /// When what was answered last was asked: an answer to what was asked before that is not shown any more.
@@ -62,6 +66,7 @@ impl Default for PanelState {
             path: RwSignal::new(None),
             shown: RwSignal::new(PanelContent::Nothing),
             opener: StoredValue::new(None),
+            behind: StoredValue::new(None),
             is_old: StoredValue::new(false),
             asked_millis: StoredValue::new(0.0),
             answered_millis: StoredValue::new(0.0),
@@ -155,6 +160,17 @@ impl PanelState {
         if is_known == Some(false) {
             keep_focus();
             self.shown.set(shown);
+            self.cover();
+        }
+    }
+
+    /// Makes the page behind the panel inert while the panel covers the window. Called when either may have changed.
+    pub fn cover(self) {
+        let is_open = self.shown.with_untracked(|shown| *shown != PanelContent::Nothing);
+        let is_covered = is_open && browser::matches(COVERED);
+        if self.behind.with_value(Option::is_some) != is_covered {
+            let section = self.section.get_untracked().filter(|_| is_covered);
+            self.behind.set_value(section.map(|section| InertPage::around(&section)));
         }
     }
 

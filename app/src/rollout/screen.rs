@@ -46,6 +46,8 @@ const MOST_STRETCH: f64 = 32.0;
 const MOST_HEIGHT: f64 = 8_000.0;
 /// Windows in which the story is beside the picture; in others it is below.
 const BESIDE_STORY: &str = "(min-width: 1201px)";
+/// Systems whose viewers want nothing to move.
+const LESS_MOTION: &str = "(prefers-reduced-motion: reduce)";
 /// Verdicts are announced at most this often.
 const ANNOUNCE_MILLIS: f64 = 5_000.0;
 /// Size of the letters of the axis on a page, in pixels. On a wall they are as much larger as rows are.
@@ -172,7 +174,7 @@ impl RolloutScreen {
             is_on_paper: false,
             may_share: false,
             motion: Motion::default(),
-            has_less_motion: matches("(prefers-reduced-motion: reduce)"),
+            has_less_motion: matches(LESS_MOTION),
             chosen_millis: None,
             pointer: Pointer::default(),
             remember_at: None,
@@ -338,6 +340,7 @@ impl RolloutScreen {
         };
         let above = f64::from(picture.offset_top());
         let state = &mut *self.0.state.borrow_mut();
+        state.has_less_motion = matches(LESS_MOTION);
         let scroll = &mut self.0.drawn.borrow_mut().scroll;
         set_if_new(&self.0.picture.width, scroll.width());
         scroll.follow(state.current, above, page_millis());

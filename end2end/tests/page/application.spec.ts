@@ -91,10 +91,15 @@ for (const [what, file] of [["bindings do", /rollcast[.]js/], ["code does", /rol
     await page.goto(server.page(...rollover));
     const stopped = page.getByTestId("stopped");
     await expect(stopped).toContainText("The script of this page could not start");
-    const again = page.waitForRequest(file);
+    await stopped.evaluate((stopped) => {
+      const observer = new MutationObserver(() => { stopped.dataset["saidAgain"] = "true"; });
+      observer.observe(stopped, { childList: true, subtree: true, characterData: true });
+    });
+    const again = page.waitForEvent("requestfailed", (request) => file.test(request.url()));
     await page.clock.runFor(5_000);
     await again;
     await expect(stopped).toBeVisible();
+    await expect(stopped, "a screen reader says it once").not.toHaveAttribute("data-said-again");
     await expect(page.getByTestId("verdict")).toContainText("Revision 3 is replacing revision 1");
     await page.unroute(file);
     // Without waiting where the network comes back.

@@ -200,6 +200,18 @@ for (const [width, height] of [[1440, 900], [390, 844]] as const) {
   });
 }
 
+test("in a window of 320 px the rows of a comparison are cards with the names of the columns", async ({ page, serve }) => {
+  const [server] = await kept(serve);
+  await page.setViewportSize({ width: 320, height: 640 });
+  await page.goto(`${server.page("rollout", "rollout", "nginx")}/rollouts`);
+  await page.getByTestId("compare").click();
+  const before = page.getByTestId("before").first();
+  await expect(before).toContainText(/Complete/);
+  const cells = await before.locator("td").evaluateAll((cells) => cells.map((cell) => [cell.getAttribute("data-label"), getComputedStyle(cell).display, getComputedStyle(cell, "::before").display]));
+  expect(cells).toEqual(["Revision", "Began (UTC)", "Image", "Outcome", "First pod", "Restarts"].map((column) => [column, "block", "inline"]));
+  expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+});
+
 test("a menu closes with Escape, and a click beside it", async ({ page, serve }) => {
   const [server] = await kept(serve);
   await page.goto(`${server.address}/history`);

@@ -84,6 +84,11 @@ for (const [place, start, address] of places) {
           return [top + 2, (top + bottom) / 2, bottom - 2].every((y) => [left + 2, right - 2].every((x) => panel.contains(document.elementFromPoint(x, y))));
         });
       await expect.poll(isOnTop).toBe(true);
+      // Tab stays in it.
+      for (let stop = 0; stop < 15; stop++) {
+        await page.keyboard.press("Tab");
+        expect(await panel.evaluate((panel) => document.activeElement === document.body || panel.contains(document.activeElement))).toBe(true);
+      }
       // However far one has read.
       await panel.evaluate((panel) => { panel.scrollTop = panel.scrollHeight; });
       await expect(close).toBeInViewport({ ratio: 1 });
@@ -91,5 +96,11 @@ for (const [place, start, address] of places) {
       await expect(panel).toBeEmpty();
       expect(await covered(page)).toEqual([]);
     }
+    await expect(page.getByRole("link", { name: "Share" }), "what opened it").toBeFocused();
+    // In a window that it does not cover, the page beside it can be used.
+    await page.getByRole("link", { name: "Share" }).click();
+    await expect(page.locator("main [inert]").first()).toBeAttached();
+    await page.setViewportSize({ width: 920, height: 600 });
+    await expect(page.locator("main [inert]")).toHaveCount(0);
   });
 }

@@ -28,6 +28,29 @@ test("with less motion nothing is animated while pods come and go", async ({ pag
   expect(await page.evaluate(() => (window as unknown as { moved: string[] }).moved)).toEqual([]);
 });
 
+test("less motion counts from the moment at which the system is told", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "8"));
+  await openRecording(page, server.page("rollover", "rollover", "web"));
+  /// The seconds that the picture shows, each time another number of them.
+  await page.evaluate(() => {
+    const box = document.getElementById("picture-box")!;
+    const shown = () => box.getAttribute("viewBox")!.split(" ")[2]!;
+    const spans = [shown()];
+    new MutationObserver(() => { if (shown() !== spans.at(-1)) spans.push(shown()); }).observe(box, { attributes: true });
+    Object.assign(window, { spans });
+  });
+  const spans = () => page.evaluate(() => (window as unknown as { spans: string[] }).spans.length);
+  await page.keyboard.press("-");
+  await expect.poll(spans, "it glides").toBeGreaterThan(2);
+  await page.waitForTimeout(2_000);
+  const before = await spans();
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await page.waitForTimeout(500);
+  await page.keyboard.press("-");
+  await page.waitForTimeout(1_000);
+  expect(await spans(), "it does not glide").toBe(before + 1);
+});
+
 test("in colours of one's own marks keep theirs: they carry the meaning", async ({ page, serve }) => {
   await page.emulateMedia({ forcedColors: "active" });
   const server = await serve(() => Server.replaying("image-missing", "--hold-at", "20"));

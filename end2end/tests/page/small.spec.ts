@@ -137,6 +137,22 @@ test.describe("on a phone", () => {
   });
 });
 
+test("on a phone a link is copied with one tap, and nothing moves by that", async ({ page, serve }) => {
+  await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: { writeText: async () => {} } }));
+  const server = await serve(() => Server.replaying("rollout", "--hold-at", "14"));
+  const [transport, button] = [page.getByTestId("transport"), page.getByRole("button", { name: "Copy link" })];
+  for (const width of [320, 390, 820]) {
+    await page.setViewportSize({ width, height: 844 });
+    await openLive(page, server.page("rollout", "rollout", "nginx"));
+    const before = await transport.boundingBox();
+    await button.click();
+    const said = button.locator("span");
+    await expect(said).toHaveText("copied");
+    expect(await seen(said)).toEqual({ isCovered: false, isInside: true });
+    expect(await transport.boundingBox()).toEqual(before);
+  }
+});
+
 test("a reason that is cut on a phone has a button that shows all of it", async ({ page, serve }, info) => {
   const long = longNames((name) => info.outputPath(name), ["web:v1", "web:missing"]);
   const server = await serve(() => Server.start(["replay", long, recording("rollout"), "--hold-at", "20"]));
@@ -159,6 +175,18 @@ test("a reason that is cut on a phone has a button that shows all of it", async 
   await more.filter({ hasText: "Less" }).click();
   await expect.poll(isCut).toBe(true);
   expect(await top()).toBe(before);
+});
+
+test("in a low window the command for a failing rollout can be copied without scrolling", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("deadline-exceeded", "--hold-at", "12"));
+  // A laptop with a zoom of 200 %, and a window with room for little.
+  for (const [width, height] of [[640, 360], [320, 500]] as const) {
+    await page.setViewportSize({ width, height });
+    await openLive(page, server.page("deadline-exceeded", "deadline-exceeded", "web"));
+    const remedy = page.getByTestId("remedy");
+    await expect(remedy).toContainText("rollout undo");
+    await expect.poll(() => seen(remedy.getByRole("button", { name: "Copy" }))).toEqual({ isCovered: false, isInside: true });
+  }
 });
 
 test("counts of a thousand pods stand whole beside their picture in the list", async ({ page, serve }, info) => {

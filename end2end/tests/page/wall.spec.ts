@@ -227,7 +227,9 @@ test("the header comes to a pointer that moves, and not to one that rests there 
   await expect(header).toHaveCSS("opacity", "0");
   await page.mouse.move(340, 14, { steps: 4 });
   await expect(header).toHaveCSS("opacity", "1");
+  await expect(header).toHaveCSS("cursor", "default");
   await page.mouse.move(340, 600);
+  await expect(header).toHaveCSS("cursor", "none");
   await expect(header).toHaveCSS("opacity", "0");
 });
 

@@ -100,10 +100,10 @@ metadata:
 rules:
 - apiGroups: [apps]
   resources: [deployments, replicasets]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 - apiGroups: [\"\"]
   resources: [pods, events]
-  verbs: [get, list, watch]
+  verbs: [list, watch]
 ";
 
 /// A role that grants all that Rollcast reads, ready to apply; shown while something is forbidden.

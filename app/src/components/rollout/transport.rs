@@ -73,7 +73,10 @@ pub fn Transport(
             <Speed controls/>
             <button type="button" class=live_class title=live_title data-testid="back-to-live" on:click=act(RolloutScreen::live)>{live}</button>
             {(!is_file).then(|| view! {
-                <button type="button" id="link" title="Copy a link to this revision, or to the moment shown (C)" aria-live="polite" data-copied=controls.copied on:click=move |_| controls.copy_link()>"Copy link"{copy_result(controls.copied)}</button>
+                <button type="button" id="link" title="Copy a link to this revision, or to the moment shown (C)" aria-live="polite" data-copied=controls.copied on:click=move |_| controls.copy_link()>
+                    <svg viewBox="0 0 24 24" aria-hidden="true"><path d="M9 15l6-6M11 6l2-2a4.2 4.2 0 0 1 6 6l-2 2M13 18l-2 2a4.2 4.2 0 0 1-6-6l2-2"></path></svg>
+                    "Copy link"{copy_result(controls.copied)}
+                </button>
             })}
             <KeyHelp keys=keys(is_file)/>
         </div>

@@ -191,9 +191,10 @@ fn Remedy(remedy: Signal<Option<Command>>) -> impl IntoView {
     let remedy = Memo::new(move |_| remedy.get());
     move || {
         remedy.get().map(|remedy| {
+            let what = format!("{}:", remedy.what);
             view! {
                 <p class="remedy" data-testid="remedy">
-                    <span>{remedy.what}": "</span><code title=remedy.command.clone()>{remedy.command.clone()}</code>" "<CopyButton text=remedy.command/>
+                    <span title=what>{what.clone()}</span>" "<code title=remedy.command.clone()>{remedy.command.clone()}</code>" "<CopyButton text=remedy.command/>
                 </p>
             }
         })
