@@ -137,6 +137,20 @@ async fn a_namespace_that_was_named_is_closed_within_a_minute_of_losing_the_righ
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_stream_is_not_silent_while_a_cluster_does_not_say_whether_a_named_namespace_may_be_seen() {
+    let rules = rules(&PROD);
+    let rollcast = site(&rules).await;
+    let (_said, mut heard) = stream(&rollcast, "partly", "empty").await;
+    rules.lock().unwrap().is_mute = true;
+    let began = tokio::time::Instant::now();
+    while began.elapsed() < Duration::from_secs(30) {
+        let before = tokio::time::Instant::now();
+        heard.next().await.expect("the stream goes on");
+        assert!(before.elapsed() < Duration::from_secs(5), "silent for {:?}", before.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_follows_what_is_hidden_hears_no_more_of_a_cluster_that_is_hidden_with_it() {
     let rules = rules(&PROD);
     let rollcast = site(&rules).await;
