@@ -36,6 +36,9 @@ const SEND_LIMIT: Duration = Duration::from_secs(15);
 /// A ping follows so many heartbeats. Its answer is all that a viewer sends, and some proxies close a connection on which one side
 /// sends nothing for a minute.
 const PING_AFTER: u32 = 5;
+/// A viewer that answered none of so many pings, in about three minutes, is gone: the system would send to it for a quarter of an hour.
+/// A slow line may need two minutes for what waits before a ping.
+const MOST_UNANSWERED: u32 = 8;
 
 /// Interval for authenticating a viewer again.
 const CHECK_VIEWER_EVERY: Duration = Duration::from_secs(10);
@@ -137,7 +140,7 @@ async fn run(
     let mut subscription = Subscription::Nothing;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
-    let mut heartbeats = 0;
+    let (mut heartbeats, mut unanswered) = (0, 0);
     let mut known =
         tokio::time::interval(if view.viewer().link.is_some() { CHECK_LINK_EVERY } else { CHECK_VIEWER_EVERY });
     known.reset();
@@ -213,11 +216,16 @@ async fn run(
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
                 heartbeats = (heartbeats + 1) % PING_AFTER;
                 if heartbeats == 0 {
+                    if unanswered == MOST_UNANSWERED {
+                        return Err(SessionEnd::Broken);
+                    }
+                    unanswered += 1;
                     send_message(out, Message::Ping(Bytes::new())).await?;
                 }
             }
             message = inbox.next(), if asked.is_none() => {
                 let message = message.ok_or(SessionEnd::Left)?.map_err(unread)?;
+                unanswered = 0;
                 match request(message)? {
                     None | Some(ViewerFrame::Hello { .. }) => {}
                     Some(ViewerFrame::Subscribe { scope, since }) => {
