@@ -264,12 +264,21 @@ impl Inner {
     }
 }
 
+/// What a cluster said of one viewer.
+struct ClusterAnswers {
+    hub: Handle,
+    subject: Subject,
+    /// The API server that said it.
+    place: Option<u64>,
+    reviews: ClusterReviews,
+}
+
 /// Asks the clusters for one viewer.
 struct PermissionPoller {
     authorizer: Arc<Authorizer>,
     subjects: Arc<Subjects>,
     known: Arc<ViewerState>,
-    answers: Vec<(Handle, Subject, ClusterReviews)>,
+    answers: Vec<ClusterAnswers>,
     _room: OwnedSemaphorePermit,
 }
 
@@ -284,8 +293,11 @@ impl PermissionPoller {
     /// Asks for the first time, and from then on for as long as somebody looks.
     async fn start(authorizer: &Arc<Authorizer>, subjects: &Arc<Subjects>) -> Result<Arc<ViewerState>, TooManyViewers> {
         let room = authorizer.room.clone().try_acquire_owned().map_err(|_| TooManyViewers)?;
-        let own =
-            |hub: &Handle| Some((hub.clone(), subjects.of(hub.name())?.clone(), ClusterReviews::new(reviews::POLICY)));
+        let own = |hub: &Handle| {
+            let subject = subjects.of(hub.name())?.clone();
+            let (place, reviews) = (hub.reviewer().place(), ClusterReviews::new(reviews::POLICY));
+            Some(ClusterAnswers { hub: hub.clone(), subject, place, reviews })
+        };
         let answers = authorizer.clusters.iter().filter_map(own).collect();
         let (authorizer, subjects, known) = (authorizer.clone(), subjects.clone(), ViewerState::new());
         let mut poller = Self { authorizer, subjects, known: known.clone(), answers, _room: room };
@@ -308,23 +320,23 @@ impl PermissionPoller {
     /// may take. Returns `false` when nobody has looked lately.
     async fn poll(&mut self) -> bool {
         let (kept, named) = (self.authorizer.stored_namespaces().await, self.known.state().named.clone());
-        let rounds = self.answers.iter_mut().map(|(hub, subject, answers)| {
+        let rounds = self.answers.iter_mut().map(|ClusterAnswers { hub, subject, place, reviews }| {
             let (authorizer, others) = (&self.authorizer, [kept.get(hub.name()), named.get(hub.name())]);
             async move {
                 let there = authorizer.namespaces(hub).await;
                 let namespaces = there.iter().chain(others.into_iter().flatten().flatten()).collect();
-                answers.refresh(hub, subject, &namespaces).await;
+                let place_now = hub.reviewer().place();
+                if *place != place_now {
+                    (*place, *reviews) = (place_now, ClusterReviews::new(reviews::POLICY));
+                }
+                reviews.refresh(hub, subject, &namespaces).await;
             }
         });
         join_all(rounds).await;
-        let seen =
-            self.answers.iter().filter_map(|(hub, _, answers)| Some((hub.name().to_owned(), answers.permissions()?)));
+        let seen = self.answers.iter().filter_map(|of| Some((of.hub.name().to_owned(), of.reviews.permissions()?)));
         let clusters: BTreeMap<String, ClusterPermissions> = seen.collect();
         // It does not say, and nothing that it said before is good any more.
-        let is_silent = |(hub, _, answers): &(Handle, Subject, ClusterReviews)| {
-            answers.has_failed() && !clusters.contains_key(hub.name())
-        };
-        let is_silent = self.answers.iter().any(is_silent);
+        let is_silent = self.answers.iter().any(|of| of.reviews.has_failed() && !clusters.contains_key(of.hub.name()));
         self.known.state().publish(Permissions::Part { clusters, is_silent })
     }
 }

@@ -108,7 +108,7 @@ impl SessionKeys {
         let unread = |source| SessionKeysError::File { path: path.clone(), source };
         let mut known = std::fs::read_to_string(&path).map_err(unread)?;
         let keys = Self::parse(&known)?;
-        let held = Arc::downgrade(&keys.0);
+        let (held, mut seen) = (Arc::downgrade(&keys.0), known.clone());
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(LOOK_EVERY).await;
@@ -117,7 +117,10 @@ impl SessionKeys {
                 let Some(held) = held.upgrade() else { return };
                 // One that is not there may be written at this moment.
                 let Ok(Ok(text)) = read else { continue };
-                if text == known {
+                // A file that is being written may end in the middle of a key: it counts once it is the same at two looks.
+                let is_written = text == seen;
+                seen.clone_from(&text);
+                if text == known || !is_written {
                     continue;
                 }
                 match Self::parse(&text) {
@@ -300,6 +303,20 @@ mod tests {
         std::fs::remove_file(file.path()).unwrap();
         tokio::time::sleep(3 * LOOK_EVERY).await;
         assert!(keys.open(SealPurpose::Session, &cookie).is_some(), "a file that is gone takes no key away");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_is_still_being_written_does_not_count() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), OLD).unwrap();
+        let keys = SessionKeys::watch(file.path().to_owned()).unwrap();
+        let cookie = given(&keys.seal(SealPurpose::Session, "secret").unwrap());
+        tokio::time::sleep(LOOK_EVERY / 2).await; // between two looks
+        for length in 0..8 {
+            std::fs::write(file.path(), format!("{NEW}{}", &OLD[..length])).unwrap();
+            tokio::time::sleep(LOOK_EVERY).await;
+            assert!(keys.open(SealPurpose::Session, &cookie).is_some(), "{length} more characters");
+        }
     }
 
     #[test]

@@ -90,8 +90,8 @@ impl TokenSession {
     }
 }
 
-/// The review of a token by each cluster: its user.
-type TokenReviews = BTreeMap<String, RefreshingCache<(), Option<Subject>>>;
+/// The review of a token by each cluster: its user. The key is the API server that said it, of which there is one at a time.
+type TokenReviews = BTreeMap<String, RefreshingCache<Option<u64>, Option<Subject>>>;
 
 impl TokenAuth {
     /// Authenticates tokens at these clusters.
@@ -198,17 +198,18 @@ impl TokenAuth {
 
     /// Asks the clusters whose answers are old whose token it is.
     async fn ask_clusters(&self, token: &str, sender: TokenSender, before: Arc<TokenReviews>) -> TokenReviews {
-        let asked = self.clusters.iter().filter(|(name, _)| is_due(&before, name));
+        let asked = self.clusters.iter().filter(|(name, reviewer)| is_due(&before, name, reviewer));
         let asked_at = Instant::now();
         let answers = join_all(asked.map(|(name, reviewer)| async move {
-            (name.clone(), timeout(PATIENCE, reviewer.review_token(token, sender)).await)
+            (name.clone(), reviewer.place(), timeout(PATIENCE, reviewer.review_token(token, sender)).await)
         }));
         let (answers, mut said) = (answers.await, Arc::unwrap_or_clone(before));
-        for (name, answer) in answers {
+        for (name, place, answer) in answers {
             let said = said.entry(name.clone()).or_insert_with(|| RefreshingCache::new(POLICY));
+            said.retain(|known| *known == place);
             let failure = match answer {
                 Ok(Ok(whose)) => {
-                    said.insert((), asked_at, whose);
+                    said.insert(place, asked_at, whose);
                     self.failing().remove(&name);
                     continue;
                 }
@@ -237,24 +238,26 @@ impl TokenAuth {
     /// Returns the cached result for a token; `None` if a cluster must be asked.
     async fn remembered(&self, digest: &TokenDigest) -> Option<Result<Viewer, AuthError>> {
         let said = self.cached(digest).await?;
-        (!self.clusters.iter().any(|(name, _)| is_due(&said, name))).then(|| viewer(&said))
+        (!self.clusters.iter().any(|(name, reviewer)| is_due(&said, name, reviewer))).then(|| viewer(&said))
     }
 }
 
-fn is_due(said: &TokenReviews, cluster: &str) -> bool {
-    said.get(cluster).is_none_or(|said| said.is_due(&()))
+fn is_due(said: &TokenReviews, cluster: &str, reviewer: &Reviewer) -> bool {
+    said.get(cluster).is_none_or(|said| said.is_due(&reviewer.place()))
 }
 
 /// Combines the reviews of all clusters.
 fn viewer(said: &TokenReviews) -> Result<Viewer, AuthError> {
-    let taken = said.iter().filter_map(|(cluster, said)| Some((cluster.clone(), said.get(&())?.clone()?)));
+    let review =
+        |said: &RefreshingCache<Option<u64>, Option<Subject>>| said.unexpired().next().map(|(_, whose)| whose.clone());
+    let taken = said.iter().filter_map(|(cluster, said)| Some((cluster.clone(), review(said)??)));
     let taken: BTreeMap<String, Subject> = taken.collect();
     match taken.values().next() {
         Some(first) => {
             let name = first.user.as_str().into();
             Ok(Viewer::signed_in(name, Subjects::Each(taken)))
         }
-        None if said.values().all(|said| said.get(&()).is_some()) => Err(AuthError::SignInRequired),
+        None if said.values().all(|said| review(said).is_some()) => Err(AuthError::SignInRequired),
         None => Err(AuthError::Unavailable),
     }
 }

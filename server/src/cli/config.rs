@@ -16,6 +16,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::access::AuthMode;
 use crate::database::server::DatabaseUrl;
+use crate::history::private;
 use crate::telemetry::clock::parse_duration;
 use crate::web::server_address::{BasePath, PublicUrl};
 
@@ -183,7 +184,11 @@ impl Config {
             Err(why) if named.is_none() && why.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(why) => return Err(ConfigError::File { path, why }),
         };
-        text.parse().map_err(|why| ConfigError::Wrong { path, why })
+        let config: Self = text.parse().map_err(|why| ConfigError::Wrong { path: path.clone(), why })?;
+        if config.history.as_ref().is_some_and(DatabaseUrl::has_password) {
+            let _ = private::check(&path, false); // it warns: a pod mounts its ConfigMap for all users
+        }
+        Ok(config)
     }
 }
 

@@ -44,6 +44,11 @@ impl fmt::Debug for DatabaseUrl {
 }
 
 impl DatabaseUrl {
+    /// Returns `true` if the address has a password.
+    pub fn has_password(&self) -> bool {
+        self.server().is_ok_and(|server| server.has_password)
+    }
+
     /// Parses the address.
     pub fn server(&self) -> Result<DatabaseServer, InvalidAddress> {
         self.0.parse()
@@ -238,7 +243,11 @@ mod tests {
         assert_eq!(format!("{given} {given:?}"), "PostgreSQL at host:5432/db PostgreSQL at host:5432/db");
         assert!(matches!(with("postgres://me@host/db", ""), Err(PasswordError::Empty)));
         assert!(matches!(with("postgres://me:one@host/db", "two"), Err(PasswordError::Second)));
-        assert_eq!(format!("{:?}", DatabaseUrl::from("postgres://me:secret@host/db".to_owned())), "DatabaseUrl");
+        let url = |text: &str| DatabaseUrl::from(text.to_owned());
+        assert_eq!(format!("{:?}", url("postgres://me:secret@host/db")), "DatabaseUrl");
+        let has_password = ["me:secret@host/db", "host/db?password=secret", "me@host/db", "host/db"]
+            .map(|rest| url(&format!("postgres://{rest}")).has_password());
+        assert_eq!(has_password, [true, true, false, false]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use timeline::Millis;
 
 /// Format of new batches. Format 1: lines of recordings, compressed with zstd, with its checksum.
 pub const FORMAT: u32 = 1;
-/// Most bytes of the lines of one batch; more are cut off.
+/// Most bytes of the lines of one batch, and of a checkpoint; more are cut off.
 const MOST_BYTES: usize = 1 << 30;
 /// Level of compression.
 const LEVEL: i32 = 3;
@@ -52,10 +52,15 @@ pub fn pack(text: &str) -> io::Result<Vec<u8>> {
 
 /// Decompresses lines.
 pub fn unpack(body: &[u8]) -> Result<String, BatchError> {
-    let mut text = Vec::new();
+    String::from_utf8(decompress(body)?).map_err(|_| BatchError::Text)
+}
+
+/// Decompresses a body up to the limit.
+pub(super) fn decompress(body: &[u8]) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
     let mut decoder = zstd::stream::read::Decoder::new(body)?;
-    io::Read::read_to_end(&mut io::Read::take(&mut decoder, MOST_BYTES as u64), &mut text)?;
-    String::from_utf8(text).map_err(|_| BatchError::Text)
+    io::Read::read_to_end(&mut io::Read::take(&mut decoder, MOST_BYTES as u64), &mut bytes)?;
+    Ok(bytes)
 }
 
 impl Batch {

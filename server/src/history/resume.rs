@@ -53,7 +53,7 @@ pub fn compress(bytes: &[u8]) -> Option<Checkpoint> {
 }
 
 fn decode(checkpoint: &Checkpoint) -> Option<DecodedState> {
-    let bytes = zstd::stream::decode_all(checkpoint.body.as_slice()).ok()?;
+    let bytes = super::batch::decompress(&checkpoint.body).ok()?;
     DecodedState::deserialize(&mut Deserializer::from_read_ref(&bytes).with_human_readable()).ok()
 }
 

@@ -172,10 +172,13 @@ async fn read(cluster: &Cluster, path: &str, most: usize) -> Result<Vec<u8>, Req
     request::gather(body, &cluster.pace, most, || Counters::add(&cluster.counters.pieces)).await
 }
 
-/// Counts and reports an object that was skipped.
+/// Counts an object that was skipped. The first one of a kind is logged, then the second, the fourth and so on: one that changes often
+/// must not fill the log.
 pub(super) fn count_skipped(cluster: &Cluster, kind: Kind, error: &crate::kube::translate::Unusable) {
-    Counters::add(&cluster.counters.kind(kind).malformed);
-    tracing::warn!(%error, "skipped an unusable object");
+    let count = cluster.counters.kind(kind).malformed.fetch_add(1, Ordering::Relaxed) + 1;
+    if count.is_power_of_two() {
+        tracing::warn!(%error, count, "skipped an unusable object");
+    }
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ pub(super) async fn gather(
             Some(Err(error)) => return Err(RequestError::Unreachable(reason::of(error.as_ref()))),
             Some(Ok(frame)) => {
                 heard();
-                whole.extend(frame.into_data().unwrap_or_default()); // trailers say nothing
+                whole.extend_from_slice(&frame.into_data().unwrap_or_default()); // trailers say nothing
             }
         }
     }

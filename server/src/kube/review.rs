@@ -81,6 +81,12 @@ impl Reviewer {
         self.endpoint.borrow().as_ref().and_then(|endpoint| endpoint.access.host())
     }
 
+    /// Identifies the API server, by address and certificate authority; `None` before there are credentials. Reviews of another one mean
+    /// nothing here.
+    pub fn place(&self) -> Option<u64> {
+        self.endpoint.borrow().as_ref().map(|endpoint| endpoint.access.place())
+    }
+
     /// Returns whether a subject may list pods in a namespace; in all of them, where none is named.
     pub async fn may_list_pods(&self, subject: &Subject, namespace: Option<&str>) -> Result<bool, RequestError> {
         let attributes = ResourceAttributes {

@@ -43,12 +43,14 @@ impl ClientView {
     }
 
     /// Adds a named namespace, if the viewer may see it: it is checked even if it is empty.
-    pub async fn with_namespace(mut self, cluster: &str, namespace: &str) -> Self {
-        if self.viewer.link.as_ref().is_some_and(|link| !link.scope.has_some_of(cluster, namespace)) {
-            return self;
-        }
-        let is_seen = self.sees_some_of(cluster, namespace);
-        if self.check_namespace(cluster, namespace).await == Some(true) && !is_seen {
+    pub async fn with_namespace(self, cluster: &str, namespace: &str) -> Self {
+        let is_allowed = self.check_namespace(cluster, namespace).await == Some(true);
+        if is_allowed { self.and_namespace(cluster, namespace) } else { self }
+    }
+
+    /// Adds a namespace that a review allowed.
+    pub(super) fn and_namespace(mut self, cluster: &str, namespace: &str) -> Self {
+        if !self.sees_some_of(cluster, namespace) {
             self.permissions = self.viewer.limit(Arc::new(self.permissions.and(cluster, namespace)));
         }
         self
@@ -56,6 +58,9 @@ impl ClientView {
 
     /// Returns whether they may see a namespace; `None` if its cluster does not respond.
     pub async fn check_namespace(&self, cluster: &str, namespace: &str) -> Option<bool> {
+        if self.viewer.link.as_ref().is_some_and(|link| !link.scope.has_some_of(cluster, namespace)) {
+            return Some(false);
+        }
         self.rollcast.authorizer.check_namespace(&self.viewer, cluster, namespace).await
     }
 

@@ -36,6 +36,9 @@ const SEND_LIMIT: Duration = Duration::from_secs(15);
 /// A ping follows so many heartbeats. Its answer is all that a viewer sends, and some proxies close a connection on which one side
 /// sends nothing for a minute.
 const PING_AFTER: u32 = 5;
+/// A viewer that answered none of so many pings, in about three minutes, is gone: the system would send to it for a quarter of an hour.
+/// A slow line may need two minutes for what waits before a ping.
+const MOST_UNANSWERED: u32 = 8;
 
 /// Interval for authenticating a viewer again.
 const CHECK_VIEWER_EVERY: Duration = Duration::from_secs(10);
@@ -129,18 +132,24 @@ async fn run(
 ) -> Result<(), SessionEnd> {
     let rollcast = view.rollcast().clone();
     let mut permissions = Box::pin(view.watch_permissions()).await.map_err(|_| SessionEnd::Broken)?;
-    view = view.with_permissions(permissions.borrow_and_update().clone());
+    // The permissions as they were told last; the view may have a named namespace besides.
+    let mut told = permissions.borrow_and_update().clone();
+    view = view.with_permissions(told.clone());
     let hello = ServerFrame::Hello { protocol: PROTOCOL, build: rollcast.build.to_owned() };
     send_frame(out, &hello).await?;
     let mut subscription = Subscription::Nothing;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
-    let mut heartbeats = 0;
+    let (mut heartbeats, mut unanswered) = (0, 0);
     let mut known =
         tokio::time::interval(if view.viewer().link.is_some() { CHECK_LINK_EVERY } else { CHECK_VIEWER_EVERY });
     known.reset();
     // The check of the viewer that is under way. What is sent does not wait for it: a cluster or a provider may take seconds to answer.
     let mut check: Fuse<BoxFuture<'_, Result<Viewer, AuthError>>> = Fuse::terminated();
+    // The review of a named namespace that is under way, and the Deployment that is followed when it ends: the loop sends heartbeats
+    // until then, and reads no further request.
+    let mut review: Fuse<BoxFuture<'static, Option<bool>>> = Fuse::terminated();
+    let mut asked: Option<(Workload, Option<Position>)> = None;
     let end = Instant::now() + RECONNECT_AFTER.mul_f64(1.0 + fastrand::f64() / 5.0);
     let is_signed_in = view.viewer().subjects.is_some();
     let questions = RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY);
@@ -157,9 +166,12 @@ async fn run(
             biased; // a permission that ended counts before anything more is sent
             changed = permissions.changed() => {
                 changed.map_err(|_| SessionEnd::Broken)?; // nothing tells any more what may be seen
-                let before = view.clone();
-                view = view.with_permissions(permissions.borrow_and_update().clone());
-                subscription = Box::pin(resubscribe(out, &before, &view, &permissions, subscription)).await?;
+                let (before, told_before) = (view.clone(), told);
+                told = permissions.borrow_and_update().clone();
+                view = with_told(&before, &told_before, &told, &subscription);
+                if asked.is_none() {
+                    subscription = Box::pin(resubscribe(out, &before, &view, &permissions, subscription)).await?;
+                }
             }
             _ = known.tick(), if check.is_terminated() => {
                 let StreamRequest { headers, peer, from } = stream_request;
@@ -167,10 +179,8 @@ async fn run(
             }
             viewer = &mut check => match viewer {
                 Ok(viewer) if viewer.is_same(view.viewer()) => {
-                    if !Box::pin(is_still_seen(&view, &permissions, &subscription, &mut said)).await {
-                        let before = view.clone();
-                        view = view.with_permissions(permissions.borrow().clone());
-                        subscription = Box::pin(resubscribe(out, &before, &view, &permissions, subscription)).await?;
+                    if review.is_terminated() && let Some(workload) = named_only(&view, &told, &subscription) {
+                        review = start_review(&view, workload);
                     }
                     if let Subscription::List(listed) = &mut subscription && listed.is_turned_away() {
                         Box::pin(listed.follow_anew(&view)).await;
@@ -180,28 +190,60 @@ async fn run(
                 Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => return Err(SessionEnd::Broken),
                 Err(AuthError::SignInRequired | AuthError::NotFromProxy) => return Err(SessionEnd::NotSignedIn),
             },
+            answer = &mut review => match (asked.take(), answer) {
+                (Some((workload, since)), answer) => {
+                    told = permissions.borrow().clone();
+                    view = view.with_permissions(told.clone());
+                    said = Instant::now();
+                    if answer == Some(true) {
+                        view = view.and_namespace(&workload.cluster, &workload.namespace);
+                    }
+                    let scope = Scope::Workload(workload);
+                    subscription = Box::pin(follow(out, &view, &permissions, subscription, (scope, since))).await?;
+                }
+                (None, Some(true)) => said = Instant::now(),
+                // A cluster that does not respond is trusted for a while.
+                (None, None) if said.elapsed() < UNCHECKED_FOR => {}
+                (None, _) => {
+                    let before = view.clone();
+                    view = view.with_permissions(told.clone());
+                    subscription = Box::pin(resubscribe(out, &before, &view, &permissions, subscription)).await?;
+                }
+            },
             () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Left),
             _ = heartbeat.tick() => {
                 let now_millis = now(&subscription);
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
                 heartbeats = (heartbeats + 1) % PING_AFTER;
                 if heartbeats == 0 {
+                    if unanswered == MOST_UNANSWERED {
+                        return Err(SessionEnd::Broken);
+                    }
+                    unanswered += 1;
                     send_message(out, Message::Ping(Bytes::new())).await?;
                 }
             }
-            message = inbox.next() => {
+            message = inbox.next(), if asked.is_none() => {
                 let message = message.ok_or(SessionEnd::Left)?.map_err(unread)?;
+                unanswered = 0;
                 match request(message)? {
                     None | Some(ViewerFrame::Hello { .. }) => {}
                     Some(ViewerFrame::Subscribe { scope, since }) => {
                         audit(&view, &scope, stream_request.from, "followed");
-                        // What was named before is seen as far as everything else.
-                        view = view.with_permissions(permissions.borrow().clone());
-                        said = Instant::now();
-                        if let Scope::Workload(Workload { cluster, namespace, .. }) = &scope {
-                            view = Box::pin(view.with_namespace(cluster, namespace)).await;
+                        match scope {
+                            Scope::Workload(workload) => {
+                                review = start_review(&view, &workload);
+                                asked = Some((workload, since));
+                            }
+                            scope => {
+                                review = Fuse::terminated();
+                                // What was named before is seen as far as everything else.
+                                told = permissions.borrow().clone();
+                                view = view.with_permissions(told.clone());
+                                subscription =
+                                    Box::pin(follow(out, &view, &permissions, subscription, (scope, since))).await?;
+                            }
                         }
-                        subscription = Box::pin(follow(out, &view, &permissions, subscription, (scope, since))).await?;
                     }
                     Some(ViewerFrame::Moment { at_millis }) => {
                         if let Subscription::Deployment(followed) = &subscription {
@@ -211,7 +253,7 @@ async fn run(
                     }
                 }
             }
-            told = next(&mut subscription) => match (told?, &mut subscription) {
+            update = next(&mut subscription), if asked.is_none() => match (update?, &mut subscription) {
                 (Update::Frame(bytes), _) => send(out, bytes).await?,
                 (Update::Connection(_), Subscription::Deployment(followed)) => {
                     let (cluster, connection) = (followed.hub.name().to_owned(), view.connection(&followed.hub));
@@ -231,29 +273,32 @@ async fn run(
     }
 }
 
-/// Returns whether a Deployment may still be seen that only the check of its named namespace allowed: its cluster is
-/// asked again. A cluster that does not respond is trusted for a while.
-async fn is_still_seen(
+/// Returns the followed Deployment if only the review of its named namespace shows it: what was told of all permissions does not.
+fn named_only<'s>(view: &ClientView, told: &Arc<Permissions>, subscription: &'s Subscription) -> Option<&'s Workload> {
+    let Subscription::Deployment(followed) = subscription else { return None };
+    let shared = view.clone().with_permissions(told.clone());
+    (view.can_see(&followed.workload) && !shared.can_see(&followed.workload)).then_some(&followed.workload)
+}
+
+/// Returns the view with new permissions. They say nothing of a namespace that only its review showed: it stays until the next
+/// review.
+fn with_told(
     view: &ClientView,
-    permissions: &signal::Receiver<Arc<Permissions>>,
+    before: &Arc<Permissions>,
+    told: &Arc<Permissions>,
     subscription: &Subscription,
-    said: &mut Instant,
-) -> bool {
-    let Subscription::Deployment(followed) = subscription else { return true };
-    let workload = &followed.workload;
-    let shared = view.clone().with_permissions(permissions.borrow().clone());
-    if !view.can_see(workload) || shared.can_see(workload) {
-        *said = Instant::now();
-        return true;
+) -> ClientView {
+    let shared = view.clone().with_permissions(told.clone());
+    match named_only(view, before, subscription) {
+        Some(workload) => shared.and_namespace(&workload.cluster, &workload.namespace),
+        None => shared,
     }
-    match view.check_namespace(&workload.cluster, &workload.namespace).await {
-        Some(true) => {
-            *said = Instant::now();
-            true
-        }
-        Some(false) => false,
-        None => said.elapsed() < UNCHECKED_FOR,
-    }
+}
+
+/// Begins to ask whether the namespace of a workload may be seen.
+fn start_review(view: &ClientView, workload: &Workload) -> Fuse<BoxFuture<'static, Option<bool>>> {
+    let (view, cluster, namespace) = (view.clone(), workload.cluster.clone(), workload.namespace.clone());
+    async move { view.check_namespace(&cluster, &namespace).await }.boxed().fuse()
 }
 
 /// Why a session ends whose viewer's message cannot be read.
@@ -522,5 +567,20 @@ mod tests {
                 assert_eq!(sent.len(), if is_sent { frames } else { 0 });
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_namespace_that_only_its_review_showed_stays_when_other_permissions_change() {
+        let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
+        let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), Site::default());
+        let only = |namespace: &str| Arc::new(Permissions::none().and("prod", namespace));
+        let view = ClientView::new(&rollcast, Viewer::anonymous()).await.unwrap().with_permissions(only("web"));
+        let view = view.and_namespace("prod", "shop");
+        let workload = Workload::deployment("prod", "shop", "web");
+        let (_, followed) = hub.follow(workload.clone(), None).await.unwrap();
+        let subscription = Subscription::Deployment(Box::new(followed));
+        let is_seen = |before| with_told(&view, &only(before), &only("api"), &subscription).can_see(&workload);
+        assert!(is_seen("web"));
+        assert!(!is_seen("shop"), "it was told, and is not any more");
     }
 }

@@ -53,8 +53,14 @@ impl FileLinkStore {
         let Some(path) = &self.path else { return Ok(()) };
         let written = FileContent { version: VERSION, shares: self.all.values().cloned().collect() };
         let beside = path.with_extension("new");
+        // One that is there was left by a crash, or put there: it may be a link, or readable by others.
+        if let Err(why) = std::fs::remove_file(&beside)
+            && why.kind() != io::ErrorKind::NotFound
+        {
+            return Err(why.into());
+        }
         let mut options = std::fs::OpenOptions::new();
-        options.create(true).truncate(true).write(true);
+        options.create_new(true).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut out = options.open(&beside)?;
@@ -94,5 +100,27 @@ impl LinkStore for FileLinkStore {
         // What cannot be written down now is written with what comes next.
         self.all.remove(id);
         self.save()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_lies_beside_the_links_is_replaced_and_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("links.json"), folder.path().join("other"));
+        std::fs::write(&other, "kept").unwrap();
+        symlink(&other, path.with_extension("new")).unwrap();
+        let links = FileLinkStore::open(Some(path.clone())).unwrap();
+        links.save().unwrap();
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "kept");
+        std::fs::write(path.with_extension("new"), "left by a crash").unwrap();
+        links.save().unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(FileLinkStore::open(Some(path)).is_ok());
     }
 }

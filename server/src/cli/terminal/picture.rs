@@ -174,11 +174,7 @@ fn title(set: &ReplicaSet, pods: &[&Pod], is_current: bool) -> Line<'static> {
 fn pod_line(pod: &Pod, now: Millis) -> Line<'static> {
     let (mark, style) = mark(pod);
     let node = pod.now.node.as_deref().map(safe).unwrap_or_default();
-    let over = pod.now.deletion_at_millis.filter(|at| *at < now).map(|at| duration(now - at));
     let mut state = say::pod(pod);
-    if let Some(over) = over {
-        state.push_str(&format!(", {over} over its grace period"));
-    }
     if pod.now.restarts > 0 {
         state.push_str(&format!(", {}", count(pod.now.restarts, "restart")));
     }

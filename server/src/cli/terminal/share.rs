@@ -7,6 +7,7 @@ use anyhow::Context;
 use bytes::Bytes;
 use http::{Method, Request, Uri, header};
 use serde_json::Value;
+use url::Url;
 
 use super::options::{ShareArguments, ShareCommand};
 use super::plain;
@@ -59,6 +60,11 @@ fn path_and_query(address: &str) -> anyhow::Result<String> {
     Ok(uri.path_and_query().map(ToString::to_string).unwrap_or_default())
 }
 
+/// Returns the origin of a server as its pages send it: without a usual port, and without the path below which the server is.
+fn origin(address: &str) -> Option<String> {
+    Some(address.parse::<Url>().ok()?.origin().ascii_serialization())
+}
+
 fn text(of: &Value, name: &str) -> String {
     plain(of.get(name).and_then(Value::as_str).unwrap_or_default())
 }
@@ -69,13 +75,14 @@ fn expiry(share: &Value) -> String {
 
 async fn ask(server: &RemoteServer, method: Method, path: &str, form: &[(&str, &str)]) -> anyhow::Result<Value> {
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+    let invalid = || format!("{server} is not a valid server URL");
     let request = Request::builder()
         .method(method)
         .uri(format!("/api/v1/shares{path}"))
-        .header(header::ORIGIN, &server.address)
+        .header(header::ORIGIN, origin(&server.address).with_context(invalid)?)
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .body(Bytes::from(body))
-        .with_context(|| format!("{server} is not a valid server URL"))?;
+        .with_context(invalid)?;
     let answer = server.send(request, LIMITS).await.with_context(|| format!("cannot reach {server}"))?;
     let told: Value = serde_json::from_slice(answer.body()).unwrap_or_default();
     if answer.status().is_success() {
@@ -86,4 +93,20 @@ async fn ask(server: &RemoteServer, method: Method, path: &str, form: &[(&str, &
         None => plain(String::from_utf8_lossy(answer.body()).lines().next().unwrap_or_default()),
     };
     anyhow::bail!("{server} responded {}: {why}", answer.status())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_origin_is_that_of_the_pages_of_the_server() {
+        for (address, expected) in [
+            ("http://127.0.0.1:7440", "http://127.0.0.1:7440"),
+            ("https://Rollouts.example.com:443/rollcast", "https://rollouts.example.com"),
+            ("http://[::1]:7440/rollcast", "http://[::1]:7440"),
+        ] {
+            assert_eq!(origin(address).as_deref(), Some(expected));
+        }
+    }
 }

@@ -79,7 +79,9 @@ fn keys() -> mpsc::Receiver<()> {
     let (leave, wanted) = mpsc::channel(1);
     std::thread::spawn(move || {
         while !leave.is_closed() {
-            let Ok(true) = event::poll(KEYS_EVERY) else { continue };
+            // A terminal that is gone fails at once.
+            let is_there = event::poll(KEYS_EVERY).inspect_err(|_| std::thread::sleep(KEYS_EVERY));
+            let Ok(true) = is_there else { continue };
             let Ok(Event::Key(key)) = event::read() else { continue };
             let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
             if is_interrupt || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc) {

@@ -7,6 +7,7 @@
 //!   pages ── last page ──► complete
 //! ```
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -83,9 +84,12 @@ impl Watch {
 
     /// Reads a list as one stream. Where that does not work, the list is asked for in pages next.
     async fn list_by_stream(&mut self) -> Result<Option<String>, HubGone> {
-        let mut streamed = StreamedList { began: Instant::now(), earlier: Vec::new(), objects: Vec::new() };
+        let mut streamed = StreamedList::new();
         let ended = match self.read_stream(&mut streamed).await? {
-            Ok(position) => return self.listed(streamed.earlier, streamed.objects, position).await,
+            Ok(position) => {
+                let objects = streamed.take_objects();
+                return self.listed(streamed.existing(), objects, position).await;
+            }
             Err(ended) => ended,
         };
         self.list = Some(List::new(self.cluster.pace.page_size));
@@ -134,7 +138,7 @@ impl Watch {
                 WatchEvent::Bookmark(_) => {}
             }
             if streamed.objects.len() >= self.cluster.pace.page_size as usize {
-                let objects = std::mem::take(&mut streamed.objects);
+                let objects = streamed.take_objects();
                 self.send_page(&mut streamed.earlier, objects).await?;
             }
             self.advanced(streamed.began, streamed.earlier.len() + streamed.objects.len()).await?;
@@ -196,15 +200,30 @@ struct StreamedList {
     earlier: Vec<Uid>,
     /// The objects since then.
     objects: Vec<Object>,
+    /// Objects that were deleted while the list was streamed. A whole namespace may be: they are taken out together, not one by one.
+    deleted: BTreeSet<Uid>,
 }
 
 impl StreamedList {
-    /// Takes an object out that was deleted while the list was streamed.
+    fn new() -> Self {
+        Self { began: Instant::now(), earlier: Vec::new(), objects: Vec::new(), deleted: BTreeSet::new() }
+    }
+
     fn remove(&mut self, object: &Object) {
-        if let Ok(uid) = object.uid() {
-            self.earlier.retain(|earlier| *earlier != uid);
-            self.objects.retain(|object| object.uid().ok() != Some(uid));
-        }
+        self.deleted.extend(object.uid().ok());
+    }
+
+    /// Takes the objects that the hub has not yet.
+    fn take_objects(&mut self) -> Vec<Object> {
+        let mut objects = std::mem::take(&mut self.objects);
+        objects.retain(|object| object.uid().is_ok_and(|uid| !self.deleted.contains(&uid)));
+        objects
+    }
+
+    /// Returns the UIDs of the objects that the hub has and that still exist.
+    fn existing(mut self) -> Vec<Uid> {
+        self.earlier.retain(|uid| !self.deleted.contains(uid));
+        self.earlier
     }
 }
 
@@ -235,5 +254,33 @@ impl From<WatchEnd> for StreamEnd {
             WatchEnd::Lost => Self::Lost,
             WatchEnd::Dead(error) | WatchEnd::Failed(error) => Self::Failed(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::fact::Kind;
+
+    use super::*;
+
+    #[test]
+    fn an_object_that_is_deleted_while_the_list_is_streamed_is_not_in_it() {
+        let pod = |number: u64| {
+            let uid = format!("00000000-0000-4000-8000-{number:012x}");
+            let json = format!(r#"{{"metadata":{{"name":"web-{number}","uid":"{uid}"}},"spec":{{}},"status":{{}}}}"#);
+            Object::decode(Kind::Pod, &json).unwrap()
+        };
+        let uids = |objects: &[Object]| objects.iter().map(|object| object.uid().unwrap()).collect::<Vec<_>>();
+        let mut streamed = StreamedList::new();
+        streamed.objects = vec![pod(1), pod(2), pod(3)];
+        streamed.remove(&pod(2));
+        let page = streamed.take_objects();
+        assert_eq!(uids(&page), uids(&[pod(1), pod(3)]));
+        streamed.earlier = uids(&page);
+        streamed.objects = vec![pod(4), pod(5)];
+        streamed.remove(&pod(3));
+        streamed.remove(&pod(5));
+        assert_eq!(uids(&streamed.take_objects()), uids(&[pod(4)]));
+        assert_eq!(streamed.existing(), uids(&[pod(1)]));
     }
 }

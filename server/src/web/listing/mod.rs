@@ -8,10 +8,11 @@
 mod choose;
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures::future::{join_all, select_all};
+use futures::future::{FutureExt, join_all, select_all};
 use timeline::list::{ClusterState, Overall, Query};
 use timeline::wire::Connection;
 use tokio::sync::watch as signal;
@@ -221,7 +222,13 @@ impl Listings {
         }
         let (chosen, chosen_out) = signal::channel(first);
         followed.lists.insert(key.clone(), chosen.clone());
-        tokio::spawn(self.clone().run(key, chosen, changes));
+        let (listings, run) = (self.clone(), self.clone().run(key.clone(), chosen, changes));
+        tokio::spawn(async move {
+            if AssertUnwindSafe(run).catch_unwind().await.is_err() {
+                // A list that nobody chooses any more ends for its followers: they follow it anew. A query must not end the program.
+                listings.followed().lists.remove(&key);
+            }
+        });
         chosen_out
     }
 

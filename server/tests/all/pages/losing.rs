@@ -12,7 +12,9 @@ use timeline::Workload;
 use timeline::list::Query;
 use timeline::wire::{self, ConnectionState, ServerFrame};
 
-use crate::pages::people::{PROD, ask, cluster, namespaces, only, proxy, rules, site, snapshot, stream, viewer};
+use crate::pages::people::{
+    PROD, answer_pings, ask, cluster, namespaces, only, proxy, rules, site, snapshot, stream, viewer,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_right_that_is_taken_away_ends_within_a_minute() {
@@ -109,7 +111,8 @@ async fn a_namespace_that_was_named_is_closed_within_a_minute_of_losing_the_righ
         rules.lock().unwrap().allowed.extend(rights);
         let rollcast = site(&rules).await;
         let (last, others) = names.split_last().unwrap();
-        let (_said, mut heard) = stream(&rollcast, "partly", last).await;
+        let (said, mut heard) = stream(&rollcast, "partly", last).await;
+        answer_pings(said);
         snapshot(&mut heard).await;
         let headers =
             HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static("partly"))]);
@@ -133,6 +136,20 @@ async fn a_namespace_that_was_named_is_closed_within_a_minute_of_losing_the_righ
         assert!(began.elapsed() <= Duration::from_secs(60), "{before}: {:?}", began.elapsed());
         let calm = tokio::time::timeout(Duration::from_secs(120), snapshot(&mut heard)).await;
         assert!(calm.is_err(), "{before}: and stays there");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_not_silent_while_a_cluster_does_not_say_whether_a_named_namespace_may_be_seen() {
+    let rules = rules(&PROD);
+    let rollcast = site(&rules).await;
+    let (_said, mut heard) = stream(&rollcast, "partly", "empty").await;
+    rules.lock().unwrap().is_mute = true;
+    let began = tokio::time::Instant::now();
+    while began.elapsed() < Duration::from_secs(30) {
+        let before = tokio::time::Instant::now();
+        heard.next().await.expect("the stream goes on");
+        assert!(before.elapsed() < Duration::from_secs(5), "silent for {:?}", before.elapsed());
     }
 }
 

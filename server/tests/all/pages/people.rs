@@ -206,6 +206,15 @@ pub(crate) async fn stream(
     (said, heard)
 }
 
+/// Answers pings for as long as the stream goes on, as a browser does.
+pub(crate) fn answer_pings(said: mpsc::UnboundedSender<Result<Message, axum::Error>>) {
+    tokio::spawn(async move {
+        while said.unbounded_send(Ok(Message::Pong(axum::body::Bytes::new()))).is_ok() {
+            tokio::time::sleep(Duration::from_secs(20)).await; // in the test's own time
+        }
+    });
+}
+
 /// Waits for a snapshot.
 pub(crate) async fn snapshot(heard: &mut mpsc::UnboundedReceiver<Message>) {
     loop {

@@ -28,7 +28,7 @@ async fn stream() -> (Inbox, mpsc::UnboundedReceiver<Message>) {
 
 #[tokio::test(start_paused = true)]
 async fn within_a_minute_both_sides_send_something() {
-    let (_said, mut heard) = stream().await;
+    let (said, mut heard) = stream().await;
     let began = Instant::now();
     let (mut last, mut last_ping) = (began, began);
     while began.elapsed() < Duration::from_secs(3_600) {
@@ -36,11 +36,20 @@ async fn within_a_minute_both_sides_send_something() {
         assert!(last.elapsed() < Duration::from_secs(10), "{:?}", last.elapsed());
         last = Instant::now();
         // Whoever gets a ping answers.
-        if matches!(message, Message::Ping(_)) {
+        if let Message::Ping(bytes) = message {
             last_ping = last;
+            said.unbounded_send(Ok(Message::Pong(bytes))).unwrap();
         }
         assert!(last_ping.elapsed() < Duration::from_secs(30), "{:?}", last_ping.elapsed());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_viewer_that_answers_no_ping_is_gone_after_three_minutes() {
+    let (_said, mut heard) = stream().await;
+    let began = Instant::now();
+    while heard.next().await.is_some() {}
+    assert_eq!(began.elapsed().as_secs(), 180);
 }
 
 #[tokio::test(start_paused = true)]

@@ -26,7 +26,7 @@ use server::web::state::{Rollcast, Site};
 use tower::ServiceExt;
 
 use crate::common::reviewer::{self, Answer, answered};
-use crate::pages::people::{PROD, cluster, rules};
+use crate::pages::people::{PROD, answer_pings, cluster, rules};
 
 /// A cluster that takes the token "good" for somebody's, and never says anything of another one.
 fn reviewer() -> Reviewer {
@@ -141,7 +141,8 @@ async fn a_stream_goes_on_while_one_of_the_clusters_does_not_say_whose_token_it_
     let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static("Bearer good"))]);
     let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
     let view = ClientView::new(&rollcast, viewer).await.unwrap();
-    let (_said, inbox) = mpsc::unbounded::<Result<Message, axum::Error>>();
+    let (said, inbox) = mpsc::unbounded::<Result<Message, axum::Error>>();
+    answer_pings(said);
     let (out, mut heard) = mpsc::unbounded::<Message>();
     tokio::spawn(serve_over(out, inbox, view, StreamRequest { headers, peer: None, from: None }));
     let began = tokio::time::Instant::now();
