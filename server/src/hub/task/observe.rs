@@ -2,8 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
-use timeline::change::Subject;
 use timeline::fact::{Kind, Seen};
+use timeline::model::{Pod, ReplicaSet};
 use timeline::{Change, Fact, Millis, Model, Uid, Workload};
 
 use super::Hub;
@@ -141,8 +141,6 @@ impl Hub {
             return;
         }
         let model = self.timeline.model();
-        // Pods may be known before the ReplicaSet that ties them to a Deployment; then only everything tells it.
-        let ties = matches!(change, Change::ReplicaSet(_) | Change::ReplicaSetOwner(..));
         let renames = matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..));
         for uid in model.deployments_of(change) {
             self.touched.insert(uid, self.timeline.seq());
@@ -159,7 +157,7 @@ impl Hub {
                 let Some(topic) = self.topics.get_mut(&workload) else {
                     continue;
                 };
-                if renames || (ties && has_pods(model, change)) {
+                if renames || brings_known_objects(model, change, uid) {
                     topic.renew(workload.find(model).map(|d| d.uid));
                 } else if topic.deployment == Some(uid) {
                     topic.push(change);
@@ -176,9 +174,17 @@ impl Hub {
     }
 }
 
-fn has_pods(model: &Model, change: &Change) -> bool {
-    let Subject::ReplicaSet(uid) = change.subject() else {
-        return false;
-    };
-    model.pods_of(uid).next().is_some()
+/// Whether a change ties objects to a Deployment that were known before it: copies of the Deployment do not have them, and only a
+/// snapshot tells them.
+fn brings_known_objects(model: &Model, change: &Change, deployment: Uid) -> bool {
+    match change {
+        Change::ReplicaSet(set) => model.pods_of(set.uid).next().is_some(),
+        Change::ReplicaSetOwner(_, owner, _) => *owner == Some(deployment),
+        Change::PodAdopted(pod, set, _) => {
+            let is_first_time = |pod: &Pod| pod.owners.len() > 1 && pod.owners.last() == Some(set);
+            let is_owner = |set: &ReplicaSet| set.owners.contains(&deployment);
+            model.pods.get(pod).is_some_and(is_first_time) && model.replica_sets.get(set).is_some_and(is_owner)
+        }
+        _ => false,
+    }
 }

@@ -189,6 +189,51 @@ async fn what_changes_of_a_replica_set_with_pods_is_sent_as_a_change() {
 }
 
 #[tokio::test]
+async fn what_another_deployment_adopts_reaches_who_follows_that_one() {
+    let source = Source::new();
+    let seen = async |kind: Kind, value: Value| {
+        let (object, at_millis) = (Object::decode(kind, &value.to_string()).unwrap(), source.now_millis);
+        source.events.send(SourceEvent::Object { object, seen: Seen::Modified, at_millis }).await.unwrap();
+    };
+    let named = |mut value: Value, name: &str| {
+        value["metadata"]["name"] = json!(name);
+        value
+    };
+    // One Deployment keeps a ReplicaSet of its own, and gives away an empty one and a pod.
+    for (number, name) in [(1, "web"), (2, "other")] {
+        seen(Kind::Deployment, named(deployment(number, 1), name)).await;
+    }
+    for (number, owner, name) in [(11, 1, "web-1"), (12, 2, "other-1"), (13, 2, "other-2")] {
+        seen(Kind::ReplicaSet, named(replica_set(number, owner, 0), name)).await;
+    }
+    seen(Kind::Pod, pod(20, 12, "released")).await;
+    let pods = async || source.hub.read(|reader| reader.timeline.model().pods.len()).await.unwrap();
+    until("the pod", async || pods().await == 1).await;
+    let (first, mut followed) = source.hub.follow(crate::live::viewers::web(), None).await.unwrap();
+    let ServerFrame::Snapshot(snapshot) = decoded(&first.frame) else { panic!("no snapshot") };
+    let mut copy = DeploymentCopy::from(*snapshot);
+    let known = |copy: &DeploymentCopy| (copy.model.replica_sets.len(), copy.model.pods.len());
+    assert_eq!(known(&copy), (1, 0));
+    let mut until_known = async |expected: (usize, usize)| {
+        let frames = async {
+            while known(&copy) != expected {
+                let Update::Frame(bytes) = followed.next().await.unwrap() else { continue };
+                match decoded(&bytes) {
+                    ServerFrame::Snapshot(snapshot) => drop(copy.take_snapshot(*snapshot)),
+                    ServerFrame::Delta(delta) => assert_eq!(copy.take_delta(delta), Taken::Fits),
+                    other => panic!("{other:?}"),
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), frames).await.unwrap();
+    };
+    seen(Kind::ReplicaSet, named(replica_set(13, 1, 0), "other-2")).await;
+    until_known((2, 0)).await;
+    seen(Kind::Pod, pod(20, 11, "released")).await;
+    until_known((2, 1)).await;
+}
+
+#[tokio::test]
 async fn the_time_of_a_cluster_does_not_go_back_and_is_otherwise_as_it_is_told() {
     let source = Source::new();
     let stands = async |at_millis| {
