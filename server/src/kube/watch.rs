@@ -84,6 +84,8 @@ pub(super) struct Watch {
     progress_sent: Option<Instant>,
     /// Why the next list begins; `None` for the first one.
     relist: Option<RelistReason>,
+    /// When the last list or watch began.
+    began: Instant,
 }
 
 impl Watch {
@@ -116,6 +118,7 @@ impl Watch {
             seen_relists: 0,
             progress_sent: None,
             relist: None,
+            began: Instant::now(),
         }
     }
 
@@ -138,6 +141,7 @@ impl Watch {
                 (position, self.list) = (None, None);
                 self.relist_for(RelistReason::Requested);
             }
+            self.began = Instant::now();
             let step = match position.take() {
                 None => self.list().await,
                 Some(at) => self.watch(at).await,
@@ -318,6 +322,8 @@ impl Watch {
     }
 
     async fn failed(&mut self, verb: &'static str, error: &RequestError, wait: Duration) -> Result<(), HubGone> {
+        // Who was not answered for that long has waited.
+        let wait = if self.began.elapsed() < self.cluster.pace.answer { wait } else { Duration::ZERO };
         let wait = wait.max(error.retry_after());
         if matches!(error, RequestError::Forbidden(_)) {
             tracing::warn!(%error, verb, "forbidden");

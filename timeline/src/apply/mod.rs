@@ -201,8 +201,17 @@ impl Timeline {
             Kind::ReplicaSet => self.model.replica_sets.contains_key(&meta.uid),
             _ => self.model.pods.contains_key(&meta.uid),
         };
-        if seen == Seen::Added && !is_known {
-            self.skew.note(at_millis, meta.created_at_millis);
+        if seen != Seen::Added || is_known {
+            return;
+        }
+        let before_millis = self.skew.millis();
+        self.skew.note(at_millis, meta.created_at_millis);
+        // What was known of the clocks came from late arrivals: pods that are ready count earlier than was thought.
+        if self.skew.millis() < before_millis {
+            let sets = self.model.replica_sets.values().map(|set| (set.uid, set.now.min_ready_seconds));
+            for (set, min_ready_seconds) in sets.filter(|(_, seconds)| *seconds > 0).collect::<Vec<_>>() {
+                self.recount_pods(at_millis, set, min_ready_seconds);
+            }
         }
     }
 

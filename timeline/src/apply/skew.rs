@@ -8,28 +8,20 @@ use crate::Millis;
 
 /// Clocks that are less apart are not told apart: timestamps are cut to whole seconds.
 const APART_MILLIS: Millis = 2_000;
-/// Arrivals that are remembered.
+/// Arrivals that are remembered. When all of them are late, it is not they that are late: a clock was set.
 const SAMPLES: usize = 31;
-/// An object arrives this long after its timestamp on average, because timestamps are cut to whole seconds.
-const CUT_MILLIS: Millis = 500;
 /// Objects that seem to arrive this long after they were made were not new, whatever the clocks say.
 const OLD_MILLIS: Millis = 24 * 3_600_000;
-/// A new object arrives at most this long after it was made. What comes later waited for a watch that was away.
-const LATE_MILLIS: Millis = 10_000;
-/// When this many arrivals in a row are late, it is not they that are late: a clock was set.
-const LATE_IN_A_ROW: u32 = 31;
 
-/// The difference of the clocks: the median of (arrival − creation) of new objects, less half a second. Each arrival moves that by some
-/// milliseconds; what is told is the same until it is wrong by [`APART_MILLIS`], so that times of the API server do not flicker.
+/// The difference of the clocks: the least (arrival − creation) of new objects. What is told is the same until it is wrong by
+/// [`APART_MILLIS`], so that times of the API server do not flicker.
 ///
-/// Nothing arrives before it is made, so an arrival is either in time or late, never early: one that is much earlier than
-/// what was known proves that what was known was late, however many there were of it. So clocks that are hours apart are found
-/// with the first new object, and a wrong first one is mended by the next.
+/// Nothing arrives before it is made, so an arrival is either in time or late, never early: the earliest one is the nearest to the
+/// truth, and at most a second above it, because timestamps are cut to whole seconds. Those that waited for a watch that was away do
+/// not count. So clocks that are hours apart are found with the first new object, and a wrong first one is mended by the next.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Skew {
     samples: VecDeque<Millis>,
-    /// Late arrivals since the last one in time.
-    late: u32,
     /// The difference that [`Skew::millis`] returns.
     told_millis: Millis,
 }
@@ -41,22 +33,13 @@ impl Skew {
         if apart.saturating_abs() > OLD_MILLIS {
             return;
         }
-        if self.median().is_some_and(|median| apart > median + LATE_MILLIS) {
-            self.late += 1;
-            if self.late < LATE_IN_A_ROW {
-                return;
-            }
-            self.samples.clear();
-        }
-        self.late = 0;
-        self.samples.retain(|known| *known <= apart + LATE_MILLIS);
         if self.samples.len() == SAMPLES {
             self.samples.pop_front();
         }
         self.samples.push_back(apart);
-        let measured = self.median().map_or(0, |median| median - CUT_MILLIS);
-        if measured.abs_diff(self.told_millis) >= APART_MILLIS.unsigned_abs() {
-            self.told_millis = measured;
+        let least = self.samples.iter().copied().min().unwrap_or(apart);
+        if least.abs_diff(self.told_millis) >= APART_MILLIS.unsigned_abs() {
+            self.told_millis = least;
         }
     }
 
@@ -64,23 +47,16 @@ impl Skew {
     pub fn shift(&mut self, by_millis: Millis) {
         self.samples.iter_mut().for_each(|sample| *sample = sample.saturating_add(by_millis));
         self.told_millis = self.told_millis.saturating_add(by_millis);
-        self.late = 0;
     }
 
     /// Starts with a known difference.
     pub fn from_millis(millis: Millis) -> Self {
-        Self { samples: VecDeque::from([millis + CUT_MILLIS]), late: 0, told_millis: millis }
+        Self { samples: VecDeque::from([millis]), told_millis: millis }
     }
 
     /// Our clock less the API server's; 0 while nothing else is known.
     pub const fn millis(&self) -> Millis {
         self.told_millis
-    }
-
-    fn median(&self) -> Option<Millis> {
-        let mut sorted: Vec<Millis> = self.samples.iter().copied().collect();
-        sorted.sort_unstable();
-        sorted.get(sorted.len() / 2).copied()
     }
 }
 
@@ -98,10 +74,11 @@ mod tests {
     }
 
     #[test]
-    fn the_median_is_not_moved_by_a_few_late_arrivals() {
+    fn it_is_not_moved_by_late_arrivals() {
         assert_eq!(after([]), 0);
         assert_eq!(after([100, 900, 500, 5_000, 400, 600, OLD_MILLIS + 1]), 0);
-        assert_eq!(after([9_100, 9_900, 500, 9_500, 400, 9_600]), 8_600);
+        assert_eq!(after([9_100, 9_900, 500, 9_500, 400, 9_600]), 500);
+        assert_eq!(after([500, 500, 500].into_iter().chain((0..20).map(|n| HOUR - n * 60_000))), 0);
     }
 
     #[test]
@@ -114,57 +91,47 @@ mod tests {
             })
             .collect();
         told.dedup();
-        assert_eq!(told, [6_500]);
-        for _ in 0..SAMPLES {
-            skew.note(MADE + 3_000, MADE);
-        }
-        assert_eq!(skew.millis(), 2_500, "a clock that was set is followed");
+        assert_eq!(told, [7_000]);
+        skew.note(MADE + 5_001, MADE);
+        assert_eq!(skew.millis(), 7_000);
+        skew.note(MADE + 5_000, MADE);
+        assert_eq!(skew.millis(), 5_000, "a clock that was set is followed");
     }
 
     #[test]
-    fn ten_seconds_are_in_time_and_more_are_not() {
-        assert_eq!(after([500, 10_500]), 10_000);
-        assert_eq!(after([500, 10_501]), 0);
-        assert_eq!(after([10_500, 500]), 10_000);
-        assert_eq!(after([10_501, 500]), 0);
-        assert_eq!(
-            [after([OLD_MILLIS]), after([OLD_MILLIS + 1]), after([-OLD_MILLIS])],
-            [OLD_MILLIS - 500, 0, -OLD_MILLIS - 500]
-        );
-    }
-
-    #[test]
-    fn objects_that_waited_for_a_watch_that_was_away_do_not_move_it() {
-        assert_eq!(after([500, 500, 500].into_iter().chain((0..20).map(|n| HOUR - n * 60_000))), 0);
+    fn objects_of_another_day_tell_nothing() {
+        let day = OLD_MILLIS;
+        assert_eq!([day, day + 1, -day, -day - 1].map(|late| after([late])), [day, 0, -day, 0]);
     }
 
     #[test]
     fn clocks_that_are_hours_apart_are_found_with_the_first_new_object() {
-        assert_eq!(after([3 * HOUR + 500]), 3 * HOUR);
-        assert_eq!(after([-3 * HOUR + 500, -3 * HOUR + 700, -3 * HOUR + 300]), -3 * HOUR);
+        assert_eq!(after([3 * HOUR + 500]), 3 * HOUR + 500);
+        assert_eq!(after([-3 * HOUR + 500, -3 * HOUR + 700, -3 * HOUR + 300]), -3 * HOUR + 500);
     }
 
     #[test]
     fn old_objects_at_the_beginning_are_mended_by_the_first_that_is_new() {
-        assert_eq!(after([5 * HOUR, 4 * HOUR, 6 * HOUR, 3 * HOUR, 500]), 0);
+        assert_eq!(after([5 * HOUR, 4 * HOUR, 6 * HOUR, 3 * HOUR, 500]), 500);
     }
 
     #[test]
     fn a_step_of_our_own_clock_moves_what_is_known_at_once() {
         let mut skew = Skew::default();
         [500 - HOUR; 40].into_iter().for_each(|late| skew.note(MADE + late, MADE));
-        assert_eq!(skew.millis(), -HOUR, "this machine is an hour behind");
+        assert_eq!(skew.millis(), 500 - HOUR, "this machine is an hour behind");
         skew.shift(HOUR);
-        assert_eq!(skew.millis(), 0, "its clock was set");
+        assert_eq!(skew.millis(), 500, "its clock was set");
         skew.note(MADE + 700, MADE);
-        assert_eq!(skew.millis(), 0);
+        assert_eq!(skew.millis(), 500);
         skew.shift(-HOUR);
-        assert_eq!(skew.millis(), -HOUR);
+        assert_eq!(skew.millis(), 500 - HOUR);
     }
 
     #[test]
     fn a_clock_that_is_set_is_noticed_in_both_directions() {
-        assert_eq!(after([500; 40].into_iter().chain([500 - HOUR])), -HOUR);
-        assert_eq!(after([500; 40].into_iter().chain([HOUR + 500; LATE_IN_A_ROW as usize])), HOUR);
+        assert_eq!(after([500; 40].into_iter().chain([500 - HOUR])), 500 - HOUR);
+        assert_eq!(after([500; 40].into_iter().chain([HOUR + 500; SAMPLES - 1])), 0);
+        assert_eq!(after([500; 40].into_iter().chain([HOUR + 500; SAMPLES])), HOUR + 500);
     }
 }

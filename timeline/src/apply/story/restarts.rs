@@ -19,8 +19,9 @@ impl Timeline {
         let (revision, name) = (set.and_then(ReplicaSet::revision), pod.name.clone());
         let restart = |container: &Container| {
             let before = pod.now.containers.iter().find(|before| before.name == container.name)?;
-            // A status that begins anew, and then remembers, tells of no new restarts.
-            let known = before.restarts.max(before.exits_before);
+            // A status that begins anew, and then remembers, tells of no new restarts. The end that it tells of now is none, either.
+            let ends = container.exits() - container.restarts;
+            let known = before.restarts.max(before.exits_before.saturating_sub(ends));
             let restart = Restart {
                 container: container.name.clone(),
                 role: container.role,

@@ -455,7 +455,7 @@ fn whole_seconds_do_not_tell_clocks_apart() {
         let mut web = Web::live(0).at(100_000 + behind);
         web.set(2, |set| set.now.min_ready_seconds = 10);
         for number in 0..40 {
-            web.add_pod(300 + number, 2, |pod| pod.meta.created_at_millis = 100_000 - 500);
+            web.add_pod(300 + number, 2, |pod| pod.meta.created_at_millis = 100_000);
         }
         web.pod(300, |pod| {
             ready(pod);
@@ -467,6 +467,20 @@ fn whole_seconds_do_not_tell_clocks_apart() {
     assert_eq!(due(1_999), (0, Some(110_000)));
     assert_eq!(due(2_000), (2_000, Some(112_000)));
     assert_eq!(due(-2_000), (-2_000, Some(108_000)));
+}
+
+#[test]
+fn clocks_that_only_late_arrivals_told_apart_are_set_right_for_pods_that_are_ready() {
+    let mut web = Web::live(0).at(108_000);
+    web.set(2, |set| set.now.min_ready_seconds = 10);
+    web.add_pod(300, 2, |pod| {
+        ready(pod);
+        pod.meta.created_at_millis = 100_000;
+        pod.ready.as_mut().unwrap().last_transition_millis = Some(101_000);
+    });
+    assert_eq!((web.timeline.skew_millis(), web.timeline.next_due_millis()), (8_000, Some(119_000)));
+    web.wait_until(109_000).add_pod(301, 2, |pod| pod.meta.created_at_millis = 109_000);
+    assert_eq!((web.timeline.skew_millis(), web.timeline.next_due_millis()), (0, Some(111_000)));
 }
 
 #[test]

@@ -275,10 +275,6 @@ impl Stage {
         let limit = Instant::now() + 4 * CONVERGED_WITHIN;
         while !(is_live(&self.hub.connection().borrow()) && known(&self.hub).await == known(&other).await) {
             let state = || format!("{:?}", self.hub.connection().borrow().state);
-            if std::env::var_os("DEBUG_SEED").is_some() && ended.elapsed().as_millis() % 500 < 10 {
-                println!("{:?} {}\n{}", ended.elapsed(), state(), difference(&known(&self.hub).await, &known(&other).await));
-                for (at, path) in self.network.requests().iter().rev().take(8) { println!("   {:?} {}", at.elapsed(), path); }
-            }
             if Instant::now() > limit {
                 panic!("never converged; {}\n{}", state(), difference(&known(&self.hub).await, &known(&other).await));
             }

@@ -124,7 +124,7 @@ impl ViewerState {
 /// The first line that differs, with what is before it.
 fn first_difference(ours: &str, copy: &str) -> String {
     let same = ours.lines().zip(copy.lines()).take_while(|(ours, copy)| ours == copy).count();
-    let lines = |text: &str| text.lines().skip(same.saturating_sub(60)).take(120).collect::<Vec<_>>().join("\n");
+    let lines = |text: &str| text.lines().skip(same.saturating_sub(20)).take(40).collect::<Vec<_>>().join("\n");
     format!("ours:\n{}\ncopy:\n{}", lines(ours), lines(copy))
 }
 
