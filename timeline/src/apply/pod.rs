@@ -77,7 +77,7 @@ impl Timeline {
             let min_ready = fact.meta.controller.and_then(|set| self.model.replica_sets.get(&set));
             let min_ready = min_ready.map_or(0, |set| set.now.min_ready_seconds);
             let reading = phase::read(fact);
-            let due = self.counts_at(&reading, min_ready, at);
+            let due = self.counts_at(uid, &reading, min_ready, at);
             let state = counted_state(reading.state, due);
             if before.is_some() {
                 self.change_owner(at, uid, fact.meta.controller);
@@ -154,10 +154,17 @@ impl Timeline {
         }
     }
 
-    /// When a pod starts to count, if that is later; the cluster's clock decides.
-    fn counts_at(&self, reading: &Reading, min_ready_seconds: u32, at: Millis) -> Option<Millis> {
+    /// When a pod starts to count, if that is later; the cluster's clock decides. Whatever is known of the clocks, that is at most so
+    /// many seconds after it was first seen ready.
+    fn counts_at(&self, uid: Uid, reading: &Reading, min_ready_seconds: u32, at: Millis) -> Option<Millis> {
         let since = reading.ready_since_millis.filter(|_| reading.state == PodState::Ready);
-        self.due_at(since, min_ready_seconds, at)
+        let due = self.due_at(since, min_ready_seconds, at)?;
+        let is_seen = |pod: &&Pod| pod.state().is_ready() && pod.now.ready_since_millis == since;
+        let latest = match self.model.pods.get(&uid).filter(is_seen) {
+            Some(pod) => pod.now.available_at_millis,
+            None => phase::available_at(Some(at), min_ready_seconds),
+        };
+        Some(latest.map_or(due, |latest| due.min(latest))).filter(|due| *due > at)
     }
 
     fn due_at(&self, ready_since_millis: Option<Millis>, min_ready_seconds: u32, at: Millis) -> Option<Millis> {

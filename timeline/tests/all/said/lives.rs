@@ -6,7 +6,7 @@ use timeline::fact::{ConditionStatus, Kind, Phase, PodFact, Seen, Strategy};
 use timeline::model::{EndReason, Pod};
 use timeline::phase::PodState;
 use timeline::story::LineKind;
-use timeline::{Fact, Millis, Uid};
+use timeline::{Fact, Millis, Timeline, Uid};
 
 fn known(web: &Web, number: u128) -> Option<&Pod> {
     web.timeline.model().pods.get(&Uid::from_bits(number))
@@ -471,16 +471,26 @@ fn whole_seconds_do_not_tell_clocks_apart() {
 
 #[test]
 fn clocks_that_only_late_arrivals_told_apart_are_set_right_for_pods_that_are_ready() {
+    let due = |web: &Web| (web.timeline.skew_millis(), web.timeline.next_due_millis());
+    let ready_since = |millis: Millis| {
+        move |pod: &mut PodFact| {
+            ready(pod);
+            pod.meta.created_at_millis = 100_000;
+            pod.ready.as_mut().unwrap().last_transition_millis = Some(millis);
+        }
+    };
     let mut web = Web::live(0).at(108_000);
+    web.timeline = Timeline::from_model(web.timeline.model().clone(), 8_000);
     web.set(2, |set| set.now.min_ready_seconds = 10);
-    web.add_pod(300, 2, |pod| {
-        ready(pod);
-        pod.meta.created_at_millis = 100_000;
-        pod.ready.as_mut().unwrap().last_transition_millis = Some(101_000);
-    });
-    assert_eq!((web.timeline.skew_millis(), web.timeline.next_due_millis()), (8_000, Some(119_000)));
-    web.wait_until(109_000).add_pod(301, 2, |pod| pod.meta.created_at_millis = 109_000);
-    assert_eq!((web.timeline.skew_millis(), web.timeline.next_due_millis()), (0, Some(111_000)));
+    web.add_pod(300, 2, ready_since(101_000));
+    // It was seen ready: ten seconds later at most.
+    assert_eq!(due(&web), (8_000, Some(118_000)));
+    web.wait(1_000).pod(300, |pod| pod.node = Some("node-2".into()));
+    assert_eq!(due(&web), (8_000, Some(118_000)));
+    web.wait(1_000).pod(300, ready_since(109_000));
+    assert_eq!(due(&web), (8_000, Some(120_000)));
+    web.add_pod(301, 2, |pod| pod.meta.created_at_millis = 110_000);
+    assert_eq!(due(&web), (0, Some(119_000)));
 }
 
 #[test]

@@ -122,5 +122,5 @@ fn a_status_that_begins_anew_counts_no_restart_twice() {
     };
     let three = "60000 Pod p0100 of revision 1: container web ended with exit code 1 and was restarted 3 times.";
     assert_eq!(told(3), [three]);
-    assert_eq!(told(5), [three.replace('3', "4")]);
+    assert_eq!(told(5), [three.replace('3', "5")]);
 }
