@@ -1,6 +1,7 @@
 //! A moment of the story in words.
 
 use super::cause::{container_name, exit_words};
+use super::excerpt::without_pod;
 use crate::model::story::{Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, StepBudget};
 use crate::model::{EndReason, Trigger};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short};
@@ -154,7 +155,8 @@ pub fn happening(happening: &Happening) -> String {
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
             let name = if kind == "Pod" { short(name) } else { name };
             let of = if container.is_empty() { String::new() } else { format!(", container {}", safe(container)) };
-            format!("Event {} on {} {}{of}{times}: {}", safe(reason), safe(kind), safe(name), sentence_end(message))
+            let said = sentence_end(if kind == "Pod" { without_pod(message) } else { message });
+            format!("Event {} on {} {}{of}{times}: {said}", safe(reason), safe(kind), safe(name))
         }
         Happening::NotKept => "Older history is not kept.".to_owned(),
     }

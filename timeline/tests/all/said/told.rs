@@ -404,12 +404,14 @@ fn events_about_different_matters_are_counted_apart() {
     event(903, "Failed", 2, "Failed to pull image \"web:v3\": no such host");
     event(904, "Failed", 2, "Error: ErrImagePull");
     event(905, "Failed", 4, "Error: ImagePullBackOff");
+    event(906, "BackOff", 1, "Back-off restarting failed container web in pod web-2-p0100_shop(4912e4b8-11a2)");
     assert_eq!(
         web.lines(LineKind::Event),
         [
             "Event Unhealthy on Pod p0100 (18 times): Liveness probe failed: HTTP probe failed with statuscode: 500.",
             "Event Unhealthy on Pod p0100 (5 times): Readiness probe failed: connection refused.",
-            "Event Failed on Pod p0100 (2 times): Failed to pull image \"web:v3\": no such host."
+            "Event Failed on Pod p0100 (2 times): Failed to pull image \"web:v3\": no such host.",
+            "Event BackOff on Pod p0100: Back-off restarting failed container web."
         ]
     );
 }
