@@ -418,6 +418,8 @@ pub enum Happening {
         images: String,
         /// Images of the template that took its place, joined.
         by: String,
+        /// It is the template of the ReplicaSet that runs.
+        is_back: bool,
     },
     /// `spec.paused` became true.
     Paused,

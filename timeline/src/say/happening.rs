@@ -140,9 +140,14 @@ pub fn happening(happening: &Happening) -> String {
             };
             format!("ReplicaSet {} was deleted, not by its Deployment{again}{outage}.", safe(hash))
         }
-        Happening::ChangeReplaced { images, by } => format!(
-            "A change that waited was not rolled out: image {images}. The template was changed again: image {by}."
-        ),
+        Happening::ChangeReplaced { images, by, is_back } => {
+            let by = match (is_back, images == by) {
+                (true, _) => format!("The template was changed back: image {by}."),
+                (false, true) => "The template was changed again: another template with the same image.".to_owned(),
+                (false, false) => format!("The template was changed again: image {by}."),
+            };
+            format!("A change that waited was not rolled out: image {images}. {by}")
+        }
         Happening::Paused => "Paused: nothing is rolled out until it is resumed.".to_owned(),
         Happening::Resumed => "Resumed.".to_owned(),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),
