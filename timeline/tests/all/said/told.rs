@@ -468,6 +468,17 @@ fn probes_that_fail_while_a_pod_starts_or_terminates_are_told_once_they_matter()
     assert_eq!(first(unready, "Liveness"), told("", "Liveness"));
     assert_eq!(first(ready, "Readiness"), told("", "Readiness"));
     assert_eq!(first(|pod| crashing(1)(pod), "Startup"), told("", "Startup"));
+    // From before it was ready, in whole seconds, and late.
+    let late = |last: Millis| {
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, unready);
+        web.wait_until(22_300).pod(200, ready);
+        let warning = warning(900, 200, ("Pod", "web-3-p0200"), "Unhealthy", "Readiness probe failed: refused");
+        let event = EventFact { last_millis: Some(last), ..warning };
+        web.timeline.apply(24_000, Fact::Event(Box::new(event)));
+        web.lines(LineKind::Event).len()
+    };
+    assert_eq!([21_000, 22_000, 23_000].map(late), [0, 0, 1]);
     // It is not to serve any more.
     let mut web = Web::replacing();
     web.add_ready_pod(200, SECOND);
