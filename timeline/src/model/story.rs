@@ -140,6 +140,12 @@ pub enum ContainerEnd {
     OutOfMemory,
     /// Its first process could not be started.
     NotStarted,
+    /// The kubelet stopped it: its liveness probe failed.
+    LivenessProbe,
+    /// The kubelet stopped it: its startup probe failed.
+    StartupProbe,
+    /// The kubelet stopped it: its postStart hook failed.
+    PostStartHook,
     /// Its status does not tell, or has an exit code that is made up.
     Unknown,
 }

@@ -274,10 +274,14 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32) -> String {
     let who = if pods == 1 { format!("Pod {}", pod_name(pod)) } else { count(pods, "pod") };
     let of = restart.revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default();
     let container = container_name(restart.role, &restart.container);
+    let killed = |by: &str| format!(" was killed after its {by} failed and");
     let end = match restart.end {
         ContainerEnd::Exited(code) => format!(" ended with {} and", exit_words(code)),
         ContainerEnd::OutOfMemory => " ran out of memory (OOMKilled) and".to_owned(),
         ContainerEnd::NotStarted => " failed to start and".to_owned(),
+        ContainerEnd::LivenessProbe => killed("liveness probe"),
+        ContainerEnd::StartupProbe => killed("startup probe"),
+        ContainerEnd::PostStartHook => killed("postStart hook"),
         ContainerEnd::Unknown => String::new(),
     };
     let times = match (restarts, pods) {

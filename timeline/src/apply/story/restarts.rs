@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::apply::Timeline;
 use crate::apply::pending::ToldRestarts;
-use crate::model::ReplicaSet;
 use crate::model::container::FORGETS_MILLIS;
 use crate::model::fact::{Container, Exit};
 use crate::model::story::{ContainerEnd, Entry, Happening, Restart};
+use crate::model::{Deployment, Pod, ReplicaSet};
+use crate::rules::messages;
 use crate::{Millis, Uid};
 
 impl Timeline {
@@ -15,21 +16,22 @@ impl Timeline {
     pub(in crate::apply) fn tell_restarts(&mut self, at: Millis, uid: Uid, containers: &[Container], was_seen: bool) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let Some(deployment) = self.teller(pod) else { return };
+        let Some(known) = self.model.deployments.get(&deployment) else { return };
         let set = pod.last_owner().and_then(|set| self.model.replica_sets.get(&set));
         let (revision, name) = (set.and_then(ReplicaSet::revision), pod.name.clone());
         let restart = |container: &Container| {
             let before = pod.now.containers.iter().find(|before| before.name == container.name)?;
             // A status that begins anew, and then remembers, tells of no new restarts. The end that it tells of now is none, either.
             let ends = container.exits() - container.restarts;
-            let known = before.restarts.max(before.exits_before.saturating_sub(ends));
+            let counted = before.restarts.max(before.exits_before.saturating_sub(ends));
             let restart = Restart {
                 container: container.name.clone(),
                 role: container.role,
                 revision,
-                end: last_end(container),
+                end: last_end(known, pod, container, self.skew.millis()),
                 was_seen,
             };
-            (container.restarts > known).then(|| (restart, container.restarts - known))
+            (container.restarts > counted).then(|| (restart, container.restarts - counted))
         };
         let found: Vec<(Restart, u32)> = containers.iter().filter_map(restart).collect();
         for (restart, restarts) in found {
@@ -60,12 +62,21 @@ impl Timeline {
     }
 }
 
-fn last_end(container: &Container) -> ContainerEnd {
-    match container.last_exit.as_deref() {
-        Some(exit) if exit.is_unseen() => ContainerEnd::Unknown,
-        Some(exit) if exit.reason == "OOMKilled" => ContainerEnd::OutOfMemory,
-        Some(exit) if Exit::is_start_error(&exit.reason) => ContainerEnd::NotStarted,
-        Some(exit) => ContainerEnd::Exited(exit.code),
-        None => ContainerEnd::Unknown,
+fn last_end(deployment: &Deployment, pod: &Pod, container: &Container, skew_millis: Millis) -> ContainerEnd {
+    let exit = match container.last_exit.as_deref() {
+        Some(exit) if !exit.is_unseen() => exit,
+        _ => return ContainerEnd::Unknown,
+    };
+    if exit.reason == "OOMKilled" {
+        return ContainerEnd::OutOfMemory;
+    }
+    if Exit::is_start_error(&exit.reason) {
+        return ContainerEnd::NotStarted;
+    }
+    match messages::probe_kill(deployment, pod, container, skew_millis).map(|kill| kill.probe) {
+        Some("liveness probe") => ContainerEnd::LivenessProbe,
+        Some("startup probe") => ContainerEnd::StartupProbe,
+        Some("postStart hook") => ContainerEnd::PostStartHook,
+        _ => ContainerEnd::Exited(exit.code),
     }
 }

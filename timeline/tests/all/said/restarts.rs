@@ -30,6 +30,18 @@ fn a_restart_is_told_with_the_end_before_it() {
     // Nobody saw how it ended, and its exit code is made up.
     assert_eq!(told(137, "ContainerStatusUnknown"), [format!("{pod} was restarted.")]);
     assert_eq!(told(137, RESTARTING_ALL), [format!("{pod} was restarted.")]);
+    // The kubelet stopped it, as an Event says.
+    for (said, by) in [
+        ("Container web failed liveness probe, will be restarted", "liveness probe"),
+        ("Container web failed startup probe, will be restarted", "startup probe"),
+    ] {
+        for (code, reason) in [(0, "Completed"), (137, "Error")] {
+            let mut web = Web::live(1).at(60_000);
+            web.event(100, "Killing", said);
+            web.pod(100, restarted(1, code, reason));
+            assert_eq!(since(&web, 60_000), [format!("{pod} was killed after its {by} failed and was restarted.")]);
+        }
+    }
     // An end alone is no restart.
     let mut web = Web::live(1).at(60_000);
     web.pod(100, crashing(0));
