@@ -356,6 +356,8 @@ pub enum Happening {
         restart: Restart,
         /// Number of restarts in all pods.
         restarts: u32,
+        /// Time from the first of them to the last, in milliseconds.
+        lasted_millis: Millis,
     },
     /// A ReplicaSet let go of a pod.
     Released {

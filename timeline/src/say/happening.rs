@@ -9,6 +9,9 @@ use crate::words::{capitalized, count, duration, list, safe, sentence_end, short
 /// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
 const AT_ONCE_MILLIS: crate::Millis = 1_000;
 
+/// Restarts that are further apart than this are told with the time between them.
+const LASTING_MILLIS: crate::Millis = 10_000;
+
 /// A moment of the story in one sentence.
 pub fn happening(happening: &Happening) -> String {
     match happening {
@@ -97,7 +100,9 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
         Happening::LeftNode { pod, pods, node, why, resource, .. } => left(pod, *pods, node, *why, resource),
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
-        Happening::Restarted { pod, pods, restart, restarts } => restarted(pod, *pods, restart, *restarts),
+        Happening::Restarted { pod, pods, restart, restarts, lasted_millis } => {
+            restarted(pod, *pods, restart, *restarts, *lasted_millis)
+        }
         Happening::Released { pod, is_orphaned: true, .. } => {
             format!(
                 "Pod {} orphaned: its ReplicaSet is deleted without it. It keeps running on its own.",
@@ -270,7 +275,7 @@ fn failed(pod: &str, pods: u32, reason: &str, revision: Option<u64>) -> String {
 }
 
 /// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all."
-fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32) -> String {
+fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_millis: crate::Millis) -> String {
     let who = if pods == 1 { format!("Pod {}", pod_name(pod)) } else { count(pods, "pod") };
     let of = restart.revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default();
     let container = container_name(restart.role, &restart.container);
@@ -289,8 +294,12 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32) -> String {
         (restarts, 1) => format!(" {restarts} times"),
         (restarts, _) => format!(" {restarts} times in all"),
     };
-    let unseen = if restart.was_seen { "" } else { " while not observed" };
-    format!("{who}{of}: {container}{end} was restarted{times}{unseen}.")
+    let when = match restart.was_seen {
+        false => " while not observed".to_owned(),
+        true if lasted_millis >= LASTING_MILLIS => format!(", the last time {} later", duration(lasted_millis)),
+        true => String::new(),
+    };
+    format!("{who}{of}: {container}{end} was restarted{times}{when}.")
 }
 
 /// Pods that went, or were asked to, while nobody looked.

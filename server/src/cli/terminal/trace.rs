@@ -182,11 +182,11 @@ pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut
     out.flush()
 }
 
-/// Returns whether a line was printed with lower numbers: a crash loop, or an Event that comes again.
+/// Returns whether a line was printed with lower numbers or another duration: a crash loop, or an Event that comes again.
 fn is_repeated(line: &Line, printed: &[Line], story: &[Line]) -> bool {
     let words = |line: &Line| {
         let is_number = |word: &&str| word.trim_start_matches('(').bytes().all(|byte| byte.is_ascii_digit());
-        line.text.split(' ').filter(|word| !is_number(word)).collect::<Vec<_>>().join(" ")
+        without_durations(&line.text).split(' ').filter(|word| !is_number(word)).collect::<Vec<_>>().join(" ")
     };
     let is_before = |known: &&Line| known.kind == line.kind && !story.contains(known);
     matches!(line.kind, LineKind::Bad | LineKind::Event)
@@ -228,6 +228,8 @@ mod tests {
         };
         let restarted = |pods: &str, times: u32| format!("{pods}: container web was restarted {times} times in all.");
         assert!(is_repeated(LineKind::Bad, &restarted("2 pods", 3), &restarted("3 pods", 5)));
+        let lasting = |times: u32, time: &str| format!("{} The last time {time} later.", restarted("2 pods", times));
+        assert!(is_repeated(LineKind::Bad, &lasting(3, "12 s"), &lasting(9, "1 min 3 s")));
         assert!(is_repeated(LineKind::Event, "Odd on Pod a1 (2 times): why.", "Odd on Pod a1 (3 times): why."));
         assert!(!is_repeated(LineKind::Event, "Odd on Pod a1 (2 times): why.", "Odd on Pod a2 (2 times): why."));
         assert!(!is_repeated(LineKind::Step, "Revision 2 up 0 → 1", "Revision 2 up 1 → 2"));

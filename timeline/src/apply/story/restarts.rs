@@ -6,7 +6,7 @@ use crate::apply::Timeline;
 use crate::apply::pending::ToldRestarts;
 use crate::model::container::FORGETS_MILLIS;
 use crate::model::fact::{Container, Exit};
-use crate::model::story::{ContainerEnd, Entry, Happening, Restart};
+use crate::model::story::{ContainerEnd, Entry, Happening, LineKind, Restart};
 use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::rules::messages;
 use crate::{Millis, Uid};
@@ -40,14 +40,18 @@ impl Timeline {
     }
 
     /// Containers that end in the same way are told together, whichever pods they are in, for as long as the kubelet remembers
-    /// an end: a crash loop is one entry, however long it lasts.
+    /// an end: a crash loop is one entry, however long it lasts. After a rollout started or is complete, or other replicas are asked for,
+    /// the next restart is another entry: it would be told before what came before it.
     fn tell_restart(&mut self, deployment: Uid, at: Millis, (uid, pod): (Uid, &str), restart: Restart, more: u32) {
         self.restarting.retain(|told| at - told.last_millis <= FORGETS_MILLIS);
         let is_same =
-            |entry: &Entry| matches!(&entry.what, Happening::Restarted { restart: known, .. } if *known == restart);
-        let last = self.entry(deployment, is_same).map(|entry| entry.id);
+            |entry: &&Entry| matches!(&entry.what, Happening::Restarted { restart: known, .. } if *known == restart);
+        let story = self.model.deployments.get(&deployment).map(|known| known.story.as_slice()).unwrap_or_default();
+        let mut since = story.iter().rev().take_while(|entry| !is_turn(&entry.what));
+        let last = since.find(is_same).map(|entry| entry.id);
         let Some(told) = self.restarting.iter_mut().find(|told| Some(told.entry) == last) else {
-            let first = Happening::Restarted { pod: pod.to_owned(), pods: 1, restart, restarts: more };
+            let first =
+                Happening::Restarted { pod: pod.to_owned(), pods: 1, restart, restarts: more, lasted_millis: 0 };
             let entry = self.tell(deployment, at, first);
             self.restarting.push(ToldRestarts { entry, pods: BTreeSet::from([uid]), last_millis: at });
             return;
@@ -55,11 +59,18 @@ impl Timeline {
         told.last_millis = at;
         let (id, is_other) = (told.entry, told.pods.insert(uid));
         self.retell(deployment, id, |entry| {
-            if let Happening::Restarted { pods, restarts, .. } = &mut entry.what {
+            if let Happening::Restarted { pods, restarts, lasted_millis, .. } = &mut entry.what {
                 (*pods, *restarts) = (*pods + u32::from(is_other), restarts.saturating_add(more));
+                *lasted_millis = at - entry.at_millis;
             }
         });
     }
+}
+
+/// What comes after it in the story is not told before it.
+const fn is_turn(what: &Happening) -> bool {
+    matches!(what.kind(), LineKind::Revision | LineKind::Done)
+        || matches!(what, Happening::Scaled { .. } | Happening::Replicas { .. })
 }
 
 fn last_end(deployment: &Deployment, pod: &Pod, container: &Container, skew_millis: Millis) -> ContainerEnd {
