@@ -24,6 +24,7 @@ impl Timeline {
             // A status that begins anew, and then remembers, tells of no new restarts. The end that it tells of now is none, either.
             let ends = container.exits() - container.restarts;
             let counted = before.restarts.max(before.exits_before.saturating_sub(ends));
+            let restarts = container.restarts.checked_sub(counted).filter(|restarts| *restarts > 0)?;
             let restart = Restart {
                 container: container.name.clone(),
                 role: container.role,
@@ -31,7 +32,7 @@ impl Timeline {
                 end: last_end(known, pod, container, self.skew.millis()),
                 was_seen,
             };
-            (container.restarts > counted).then(|| (restart, container.restarts - counted))
+            Some((restart, restarts))
         };
         let found: Vec<(Restart, u32)> = containers.iter().filter_map(restart).collect();
         for (restart, restarts) in found {
