@@ -59,10 +59,14 @@ impl Timeline {
             return false;
         }
         let Some(pod) = self.model.pods.get(&about) else { return false };
-        let has_run = pod.now.most_restarts > 0 || pod.states.iter().any(|(state, _)| state.is_ready());
+        // Events arrive late: its state at the time of the Event decides. What was before it was seen is not known.
+        let index = pod.states.iter().rposition(|(_, since)| *since <= event.at_millis).unwrap_or(0);
+        let until_then = pod.states.get(..=index).unwrap_or_default();
+        let has_run = pod.now.most_restarts > 0 || until_then.iter().any(|(state, _)| state.is_ready());
+        let since_millis = until_then.last().map_or(pod.created_at_millis, |(_, since)| *since);
         let set = pod.last_owner().and_then(|set| self.model.replica_sets.get(&set));
         let allowed = allowed_until_ready_millis(set.map_or(0, |set| set.now.probe_millis));
-        pod.state().is_ending() || (!has_run && event.at_millis - pod.since_millis() <= allowed)
+        pod.state().is_ending() || (!has_run && event.at_millis - since_millis <= allowed)
     }
 
     /// An object became known: Events that came earlier find their place, those about a pod, or with a Deployment or a ReplicaSet also

@@ -8,10 +8,9 @@
 
 use super::assessment::Now;
 use crate::Millis;
+use crate::model::Pod;
 use crate::model::container::{FORGETS_MILLIS, LOOP_EXITS};
 use crate::model::fact::{Container, ContainerState, Role};
-use crate::model::{Deployment, Pod, PodState};
-use crate::rules::messages::{self, ProbeKill};
 use crate::rules::phase::is_done;
 
 /// A container of a pod that ended and has not recovered.
@@ -72,29 +71,4 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
 /// Returns whether this container can still cause a restart of all containers.
 fn may_restart_all(container: &Container) -> bool {
     container.restarts_all && !container.is_final && !(container.role == Role::Init && is_done(container))
-}
-
-/// The probe or hook for which the kubelet stopped a container last. `skew_millis` is our clock less the API server's.
-pub(super) fn probe_kill(
-    deployment: &Deployment,
-    pod: &Pod,
-    container: &Container,
-    skew_millis: Millis,
-) -> Option<ProbeKill> {
-    let exit = container.last_exit.as_ref();
-    let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
-    let since = started.map(|at| at.saturating_add(skew_millis) - 2_000);
-    let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
-    messages::probe_kill(deployment, pod, (container.name.as_str(), exit_code), (since, begun(pod)))
-}
-
-/// Since when a pod has been in trouble: since it was ready for the last time for so long that its kubelet forgets what was before, else
-/// for the first time; if it never was, since it failed first, or was seen first.
-pub fn begun(pod: &Pod) -> Millis {
-    let is_long = |pair: &[(PodState, Millis)]| matches!(pair, [(state, since), (_, until)] if state.is_ready() && until - since >= FORGETS_MILLIS);
-    let long_ready = pod.states.windows(2).rposition(is_long);
-    let ready = long_ready.or_else(|| pod.states.iter().position(|(state, _)| state.is_ready()));
-    let mut later = pod.states.iter().skip(ready.unwrap_or(0));
-    let is_trouble = |state: PodState| if ready.is_some() { !state.is_ready() } else { state == PodState::Failing };
-    later.find(|(state, _)| is_trouble(*state)).map_or_else(|| pod.first_seen_millis(), |(_, at)| *at)
 }

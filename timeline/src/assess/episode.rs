@@ -1,7 +1,6 @@
 //! Judges an episode that holds no rollout: its kind, its begin and end, and what was lost in it. The model is that of a recording of the
 //! episode alone.
 
-use super::crash;
 use crate::model::fact::Exit;
 use crate::model::story::{Entry, Happening};
 use crate::model::{Deployment, EpisodeKind, Pod, PodState};
@@ -120,7 +119,7 @@ fn find_restarts<'m>(deployment: &Deployment, pod: &'m Pod, skew_millis: Millis)
         pod,
         times,
         exit: last.map(|(_, exit)| exit).filter(|exit| !exit.is_unseen()),
-        probe: by_kubelet.and_then(|(container, _)| crash::probe_kill(deployment, pod, container, skew_millis)),
+        probe: by_kubelet.and_then(|(container, _)| messages::probe_kill(deployment, pod, container, skew_millis)),
     })
 }
 

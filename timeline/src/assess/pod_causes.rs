@@ -186,7 +186,7 @@ impl<'m> Assessment<'m> {
     fn crash(&self, pod: &Pod, crash: crash::Crash<'_>) -> (CauseKind, Evidence) {
         let container = crash.container;
         let exit = container.last_exit.as_ref();
-        let begun = crash::begun(pod);
+        let begun = pod.trouble_since_millis();
         let ended = self.last_exit_millis(pod).unwrap_or_default().max(pod.since_millis());
         // Init containers that run again may take their time.
         let is_awaited = !crash.is_loop && crash.runs_since_millis.is_none() && !pod.now.reason.starts_with("Init ");
@@ -196,7 +196,7 @@ impl<'m> Assessment<'m> {
         };
         let is_out_of_memory = exit.is_some_and(|exit| exit.reason == "OOMKilled") || reason == "OOMKilled";
         let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
-        let killed = || crash::probe_kill(self.deployment, pod, container, self.now.skew_millis);
+        let killed = || messages::probe_kill(self.deployment, pod, container, self.now.skew_millis);
         let probe = if is_out_of_memory { None } else { killed() };
         let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
         let kind = CauseKind::Crash(Box::new(CrashCause {

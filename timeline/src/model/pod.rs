@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::container::FORGETS_MILLIS;
 use crate::model::fact::{Container, PodCondition};
 use crate::model::{PodState, server_only};
 use crate::{Millis, Uid};
@@ -83,6 +84,17 @@ impl Pod {
     /// Arrival of its first observation.
     pub fn first_seen_millis(&self) -> Millis {
         self.states.first().map_or(self.created_at_millis, |(_, at)| *at)
+    }
+
+    /// Since when it has been in trouble: since it was ready for the last time for so long that its kubelet forgets what was before, else
+    /// for the first time; if it never was, since it failed first, or was seen first.
+    pub fn trouble_since_millis(&self) -> Millis {
+        let is_long = |pair: &[(PodState, Millis)]| matches!(pair, [(state, since), (_, until)] if state.is_ready() && until - since >= FORGETS_MILLIS);
+        let long_ready = self.states.windows(2).rposition(is_long);
+        let ready = long_ready.or_else(|| self.states.iter().position(|(state, _)| state.is_ready()));
+        let mut later = self.states.iter().skip(ready.unwrap_or(0));
+        let is_trouble = |state: PodState| if ready.is_some() { !state.is_ready() } else { state == PodState::Failing };
+        later.find(|(state, _)| is_trouble(*state)).map_or_else(|| self.first_seen_millis(), |(_, at)| *at)
     }
 
     /// Somebody looked when it was created: what it went through before is not known else.

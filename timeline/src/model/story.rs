@@ -140,6 +140,12 @@ pub enum ContainerEnd {
     OutOfMemory,
     /// Its first process could not be started.
     NotStarted,
+    /// The kubelet stopped it: its liveness probe failed.
+    LivenessProbe,
+    /// The kubelet stopped it: its startup probe failed.
+    StartupProbe,
+    /// The kubelet stopped it: its postStart hook failed.
+    PostStartHook,
     /// Its status does not tell, or has an exit code that is made up.
     Unknown,
 }
@@ -350,6 +356,8 @@ pub enum Happening {
         restart: Restart,
         /// Number of restarts in all pods.
         restarts: u32,
+        /// Time from the first of them to the last, in milliseconds.
+        lasted_millis: Millis,
     },
     /// A ReplicaSet let go of a pod.
     Released {
@@ -418,6 +426,8 @@ pub enum Happening {
         images: String,
         /// Images of the template that took its place, joined.
         by: String,
+        /// It is the template of the ReplicaSet that runs.
+        is_back: bool,
     },
     /// `spec.paused` became true.
     Paused,

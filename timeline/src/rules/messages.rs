@@ -1,7 +1,7 @@
 //! Reads messages of the kubelet, and Events about an object. Texts of the cluster decide as little as possible.
 
 use crate::Millis;
-use crate::model::fact::RESTARTING_ALL;
+use crate::model::fact::{Container, RESTARTING_ALL};
 use crate::model::{Deployment, Event, Pod, order};
 
 /// The reason of a container that waits as every container does: to be made, for the init containers, or to be made again with all
@@ -93,17 +93,16 @@ pub fn last_step(message: &str) -> &str {
 /// Exit codes of a container that the kubelet stopped: SIGKILL and SIGTERM.
 const STOPPED: [i32; 2] = [137, 143];
 
-/// The probe or hook for which the kubelet kills a container, by Events since the begin of its last run and of its troubles. A probe that
-/// failed is none where the container ended by itself: startup probes fail until it has started.
-pub fn probe_kill(
-    deployment: &Deployment,
-    pod: &Pod,
-    (container, exit_code): (&str, Option<i32>),
-    since: (Option<Millis>, Millis),
-) -> Option<ProbeKill> {
-    let (last_run_millis, trouble_millis) = since;
+/// The probe or hook for which the kubelet stopped a container last, by Events since the begin of its last run and of the troubles of its
+/// pod. A probe that failed is none where the container ended by itself: startup probes fail until it has started. `skew_millis` is our
+/// clock less the API server's.
+pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, skew_millis: Millis) -> Option<ProbeKill> {
+    let exit = container.last_exit.as_ref();
+    let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
+    let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
+    let trouble_millis = pod.trouble_since_millis();
+    let last_run_millis = started.map_or(trouble_millis, |at| at.saturating_add(skew_millis) - 2_000);
     let of_pod = |since: Millis| events(deployment, "Pod", &pod.name).filter(move |event| event.at_millis >= since);
-    let last_run_millis = last_run_millis.unwrap_or(trouble_millis);
     let recent = || of_pod(last_run_millis);
     let killed_for = |event: &Event| {
         if event.reason == "FailedPostStartHook" {
@@ -111,7 +110,7 @@ pub fn probe_kill(
         }
         let message = Some(event.message.as_str()).filter(|_| event.reason == "Killing")?;
         let rest = message.strip_prefix("Init container ").or_else(|| message.strip_prefix("Container "))?;
-        let rest = rest.strip_prefix(container)?;
+        let rest = rest.strip_prefix(container.name.as_str())?;
         if rest.starts_with(" resize requires restart") {
             return Some(RESIZE);
         }
@@ -125,10 +124,11 @@ pub fn probe_kill(
     // One that ended by itself after a resize did not end for it.
     let killed =
         recent().find_map(|event| killed_for(event).filter(|probe| *probe != RESIZE || is_stopped)).or_else(earlier);
-    let saw = recent().filter(|event| event.container.is_empty() || event.container == container).find_map(|event| {
-        let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));
-        liveness.or_else(|| seen(event, "Startup probe").map(|saw| ("startup probe", saw.to_owned())))
-    });
+    let saw =
+        recent().filter(|event| event.container.is_empty() || event.container == container.name).find_map(|event| {
+            let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));
+            liveness.or_else(|| seen(event, "Startup probe").map(|saw| ("startup probe", saw.to_owned())))
+        });
     match (killed, saw) {
         (Some(probe), saw) => {
             let message = saw.filter(|(of, _)| *of == probe).map(|(_, message)| message);

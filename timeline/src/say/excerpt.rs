@@ -4,9 +4,14 @@ use crate::model::{Deployment, Pod};
 use crate::rules::messages;
 use crate::words::safe;
 
-/// The message of a container that cannot be created, without the pod and the container that the kubelet names after it.
+/// The message of the kubelet without the pod that it names at the end: ` in pod web-1_shop(4912e4b8-…)` after a back-off, and with the
+/// container where one cannot be created.
 pub(super) fn without_pod(message: &str) -> &str {
-    message.split_once(" (pod: \"").map_or(message, |(said, _)| said)
+    let is_pod = |name: &str| name.contains('_') && name.ends_with(')') && !name.contains(' ');
+    match message.trim_end().rsplit_once(" in pod ") {
+        Some((said, pod)) if is_pod(pod) => said,
+        _ => message.split_once(" (pod: \"").map_or(message, |(said, _)| said),
+    }
 }
 
 /// The decisive part of what the kubelet says of a pod that does not start: `MountVolume.SetUp failed for volume "c" : configmap

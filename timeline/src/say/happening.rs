@@ -1,12 +1,16 @@
 //! A moment of the story in words.
 
 use super::cause::{container_name, exit_words};
+use super::excerpt::without_pod;
 use crate::model::story::{Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, StepBudget};
 use crate::model::{EndReason, Trigger};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short};
 
 /// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
 const AT_ONCE_MILLIS: crate::Millis = 1_000;
+
+/// Restarts that are further apart than this are told with the time between them.
+const LASTING_MILLIS: crate::Millis = 10_000;
 
 /// A moment of the story in one sentence.
 pub fn happening(happening: &Happening) -> String {
@@ -96,7 +100,9 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
         Happening::LeftNode { pod, pods, node, why, resource, .. } => left(pod, *pods, node, *why, resource),
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
-        Happening::Restarted { pod, pods, restart, restarts } => restarted(pod, *pods, restart, *restarts),
+        Happening::Restarted { pod, pods, restart, restarts, lasted_millis } => {
+            restarted(pod, *pods, restart, *restarts, *lasted_millis)
+        }
         Happening::Released { pod, is_orphaned: true, .. } => {
             format!(
                 "Pod {} orphaned: its ReplicaSet is deleted without it. It keeps running on its own.",
@@ -139,9 +145,14 @@ pub fn happening(happening: &Happening) -> String {
             };
             format!("ReplicaSet {} was deleted, not by its Deployment{again}{outage}.", safe(hash))
         }
-        Happening::ChangeReplaced { images, by } => format!(
-            "A change that waited was not rolled out: image {images}. The template was changed again: image {by}."
-        ),
+        Happening::ChangeReplaced { images, by, is_back } => {
+            let by = match (is_back, images == by) {
+                (true, _) => format!("The template was changed back: image {by}."),
+                (false, true) => "The template was changed again: another template with the same image.".to_owned(),
+                (false, false) => format!("The template was changed again: image {by}."),
+            };
+            format!("A change that waited was not rolled out: image {images}. {by}")
+        }
         Happening::Paused => "Paused: nothing is rolled out until it is resumed.".to_owned(),
         Happening::Resumed => "Resumed.".to_owned(),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),
@@ -154,7 +165,8 @@ pub fn happening(happening: &Happening) -> String {
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
             let name = if kind == "Pod" { short(name) } else { name };
             let of = if container.is_empty() { String::new() } else { format!(", container {}", safe(container)) };
-            format!("Event {} on {} {}{of}{times}: {}", safe(reason), safe(kind), safe(name), sentence_end(message))
+            let said = sentence_end(if kind == "Pod" { without_pod(message) } else { message });
+            format!("Event {} on {} {}{of}{times}: {said}", safe(reason), safe(kind), safe(name))
         }
         Happening::NotKept => "Older history is not kept.".to_owned(),
     }
@@ -263,14 +275,18 @@ fn failed(pod: &str, pods: u32, reason: &str, revision: Option<u64>) -> String {
 }
 
 /// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all."
-fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32) -> String {
+fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_millis: crate::Millis) -> String {
     let who = if pods == 1 { format!("Pod {}", pod_name(pod)) } else { count(pods, "pod") };
     let of = restart.revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default();
     let container = container_name(restart.role, &restart.container);
+    let killed = |by: &str| format!(" was killed after its {by} failed and");
     let end = match restart.end {
         ContainerEnd::Exited(code) => format!(" ended with {} and", exit_words(code)),
         ContainerEnd::OutOfMemory => " ran out of memory (OOMKilled) and".to_owned(),
         ContainerEnd::NotStarted => " failed to start and".to_owned(),
+        ContainerEnd::LivenessProbe => killed("liveness probe"),
+        ContainerEnd::StartupProbe => killed("startup probe"),
+        ContainerEnd::PostStartHook => killed("postStart hook"),
         ContainerEnd::Unknown => String::new(),
     };
     let times = match (restarts, pods) {
@@ -278,8 +294,12 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32) -> String {
         (restarts, 1) => format!(" {restarts} times"),
         (restarts, _) => format!(" {restarts} times in all"),
     };
-    let unseen = if restart.was_seen { "" } else { " while not observed" };
-    format!("{who}{of}: {container}{end} was restarted{times}{unseen}.")
+    let when = match restart.was_seen {
+        false => " while not observed".to_owned(),
+        true if lasted_millis >= LASTING_MILLIS => format!(", the last time {} later", duration(lasted_millis)),
+        true => String::new(),
+    };
+    format!("{who}{of}: {container}{end} was restarted{times}{when}.")
 }
 
 /// Pods that went, or were asked to, while nobody looked.

@@ -7,6 +7,7 @@ use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::text::Text;
 use ratatui::widgets::Paragraph;
+use timeline::Millis;
 use timeline::story::{Line, LineKind};
 use tokio::sync::mpsc;
 
@@ -21,6 +22,10 @@ use crate::telemetry::signals;
 const REDRAW_EVERY: Duration = Duration::from_millis(200);
 /// Keys are looked for this often.
 const KEYS_EVERY: Duration = Duration::from_millis(100);
+
+/// A line about something done from outside is printed at this age. Watches of different kinds overtake each other: until then the end of
+/// a pod may turn out to be a step of the rollout.
+const SETTLED_MILLIS: Millis = 1_500;
 
 /// Runs the command until it is interrupted.
 pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
@@ -95,22 +100,27 @@ fn keys() -> mpsc::Receiver<()> {
 
 async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyhow::Result<()> {
     let mut follower = Follower::new(origin.is_server());
-    let mut told = PrintedLines::default();
+    let mut told = PrintedLines { waits_until_settled: true, ..PrintedLines::default() };
     let mut out = print::out();
     writeln!(out, "{}", heading(place))?;
+    let mut reprint = tokio::time::interval(REDRAW_EVERY);
     let mut interrupted = std::pin::pin!(signals::interrupted());
     loop {
         tokio::select! {
             heard = feed.recv() => {
-                let Some(heard) = heard else { return Ok(()) };
+                let Some(heard) = heard else { break };
                 if !follower.handle(heard?, Instant::now()) {
                     feed = feed::open(origin, name);
                 }
                 print_news(&mut told, &follower, &mut out)?;
             }
-            () = &mut interrupted => return Ok(()),
+            _ = reprint.tick(), if told.has_unsettled => print_news(&mut told, &follower, &mut out)?,
+            () = &mut interrupted => break,
         }
     }
+    told.waits_until_settled = false;
+    print_news(&mut told, &follower, &mut out)?;
+    Ok(())
 }
 
 /// The first line: what is followed, and which zone the times below are in.
@@ -126,6 +136,10 @@ pub(super) struct PrintedLines {
     remedy: Option<String>,
     lines: Vec<Line>,
     was_missing: bool,
+    /// Lines that may still be corrected are not printed yet.
+    waits_until_settled: bool,
+    /// There are such lines.
+    has_unsettled: bool,
 }
 
 /// Writes what is new, a line each. What was seen is told only together with whether it is so now.
@@ -154,13 +168,16 @@ pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut
         writeln!(out, "{}  There is no such Deployment yet.", clock(now))?;
     }
     let story = &follower.copy.said.story;
-    for line in story {
+    let waits = told.waits_until_settled && follower.is_live();
+    let is_settled = |line: &&Line| !waits || line.kind != LineKind::Outside || now - line.at_millis >= SETTLED_MILLIS;
+    for line in story.iter().filter(is_settled) {
         if !told.lines.contains(line) && !is_repeated(line, &told.lines, story) {
             writeln!(out, "{}  {:8}  {}", moment(line.at_millis, now), line.kind.name(), plain(&line.text))?;
         }
     }
-    if told.lines != follower.copy.said.story {
-        told.lines.clone_from(&follower.copy.said.story);
+    told.has_unsettled = !story.iter().all(|line| is_settled(&line));
+    if told.lines.iter().ne(story.iter().filter(is_settled)) {
+        told.lines = story.iter().filter(is_settled).cloned().collect();
     }
     if let Some(view) = &follower.copy.said.view {
         let verdict = format!("[{}] {}", plain(&view.verdict.badge), plain(&view.verdict.sentence));
@@ -182,11 +199,11 @@ pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut
     out.flush()
 }
 
-/// Returns whether a line was printed with lower numbers: a crash loop, or an Event that comes again.
+/// Returns whether a line was printed with lower numbers or another duration: a crash loop, or an Event that comes again.
 fn is_repeated(line: &Line, printed: &[Line], story: &[Line]) -> bool {
     let words = |line: &Line| {
         let is_number = |word: &&str| word.trim_start_matches('(').bytes().all(|byte| byte.is_ascii_digit());
-        line.text.split(' ').filter(|word| !is_number(word)).collect::<Vec<_>>().join(" ")
+        without_durations(&line.text).split(' ').filter(|word| !is_number(word)).collect::<Vec<_>>().join(" ")
     };
     let is_before = |known: &&Line| known.kind == line.kind && !story.contains(known);
     matches!(line.kind, LineKind::Bad | LineKind::Event)
@@ -228,6 +245,8 @@ mod tests {
         };
         let restarted = |pods: &str, times: u32| format!("{pods}: container web was restarted {times} times in all.");
         assert!(is_repeated(LineKind::Bad, &restarted("2 pods", 3), &restarted("3 pods", 5)));
+        let lasting = |times: u32, time: &str| format!("{} The last time {time} later.", restarted("2 pods", times));
+        assert!(is_repeated(LineKind::Bad, &lasting(3, "12 s"), &lasting(9, "1 min 3 s")));
         assert!(is_repeated(LineKind::Event, "Odd on Pod a1 (2 times): why.", "Odd on Pod a1 (3 times): why."));
         assert!(!is_repeated(LineKind::Event, "Odd on Pod a1 (2 times): why.", "Odd on Pod a2 (2 times): why."));
         assert!(!is_repeated(LineKind::Step, "Revision 2 up 0 → 1", "Revision 2 up 1 → 2"));

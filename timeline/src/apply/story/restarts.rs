@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::apply::Timeline;
 use crate::apply::pending::ToldRestarts;
-use crate::model::ReplicaSet;
 use crate::model::container::FORGETS_MILLIS;
 use crate::model::fact::{Container, Exit};
-use crate::model::story::{ContainerEnd, Entry, Happening, Restart};
+use crate::model::story::{ContainerEnd, Entry, Happening, LineKind, Restart};
+use crate::model::{Deployment, Pod, ReplicaSet};
+use crate::rules::messages;
 use crate::{Millis, Uid};
 
 impl Timeline {
@@ -15,21 +16,23 @@ impl Timeline {
     pub(in crate::apply) fn tell_restarts(&mut self, at: Millis, uid: Uid, containers: &[Container], was_seen: bool) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let Some(deployment) = self.teller(pod) else { return };
+        let Some(known) = self.model.deployments.get(&deployment) else { return };
         let set = pod.last_owner().and_then(|set| self.model.replica_sets.get(&set));
         let (revision, name) = (set.and_then(ReplicaSet::revision), pod.name.clone());
         let restart = |container: &Container| {
             let before = pod.now.containers.iter().find(|before| before.name == container.name)?;
             // A status that begins anew, and then remembers, tells of no new restarts. The end that it tells of now is none, either.
             let ends = container.exits() - container.restarts;
-            let known = before.restarts.max(before.exits_before.saturating_sub(ends));
+            let counted = before.restarts.max(before.exits_before.saturating_sub(ends));
+            let restarts = container.restarts.checked_sub(counted).filter(|restarts| *restarts > 0)?;
             let restart = Restart {
                 container: container.name.clone(),
                 role: container.role,
                 revision,
-                end: last_end(container),
+                end: last_end(known, pod, container, self.skew.millis()),
                 was_seen,
             };
-            (container.restarts > known).then(|| (restart, container.restarts - known))
+            Some((restart, restarts))
         };
         let found: Vec<(Restart, u32)> = containers.iter().filter_map(restart).collect();
         for (restart, restarts) in found {
@@ -38,14 +41,18 @@ impl Timeline {
     }
 
     /// Containers that end in the same way are told together, whichever pods they are in, for as long as the kubelet remembers
-    /// an end: a crash loop is one entry, however long it lasts.
+    /// an end: a crash loop is one entry, however long it lasts. After a rollout started or is complete, or other replicas are asked for,
+    /// the next restart is another entry: it would be told before what came before it.
     fn tell_restart(&mut self, deployment: Uid, at: Millis, (uid, pod): (Uid, &str), restart: Restart, more: u32) {
         self.restarting.retain(|told| at - told.last_millis <= FORGETS_MILLIS);
         let is_same =
-            |entry: &Entry| matches!(&entry.what, Happening::Restarted { restart: known, .. } if *known == restart);
-        let last = self.entry(deployment, is_same).map(|entry| entry.id);
+            |entry: &&Entry| matches!(&entry.what, Happening::Restarted { restart: known, .. } if *known == restart);
+        let story = self.model.deployments.get(&deployment).map(|known| known.story.as_slice()).unwrap_or_default();
+        let mut since = story.iter().rev().take_while(|entry| !is_turn(&entry.what));
+        let last = since.find(is_same).map(|entry| entry.id);
         let Some(told) = self.restarting.iter_mut().find(|told| Some(told.entry) == last) else {
-            let first = Happening::Restarted { pod: pod.to_owned(), pods: 1, restart, restarts: more };
+            let first =
+                Happening::Restarted { pod: pod.to_owned(), pods: 1, restart, restarts: more, lasted_millis: 0 };
             let entry = self.tell(deployment, at, first);
             self.restarting.push(ToldRestarts { entry, pods: BTreeSet::from([uid]), last_millis: at });
             return;
@@ -53,19 +60,35 @@ impl Timeline {
         told.last_millis = at;
         let (id, is_other) = (told.entry, told.pods.insert(uid));
         self.retell(deployment, id, |entry| {
-            if let Happening::Restarted { pods, restarts, .. } = &mut entry.what {
+            if let Happening::Restarted { pods, restarts, lasted_millis, .. } = &mut entry.what {
                 (*pods, *restarts) = (*pods + u32::from(is_other), restarts.saturating_add(more));
+                *lasted_millis = at - entry.at_millis;
             }
         });
     }
 }
 
-fn last_end(container: &Container) -> ContainerEnd {
-    match container.last_exit.as_deref() {
-        Some(exit) if exit.is_unseen() => ContainerEnd::Unknown,
-        Some(exit) if exit.reason == "OOMKilled" => ContainerEnd::OutOfMemory,
-        Some(exit) if Exit::is_start_error(&exit.reason) => ContainerEnd::NotStarted,
-        Some(exit) => ContainerEnd::Exited(exit.code),
-        None => ContainerEnd::Unknown,
+/// What comes after it in the story is not told before it.
+const fn is_turn(what: &Happening) -> bool {
+    matches!(what.kind(), LineKind::Revision | LineKind::Done)
+        || matches!(what, Happening::Scaled { .. } | Happening::Replicas { .. })
+}
+
+fn last_end(deployment: &Deployment, pod: &Pod, container: &Container, skew_millis: Millis) -> ContainerEnd {
+    let exit = match container.last_exit.as_deref() {
+        Some(exit) if !exit.is_unseen() => exit,
+        _ => return ContainerEnd::Unknown,
+    };
+    if exit.reason == "OOMKilled" {
+        return ContainerEnd::OutOfMemory;
+    }
+    if Exit::is_start_error(&exit.reason) {
+        return ContainerEnd::NotStarted;
+    }
+    match messages::probe_kill(deployment, pod, container, skew_millis).map(|kill| kill.probe) {
+        Some("liveness probe") => ContainerEnd::LivenessProbe,
+        Some("startup probe") => ContainerEnd::StartupProbe,
+        Some("postStart hook") => ContainerEnd::PostStartHook,
+        _ => ContainerEnd::Exited(exit.code),
     }
 }

@@ -30,6 +30,18 @@ fn a_restart_is_told_with_the_end_before_it() {
     // Nobody saw how it ended, and its exit code is made up.
     assert_eq!(told(137, "ContainerStatusUnknown"), [format!("{pod} was restarted.")]);
     assert_eq!(told(137, RESTARTING_ALL), [format!("{pod} was restarted.")]);
+    // The kubelet stopped it, as an Event says.
+    for (said, by) in [
+        ("Container web failed liveness probe, will be restarted", "liveness probe"),
+        ("Container web failed startup probe, will be restarted", "startup probe"),
+    ] {
+        for (code, reason) in [(0, "Completed"), (137, "Error")] {
+            let mut web = Web::live(1).at(60_000);
+            web.event(100, "Killing", said);
+            web.pod(100, restarted(1, code, reason));
+            assert_eq!(since(&web, 60_000), [format!("{pod} was killed after its {by} failed and was restarted.")]);
+        }
+    }
     // An end alone is no restart.
     let mut web = Web::live(1).at(60_000);
     web.pod(100, crashing(0));
@@ -67,11 +79,30 @@ fn a_crash_loop_is_one_line_whose_number_grows() {
     }
     assert_eq!(
         since(&web, 6_000),
-        ["605000 Pod p0100 of revision 1: container web ended with exit code 1 and was restarted 10 times."]
+        [
+            "605000 Pod p0100 of revision 1: container web ended with exit code 1 and was restarted 10 times, the last time 1 h 30 min later."
+        ]
     );
     // What comes later than a kubelet remembers is another one.
     web.wait(600_001).pod(100, crashing(11));
     assert_eq!(since(&web, 6_000).len(), 2);
+}
+
+#[test]
+fn restarts_after_a_rollout_or_a_change_of_replicas_are_another_line() {
+    let told = |turn: fn(&mut Web)| {
+        let mut web = Web::live(3).at(60_000);
+        web.pod(100, crashing(1));
+        web.wait_until(65_000).pod(100, crashing(2));
+        turn(&mut web);
+        web.wait_until(70_000).pod(100, crashing(3));
+        let told = since(&web, 60_000).into_iter();
+        told.filter_map(|line| Some(line.split_once(" Pod p0100 of revision 1: ")?.0.to_owned())).collect::<Vec<_>>()
+    };
+    assert_eq!(told(|_| {}), ["60000"]);
+    assert_eq!(told(|web| web.edit_spec(|deployment| deployment.spec.paused = true)), ["60000"]);
+    assert_eq!(told(|web| web.scale(2, 4)), ["60000", "70000"]);
+    assert_eq!(told(|web| _ = next_revision(web, 2, [1, 3])), ["60000", "70000"]);
 }
 
 #[test]
@@ -84,7 +115,9 @@ fn containers_of_many_pods_that_end_alike_are_one_line() {
     }
     assert_eq!(
         since(&web, 60_000),
-        ["60100 50 pods of revision 1: container web ended with exit code 1 and was restarted 200 times in all."]
+        [
+            "60100 50 pods of revision 1: container web ended with exit code 1 and was restarted 200 times in all, the last time 19 s later."
+        ]
     );
     // Another end, another container and another revision have their own.
     web.wait_until(90_000).pod(100, restarted(5, 137, "OOMKilled"));

@@ -32,6 +32,28 @@ fn a_change_that_waits_while_paused_and_is_changed_again_is_told() {
 }
 
 #[test]
+fn a_change_that_waits_is_replaced_by_one_with_the_same_image_or_taken_back() {
+    let replaced = |version: &str, template: u64| {
+        let mut web = Web::live(3).at(20_000);
+        web.deployment(|deployment| deployment.template = Some(1));
+        web.set(2, |set| set.now.template = Some(1));
+        web.edit_spec(|deployment| deployment.spec.paused = true);
+        for (version, template) in [("v2", 2), (version, template)] {
+            web.report();
+            web.wait(1_000).edit_spec(|deployment| {
+                (deployment.spec.images, deployment.template) = (image(version), Some(template));
+            });
+        }
+        since(&web, 21_000)
+    };
+    let waited = "22000 A change that waited was not rolled out: image web:v2.";
+    let same = "The template was changed again: another template with the same image.";
+    assert_eq!(replaced("v2", 3), [format!("{waited} {same}")]);
+    assert_eq!(replaced("v1", 1), [format!("{waited} The template was changed back: image web:v1.")]);
+    assert_eq!(replaced("v1", 3), [format!("{waited} The template was changed again: image web:v1.")]);
+}
+
+#[test]
 fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
     let failed = |apart: Millis| {
         let mut web = Web::live(3);
@@ -404,12 +426,14 @@ fn events_about_different_matters_are_counted_apart() {
     event(903, "Failed", 2, "Failed to pull image \"web:v3\": no such host");
     event(904, "Failed", 2, "Error: ErrImagePull");
     event(905, "Failed", 4, "Error: ImagePullBackOff");
+    event(906, "BackOff", 1, "Back-off restarting failed container web in pod web-2-p0100_shop(4912e4b8-11a2)");
     assert_eq!(
         web.lines(LineKind::Event),
         [
             "Event Unhealthy on Pod p0100 (18 times): Liveness probe failed: HTTP probe failed with statuscode: 500.",
             "Event Unhealthy on Pod p0100 (5 times): Readiness probe failed: connection refused.",
-            "Event Failed on Pod p0100 (2 times): Failed to pull image \"web:v3\": no such host."
+            "Event Failed on Pod p0100 (2 times): Failed to pull image \"web:v3\": no such host.",
+            "Event BackOff on Pod p0100: Back-off restarting failed container web."
         ]
     );
 }
@@ -444,6 +468,17 @@ fn probes_that_fail_while_a_pod_starts_or_terminates_are_told_once_they_matter()
     assert_eq!(first(unready, "Liveness"), told("", "Liveness"));
     assert_eq!(first(ready, "Readiness"), told("", "Readiness"));
     assert_eq!(first(|pod| crashing(1)(pod), "Startup"), told("", "Startup"));
+    // From before it was ready, in whole seconds, and late.
+    let late = |last: Millis| {
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, unready);
+        web.wait_until(22_300).pod(200, ready);
+        let warning = warning(900, 200, ("Pod", "web-3-p0200"), "Unhealthy", "Readiness probe failed: refused");
+        let event = EventFact { last_millis: Some(last), ..warning };
+        web.timeline.apply(24_000, Fact::Event(Box::new(event)));
+        web.lines(LineKind::Event).len()
+    };
+    assert_eq!([21_000, 22_000, 23_000].map(late), [0, 0, 1]);
     // It is not to serve any more.
     let mut web = Web::replacing();
     web.add_ready_pod(200, SECOND);
