@@ -96,8 +96,11 @@ fn sentence(said: String) -> String {
 /// The pods that the ReplicaSet controller creates and removes; `None` when there are as many as the ReplicaSets desire.
 fn owed(assessment: &Assessment<'_>) -> Option<String> {
     let (make, remove) = assessment.owed;
-    let is_refused = assessment.causes.iter().any(|cause| cause.kind.is_refusal(Refused::Pods));
-    let creates = if is_refused { "keeps trying to create" } else { "creates" };
+    let creates = match assessment.causes.iter().find(|cause| cause.kind.is_refusal(Refused::Pods)) {
+        Some(refusal) if assessment.is_old_refusal(refusal) => "tries again after a back-off to create",
+        Some(_) => "keeps trying to create",
+        None => "creates",
+    };
     let said = match (make, remove) {
         (0, 0) => return None,
         (make, 0) => format!("{creates} {}", count(make, "pod")),

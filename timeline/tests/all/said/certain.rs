@@ -147,4 +147,10 @@ fn of_several_refusals_the_last_one_is_told() {
                  used: pods=5, limited: pods=5";
     event(&mut web, 901, "ReplicaSet", "web-2", "FailedCreate", quota);
     assert_eq!(said(&web), "The API server refuses new pods: quota q is used up (5 of 5 pods).");
+    // The controller backs off: what was refused then may not be refused any more.
+    web.now += 120_000;
+    assert_eq!(said(&web), "The API server last refused a pod 2 min 0 s ago: quota q was used up (5 of 5 pods).");
+    assert_eq!(web.verdict(), "[Failing] Revision 2 could not create pods: quota q was used up.");
+    let tries = "The ReplicaSet controller tries again after a back-off to create 1 pod;";
+    assert!(web.view().next.starts_with(tries), "{}", web.view().next);
 }
