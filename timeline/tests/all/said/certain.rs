@@ -130,6 +130,8 @@ fn what_the_api_server_decided_is_certain_whatever_makes_room() {
     }
     // An API server that is busy decides nothing.
     assert!(!is_certain("context deadline exceeded", nothing));
+    // What a template was refused is not held against the next one.
+    assert!(!is_certain("is forbidden: no", &|web| web.edit("v3")));
 }
 
 #[test]
