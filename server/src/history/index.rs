@@ -18,8 +18,10 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
     let first = deployment.rollouts.len().saturating_sub(most);
     let cause = |outcome: Outcome| {
         let view = view::view(model, uid, now).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
-        let is_known = view.reasons.iter().any(|reason| reason.is_fault);
-        let unknown = || (outcome != Outcome::Complete).then(|| UNKNOWN_CAUSE.to_owned());
+        let is_done = outcome == Outcome::Complete;
+        // What is no fault by itself is the cause where the progress deadline passed over it.
+        let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
+        let unknown = || (!is_done).then(|| UNKNOWN_CAUSE.to_owned());
         if is_known { Some(view.verdict.sentence) } else { unknown() }
     };
     let last = deployment.rollouts.len().saturating_sub(1);

@@ -154,9 +154,16 @@ impl Pair<'_> {
 
 /// A headline that names why.
 fn says_failure(sentence: &str) -> bool {
-    [" cannot start: ", " is failing: ", " cannot create pods: ", " is blocked: ", " available: "]
-        .iter()
-        .any(|words| sentence.contains(words))
+    [
+        " cannot start: ",
+        " is failing: ",
+        " cannot create pods: ",
+        " could not create pods: ",
+        " is blocked: ",
+        " available: ",
+    ]
+    .iter()
+    .any(|words| sentence.contains(words))
 }
 
 /// Two headlines that name the same cause.

@@ -1,7 +1,7 @@
 //! Causes that pods of the current revision show: how they fail, and what they wait for. One cause for all pods that show the
 //! same, with the first of them as the example.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::alike::PodCause;
 use super::assessment::Assessment;
@@ -36,8 +36,9 @@ impl<'m> Assessment<'m> {
         // Each with the number of its pods, and whether their messages differ.
         let mut groups: Vec<(PodCause, u32, bool)> = Vec::new();
         let comes = self.coming_node(pods);
+        let silent = self.silent_nodes(pods);
         for pod in pods.iter().copied() {
-            let Some((kind, evidence)) = self.of_new_pod(pod, comes.as_ref()) else { continue };
+            let Some((kind, evidence)) = self.of_new_pod(pod, comes.as_ref(), &silent) else { continue };
             let cause = PodCause::new(kind, evidence);
             let Some((shown, pods, is_mixed)) = groups.iter_mut().find(|(shown, ..)| cause.is_of_group(shown)) else {
                 groups.push((cause, 1, false));
@@ -73,9 +74,20 @@ impl<'m> Assessment<'m> {
     }
 
     /// Finds the cause that a pod shows; `None` while it is as it should be.
-    fn of_new_pod(&self, pod: &'m Pod, comes: Option<&NewNode>) -> Option<(CauseKind, Evidence)> {
+    fn of_new_pod(
+        &self,
+        pod: &'m Pod,
+        comes: Option<&NewNode>,
+        silent: &BTreeMap<&str, Millis>,
+    ) -> Option<(CauseKind, Evidence)> {
         if pod.is_leftover() || pod.state().is_ending() {
             return None;
+        }
+        // Whatever a pod was last seen to do, nobody knows what it does now.
+        let node = pod.now.node.as_deref().filter(|_| is_unready(pod));
+        let since = node.and_then(|node| silent.get(node)).copied();
+        if let Some(since) = since.filter(|since| pod.since_millis() - 2_000 <= *since) {
+            return Some((CauseKind::NodeSilent { node: pod.now.node.clone() }, of_pod(pod, since)));
         }
         let waiting = pod.now.containers.iter().find_map(|container| match &container.state {
             Some(ContainerState::Waiting { reason, message }) if fails(reason) => Some((container, reason, message)),
@@ -271,6 +283,14 @@ impl<'m> Assessment<'m> {
         answers.find(|(event, _)| unplaced.contains(event.about.1.as_str())).map(|(_, node)| node)
     }
 
+    /// The nodes of pods that are reported not to be ready, and since when. Kubernetes says so only of pods that were ready then
+    /// (`MarkPodsNotReady` in `controller_utils.go`); the others on the node are as silent.
+    fn silent_nodes(&self, pods: &[&'m Pod]) -> BTreeMap<&'m str, Millis> {
+        let since = |pod: &'m Pod| messages::node_silent_since(self.deployment, pod);
+        let of = |pod: &'m Pod| Some((pod.now.node.as_deref()?, since(pod)?));
+        pods.iter().copied().filter(|pod| is_unready(pod)).filter_map(of).collect()
+    }
+
     fn scheduling(&self, pod: &Pod, comes: Option<&NewNode>) -> Option<CauseKind> {
         let lasts = self.now.millis - pod.since_millis() > WORTH_MILLIS;
         match pod.now.reason.as_str() {
@@ -324,9 +344,6 @@ impl<'m> Assessment<'m> {
             return Some((CauseKind::Gate { gate, time: self.start_time(spent_millis, GATE_MILLIS, pod) }, evidence));
         }
         let was_ready = pod.states.iter().any(|(state, _)| state.is_ready());
-        if was_ready && messages::is_node_silent(self.deployment, pod, since) {
-            return Some((CauseKind::NodeSilent { node: pod.now.node.clone() }, of_pod(pod, since)));
-        }
         let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set));
         let probe_millis = set.map_or(0, |set| set.now.probe_millis).min(LONGEST_PROBE_MILLIS);
         let allowed_millis = allowed_until_ready_millis(probe_millis);
@@ -363,6 +380,12 @@ impl<'m> Assessment<'m> {
         };
         Some(self.rate_cause(kind, ready.len() as u32, of_pod(pod, pod.since_millis())))
     }
+}
+
+/// It should be ready, and is not.
+fn is_unready(pod: &Pod) -> bool {
+    let state = pod.state();
+    !state.is_ready() && !state.is_ending() && pod.now.terminal_millis.is_none()
 }
 
 /// The Event about the eviction of a pod that ended well: it is `Succeeded` then, and says nothing of it.

@@ -8,6 +8,9 @@ use crate::model::fact::{Condition, ConditionStatus};
 use crate::model::{Event, KubectlVerdict, Pod, ReplicaSet};
 use crate::rules::{messages, verdict};
 
+/// A refusal is told as what is for so long. Later the ReplicaSet controller tries again seldom: it waits twice as long each time.
+const FRESH_MILLIS: Millis = 30_000;
+
 impl Assessment<'_> {
     /// Finds what is refused now: the ReplicaSet of a new template, pods of the current revision, pods of an older one.
     pub(super) fn refused(&self) -> Vec<Cause> {
@@ -30,6 +33,20 @@ impl Assessment<'_> {
         found.sort_by_key(|(kind, _)| matches!(kind, CauseKind::Refused { older: Some(_), .. }));
         found.truncate(2);
         found.into_iter().map(|(kind, evidence)| self.rate_cause(kind, 0, evidence)).collect()
+    }
+
+    /// When pods were refused last, as far as Events tell.
+    pub fn last_refused_millis(&self, cause: &Cause) -> Option<Millis> {
+        let object = cause.evidence.object.split_once(' ')?;
+        let since = cause.evidence.since_millis.unwrap_or_default();
+        self.last_refusal(object, &cause.evidence.reason, since).map(|event| event.at_millis)
+    }
+
+    /// Pods were refused a while ago: whether they would be now is not known before the controller tries again.
+    pub fn is_old_refusal(&self, cause: &Cause) -> bool {
+        let last = self.last_refused_millis(cause).or(cause.evidence.since_millis);
+        matches!(cause.kind, CauseKind::Refused { what: Refused::Pods, .. })
+            && last.is_some_and(|last| self.now.millis - last > FRESH_MILLIS)
     }
 
     /// The controller is refused the ReplicaSet of the template. Without a progress deadline only an Event says so.

@@ -51,11 +51,14 @@ impl Assessment<'_> {
             Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
                 Some(self.quota().or_else(|| self.undo()).unwrap_or_else(|| self.show()))
             }
-            Standing::Crashing if self.crashed_with_it() => Some(self.undo().unwrap_or_else(|| self.show())),
+            Standing::Crashing if self.crashed_with_it() || self.came_to_nothing() => Some(self.undo().unwrap_or_else(|| self.show())),
             Standing::Crashing => Some(self.show()),
             Standing::ScalingUp { is_stuck: true }
             | Standing::CatchingUp { is_stuck: true }
-            | Standing::Degraded { is_stuck: true } => Some(self.quota().unwrap_or_else(|| self.show())),
+            | Standing::Degraded { is_stuck: true } => {
+                let back = || if self.came_to_nothing() { self.undo() } else { None };
+                Some(self.quota().or_else(back).unwrap_or_else(|| self.show()))
+            }
             // Nothing is wrong, and whoever started it may think otherwise.
             Standing::Progressing | Standing::Waiting | Standing::Slow | Standing::TakingDown => self.undo(),
             Standing::Deleted

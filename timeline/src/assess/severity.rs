@@ -61,7 +61,7 @@ impl Assessment<'_> {
         let lasts = |millis: Millis| evidence.since_millis.is_none_or(|since| self.now.millis - since > millis);
         let bad_after = |millis: Millis, before: Severity| if lasts(millis) { Severity::Bad } else { before };
         // The template was edited since: these pods are replaced.
-        if self.awaits_revision && kind.is_of_new_pods() {
+        if self.awaits_revision && (kind.is_of_new_pods() || kind.is_refusal(Refused::Pods)) {
             return Severity::Normal;
         }
         match kind {

@@ -195,12 +195,14 @@ pub fn needs_room(message: &str) -> bool {
     ROOM_TEXTS.iter().any(|words| message.contains(words))
 }
 
-/// The node of a pod was reported not to be ready since then, and its kubelet has reported nothing of the pod since.
-pub fn is_node_silent(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> bool {
+/// Since when the node of a pod is reported not to be ready; `None` if its kubelet has reported something of the pod since.
+pub fn node_silent_since(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
+    let changed_millis = pod.since_millis();
     let of_kubelet = ["Unhealthy", "Killing", "Pulling", "Pulled", "Failed", "BackOff"];
     let mut events = events(deployment, "Pod", &pod.name);
-    let last = events.find(|event| event.reason == "NodeNotReady" || of_kubelet.contains(&event.reason.as_str()));
-    last.is_some_and(|event| event.reason == "NodeNotReady" && event.at_millis >= since_millis.saturating_sub(2_000))
+    let last = events.find(|event| event.reason == "NodeNotReady" || of_kubelet.contains(&event.reason.as_str()))?;
+    let is_silent = last.reason == "NodeNotReady" && last.at_millis >= changed_millis.saturating_sub(2_000);
+    is_silent.then(|| last.at_millis.max(changed_millis))
 }
 
 /// The pods that have a volume which is attached to another node, as far as a message names them: "… is already used by pod(s) web-1".

@@ -44,7 +44,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             "No change of the template is waiting.".to_owned()
         }
         CauseKind::Paused { is_edited: false } => "The rollout is paused before it is complete.".to_owned(),
+        CauseKind::Refused { older: None, .. } if assessment.is_old_refusal(cause) => was_refused(cause, assessment),
         CauseKind::Refused { what, older: None } => refused(*what, &evidence.message),
+        CauseKind::Refused { older: Some(revision), .. } if assessment.is_old_refusal(cause) => {
+            format!("Revision {revision} could not replace a pod: {}", was_refused(cause, assessment))
+        }
         CauseKind::Refused { older: Some(revision), .. } => {
             format!("Revision {revision} cannot replace a pod: {}", refused(Refused::Pods, &evidence.message))
         }
@@ -414,6 +418,23 @@ fn over(time: &StartTime) -> String {
 /// The end of a sentence: its message, or nothing.
 fn tail(message: &str) -> String {
     if message.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(message)) }
+}
+
+/// A refusal of pods that was a while ago, and may be over.
+fn was_refused(cause: &Cause, assessment: &Assessment<'_>) -> String {
+    let message = &cause.evidence.message;
+    let refused = assessment.last_refused_millis(cause).map_or_else(
+        || "The API server refused new pods when the ReplicaSet controller tried last".to_owned(),
+        |last| format!("The API server last refused a pod {} ago", duration(assessment.now.millis - last)),
+    );
+    match quota(message) {
+        None => format!("{refused}{}", tail(&refusal(message))),
+        Some(Quota { name, is_used_up, parts }) => {
+            let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) };
+            let state = if is_used_up { "was used up" } else { "had no room" };
+            format!("{refused}: quota {name} {state}{parts}.")
+        }
+    }
 }
 
 fn refused(what: Refused, message: &str) -> String {

@@ -33,7 +33,7 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         |node: &str| losses.iter().any(|loss| matches!(loss, Happening::LeftNode { node: known, .. } if known == node));
     let nodes = silent_nodes.iter().filter(|(node, _)| !is_named(node));
     events.extend(nodes.map(|(node, pods)| format!("Node {} was not ready ({})", safe(node), count(*pods, "pod"))));
-    let lost = grouped(losses);
+    let lost = grouped(losses, silent_nodes);
     events.extend(lost.iter().map(LostPods::said));
     events.extend((!restarted.is_empty()).then(|| restarts(restarted)));
     // More pods were missing than those that are told of.
@@ -75,9 +75,9 @@ impl LostPods<'_> {
 }
 
 /// The losses, each kind of them once.
-fn grouped<'m>(losses: &[&'m Happening]) -> Vec<LostPods<'m>> {
+fn grouped<'m>(losses: &[&'m Happening], silent_nodes: &[(&str, u32)]) -> Vec<LostPods<'m>> {
     let mut all: Vec<LostPods<'m>> = Vec::new();
-    for loss in losses.iter().filter_map(|what| lost(what)) {
+    for loss in losses.iter().filter_map(|what| lost(what, silent_nodes)) {
         match all.iter_mut().find(|known| known.event == loss.event) {
             Some(known) => known.pods += loss.pods,
             None => all.push(loss),
@@ -86,7 +86,7 @@ fn grouped<'m>(losses: &[&'m Happening]) -> Vec<LostPods<'m>> {
     all
 }
 
-fn lost(what: &Happening) -> Option<LostPods<'_>> {
+fn lost<'m>(what: &'m Happening, silent_nodes: &[(&str, u32)]) -> Option<LostPods<'m>> {
     let (pod, pods, event) = match what {
         Happening::Killed { pod, .. } => (pod.as_str(), 1, "deleted".to_owned()),
         Happening::KilledMore { pods, .. } => ("", *pods, "deleted".to_owned()),
@@ -95,6 +95,11 @@ fn lost(what: &Happening) -> Option<LostPods<'_>> {
         }
         Happening::Unseen { pod, pods, .. } => {
             (pod.as_str(), *pods, "marked for deletion while not observed".to_owned())
+        }
+        Happening::LeftNode { pod, pods, node, why: NodeDeparture::Tainted, .. }
+            if silent_nodes.iter().any(|(known, _)| known == node) =>
+        {
+            (pod.as_str(), *pods, format!("had to leave node {}, which was not ready", safe(node)))
         }
         Happening::LeftNode { pod, pods, node, why, resource, .. } => {
             (pod.as_str(), *pods, departure(node, *why, resource))

@@ -2,6 +2,7 @@
 
 use super::cause::{crashes, exit_words, failed_step, pull_detail};
 use super::excerpt::{quota, scheduler_says, start_words, without_pod};
+use super::past::past;
 use crate::assess::pod_causes::COMPLETED;
 use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};
 use crate::rules::messages::{self, NewNode, StartHold};
@@ -15,6 +16,11 @@ const LONGEST_MOUNT: usize = 12;
 
 /// The fault in a few words: "image web:missing is not found", "container web crashes with exit code 1".
 pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
+    let matter = current_matter(cause, assessment);
+    if assessment.is_old_refusal(cause) { past(&matter) } else { matter }
+}
+
+fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let evidence = &cause.evidence;
     match &cause.kind {
         CauseKind::Image { image } => {

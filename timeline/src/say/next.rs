@@ -2,7 +2,9 @@
 
 use crate::assess::pod_causes::FAILED_MILLIS;
 use crate::assess::{Assessment, CauseKind, Refused, Standing, Tone};
+use crate::model::fact::{Container, ContainerState, Role};
 use crate::rules::budget::Next;
+use crate::rules::phase::is_done;
 use crate::words::{capitalized, count, is_are, moment};
 
 /// Says what comes next, in whole sentences; never empty.
@@ -19,7 +21,10 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::ScaledToZero => format!("{} Pods are created when it is scaled up.", moving(assessment)),
         Standing::Complete => moving(assessment),
         // For how long it backs off is a setting of each kubelet (`crashLoopBackOff`), which nobody tells.
-        Standing::Crashing => "The kubelet starts the containers again after a back-off.".to_owned(),
+        Standing::Crashing if is_backing_off(assessment) => {
+            "The kubelet starts the containers again after a back-off.".to_owned()
+        }
+        Standing::Crashing => "If a container ends again, the kubelet starts it again after a back-off.".to_owned(),
         Standing::Finishing => "Waiting for the Deployment controller to report this in its status.".to_owned(),
         Standing::TakingDown if assessment.has_begun_next() => {
             let old = assessment.sums.old_pods;
@@ -37,6 +42,19 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
     };
     let deadline = standing.has_deadline().then(|| deadline(standing, assessment)).flatten();
     [Some(first), deadline].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// A container that ended is yet to be started again.
+fn is_backing_off(assessment: &Assessment<'_>) -> bool {
+    let waits = |container: &Container| match &container.state {
+        Some(ContainerState::Waiting { reason, .. }) => reason == "CrashLoopBackOff" || container.last_exit.is_some(),
+        Some(ContainerState::Terminated { .. }) => {
+            !container.is_final && !(container.role == Role::Init && is_done(container))
+        }
+        Some(ContainerState::Running) | None => false,
+    };
+    let pods = assessment.current.into_iter().flat_map(|set| assessment.model.pods_of(set.uid));
+    pods.filter(|pod| pod.is_active()).any(|pod| pod.now.containers.iter().any(waits))
 }
 
 /// Speaks of the controllers alone: pods that terminate, or containers that were started again a moment ago, have not come to rest.
@@ -78,8 +96,11 @@ fn sentence(said: String) -> String {
 /// The pods that the ReplicaSet controller creates and removes; `None` when there are as many as the ReplicaSets desire.
 fn owed(assessment: &Assessment<'_>) -> Option<String> {
     let (make, remove) = assessment.owed;
-    let is_refused = assessment.causes.iter().any(|cause| cause.kind.is_refusal(Refused::Pods));
-    let creates = if is_refused { "keeps trying to create" } else { "creates" };
+    let creates = match assessment.causes.iter().find(|cause| cause.kind.is_refusal(Refused::Pods)) {
+        Some(refusal) if assessment.is_old_refusal(refusal) => "tries again after a back-off to create",
+        Some(_) => "keeps trying to create",
+        None => "creates",
+    };
     let said = match (make, remove) {
         (0, 0) => return None,
         (make, 0) => format!("{creates} {}", count(make, "pod")),

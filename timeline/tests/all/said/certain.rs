@@ -130,6 +130,8 @@ fn what_the_api_server_decided_is_certain_whatever_makes_room() {
     }
     // An API server that is busy decides nothing.
     assert!(!is_certain("context deadline exceeded", nothing));
+    // What a template was refused is not held against the next one.
+    assert!(!is_certain("is forbidden: no", &|web| web.edit("v3")));
 }
 
 #[test]
@@ -147,4 +149,10 @@ fn of_several_refusals_the_last_one_is_told() {
                  used: pods=5, limited: pods=5";
     event(&mut web, 901, "ReplicaSet", "web-2", "FailedCreate", quota);
     assert_eq!(said(&web), "The API server refuses new pods: quota q is used up (5 of 5 pods).");
+    // The controller backs off: what was refused then may not be refused any more.
+    web.now += 120_000;
+    assert_eq!(said(&web), "The API server last refused a pod 2 min 0 s ago: quota q was used up (5 of 5 pods).");
+    assert_eq!(web.verdict(), "[Failing] Revision 2 could not create pods: quota q was used up.");
+    let tries = "The ReplicaSet controller tries again after a back-off to create 1 pod;";
+    assert!(web.view().next.starts_with(tries), "{}", web.view().next);
 }

@@ -158,6 +158,30 @@ fn a_node_that_was_not_ready_is_named_before_what_came_of_it() {
 }
 
 #[test]
+fn pods_that_leave_a_node_by_a_taint_are_told_with_a_node_that_was_not_ready() {
+    let left = |is_silent: bool| {
+        let mut web = at_rest(3);
+        for number in [100, 101] {
+            web.pod(number, unready);
+            if is_silent {
+                web.event(number, "NodeNotReady", "Node is not ready");
+            }
+        }
+        web.wait_until(125_000);
+        for number in [100, 101] {
+            web.pod(number, |pod| pod.disruption = Some("DeletionByTaintManager".into()));
+            web.kill_pod(number);
+            web.add_pod(number + 100, 2, |_| {});
+        }
+        web.wait_until(145_000);
+        (200..202).for_each(|number| web.pod(number, ready));
+        title(&web)
+    };
+    assert!(left(true).starts_with("2 pods had to leave node node-1, which was not ready"), "{}", left(true));
+    assert!(left(false).starts_with("2 pods had to leave node node-1 because of a taint"), "{}", left(false));
+}
+
+#[test]
 fn pods_that_nothing_is_told_of_are_counted_beside_the_one_that_is_named() {
     let mut web = crashed_once(Exit { code: 1, reason: "Error".into(), ..Exit::default() });
     web.pod(101, unready);

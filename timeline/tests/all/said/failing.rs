@@ -136,6 +136,10 @@ fn the_deadline_is_said_with_what_it_does() {
     );
     assert!(web.view().next.starts_with("The kubelet starts the containers again after a back-off."));
     assert_eq!(command(&web), "Show the logs of the container that ended: logs web-2-p0200 --previous");
+    web.pod(200, |pod| pod.containers[0].state = Some(ContainerState::Running));
+    assert!(web.verdict().starts_with("[Degraded]"), "{}", web.verdict());
+    let runs = "If a container ends again, the kubelet starts it again after a back-off.";
+    assert!(web.view().next.starts_with(runs), "{}", web.view().next);
 }
 
 #[test]

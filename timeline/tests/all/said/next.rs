@@ -1,6 +1,6 @@
 //! What comes next, and what the progress deadline will do: every sentence.
 
-use crate::made::{SECOND, WEB, Web, condition, crashing, deployment, ready, unready};
+use crate::made::{SECOND, WEB, Web, condition, crashing, deployment, ready, unready, waiting};
 use timeline::fact::{ConditionStatus, DeploymentStatus, IntOrPercent, Kind, Phase, Seen, Strategy};
 use timeline::view::{self, Hold, Now, Tone};
 use timeline::{Fact, Timeline};
@@ -195,6 +195,25 @@ fn a_rollout_that_is_scaled_to_zero_before_any_pod_was_available_says_so() {
     let nothing = "[Scaled to zero] Revision 2 is scaled to zero. ";
     assert_eq!(scaled_to_zero(Web::replacing(), 0..0), nothing);
     assert_eq!(scaled_to_zero(rolling(3, 1), 200..203), nothing);
+}
+
+#[test]
+fn a_rollout_that_came_to_nothing_is_undone_after_it_is_scaled_up_again() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, crashing(3));
+    web.report();
+    web.wait(30_000).scale(SECOND, 0);
+    web.set(2, |set| set.now.counts.desired = 0);
+    (100..103).chain(200..201).for_each(|pod| web.delete_pod(pod));
+    web.deployment(|deployment| {
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "NewReplicaSetAvailable", ""));
+    });
+    web.report();
+    web.wait(30_000).scale(SECOND, 2);
+    web.add_pod(201, SECOND, |pod| pod.containers[0].state = Some(waiting("ErrImagePull", "web:v2: not found")));
+    web.report();
+    let remedy = web.view().remedy.unwrap();
+    assert!(remedy.command.ends_with("rollout undo deployment/web"), "{} {}", web.verdict(), remedy.command);
 }
 
 /// Revision 2 crashes; the progress deadline is as said.

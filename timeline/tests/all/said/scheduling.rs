@@ -30,6 +30,14 @@ fn a_node_that_is_not_ready_is_named() {
                 toleration of the pod, by default 300 s.";
     assert_eq!(first(&web), said);
     assert_eq!(command(&web), "describe node node-7");
+    // Of a pod that was not ready before there is no Event.
+    let mut both = Web::live(3);
+    both.wait(60_000).pod(101, unready);
+    both.wait(20_000).pod(100, unready);
+    both.event(100, "NodeNotReady", "Node is not ready");
+    both.wait(61_000).report();
+    let two = "Node node-1 has not been ready for 1 min 1 s: 2 pods on it do not count.";
+    assert!(first(&both).starts_with(two), "{}", first(&both));
     // A kubelet that reports something is there again, whatever it reports.
     let mut back = Web::live(1);
     back.wait(60_000).pod(100, |pod| pod.ready = Some(condition(ConditionStatus::False, "", "")));
