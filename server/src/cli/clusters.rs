@@ -276,11 +276,9 @@ mod tests {
             "The kubeconfig has contexts that Rollcast does not watch yet: test. \
              The kubeconfig lacks contexts that Rollcast still watches: dev. {restart}"
         );
-        for (contexts, told) in [
-            (&["dev", "prod", "test"][..], added.as_str()),
-            (&["prod", "test"], both.as_str()),
-            (&["prod", "dev"], ""),
-        ] {
+        for (contexts, told) in
+            [(&["dev", "prod", "test"][..], added.as_str()), (&["prod", "test"], both.as_str()), (&["prod", "dev"], "")]
+        {
             write(file.path(), contexts);
             notice.changed().await.unwrap();
             assert_eq!(*notice.borrow_and_update(), told);

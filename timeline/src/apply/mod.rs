@@ -27,9 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use retention::Retention;
 
 use self::orders::Orders;
-use self::pending::{
-    AwaitedReplacement, DraftRollout, EventLog, Outage, ToldRestarts, UnsettledEnd, UnsettledRemoval,
-};
+use self::pending::{AwaitedReplacement, DraftRollout, EventLog, Outage, ToldRestarts, UnsettledEnd, UnsettledRemoval};
 use self::skew::Skew;
 use crate::model::fact::{EventFact, Fact, Kind, Meta, Seen};
 use crate::model::{Gap, PodState};

@@ -51,7 +51,9 @@ impl Assessment<'_> {
             Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
                 Some(self.quota().or_else(|| self.undo()).unwrap_or_else(|| self.show()))
             }
-            Standing::Crashing if self.crashed_with_it() || self.came_to_nothing() => Some(self.undo().unwrap_or_else(|| self.show())),
+            Standing::Crashing if self.crashed_with_it() || self.came_to_nothing() => {
+                Some(self.undo().unwrap_or_else(|| self.show()))
+            }
             Standing::Crashing => Some(self.show()),
             Standing::ScalingUp { is_stuck: true }
             | Standing::CatchingUp { is_stuck: true }

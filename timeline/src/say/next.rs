@@ -49,7 +49,7 @@ fn is_backing_off(assessment: &Assessment<'_>) -> bool {
     let waits = |container: &Container| match &container.state {
         Some(ContainerState::Waiting { reason, .. }) => reason == "CrashLoopBackOff" || container.last_exit.is_some(),
         Some(ContainerState::Terminated { .. }) => {
-            !container.is_final && !(container.role == Role::Init && is_done(container))
+            !(container.is_final || container.role == Role::Init && is_done(container))
         }
         Some(ContainerState::Running) | None => false,
     };

@@ -149,8 +149,7 @@ impl Hub {
                 continue;
             }
             // These may tie objects to the Deployment that the copy does not know.
-            let is_tie =
-                matches!(change, Change::ReplicaSet(_) | Change::ReplicaSetOwner(..) | Change::PodAdopted(..));
+            let is_tie = matches!(change, Change::ReplicaSet(_) | Change::ReplicaSetOwner(..) | Change::PodAdopted(..));
             let is_name = matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..));
             if is_tie || is_name || missed.len() == most {
                 return None;
