@@ -35,18 +35,14 @@ impl Assessment<'_> {
         found.into_iter().map(|(kind, evidence)| self.rate_cause(kind, 0, evidence)).collect()
     }
 
-    /// When pods were refused last, as far as Events tell.
-    pub fn last_refused_millis(&self, cause: &Cause) -> Option<Millis> {
+    /// When pods were refused last, if an Event tells that this was a while ago: whether they would be now is not known before the
+    /// controller tries again.
+    pub fn old_refusal_millis(&self, cause: &Cause) -> Option<Millis> {
+        let CauseKind::Refused { what: Refused::Pods, .. } = cause.kind else { return None };
         let object = cause.evidence.object.split_once(' ')?;
         let since = cause.evidence.since_millis.unwrap_or_default();
-        self.last_refusal(object, &cause.evidence.reason, since).map(|event| event.at_millis)
-    }
-
-    /// Pods were refused a while ago: whether they would be now is not known before the controller tries again.
-    pub fn is_old_refusal(&self, cause: &Cause) -> bool {
-        let last = self.last_refused_millis(cause).or(cause.evidence.since_millis);
-        matches!(cause.kind, CauseKind::Refused { what: Refused::Pods, .. })
-            && last.is_some_and(|last| self.now.millis - last > FRESH_MILLIS)
+        let last = self.last_refusal(object, &cause.evidence.reason, since)?.at_millis;
+        (self.now.millis - last > FRESH_MILLIS).then_some(last)
     }
 
     /// The controller is refused the ReplicaSet of the template. Without a progress deadline only an Event says so.

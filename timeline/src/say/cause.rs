@@ -44,14 +44,17 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             "No change of the template is waiting.".to_owned()
         }
         CauseKind::Paused { is_edited: false } => "The rollout is paused before it is complete.".to_owned(),
-        CauseKind::Refused { older: None, .. } if assessment.is_old_refusal(cause) => was_refused(cause, assessment),
-        CauseKind::Refused { what, older: None } => refused(*what, &evidence.message),
-        CauseKind::Refused { older: Some(revision), .. } if assessment.is_old_refusal(cause) => {
-            format!("Revision {revision} could not replace a pod: {}", was_refused(cause, assessment))
-        }
-        CauseKind::Refused { older: Some(revision), .. } => {
-            format!("Revision {revision} cannot replace a pod: {}", refused(Refused::Pods, &evidence.message))
-        }
+        CauseKind::Refused { what, older } => match (older, assessment.old_refusal_millis(cause)) {
+            (None, None) => refused(*what, &evidence.message),
+            (None, Some(last)) => was_refused(assessment.now.millis - last, &evidence.message),
+            (Some(revision), None) => {
+                format!("Revision {revision} cannot replace a pod: {}", refused(Refused::Pods, &evidence.message))
+            }
+            (Some(revision), Some(last)) => {
+                let refused = was_refused(assessment.now.millis - last, &evidence.message);
+                format!("Revision {revision} could not replace a pod: {refused}")
+            }
+        },
         CauseKind::SetMissing => format!(
             "No pod is left, and the Deployment controller has not made the next ReplicaSet for {}.",
             since.unwrap_or_default()
@@ -421,12 +424,8 @@ fn tail(message: &str) -> String {
 }
 
 /// A refusal of pods that was a while ago, and may be over.
-fn was_refused(cause: &Cause, assessment: &Assessment<'_>) -> String {
-    let message = &cause.evidence.message;
-    let refused = assessment.last_refused_millis(cause).map_or_else(
-        || "The API server refused new pods when the ReplicaSet controller tried last".to_owned(),
-        |last| format!("The API server last refused a pod {} ago", duration(assessment.now.millis - last)),
-    );
+fn was_refused(ago_millis: crate::Millis, message: &str) -> String {
+    let refused = format!("The API server last refused a pod {} ago", duration(ago_millis));
     match quota(message) {
         None => format!("{refused}{}", tail(&refusal(message))),
         Some(Quota { name, is_used_up, parts }) => {

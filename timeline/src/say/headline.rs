@@ -17,7 +17,7 @@ const LONGEST_MOUNT: usize = 12;
 /// The fault in a few words: "image web:missing is not found", "container web crashes with exit code 1".
 pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let matter = current_matter(cause, assessment);
-    if assessment.is_old_refusal(cause) { past(&matter) } else { matter }
+    if assessment.old_refusal_millis(cause).is_some() { past(&matter) } else { matter }
 }
 
 fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {

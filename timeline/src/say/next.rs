@@ -97,7 +97,7 @@ fn sentence(said: String) -> String {
 fn owed(assessment: &Assessment<'_>) -> Option<String> {
     let (make, remove) = assessment.owed;
     let creates = match assessment.causes.iter().find(|cause| cause.kind.is_refusal(Refused::Pods)) {
-        Some(refusal) if assessment.is_old_refusal(refusal) => "tries again after a back-off to create",
+        Some(refusal) if assessment.old_refusal_millis(refusal).is_some() => "tries again after a back-off to create",
         Some(_) => "keeps trying to create",
         None => "creates",
     };

@@ -170,7 +170,7 @@ fn failing(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let who = if is_refused { "The next revision".to_owned() } else { rolled_out(assessment) };
     let verb = match cause.kind {
         CauseKind::Refused { what: Refused::ReplicaSet, .. } => "cannot start",
-        CauseKind::Refused { .. } if assessment.is_old_refusal(cause) => "could not create pods",
+        CauseKind::Refused { .. } if assessment.old_refusal_millis(cause).is_some() => "could not create pods",
         CauseKind::Refused { .. } => "cannot create pods",
         _ if !cause.kind.is_failure() => "is blocked",
         // Containers of a crash loop run for moments.

@@ -301,19 +301,19 @@ fn who_forbids_pods_is_named() {
     for (message, said) in [
         (
             "pods \"web-1\" is forbidden: violates PodSecurity \"restricted:latest\": runAsNonRoot != true",
-            "Pod Security \"restricted\" forbade new pods.",
+            "Pod Security \"restricted\" forbids new pods.",
         ),
         (
             "admission webhook \"policy.example.com\" denied the request: no",
-            "webhook policy.example.com denied new pods.",
+            "webhook policy.example.com denies new pods.",
         ),
         (
             "pods \"web-1\" is forbidden: ValidatingAdmissionPolicy 'no-latest' with binding 'shop' denied request: no",
-            "policy no-latest denied new pods.",
+            "policy no-latest denies new pods.",
         ),
-        ("Internal error occurred: failed calling webhook \"policy\": timeout", "webhook policy could not be called."),
-        ("Internal error occurred: resource quota evaluation timed out", "the API server refused new pods."),
-        ("exceeded quota: q, requested: cpu=4, used: cpu=6, limited: cpu=8", "quota q had no room."),
+        ("Internal error occurred: failed calling webhook \"policy\": timeout", "webhook policy cannot be called."),
+        ("Internal error occurred: resource quota evaluation timed out", "the API server refuses new pods."),
+        ("exceeded quota: q, requested: cpu=4, used: cpu=6, limited: cpu=8", "quota q has no room."),
     ] {
         let mut web = Web::replacing();
         web.deployment(|deployment| {

@@ -222,8 +222,7 @@ fn what_is_refused_is_named() {
         web.view().reasons[0].sentence.clone()
     };
     assert_eq!(said("ReplicaSetCreateError", true), "The API server refuses the new ReplicaSet: no.");
-    let before = "The API server refused new pods when the ReplicaSet controller tried last: no.";
-    assert_eq!(said("FailedCreate", false), before);
+    assert_eq!(said("FailedCreate", false), "The API server refuses new pods: no.");
     assert_eq!(said("FailedDelete", false), "The API server refuses to delete pods: no.");
 }
 
