@@ -140,6 +140,8 @@ async fn run(
     let mut subscription = Subscription::Nothing;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
+    // Pings that all come late leave no time to answer.
+    heartbeat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let (mut heartbeats, mut unanswered) = (0, 0);
     let mut known =
         tokio::time::interval(if view.viewer().link.is_some() { CHECK_LINK_EVERY } else { CHECK_VIEWER_EVERY });

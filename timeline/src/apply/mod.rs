@@ -206,10 +206,7 @@ impl Timeline {
         self.skew.note(at_millis, meta.created_at_millis);
         // What was known of the clocks came from late arrivals: pods that are ready count earlier than was thought.
         if self.skew.millis() < before_millis {
-            let sets = self.model.replica_sets.values().map(|set| (set.uid, set.now.min_ready_seconds));
-            for (set, min_ready_seconds) in sets.filter(|(_, seconds)| *seconds > 0).collect::<Vec<_>>() {
-                self.recount_pods(at_millis, set, min_ready_seconds);
-            }
+            self.count_pods_earlier(at_millis);
         }
     }
 

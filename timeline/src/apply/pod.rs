@@ -144,18 +144,34 @@ impl Timeline {
         let is_ready = |pod: &&Pod| pod.owner == Some(set) && pod.state().is_ready();
         let ready: Vec<Uid> = self.model.pods_of(set).filter(is_ready).map(|pod| pod.uid).collect();
         for uid in ready {
-            let Some(pod) = self.model.pods.get(&uid) else { continue };
-            let (before, mut now) = (tally(pod), (*pod.now).clone());
-            let due = self.due_at(now.ready_since_millis, min_ready_seconds, at);
-            now.available_at_millis = due;
-            self.enter(at, uid, counted_state(PodState::Ready, due));
-            self.keep_now(uid, now);
-            self.note_counts(at, uid, before, &[set]);
+            let since = self.model.pods.get(&uid).and_then(|pod| pod.now.ready_since_millis);
+            let due = self.due_at(since, min_ready_seconds, at);
+            self.recount_pod(at, uid, set, due);
         }
     }
 
+    /// The clocks are less apart than was thought: pods that are ready count earlier.
+    pub(super) fn count_pods_earlier(&mut self, at: Millis) {
+        for (known, uid) in self.due.iter().copied().collect::<Vec<_>>() {
+            let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.state() == PodState::Ready) else { continue };
+            let (since, owner) = (pod.now.ready_since_millis, pod.owner);
+            let Some(set) = owner.and_then(|set| self.model.replica_sets.get(&set)) else { continue };
+            let due = self.due_at(since, set.now.min_ready_seconds, at).map(|due| due.min(known));
+            self.recount_pod(at, uid, set.uid, due);
+        }
+    }
+
+    fn recount_pod(&mut self, at: Millis, uid: Uid, set: Uid, due: Option<Millis>) {
+        let Some(pod) = self.model.pods.get(&uid) else { return };
+        let (before, mut now) = (tally(pod), (*pod.now).clone());
+        now.available_at_millis = due;
+        self.enter(at, uid, counted_state(PodState::Ready, due));
+        self.keep_now(uid, now);
+        self.note_counts(at, uid, before, &[set]);
+    }
+
     /// When a pod starts to count, if that is later; the cluster's clock decides. Whatever is known of the clocks, that is at most so
-    /// many seconds after it was first seen ready.
+    /// many seconds after it was first seen ready, and one that counts goes on to count.
     fn counts_at(&self, uid: Uid, reading: &Reading, min_ready_seconds: u32, at: Millis) -> Option<Millis> {
         let since = reading.ready_since_millis.filter(|_| reading.state == PodState::Ready);
         let due = self.due_at(since, min_ready_seconds, at)?;
@@ -164,7 +180,7 @@ impl Timeline {
             Some(pod) => pod.now.available_at_millis,
             None => phase::available_at(Some(at), min_ready_seconds),
         };
-        Some(latest.map_or(due, |latest| due.min(latest))).filter(|due| *due > at)
+        Some(due.min(latest?)).filter(|due| *due > at)
     }
 
     fn due_at(&self, ready_since_millis: Option<Millis>, min_ready_seconds: u32, at: Millis) -> Option<Millis> {

@@ -284,11 +284,19 @@ impl<'m> Assessment<'m> {
     }
 
     /// The nodes of pods that are reported not to be ready, and since when. Kubernetes says so only of pods that were ready then
-    /// (`MarkPodsNotReady` in `controller_utils.go`); the others on the node are as silent.
+    /// (`MarkPodsNotReady` in `controller_utils.go`); the others on the node are as silent, unless its kubelet has said something since.
     fn silent_nodes(&self, pods: &[&'m Pod]) -> BTreeMap<&'m str, Millis> {
         let since = |pod: &'m Pod| messages::node_silent_since(self.deployment, pod);
         let of = |pod: &'m Pod| Some((pod.now.node.as_deref()?, since(pod)?));
-        pods.iter().copied().filter(|pod| is_unready(pod)).filter_map(of).collect()
+        let mut silent: BTreeMap<_, _> = pods.iter().copied().filter(|pod| is_unready(pod)).filter_map(of).collect();
+        for pod in pods {
+            let spoke = messages::kubelet_spoke_millis(self.deployment, pod);
+            let node = pod.now.node.as_deref().unwrap_or_default();
+            if silent.get(node).is_some_and(|since| spoke.is_some_and(|spoke| spoke > *since)) {
+                silent.remove(node);
+            }
+        }
+        silent
     }
 
     fn scheduling(&self, pod: &Pod, comes: Option<&NewNode>) -> Option<CauseKind> {

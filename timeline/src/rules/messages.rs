@@ -1,6 +1,7 @@
 //! Reads messages of the kubelet, and Events about an object. Texts of the cluster decide as little as possible.
 
 use crate::Millis;
+use crate::model::container::FORGETS_MILLIS;
 use crate::model::fact::{Container, RESTARTING_ALL};
 use crate::model::{Deployment, Event, Pod, order};
 
@@ -120,7 +121,8 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     // After many of them the kubelet leaves Events out. What it stops may end in order.
     let is_stopped = exit_code.is_some_and(|code| code == 0 || STOPPED.contains(&code));
     let fault = |event: &Event| killed_for(event).filter(|probe| *probe != RESIZE);
-    let earlier = || of_pod(trouble_millis).filter(|_| is_stopped).find_map(fault);
+    let remembered_millis = trouble_millis.max(last_run_millis.saturating_sub(FORGETS_MILLIS));
+    let earlier = || of_pod(remembered_millis).filter(|_| is_stopped).find_map(fault);
     // One that ended by itself after a resize did not end for it.
     let killed =
         recent().find_map(|event| killed_for(event).filter(|probe| *probe != RESIZE || is_stopped)).or_else(earlier);
@@ -195,12 +197,20 @@ pub fn needs_room(message: &str) -> bool {
     ROOM_TEXTS.iter().any(|words| message.contains(words))
 }
 
+/// Events of a kubelet about a pod.
+const OF_KUBELET: [&str; 6] = ["Unhealthy", "Killing", "Pulling", "Pulled", "Failed", "BackOff"];
+
+/// When the kubelet of a pod reported something of it last.
+pub fn kubelet_spoke_millis(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
+    let mut events = events(deployment, "Pod", &pod.name);
+    events.find(|event| OF_KUBELET.contains(&event.reason.as_str())).map(|event| event.at_millis)
+}
+
 /// Since when the node of a pod is reported not to be ready; `None` if its kubelet has reported something of the pod since.
 pub fn node_silent_since(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
     let changed_millis = pod.since_millis();
-    let of_kubelet = ["Unhealthy", "Killing", "Pulling", "Pulled", "Failed", "BackOff"];
     let mut events = events(deployment, "Pod", &pod.name);
-    let last = events.find(|event| event.reason == "NodeNotReady" || of_kubelet.contains(&event.reason.as_str()))?;
+    let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()))?;
     let is_silent = last.reason == "NodeNotReady" && last.at_millis >= changed_millis.saturating_sub(2_000);
     is_silent.then(|| last.at_millis.max(changed_millis))
 }

@@ -31,13 +31,13 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     }));
     let is_named =
         |node: &str| losses.iter().any(|loss| matches!(loss, Happening::LeftNode { node: known, .. } if known == node));
-    let nodes = silent_nodes.iter().filter(|(node, _)| !is_named(node));
-    events.extend(nodes.map(|(node, pods)| format!("Node {} was not ready ({})", safe(node), count(*pods, "pod"))));
+    let nodes: Vec<_> = silent_nodes.iter().filter(|(node, _)| !is_named(node)).collect();
+    events.extend(nodes.iter().map(|(node, pods)| format!("Node {} was not ready ({})", safe(node), count(*pods, "pod"))));
     let lost = grouped(losses, silent_nodes);
     events.extend(lost.iter().map(LostPods::said));
     events.extend((!restarted.is_empty()).then(|| restarts(restarted)));
     // More pods were missing than those that are told of.
-    let of_nodes = silent_nodes.iter().map(|(_, pods)| pods).sum::<u32>();
+    let of_nodes = nodes.iter().map(|(_, pods)| pods).sum::<u32>();
     let told = of_nodes + lost.iter().map(|lost| lost.pods).sum::<u32>() + restarted.len() as u32;
     let is_of_pods = scaled.is_none() && *kind != EpisodeKind::Deletion && !lost.iter().any(|lost| lost.pods == 0);
     let were = if most == 1 { "was" } else { "were" };

@@ -105,22 +105,26 @@ async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyh
     writeln!(out, "{}", heading(place))?;
     let mut reprint = tokio::time::interval(REDRAW_EVERY);
     let mut interrupted = std::pin::pin!(signals::interrupted());
-    loop {
+    let ended = loop {
         tokio::select! {
             heard = feed.recv() => {
-                let Some(heard) = heard else { break };
-                if !follower.handle(heard?, Instant::now()) {
+                let heard = match heard {
+                    Some(Ok(heard)) => heard,
+                    Some(Err(error)) => break Err(error.into()),
+                    None => break Ok(()),
+                };
+                if !follower.handle(heard, Instant::now()) {
                     feed = feed::open(origin, name);
                 }
                 print_news(&mut told, &follower, &mut out)?;
             }
             _ = reprint.tick(), if told.has_unsettled => print_news(&mut told, &follower, &mut out)?,
-            () = &mut interrupted => break,
+            () = &mut interrupted => break Ok(()),
         }
-    }
+    };
     told.waits_until_settled = false;
     print_news(&mut told, &follower, &mut out)?;
-    Ok(())
+    ended
 }
 
 /// The first line: what is followed, and which zone the times below are in.
@@ -170,14 +174,16 @@ pub(super) fn print_news(told: &mut PrintedLines, follower: &Follower, out: &mut
     let story = &follower.copy.said.story;
     let waits = told.waits_until_settled && follower.is_live();
     let is_settled = |line: &&Line| !waits || line.kind != LineKind::Outside || now - line.at_millis >= SETTLED_MILLIS;
-    for line in story.iter().filter(is_settled) {
+    // What was printed stays so, though the clock or the connection goes back.
+    let settled: Vec<&Line> = story.iter().filter(|line| is_settled(line) || told.lines.contains(line)).collect();
+    for line in &settled {
         if !told.lines.contains(line) && !is_repeated(line, &told.lines, story) {
             writeln!(out, "{}  {:8}  {}", moment(line.at_millis, now), line.kind.name(), plain(&line.text))?;
         }
     }
-    told.has_unsettled = !story.iter().all(|line| is_settled(&line));
-    if told.lines.iter().ne(story.iter().filter(is_settled)) {
-        told.lines = story.iter().filter(is_settled).cloned().collect();
+    told.has_unsettled = settled.len() < story.len();
+    if told.lines.iter().ne(settled.iter().copied()) {
+        told.lines = settled.into_iter().cloned().collect();
     }
     if let Some(view) = &follower.copy.said.view {
         let verdict = format!("[{}] {}", plain(&view.verdict.badge), plain(&view.verdict.sentence));

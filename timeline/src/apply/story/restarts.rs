@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::apply::Timeline;
 use crate::apply::pending::ToldRestarts;
-use crate::model::container::FORGETS_MILLIS;
+use crate::model::container::{FORGETS_MILLIS, LONGEST_BACK_OFF_MILLIS};
 use crate::model::fact::{Container, Exit};
 use crate::model::story::{ContainerEnd, Entry, Happening, LineKind, Restart};
 use crate::model::{Deployment, Pod, ReplicaSet};
@@ -44,7 +44,8 @@ impl Timeline {
     /// an end: a crash loop is one entry, however long it lasts. After a rollout started or is complete, or other replicas are asked for,
     /// the next restart is another entry: it would be told before what came before it.
     fn tell_restart(&mut self, deployment: Uid, at: Millis, (uid, pod): (Uid, &str), restart: Restart, more: u32) {
-        self.restarting.retain(|told| at - told.last_millis <= FORGETS_MILLIS);
+        let loops_millis = FORGETS_MILLIS + LONGEST_BACK_OFF_MILLIS;
+        self.restarting.retain(|told| at - told.last_millis <= loops_millis);
         let is_same =
             |entry: &&Entry| matches!(&entry.what, Happening::Restarted { restart: known, .. } if *known == restart);
         let story = self.model.deployments.get(&deployment).map(|known| known.story.as_slice()).unwrap_or_default();

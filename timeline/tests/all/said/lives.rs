@@ -494,6 +494,33 @@ fn clocks_that_only_late_arrivals_told_apart_are_set_right_for_pods_that_are_rea
 }
 
 #[test]
+fn a_pod_that_counts_goes_on_to_count_while_clocks_are_set_right() {
+    let available = |skew: Millis| {
+        let mut web = Web::live(0).at(200_000);
+        web.timeline = Timeline::from_model(web.timeline.model().clone(), skew);
+        web.set(2, |set| set.now.min_ready_seconds = 10);
+        web.add_pod(300, 2, |pod| {
+            ready(pod);
+            pod.meta.created_at_millis = 200_000 - skew;
+            pod.ready.as_mut().unwrap().last_transition_millis = Some(199_000);
+        });
+        web.timeline.tick(210_000);
+        assert_eq!(known(&web, 300).unwrap().state(), PodState::Available);
+        web.at(212_000)
+    };
+    let mut less = available(100_000);
+    less.add_pod(301, 2, |pod| pod.meta.created_at_millis = 162_000);
+    assert_eq!(less.timeline.skew_millis(), 50_000);
+    let mut more = available(0);
+    (0..31).for_each(|number| more.add_pod(301 + number, 2, |pod| pod.meta.created_at_millis = 112_000));
+    assert_eq!(more.timeline.skew_millis(), 100_000);
+    for mut web in [less, more] {
+        web.pod(300, |pod| pod.node = Some("node-2".into()));
+        assert_eq!(known(&web, 300).unwrap().state(), PodState::Available);
+    }
+}
+
+#[test]
 fn states_that_a_list_tells_first_began_at_a_time_that_nobody_saw() {
     let mut web = Web::live(2).at(60_000);
     web.unseen_pod(100, unready);

@@ -75,16 +75,16 @@ fn restarts_before_somebody_looked_are_no_news() {
 fn a_crash_loop_is_one_line_whose_number_grows() {
     let mut web = Web::live(1);
     for restarts in 1..=10 {
-        web.wait(600_000).pod(100, crashing(restarts));
+        web.wait(900_000).pod(100, crashing(restarts));
     }
     assert_eq!(
         since(&web, 6_000),
         [
-            "605000 Pod p0100 of revision 1: container web ended with exit code 1 and was restarted 10 times, the last time 1 h 30 min later."
+            "905000 Pod p0100 of revision 1: container web ended with exit code 1 and was restarted 10 times, the last time 2 h 15 min later."
         ]
     );
-    // What comes later than a kubelet remembers is another one.
-    web.wait(600_001).pod(100, crashing(11));
+    // What comes later than a kubelet remembers and waits is another one.
+    web.wait(900_001).pod(100, crashing(11));
     assert_eq!(since(&web, 6_000).len(), 2);
 }
 
