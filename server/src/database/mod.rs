@@ -178,9 +178,14 @@ enum Inner {
 
 impl Drop for Connection {
     fn drop(&mut self) {
+        let is_own = matches!(self.inner, Some(Inner::Own(_)));
+        if is_own && !self.is_lost && self.is_postgres() {
+            // Closing does not wait for the server, which releases the locks when it is done with the connection.
+            let _ = self.rows("SELECT pg_advisory_unlock_all() IS NULL", &[]);
+        }
         let _runtime = RUNTIME.enter();
         match self.inner.take() {
-            // When this returns, the file is closed, or the server has released the locks.
+            // When this returns, the file is closed.
             Some(Inner::Own(connection)) if !self.is_lost => drop(block_on(connection.close())),
             Some(Inner::Pooled(connection)) if self.is_lost => drop(connection.detach()),
             _ => {}

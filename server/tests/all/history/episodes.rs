@@ -322,6 +322,17 @@ fn what_follows_a_checkpoint_is_read_though_all_batches_before_it_are_gone() {
     }
 }
 
+#[test]
+fn a_store_that_is_opened_after_another_one_was_closed_writes_at_once() {
+    for place in places() {
+        for at_millis in 1_000..1_050 {
+            let text = listed(at_millis);
+            let written = place.open(SMALL).commit(&[commit(Some((at_millis, at_millis, &text)), None)]).unwrap();
+            assert!(written.clusters.contains("c"), "at {at_millis}");
+        }
+    }
+}
+
 /// After a restart lines of the log are taken up again: the end of a list that is older than what is known takes nothing away.
 #[test]
 fn an_old_list_takes_nothing_away_from_what_was_restored() {
