@@ -125,8 +125,29 @@ fn sort_by_age<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
 }
 
 /// Calls a function with each time in which a pod was in the band of a ReplicaSet, or in that of the pods out of rotation: since,
-/// until. A page's program would pay for an iterator in bytes.
+/// until.
 pub fn each_stay(pod: &Pod, replica_set: Option<Uid>, call: &mut dyn FnMut(Millis, Option<Millis>)) {
+    each_place(pod, &mut |place, from, until| {
+        if place == replica_set && until != Some(from) {
+            call(from, until);
+        }
+    });
+}
+
+/// When a pod came into the band in which it is, and which band it left for that: that of a ReplicaSet, or `None` for the pods out of
+/// rotation. Nothing where it was in no other one.
+pub fn last_move(pod: &Pod) -> Option<(Millis, Option<Uid>)> {
+    let (mut before, mut last) = (None, None);
+    each_place(pod, &mut |place, from, _| {
+        last = before.map(|before| (from, before));
+        before = Some(place);
+    });
+    last
+}
+
+/// Calls a function with each band that a pod was in, in order, and since and until when: the ReplicaSet, or `None` for the pods out of
+/// rotation. A page's program would pay for an iterator in bytes.
+fn each_place(pod: &Pod, call: &mut dyn FnMut(Option<Uid>, Millis, Option<Millis>)) {
     // One that changed hands without a release was seen after that.
     let first = if pod.releases.is_empty() { pod.owner.or(pod.replica_set()) } else { pod.replica_set() };
     let (mut place, mut from) = (first, Millis::MIN);
@@ -135,37 +156,16 @@ pub fn each_stay(pod: &Pod, replica_set: Option<Uid>, call: &mut dyn FnMut(Milli
         if release.adopted.is_some_and(|(at, set)| at == out && place == Some(set)) {
             continue; // it was never away
         }
-        if place == replica_set && from != out {
-            call(from, Some(out));
-        }
+        call(place, from, Some(out));
         (place, from) = (None, out);
         if let Some((at, set)) = release.adopted {
-            if replica_set.is_none() && at != out {
-                call(out, Some(at));
+            if at != out {
+                call(None, out, Some(at));
             }
             (place, from) = (Some(set), at);
         }
     }
-    if place == replica_set {
-        call(from, None);
-    }
-}
-
-/// When a pod came into the band in which it is, and which band it left for that: that of a ReplicaSet, or `None` for the pods out of
-/// rotation. Nothing where it was in no other one.
-pub fn last_move(pod: &Pod) -> Option<(Millis, Option<Uid>)> {
-    let (mut place, mut last) = (pod.replica_set(), None);
-    for release in &pod.releases {
-        let before = match release.adopted {
-            Some((at, set)) if at == release.at_millis && place == Some(set) => continue, // it was never away
-            Some((at, _)) if at == release.at_millis => place,
-            Some(_) => None,
-            None => place,
-        };
-        last = Some((release.adopted.map_or(release.at_millis, |(at, _)| at), before));
-        place = release.adopted.map(|(_, set)| set);
-    }
-    last
+    call(place, from, None);
 }
 
 fn was_in(pod: &Pod, set: Uid) -> bool {
