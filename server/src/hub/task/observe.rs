@@ -141,7 +141,6 @@ impl Hub {
             return;
         }
         let model = self.timeline.model();
-        let renames = matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..));
         for uid in model.deployments_of(change) {
             self.touched.insert(uid, self.timeline.seq());
             self.outdated.insert(uid);
@@ -157,7 +156,7 @@ impl Hub {
                 let Some(topic) = self.topics.get_mut(&workload) else {
                     continue;
                 };
-                if renames || brings_known_objects(model, change, uid) {
+                if renames(change) || brings_known_objects(model, change, uid) {
                     topic.renew(workload.find(model).map(|d| d.uid));
                 } else if topic.deployment == Some(uid) {
                     topic.push(change);
@@ -172,6 +171,11 @@ impl Hub {
         self.outdated.remove(&uid);
         self.is_list_old |= self.listed.remove(uid);
     }
+}
+
+/// Whether another Deployment may have the name of one after a change.
+pub(super) const fn renames(change: &Change) -> bool {
+    matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..))
 }
 
 /// Whether a change ties objects to a Deployment that were known before it: copies of the Deployment do not have them, and only a

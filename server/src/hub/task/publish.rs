@@ -8,6 +8,7 @@ use timeline::{Change, Uid, Workload};
 use tokio::time::Instant;
 
 use super::Hub;
+use super::observe::renames;
 use crate::hub::ListedDeployment;
 use crate::hub::command::{FirstFrame, PageData, TopicSubscription, describe_deployment};
 use crate::hub::listed::STEADY_MILLIS;
@@ -150,8 +151,7 @@ impl Hub {
             }
             // These may tie objects to the Deployment that the copy does not know.
             let is_tie = matches!(change, Change::ReplicaSet(_) | Change::ReplicaSetOwner(..) | Change::PodAdopted(..));
-            let is_name = matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..));
-            if is_tie || is_name || missed.len() == most {
+            if is_tie || renames(change) || missed.len() == most {
                 return None;
             }
             missed.push(change.clone());

@@ -55,7 +55,7 @@ impl Source {
             kind: Kind::Deployment,
             namespace: None,
             earlier: Vec::new(),
-            objects: objects.iter().map(object).collect(),
+            objects: objects.iter().map(|value| object(Kind::Deployment, value)).collect(),
             gap_since_millis: None,
             at_millis: self.now_millis,
         };
@@ -65,13 +65,17 @@ impl Source {
 
     async fn seen(&mut self, value: &Value) {
         self.now_millis += 1;
-        let (object, at_millis) = (object(value), self.now_millis);
-        self.events.send(SourceEvent::Object { object, seen: Seen::Added, at_millis }).await.unwrap();
+        self.object(Kind::Deployment, Seen::Added, value).await;
+    }
+
+    async fn object(&self, kind: Kind, seen: Seen, value: &Value) {
+        let (object, at_millis) = (object(kind, value), self.now_millis);
+        self.events.send(SourceEvent::Object { object, seen, at_millis }).await.unwrap();
     }
 }
 
-fn object(value: &Value) -> Object {
-    Object::decode(Kind::Deployment, &value.to_string()).unwrap()
+fn object(kind: Kind, value: &Value) -> Object {
+    Object::decode(kind, &value.to_string()).unwrap()
 }
 
 /// The Deployment `web` at a generation: the even ones are rolled out, the odd ones are not.
@@ -163,10 +167,7 @@ async fn a_verdict_comes_with_the_change_that_made_it() {
 #[tokio::test]
 async fn what_changes_of_a_replica_set_with_pods_is_sent_as_a_change() {
     let source = Source::new();
-    let seen = async |kind: Kind, value: Value| {
-        let (object, at_millis) = (Object::decode(kind, &value.to_string()).unwrap(), source.now_millis);
-        source.events.send(SourceEvent::Object { object, seen: Seen::Added, at_millis }).await.unwrap();
-    };
+    let seen = async |kind: Kind, value: Value| source.object(kind, Seen::Added, &value).await;
     seen(Kind::Deployment, deployment(1, 1)).await;
     seen(Kind::ReplicaSet, replica_set(2, 1, 1)).await;
     seen(Kind::Pod, pod(10, 2, "web-a")).await;
@@ -191,10 +192,7 @@ async fn what_changes_of_a_replica_set_with_pods_is_sent_as_a_change() {
 #[tokio::test]
 async fn what_another_deployment_adopts_reaches_who_follows_that_one() {
     let source = Source::new();
-    let seen = async |kind: Kind, value: Value| {
-        let (object, at_millis) = (Object::decode(kind, &value.to_string()).unwrap(), source.now_millis);
-        source.events.send(SourceEvent::Object { object, seen: Seen::Modified, at_millis }).await.unwrap();
-    };
+    let seen = async |kind: Kind, value: Value| source.object(kind, Seen::Modified, &value).await;
     let named = |mut value: Value, name: &str| {
         value["metadata"]["name"] = json!(name);
         value
