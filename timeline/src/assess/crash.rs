@@ -11,7 +11,7 @@ use crate::Millis;
 use crate::model::Pod;
 use crate::model::container::{FORGETS_MILLIS, LOOP_EXITS};
 use crate::model::fact::{Container, ContainerState, Role};
-use crate::rules::phase::is_done;
+use crate::rules::phase::{is_done, is_over};
 
 /// A container of a pod that ended and has not recovered.
 #[derive(Debug, Clone, Copy)]
@@ -70,5 +70,5 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
 
 /// Returns whether this container can still cause a restart of all containers.
 fn may_restart_all(container: &Container) -> bool {
-    container.restarts_all && !container.is_final && !(container.role == Role::Init && is_done(container))
+    container.restarts_all && !is_over(container)
 }

@@ -123,11 +123,11 @@ fn find_restarts<'m>(deployment: &Deployment, pod: &'m Pod, skew_millis: Millis)
     })
 }
 
-/// Finds the nodes of pods of which an Event says that their node is not ready. Events are told in whole seconds.
+/// Finds the nodes of pods of which an Event says that their node is not ready.
 fn silent_nodes<'m>(deployment: &Deployment, pods: &[&'m Pod], began_millis: Millis) -> Vec<(&'m str, u32)> {
     let is_told = |pod: &&'m Pod| {
         let event = messages::last_event(deployment, &pod.name, "NodeNotReady");
-        event.is_some_and(|event| event.at_millis >= began_millis - 2_000)
+        event.is_some_and(|event| event.at_millis >= began_millis - messages::EARLY_MILLIS)
     };
     let mut nodes: Vec<(&'m str, u32)> = Vec::new();
     for node in pods.iter().copied().filter(is_told).filter_map(|pod| pod.now.node.as_deref()) {

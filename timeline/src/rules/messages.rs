@@ -56,7 +56,7 @@ pub fn text(event: &Event) -> &str {
 /// Finds the last result of a probe ("Readiness probe"), by the Event `Unhealthy` since then about a pod, or about a container of it
 /// that is not ready: "HTTP probe failed with statuscode: 503".
 pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_millis: Millis) -> Option<&'m str> {
-    let since_millis = since_millis.saturating_sub(2_000); // Events are told in whole seconds
+    let since_millis = since_millis.saturating_sub(EARLY_MILLIS);
     let unready = unready_containers(&pod.now.message);
     let is_about = |event: &&Event| {
         event.container.is_empty() || unready.is_none_or(|names| names.split(' ').any(|name| name == event.container))
@@ -91,6 +91,9 @@ pub fn last_step(message: &str) -> &str {
     message.rsplit_once("unable to start container process: ").map_or(message, |(_, cause)| cause).trim()
 }
 
+/// Events may seem to come so much before what they are about: they are told in whole seconds.
+pub const EARLY_MILLIS: Millis = 2_000;
+
 /// Exit codes of a container that the kubelet stopped: SIGKILL and SIGTERM.
 const STOPPED: [i32; 2] = [137, 143];
 
@@ -102,7 +105,7 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
     let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
     let trouble_millis = pod.trouble_since_millis();
-    let last_run_millis = started.map_or(trouble_millis, |at| at.saturating_add(skew_millis) - 2_000);
+    let last_run_millis = started.map_or(trouble_millis, |at| at.saturating_add(skew_millis) - EARLY_MILLIS);
     let of_pod = |since: Millis| events(deployment, "Pod", &pod.name).filter(move |event| event.at_millis >= since);
     let recent = || of_pod(last_run_millis);
     let killed_for = |event: &Event| {
@@ -211,7 +214,7 @@ pub fn node_silent_since(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
     let changed_millis = pod.since_millis();
     let mut events = events(deployment, "Pod", &pod.name);
     let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()))?;
-    let is_silent = last.reason == "NodeNotReady" && last.at_millis >= changed_millis.saturating_sub(2_000);
+    let is_silent = last.reason == "NodeNotReady" && last.at_millis >= changed_millis.saturating_sub(EARLY_MILLIS);
     is_silent.then(|| last.at_millis.max(changed_millis))
 }
 

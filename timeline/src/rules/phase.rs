@@ -122,6 +122,11 @@ pub const fn is_done(container: &Container) -> bool {
     matches!(container.state, Some(ContainerState::Terminated { exit_code: 0, .. }))
 }
 
+/// It ended, and nothing of its own starts it again.
+pub const fn is_over(container: &Container) -> bool {
+    container.is_final || (matches!(container.role, Role::Init) && is_done(container))
+}
+
 /// The RESTARTS column of kubectl (`printPod` in `printers.go`): of init containers while one of them is not done, after that of
 /// sidecars and app containers.
 fn restarts(containers: &[Container]) -> u32 {

@@ -426,14 +426,7 @@ fn tail(message: &str) -> String {
 /// A refusal of pods that was a while ago, and may be over.
 fn was_refused(ago_millis: crate::Millis, message: &str) -> String {
     let refused = format!("The API server last refused a pod {} ago", duration(ago_millis));
-    match quota(message) {
-        None => format!("{refused}{}", tail(&refusal(message))),
-        Some(Quota { name, is_used_up, parts }) => {
-            let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) };
-            let state = if is_used_up { "was used up" } else { "had no room" };
-            format!("{refused}: quota {name} {state}{parts}.")
-        }
-    }
+    refused_for(&refused, message, ["was used up", "had no room"])
 }
 
 fn refused(what: Refused, message: &str) -> String {
@@ -442,12 +435,17 @@ fn refused(what: Refused, message: &str) -> String {
         Refused::Pods => "new pods",
         Refused::Deletion => "to delete pods",
     };
+    refused_for(&format!("The API server refuses {refused}"), message, ["is used up", "has no room"])
+}
+
+/// A refusal and why; the last words say of a quota that nothing is left of it, and that too little is left.
+fn refused_for(refused: &str, message: &str, [used_up, no_room]: [&str; 2]) -> String {
     match quota(message) {
-        None => format!("The API server refuses {refused}{}", tail(&refusal(message))),
+        None => format!("{refused}{}", tail(&refusal(message))),
         Some(Quota { name, is_used_up, parts }) => {
             let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join("; ")) };
-            let state = if is_used_up { "is used up" } else { "has no room" };
-            format!("The API server refuses {refused}: quota {name} {state}{parts}.")
+            let state = if is_used_up { used_up } else { no_room };
+            format!("{refused}: quota {name} {state}{parts}.")
         }
     }
 }

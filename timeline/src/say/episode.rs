@@ -32,7 +32,9 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     let is_named =
         |node: &str| losses.iter().any(|loss| matches!(loss, Happening::LeftNode { node: known, .. } if known == node));
     let nodes: Vec<_> = silent_nodes.iter().filter(|(node, _)| !is_named(node)).collect();
-    events.extend(nodes.iter().map(|(node, pods)| format!("Node {} was not ready ({})", safe(node), count(*pods, "pod"))));
+    events.extend(
+        nodes.iter().map(|(node, pods)| format!("Node {} was not ready ({})", safe(node), count(*pods, "pod"))),
+    );
     let lost = grouped(losses, silent_nodes);
     events.extend(lost.iter().map(LostPods::said));
     events.extend((!restarted.is_empty()).then(|| restarts(restarted)));

@@ -34,7 +34,7 @@ pub(super) fn start_words(reason: &str, message: &str) -> String {
 /// "KillPodSandbox" … desc = failed to destroy network for sandbox \"d2…\": plugin …`.
 pub(super) fn kill_error(deployment: &Deployment, pod: &Pod) -> Option<String> {
     // Events count whole seconds; of a pod that has ended, what failed before does not hold it.
-    let since = pod.since_millis() - 2_000;
+    let since = pod.since_millis() - messages::EARLY_MILLIS;
     let mut events = messages::events(deployment, "Pod", &pod.name).filter(|_| pod.now.terminal_millis.is_none());
     let event = events.find(|event| event.reason == "FailedKillPod" && event.at_millis >= since)?;
     let message = messages::text(event).replace("\\\"", "\"");

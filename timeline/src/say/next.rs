@@ -2,9 +2,9 @@
 
 use crate::assess::pod_causes::FAILED_MILLIS;
 use crate::assess::{Assessment, CauseKind, Refused, Standing, Tone};
-use crate::model::fact::{Container, ContainerState, Role};
+use crate::model::fact::{Container, ContainerState};
 use crate::rules::budget::Next;
-use crate::rules::phase::is_done;
+use crate::rules::phase::is_over;
 use crate::words::{capitalized, count, is_are, moment};
 
 /// Says what comes next, in whole sentences; never empty.
@@ -48,9 +48,7 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
 fn is_backing_off(assessment: &Assessment<'_>) -> bool {
     let waits = |container: &Container| match &container.state {
         Some(ContainerState::Waiting { reason, .. }) => reason == "CrashLoopBackOff" || container.last_exit.is_some(),
-        Some(ContainerState::Terminated { .. }) => {
-            !(container.is_final || container.role == Role::Init && is_done(container))
-        }
+        Some(ContainerState::Terminated { .. }) => !is_over(container),
         Some(ContainerState::Running) | None => false,
     };
     let pods = assessment.current.into_iter().flat_map(|set| assessment.model.pods_of(set.uid));
