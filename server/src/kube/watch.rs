@@ -85,7 +85,7 @@ pub(super) struct Watch {
     /// Why the next list begins; `None` for the first one.
     relist: Option<RelistReason>,
     /// When the last list or watch began, or something was heard of it.
-    heard: Instant,
+    heard_at: Instant,
 }
 
 impl Watch {
@@ -118,7 +118,7 @@ impl Watch {
             seen_relists: 0,
             progress_sent: None,
             relist: None,
-            heard: Instant::now(),
+            heard_at: Instant::now(),
         }
     }
 
@@ -141,7 +141,7 @@ impl Watch {
                 (position, self.list) = (None, None);
                 self.relist_for(RelistReason::Requested);
             }
-            self.heard = Instant::now();
+            self.heard_at = Instant::now();
             let step = match position.take() {
                 None => self.list().await,
                 Some(at) => self.watch(at).await,
@@ -250,7 +250,7 @@ impl Watch {
                 Ok(stream) => stream,
                 Err(ended) => return Ok(WatchOutcome { ended, has_lived: false, mute: Duration::ZERO }),
             };
-        (self.has_watched, self.heard) = (true, Instant::now());
+        (self.has_watched, self.heard_at) = (true, Instant::now());
         self.send_health(Health::Live).await?;
         let (began, mut heard) = (Instant::now(), false);
         let mut relist_requests = self.cluster.relist_requests.clone();
@@ -323,7 +323,7 @@ impl Watch {
 
     async fn failed(&mut self, verb: &'static str, error: &RequestError, wait: Duration) -> Result<(), HubGone> {
         // Who was not answered for that long has waited.
-        let wait = if self.heard.elapsed() < self.cluster.pace.answer { wait } else { Duration::ZERO };
+        let wait = if self.heard_at.elapsed() < self.cluster.pace.answer { wait } else { Duration::ZERO };
         let wait = wait.max(error.retry_after());
         if matches!(error, RequestError::Forbidden(_)) {
             tracing::warn!(%error, verb, "forbidden");
@@ -348,7 +348,7 @@ impl Watch {
 
     fn note_response(&mut self) -> Millis {
         let now = self.cluster.now_millis();
-        (self.last_response, self.heard) = (Some(now), Instant::now());
+        (self.last_response, self.heard_at) = (Some(now), Instant::now());
         self.cluster.counters.note_response(now);
         if self.seen_until.is_some() {
             self.seen_until = self.last_response;

@@ -142,12 +142,14 @@ fn replaced_change(model: &Model, known: &Deployment, after: &DeploymentNow) -> 
         _ => before.spec.images != after.spec.images,
     };
     let is_seen = before.status.observed_generation >= before.generation;
-    let waited = before.spec.paused && is_seen && rollout::awaits_revision(model, known);
+    if !(is_changed && before.spec.paused && is_seen && rollout::awaits_revision(model, known)) {
+        return None;
+    }
     // Without the hashes it is not known: other fields of the template than its images may differ.
     let current = rollout::current_set(model, known).and_then(|set| set.now.template);
     let is_back = current.is_some() && current == after.template;
     let (images, by) = (images(&before.spec.images), images(&after.spec.images));
-    (is_changed && waited).then_some(Happening::ChangeReplaced { images, by, is_back })
+    Some(Happening::ChangeReplaced { images, by, is_back })
 }
 
 fn marks_between(before: &DeploymentNow, after: &DeploymentNow) -> Vec<MarkKind> {

@@ -18,8 +18,8 @@ const OLD_MILLIS: Millis = 24 * 3_600_000;
 ///
 /// Nothing arrives before it is made, so an arrival is either in time or late, never early: the earliest one is the nearest to the
 /// truth. Where one came in time that is at most a second above it, because timestamps are cut to whole seconds; those that waited for
-/// a watch that was away do not count then. So clocks that are hours apart are found with the first new object, and a wrong first one is mended by the
-/// first that comes in time.
+/// a watch that was away do not count then. So clocks that are hours apart are found with the first new object, and a wrong first one
+/// is mended by the first that comes in time.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Skew {
     samples: VecDeque<Millis>,

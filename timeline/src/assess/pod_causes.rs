@@ -86,7 +86,7 @@ impl<'m> Assessment<'m> {
         // Whatever a pod was last seen to do, nobody knows what it does now.
         let node = pod.now.node.as_deref().filter(|_| is_unready(pod));
         let since = node.and_then(|node| silent.get(node)).copied();
-        if let Some(since) = since.filter(|since| pod.since_millis() - 2_000 <= *since) {
+        if let Some(since) = since.filter(|since| pod.since_millis() - messages::EARLY_MILLIS <= *since) {
             return Some((CauseKind::NodeSilent { node: pod.now.node.clone() }, of_pod(pod, since)));
         }
         let waiting = pod.now.containers.iter().find_map(|container| match &container.state {
@@ -288,11 +288,16 @@ impl<'m> Assessment<'m> {
     fn silent_nodes(&self, pods: &[&'m Pod]) -> BTreeMap<&'m str, Millis> {
         let since = |pod: &'m Pod| messages::node_silent_since(self.deployment, pod);
         let of = |pod: &'m Pod| Some((pod.now.node.as_deref()?, since(pod)?));
+        if self.deployment.events.iter().all(|event| event.reason != "NodeNotReady") {
+            return BTreeMap::new(); // Events are read for each pod
+        }
         let mut silent: BTreeMap<_, _> = pods.iter().copied().filter(|pod| is_unready(pod)).filter_map(of).collect();
         for pod in pods {
-            let spoke = messages::kubelet_spoke_millis(self.deployment, pod);
-            let node = pod.now.node.as_deref().unwrap_or_default();
-            if silent.get(node).is_some_and(|since| spoke.is_some_and(|spoke| spoke > *since)) {
+            let Some((node, since)) = pod.now.node.as_deref().and_then(|node| silent.get_key_value(node)) else {
+                continue;
+            };
+            if messages::kubelet_spoke_millis(self.deployment, pod).is_some_and(|spoke| spoke > *since) {
+                let node = *node;
                 silent.remove(node);
             }
         }

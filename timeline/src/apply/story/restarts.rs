@@ -14,11 +14,14 @@ use crate::{Millis, Uid};
 impl Timeline {
     /// Tells which containers of a pod were started again since the pod was seen last.
     pub(in crate::apply) fn tell_restarts(&mut self, at: Millis, uid: Uid, containers: &[Container], was_seen: bool) {
+        if containers.iter().all(|container| container.restarts == 0) {
+            return;
+        }
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let Some(deployment) = self.teller(pod) else { return };
         let Some(known) = self.model.deployments.get(&deployment) else { return };
         let set = pod.last_owner().and_then(|set| self.model.replica_sets.get(&set));
-        let (revision, name) = (set.and_then(ReplicaSet::revision), pod.name.clone());
+        let revision = set.and_then(ReplicaSet::revision);
         let restart = |container: &Container| {
             let before = pod.now.containers.iter().find(|before| before.name == container.name)?;
             // A status that begins anew, and then remembers, tells of no new restarts. The end that it tells of now is none, either.
@@ -36,14 +39,14 @@ impl Timeline {
         };
         let found: Vec<(Restart, u32)> = containers.iter().filter_map(restart).collect();
         for (restart, restarts) in found {
-            self.tell_restart(deployment, at, (uid, name.as_str()), restart, restarts);
+            self.tell_restart(deployment, at, uid, restart, restarts);
         }
     }
 
     /// Containers that end in the same way are told together, whichever pods they are in, for as long as the kubelet remembers
     /// an end: a crash loop is one entry, however long it lasts. After a rollout started or is complete, or other replicas are asked for,
     /// the next restart is another entry: it would be told before what came before it.
-    fn tell_restart(&mut self, deployment: Uid, at: Millis, (uid, pod): (Uid, &str), restart: Restart, more: u32) {
+    fn tell_restart(&mut self, deployment: Uid, at: Millis, uid: Uid, restart: Restart, more: u32) {
         let loops_millis = FORGETS_MILLIS + LONGEST_BACK_OFF_MILLIS;
         self.restarting.retain(|told| at - told.last_millis <= loops_millis);
         let is_same =
@@ -52,8 +55,8 @@ impl Timeline {
         let mut since = story.iter().rev().take_while(|entry| !is_turn(&entry.what));
         let last = since.find(is_same).map(|entry| entry.id);
         let Some(told) = self.restarting.iter_mut().find(|told| Some(told.entry) == last) else {
-            let first =
-                Happening::Restarted { pod: pod.to_owned(), pods: 1, restart, restarts: more, lasted_millis: 0 };
+            let pod = self.model.pods.get(&uid).map(|pod| pod.name.clone()).unwrap_or_default();
+            let first = Happening::Restarted { pod, pods: 1, restart, restarts: more, lasted_millis: 0 };
             let entry = self.tell(deployment, at, first);
             self.restarting.push(ToldRestarts { entry, pods: BTreeSet::from([uid]), last_millis: at });
             return;
