@@ -1,6 +1,8 @@
 //! A session: one viewer on one websocket. Snapshot, then deltas; a viewer that cannot keep up is given a fresh snapshot
 //! and never waited for.
 
+mod subscription;
+
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,21 +15,20 @@ use bytes::Bytes;
 use futures::future::{BoxFuture, Fuse, FusedFuture, FutureExt};
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use timeline::wire::{
-    self, Connection, ConnectionState, HEARTBEAT_SECONDS, MAX_VIEWER_FRAME, PROTOCOL, Position, REFUSED,
-    SIGN_IN_REQUIRED, Scope, ServerFrame, ViewerFrame,
+    self, HEARTBEAT_SECONDS, MAX_VIEWER_FRAME, PROTOCOL, Position, REFUSED, SIGN_IN_REQUIRED, Scope, ServerFrame,
+    ViewerFrame,
 };
 use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Error as TransportError;
 
+use self::subscription::{Subscription, follow, next, now, resubscribe, send_first};
 use crate::access::permissions::Permissions;
 use crate::access::{AuthError, Viewer};
-use crate::history::hub_cache::OpenError;
-use crate::hub::{FirstFrame, FollowedDeployment, Update};
+use crate::hub::Update;
 use crate::telemetry::rate::RateLimit;
 use crate::web::client_view::ClientView;
-use crate::web::followed_list::FollowedList;
 use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
 
 /// A viewer that takes no frame for this long is gone.
@@ -112,14 +113,6 @@ async fn close_with(out: &mut (impl Sink<Message> + Unpin), code: u16, reason: S
 /// Says goodbye, to one who may not listen any more: what was sent before has to be taken first.
 async fn close(out: &mut (impl Sink<Message> + Unpin)) {
     let _ = tokio::time::timeout(SEND_LIMIT, out.close()).await; // either way the connection is dropped
-}
-
-enum Subscription {
-    Nothing,
-    /// A cluster that does not exist, or is hidden.
-    Unknown(Workload),
-    List(Box<FollowedList>),
-    Deployment(Box<FollowedDeployment>),
 }
 
 /// The loop of a session. Rare work runs in boxed futures: thousands of sessions wait here, and each would hold
@@ -349,35 +342,6 @@ async fn moment(
     Ok(())
 }
 
-/// The viewer may see something else now: what they follow is followed as far as they may see it.
-async fn resubscribe(
-    out: &mut (impl Sink<Message> + Unpin),
-    before: &ClientView,
-    view: &ClientView,
-    permissions: &signal::Receiver<Arc<Permissions>>,
-    subscription: Subscription,
-) -> Result<Subscription, SessionEnd> {
-    match subscription {
-        Subscription::List(mut listed) => {
-            listed.follow_anew(view).await;
-            Ok(Subscription::List(listed))
-        }
-        Subscription::Deployment(followed) => {
-            let workload = followed.workload.clone();
-            // What is hidden is followed without objects, for as long as something of its cluster is seen.
-            let seen = |view: &ClientView| (view.can_see(&workload), view.has_cluster(&workload.cluster));
-            if seen(before) == seen(view) {
-                return Ok(Subscription::Deployment(followed));
-            }
-            follow(out, view, permissions, Subscription::Nothing, (Scope::Workload(workload), None)).await
-        }
-        Subscription::Unknown(workload) if view.has_cluster(&workload.cluster) => {
-            follow(out, view, permissions, Subscription::Nothing, (Scope::Workload(workload), None)).await
-        }
-        subscription => Ok(subscription),
-    }
-}
-
 /// Writes down what somebody looks at, where that is wanted.
 fn audit(view: &ClientView, scope: &Scope, from: Option<IpAddr>, did: &str) {
     let Some(audit) = &view.rollcast().site.audit else { return };
@@ -387,105 +351,6 @@ fn audit(view: &ClientView, scope: &Scope, from: Option<IpAddr>, did: &str) {
         Scope::Workload(workload) => timeline::address::workload(workload),
     };
     audit.record(&view.viewer().audit_name(), from, did, &at, 101);
-}
-
-/// Follows something as far as the view shows it. What may not be seen any more by when it is known is not sent.
-async fn follow(
-    out: &mut (impl Sink<Message> + Unpin),
-    view: &ClientView,
-    permissions: &signal::Receiver<Arc<Permissions>>,
-    before: Subscription,
-    (scope, since): (Scope, Option<Position>),
-) -> Result<Subscription, SessionEnd> {
-    match scope {
-        Scope::Nothing => Ok(Subscription::Nothing),
-        Scope::List { query, window } => {
-            let window = window.limited();
-            let mut listed = match before {
-                // The same list, other lines: what the viewer knows of it stays known.
-                Subscription::List(mut listed) if listed.query == query => {
-                    listed.window = window;
-                    listed
-                }
-                before => {
-                    drop(before); // its place is free
-                    let choice = view.follow(&query).await;
-                    Box::new(FollowedList::new(query, window, choice))
-                }
-            };
-            // With other permissions it is chosen anew before anything is sent.
-            if permissions.has_changed().is_ok_and(|has_changed| !has_changed)
-                && let Some(bytes) = listed.delta()
-            {
-                send(out, bytes).await?;
-            }
-            Ok(Subscription::List(listed))
-        }
-        Scope::Workload(workload) => {
-            let hub = match view.hub_at(&workload, None).await {
-                Ok(hub) => hub,
-                Err(lost) if matches!(*lost, OpenError::Unknown) => {
-                    let cluster = workload.cluster.clone();
-                    let connection = Connection { state: ConnectionState::Unknown, ..Connection::default() };
-                    send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
-                    return Ok(Subscription::Unknown(workload));
-                }
-                // It may be asked for again in a moment, as after a connection that broke.
-                Err(_) => return Err(SessionEnd::Broken),
-            };
-            if !hub.watches(&workload.namespace) {
-                let cluster = workload.cluster.clone();
-                let connection = Connection { state: ConnectionState::OtherNamespaces, ..Connection::default() };
-                send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
-                return Ok(Subscription::Nothing);
-            }
-            drop(before); // its seat is free
-            // One for which there is no seat may be asked for again in a moment, as after a connection that broke.
-            let hub = view.subscribe_to(hub).ok_or(SessionEnd::Broken)?;
-            view.throttle().await; // the hub makes what a stream begins with itself
-            let (first, followed) = hub.follow(workload, since).await.map_err(|_| SessionEnd::Broken)?;
-            if permissions.has_changed().unwrap_or(true) {
-                let shared = view.clone().with_permissions(permissions.borrow().clone());
-                if view.can_see(&followed.workload) && !shared.can_see(&followed.workload) {
-                    return Err(SessionEnd::Broken); // whether they may see it is asked when they come again
-                }
-            }
-            send_first(out, view, first).await?;
-            Ok(Subscription::Deployment(Box::new(followed)))
-        }
-    }
-}
-
-/// Brings the viewer to where a Deployment stands. The heartbeat tells the time: a shared snapshot may carry an older one.
-async fn send_first(
-    out: &mut (impl Sink<Message> + Unpin),
-    view: &ClientView,
-    first: FirstFrame,
-) -> Result<(), SessionEnd> {
-    let _place = view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
-    send(out, first.frame).await?;
-    send_frame(out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
-}
-
-async fn next(subscription: &mut Subscription) -> Result<Update, SessionEnd> {
-    match subscription {
-        Subscription::Nothing | Subscription::Unknown(_) => std::future::pending().await,
-        Subscription::List(listed) => loop {
-            tokio::time::sleep_until(listed.not_before).await;
-            listed.changed().await;
-            if let Some(bytes) = listed.delta() {
-                return Ok(Update::Frame(bytes));
-            }
-        },
-        Subscription::Deployment(followed) => followed.next().await.map_err(|_| SessionEnd::Broken),
-    }
-}
-
-fn now(subscription: &Subscription) -> Millis {
-    match subscription {
-        Subscription::Deployment(followed) => followed.hub.now_millis(),
-        _ => crate::telemetry::clock::now_millis(),
-    }
 }
 
 async fn send_frame(out: &mut (impl Sink<Message> + Unpin), frame: &ServerFrame) -> Result<(), SessionEnd> {

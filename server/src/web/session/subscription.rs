@@ -1,0 +1,152 @@
+//! The subscription of a session: what its viewer follows, as far as they may see it.
+
+use std::sync::Arc;
+
+use axum::extract::ws::Message;
+use futures::Sink;
+use timeline::wire::{Connection, ConnectionState, Position, Scope, ServerFrame};
+use timeline::{Millis, Workload};
+use tokio::sync::watch as signal;
+
+use super::{SessionEnd, send, send_frame};
+use crate::access::permissions::Permissions;
+use crate::history::hub_cache::OpenError;
+use crate::hub::{FirstFrame, FollowedDeployment, Update};
+use crate::web::client_view::ClientView;
+use crate::web::followed_list::FollowedList;
+
+pub(super) enum Subscription {
+    Nothing,
+    /// A cluster that does not exist, or is hidden.
+    Unknown(Workload),
+    List(Box<FollowedList>),
+    Deployment(Box<FollowedDeployment>),
+}
+
+/// The viewer may see something else now: what they follow is followed as far as they may see it.
+pub(super) async fn resubscribe(
+    out: &mut (impl Sink<Message> + Unpin),
+    before: &ClientView,
+    view: &ClientView,
+    permissions: &signal::Receiver<Arc<Permissions>>,
+    subscription: Subscription,
+) -> Result<Subscription, SessionEnd> {
+    match subscription {
+        Subscription::List(mut listed) => {
+            listed.follow_anew(view).await;
+            Ok(Subscription::List(listed))
+        }
+        Subscription::Deployment(followed) => {
+            let workload = followed.workload.clone();
+            // What is hidden is followed without objects, for as long as something of its cluster is seen.
+            let seen = |view: &ClientView| (view.can_see(&workload), view.has_cluster(&workload.cluster));
+            if seen(before) == seen(view) {
+                return Ok(Subscription::Deployment(followed));
+            }
+            follow(out, view, permissions, Subscription::Nothing, (Scope::Workload(workload), None)).await
+        }
+        Subscription::Unknown(workload) if view.has_cluster(&workload.cluster) => {
+            follow(out, view, permissions, Subscription::Nothing, (Scope::Workload(workload), None)).await
+        }
+        subscription => Ok(subscription),
+    }
+}
+
+/// Follows something as far as the view shows it. What may not be seen any more by when it is known is not sent.
+pub(super) async fn follow(
+    out: &mut (impl Sink<Message> + Unpin),
+    view: &ClientView,
+    permissions: &signal::Receiver<Arc<Permissions>>,
+    before: Subscription,
+    (scope, since): (Scope, Option<Position>),
+) -> Result<Subscription, SessionEnd> {
+    match scope {
+        Scope::Nothing => Ok(Subscription::Nothing),
+        Scope::List { query, window } => {
+            let window = window.limited();
+            let mut listed = match before {
+                // The same list, other lines: what the viewer knows of it stays known.
+                Subscription::List(mut listed) if listed.query == query => {
+                    listed.window = window;
+                    listed
+                }
+                before => {
+                    drop(before); // its place is free
+                    let choice = view.follow(&query).await;
+                    Box::new(FollowedList::new(query, window, choice))
+                }
+            };
+            // With other permissions it is chosen anew before anything is sent.
+            if permissions.has_changed().is_ok_and(|has_changed| !has_changed)
+                && let Some(bytes) = listed.delta()
+            {
+                send(out, bytes).await?;
+            }
+            Ok(Subscription::List(listed))
+        }
+        Scope::Workload(workload) => {
+            let hub = match view.hub_at(&workload, None).await {
+                Ok(hub) => hub,
+                Err(lost) if matches!(*lost, OpenError::Unknown) => {
+                    let cluster = workload.cluster.clone();
+                    let connection = Connection { state: ConnectionState::Unknown, ..Connection::default() };
+                    send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
+                    return Ok(Subscription::Unknown(workload));
+                }
+                // It may be asked for again in a moment, as after a connection that broke.
+                Err(_) => return Err(SessionEnd::Broken),
+            };
+            if !hub.watches(&workload.namespace) {
+                let cluster = workload.cluster.clone();
+                let connection = Connection { state: ConnectionState::OtherNamespaces, ..Connection::default() };
+                send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
+                return Ok(Subscription::Nothing);
+            }
+            drop(before); // its seat is free
+            // One for which there is no seat may be asked for again in a moment, as after a connection that broke.
+            let hub = view.subscribe_to(hub).ok_or(SessionEnd::Broken)?;
+            view.throttle().await; // the hub makes what a stream begins with itself
+            let (first, followed) = hub.follow(workload, since).await.map_err(|_| SessionEnd::Broken)?;
+            if permissions.has_changed().unwrap_or(true) {
+                let shared = view.clone().with_permissions(permissions.borrow().clone());
+                if view.can_see(&followed.workload) && !shared.can_see(&followed.workload) {
+                    return Err(SessionEnd::Broken); // whether they may see it is asked when they come again
+                }
+            }
+            send_first(out, view, first).await?;
+            Ok(Subscription::Deployment(Box::new(followed)))
+        }
+    }
+}
+
+/// Brings the viewer to where a Deployment stands. The heartbeat tells the time: a shared snapshot may carry an older one.
+pub(super) async fn send_first(
+    out: &mut (impl Sink<Message> + Unpin),
+    view: &ClientView,
+    first: FirstFrame,
+) -> Result<(), SessionEnd> {
+    let _place = view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
+    send(out, first.frame).await?;
+    send_frame(out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
+}
+
+pub(super) async fn next(subscription: &mut Subscription) -> Result<Update, SessionEnd> {
+    match subscription {
+        Subscription::Nothing | Subscription::Unknown(_) => std::future::pending().await,
+        Subscription::List(listed) => loop {
+            tokio::time::sleep_until(listed.not_before).await;
+            listed.changed().await;
+            if let Some(bytes) = listed.delta() {
+                return Ok(Update::Frame(bytes));
+            }
+        },
+        Subscription::Deployment(followed) => followed.next().await.map_err(|_| SessionEnd::Broken),
+    }
+}
+
+pub(super) fn now(subscription: &Subscription) -> Millis {
+    match subscription {
+        Subscription::Deployment(followed) => followed.hub.now_millis(),
+        _ => crate::telemetry::clock::now_millis(),
+    }
+}
