@@ -3,6 +3,7 @@
 //! Environment variables, arguments, volumes and managedFields are not decoded, so they cannot leak and cost nothing.
 //! Recordings are written from the same structs, so they hold no other fields.
 //! Every field tolerates absence and `null`; what absence means is for `translate` to say.
+//! Fields have the names of the Kubernetes API, whose reference explains them. Times are texts in RFC 3339.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +14,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum IntOrString {
-    /// A number.
     Int(i64),
     /// A text, "25%" when it is well formed.
     Text(String),
@@ -45,116 +45,88 @@ object! {
     /// `metadata`, reduced. Of a Deployment all labels are kept, for lists are searched by them.
     #[serde(bound(deserialize = "L: Default + Deserialize<'de>", serialize = "L: Default + PartialEq + Serialize"))]
     Meta<L = FilteredMap<Labels> > {
-        /// `metadata.uid`.
         uid: Option<String>,
-        /// `name`.
         name: String,
-        /// `namespace`.
         namespace: String,
         /// `metadata.resourceVersion`: where this object stands in the history of its resource.
         resource_version: Option<String>,
         /// `metadata.generation`: counts changes of the spec.
         generation: Option<i64>,
-        /// `metadata.creationTimestamp`, RFC 3339 in whole seconds.
         creation_timestamp: Option<String>,
-        /// `metadata.deletionTimestamp`, RFC 3339: when the grace period ends.
+        /// `metadata.deletionTimestamp`: when the grace period ends.
         deletion_timestamp: Option<String>,
         /// `metadata.labels`; of other kinds than Deployments only the ones of [`LABELS`].
         labels: L,
         /// `metadata.annotations`, only the ones of [`ANNOTATIONS`].
         annotations: FilteredMap<Annotations>,
-        /// `metadata.ownerReferences`.
         owner_references: Vec<OwnerReference>,
     }
     /// `metadata.ownerReferences[]`, reduced.
     OwnerReference {
-        /// UID of the owner.
         uid: Option<String>,
-        /// Kind of the owner.
         kind: String,
-        /// Name of the owner.
         name: String,
         /// `controller`: true of the one owner that manages this object.
         controller: Option<bool>,
     }
-    /// A condition of a status.
     Condition {
         /// `type`: "Progressing", "Ready" and the like.
         r#type: String,
         /// `status`: "True", "False" or "Unknown".
         status: String,
-        /// `reason`, for programs: one word in CamelCase.
         reason: String,
-        /// `message`, for people.
         message: String,
-        /// `lastTransitionTime`, RFC 3339: when `status` changed last.
+        /// `lastTransitionTime`: when `status` changed last.
         last_transition_time: Option<String>,
-        /// `lastUpdateTime`, RFC 3339, of Deployments only: moves with every progress.
+        /// `lastUpdateTime`, of Deployments only: moves with every progress.
         last_update_time: Option<String>,
     }
-    /// A Deployment.
     Deployment {
-        /// `metadata`.
         metadata: Meta<BTreeMap<String, String>>,
-        /// `spec`.
         spec: DeploymentSpec,
-        /// `status`: what the Deployment controller reports.
         status: DeploymentStatus,
     }
-    /// `spec` of a Deployment.
     DeploymentSpec {
         /// `spec.replicas`; 1 where it is absent.
         replicas: Option<i64>,
-        /// `spec.strategy`.
         strategy: Strategy,
         /// `spec.minReadySeconds`: how long a pod must be ready to be available.
         min_ready_seconds: Option<i64>,
-        /// `spec.paused`.
         paused: Option<bool>,
         /// `spec.progressDeadlineSeconds`: time without progress after which a failure is reported.
         progress_deadline_seconds: Option<i64>,
         /// `spec.revisionHistoryLimit`: how many old ReplicaSets are kept.
         revision_history_limit: Option<i64>,
-        /// `spec.template`: what pods are made from.
         template: Template,
     }
-    /// `spec.strategy`.
     Strategy {
         /// "RollingUpdate" or "Recreate".
         r#type: String,
         /// `rollingUpdate`: the surge and how many pods may be unavailable; absent for Recreate.
         rolling_update: Option<RollingUpdate>,
     }
-    /// `spec.strategy.rollingUpdate`.
     RollingUpdate {
         /// `maxSurge`: pods above `spec.replicas`.
         max_surge: Option<IntOrString>,
         /// `maxUnavailable`: pods below `spec.replicas`.
         max_unavailable: Option<IntOrString>,
     }
-    /// `template.metadata`.
     TemplateMeta {
         /// `template.metadata.annotations`, only the ones of [`ANNOTATIONS`].
         annotations: FilteredMap<Annotations>,
     }
-    /// `template.spec`.
     TemplateSpec {
-        /// `template.spec.containers`.
         containers: Vec<TemplateContainer>,
         /// `template.spec.initContainers`: init containers and sidecars.
         init_containers: Vec<TemplateContainer>,
     }
     /// A container of a template: its name, its image, and how long its probes wait.
     TemplateContainer {
-        /// `name`.
         name: String,
-        /// `image`: the reference of its image.
         image: String,
         /// `restartPolicy`: "Always" makes an init container a sidecar.
         restart_policy: String,
-        /// `startupProbe`.
         startup_probe: Option<Probe>,
-        /// `readinessProbe`.
         readiness_probe: Option<Probe>,
     }
     /// A probe: its times, nothing of what it asks.
@@ -168,30 +140,23 @@ object! {
     }
     /// A container of a spec: its name and image, nothing that is inside.
     ContainerSpec {
-        /// `name`.
         name: String,
-        /// `image`: the reference of its image.
         image: String,
         /// `restartPolicy`: "Always" makes an init container a sidecar; absent where that of the pod holds.
         restart_policy: String,
         /// `restartPolicyRules`: what is done after some exit codes instead.
         restart_policy_rules: Vec<RestartRule>,
     }
-    /// A rule of `restartPolicyRules`.
     RestartRule {
         /// `action`: "Restart" or "RestartAllContainers".
         action: String,
-        /// `exitCodes`: the exit codes that it is for.
         exit_codes: Option<ExitCodes>,
     }
-    /// `exitCodes` of a rule.
     ExitCodes {
         /// `operator`: "In" or "NotIn".
         operator: String,
-        /// `values`.
         values: Vec<i64>,
     }
-    /// `status` of a Deployment.
     DeploymentStatus {
         /// `status.observedGeneration`: the generation that the controller has seen.
         observed_generation: Option<i64>,
@@ -201,87 +166,63 @@ object! {
         updated_replicas: Option<i64>,
         /// `status.readyReplicas`; nothing is derived from it, recordings keep it.
         ready_replicas: Option<i64>,
-        /// `status.availableReplicas`.
         available_replicas: Option<i64>,
         /// `status.conditions`: Progressing, Available, ReplicaFailure.
         conditions: Vec<Condition>,
     }
-    /// A ReplicaSet.
     ReplicaSet {
-        /// `metadata`.
         metadata: Meta,
-        /// `spec`.
         spec: ReplicaSetSpec,
-        /// `status`: what the ReplicaSet controller reports.
         status: ReplicaSetStatus,
     }
-    /// `spec` of a ReplicaSet.
     ReplicaSetSpec {
         /// `spec.replicas`; 1 where it is absent.
         replicas: Option<i64>,
         /// `spec.minReadySeconds`: how long a pod must be ready to be available.
         min_ready_seconds: Option<i64>,
-        /// `spec.template`: what pods are made from.
         template: Template,
     }
-    /// `status` of a ReplicaSet.
     ReplicaSetStatus {
-        /// `status.replicas`: the pods that it has.
         replicas: Option<i64>,
         /// `status.readyReplicas`; nothing is derived from it, recordings keep it.
         ready_replicas: Option<i64>,
-        /// `status.availableReplicas`.
         available_replicas: Option<i64>,
         /// `status.conditions`: ReplicaFailure.
         conditions: Vec<Condition>,
     }
-    /// A Pod.
     Pod {
-        /// `metadata`.
         metadata: Meta,
-        /// `spec`.
         spec: PodSpec,
-        /// `status`: what the kubelet reports.
         status: PodStatus,
     }
-    /// `spec` of a Pod.
     PodSpec {
         /// `spec.nodeName`; empty until it is scheduled.
         node_name: String,
         /// `spec.terminationGracePeriodSeconds`: 0 for one that is gone at once when it is deleted.
         termination_grace_period_seconds: Option<i64>,
-        /// `spec.containers`.
         containers: Vec<ContainerSpec>,
         /// `spec.initContainers`: init containers and sidecars.
         init_containers: Vec<ContainerSpec>,
-        /// `spec.schedulingGates`.
         scheduling_gates: Vec<SchedulingGate>,
     }
-    /// A gate that keeps a pod from the scheduler.
     SchedulingGate {
-        /// `name`.
         name: String,
     }
-    /// `status` of a Pod.
     PodStatus {
         /// `status.phase`: "Pending", "Running" and so on.
         phase: String,
         /// `status.reason`: "Evicted", "NodeLost" and the like.
         reason: String,
-        /// `status.message`: the sentence behind the reason.
         message: String,
         /// `status.nominatedNodeName`: the node on which it is expected to be placed.
         nominated_node_name: String,
         /// `status.conditions`: Ready, PodScheduled, DisruptionTarget and so on.
         conditions: Vec<Condition>,
-        /// `status.containerStatuses`.
         container_statuses: Vec<ContainerStatus>,
         /// `status.initContainerStatuses`: of init containers and sidecars.
         init_container_statuses: Vec<ContainerStatus>,
     }
-    /// `status.containerStatuses[]`.
     ContainerStatus {
-        /// `name`.
         name: String,
         /// `image`: the reference that the kubelet used.
         image: String,
@@ -289,84 +230,57 @@ object! {
         started: Option<bool>,
         /// `restartCount`: how often the container was started again.
         restart_count: Option<i64>,
-        /// `state`: what it does now.
         state: ContainerState,
         /// `lastState`: how it ended before it was started again.
         last_state: ContainerState,
     }
     /// `state` of a container: one of them is set.
     ContainerState {
-        /// `waiting`: it does not run yet, or not again.
         waiting: Option<Waiting>,
-        /// `running`.
         running: Option<Running>,
-        /// `terminated`: it ended.
         terminated: Option<Terminated>,
     }
-    /// Why a container waits.
     Waiting {
-        /// `reason`: one word in CamelCase.
         reason: String,
-        /// `message`, for people.
         message: String,
     }
-    /// A running container.
     Running {
-        /// `startedAt`, RFC 3339.
         started_at: Option<String>,
     }
-    /// The end of a container.
     Terminated {
         /// `exitCode` of its first process.
         exit_code: Option<i64>,
-        /// `reason`: one word in CamelCase.
         reason: String,
-        /// `message`, for people.
         message: String,
-        /// `startedAt`, RFC 3339.
         started_at: Option<String>,
-        /// `finishedAt`, RFC 3339.
         finished_at: Option<String>,
     }
     /// An Event (`v1`).
     Event {
-        /// `metadata`.
         metadata: Meta,
-        /// `involvedObject`: the object that it is about.
         involved_object: ObjectReference,
-        /// `reason`: one word in CamelCase.
         reason: String,
-        /// `message`, for people.
         message: String,
         /// `type`: "Normal" or "Warning".
         r#type: String,
-        /// `count`: how often it happened.
         count: Option<i64>,
         /// `series`: how often it happened, as clients of events.k8s.io write it.
         series: Option<EventSeries>,
-        /// `lastTimestamp`, RFC 3339: when it last happened.
+        /// `lastTimestamp`: when it last happened.
         last_timestamp: Option<String>,
-        /// `eventTime`, RFC 3339 with microseconds: when it first happened, by clients of events.k8s.io.
+        /// `eventTime`: when it first happened, by clients of events.k8s.io.
         event_time: Option<String>,
     }
-    /// `series` of an Event.
     EventSeries {
-        /// `count`: how often it happened.
         count: Option<i64>,
-        /// `series.lastObservedTime`, RFC 3339 with microseconds.
         last_observed_time: Option<String>,
     }
-    /// The object that an Event is about.
     ObjectReference {
         /// `fieldPath`: the part of a Pod, `spec.containers{web}`.
         field_path: String,
-        /// `kind`, as Kubernetes spells it.
         kind: String,
-        /// `namespace`.
         namespace: String,
-        /// `name`.
         name: String,
-        /// `metadata.uid`.
         uid: Option<String>,
     }
 }
@@ -375,7 +289,6 @@ object! {
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Template {
-    /// `metadata`.
     #[serde(skip_serializing_if = "is_empty")]
     pub metadata: TemplateMeta,
     /// `spec`: the containers.
@@ -461,7 +374,6 @@ pub const LABELS: [&str; 2] = ["pod-template-hash", "app.kubernetes.io/version"]
 
 /// The keys of a map that are decoded.
 pub trait KeyFilter {
-    /// The keys.
     const KEYS: &'static [&'static str];
 }
 

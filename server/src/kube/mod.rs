@@ -19,7 +19,7 @@ pub mod check;
 mod cluster;
 mod counters;
 pub mod credentials;
-pub mod decode;
+mod decode;
 pub mod error;
 mod event;
 pub mod kubeconfig;
