@@ -89,6 +89,27 @@ fn what_is_printed_passes_one_module() {
     assert_eq!(printing.into_iter().collect::<Vec<_>>(), ["telemetry/log.rs", "telemetry/print.rs"]);
 }
 
+/// Pages look live while a task is gone that they need: its panic ends the program.
+#[test]
+fn panics_of_tasks_that_pages_need_end_the_program() {
+    let sources = code(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let ways = ["exit_on_panic(", "exit_on_panic_of_thread("];
+    let ending = sources.iter().filter(|(_, code)| ways.iter().any(|way| code.contains(way)));
+    assert_eq!(
+        ending.map(|(file, _)| file.as_str()).collect::<BTreeSet<_>>(),
+        BTreeSet::from([
+            "cli/clusters.rs",
+            "history/mod.rs",
+            "history/tap.rs",
+            "hub/handle.rs",
+            "kube/access.rs",
+            "kube/watch.rs",
+            "telemetry/panics.rs",
+            "web/listing/mod.rs",
+        ])
+    );
+}
+
 /// The code of each file below a folder, by its path there: without tests and comments, as one line.
 fn code(folder: &Path) -> Vec<(String, String)> {
     let without_comments = |text: &str| {

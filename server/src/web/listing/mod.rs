@@ -8,7 +8,6 @@
 mod choose;
 
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +22,7 @@ pub use choose::{ListResult, Source, choose};
 use crate::access::clients::{ClientKey, SubscriptionLimit};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::hub::{Handle, List};
+use crate::telemetry::panics::exit_on_panic;
 use crate::web::limits::{Limit, LimitCounters};
 
 /// Different lists of one client at once.
@@ -47,17 +47,12 @@ impl Changes {
 
     /// Waits until one of the watched values changes.
     async fn next(&mut self) {
-        async fn any<T>(of: &mut [signal::Receiver<T>]) {
-            if of.is_empty() {
-                return std::future::pending().await;
-            }
-            // Hubs end only when the program does.
-            let _ = select_all(of.iter_mut().map(|one| Box::pin(one.changed()))).await;
+        let lists = self.lists.iter_mut().map(|list| list.changed().boxed());
+        let all: Vec<_> = lists.chain(self.connections.iter_mut().map(|one| one.changed().boxed())).collect();
+        if all.is_empty() {
+            return std::future::pending().await;
         }
-        tokio::select! {
-            () = any(&mut self.lists) => {}
-            () = any(&mut self.connections) => {}
-        }
+        let _ = select_all(all).await; // hubs end only when the program does
     }
 
     fn all_seen(&mut self) {
@@ -222,13 +217,7 @@ impl Listings {
         }
         let (chosen, chosen_out) = signal::channel(first);
         followed.lists.insert(key.clone(), chosen.clone());
-        let (listings, run) = (self.clone(), self.clone().run(key.clone(), chosen, changes));
-        tokio::spawn(async move {
-            if AssertUnwindSafe(run).catch_unwind().await.is_err() {
-                // A list that nobody chooses any more ends for its followers: they follow it anew. A query must not end the program.
-                listings.followed().lists.remove(&key);
-            }
-        });
+        tokio::spawn(exit_on_panic("the task of a list".to_owned(), self.clone().run(key, chosen, changes)));
         chosen_out
     }
 
