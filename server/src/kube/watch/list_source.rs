@@ -94,18 +94,23 @@ impl Watch {
         };
         self.list = Some(List::new(self.cluster.pace.page_size));
         match ended {
-            StreamEnd::Refused => {
+            Some(
+                WatchEnd::Expired(RequestError::Gone(StatusCode::BAD_REQUEST))
+                | WatchEnd::Failed(RequestError::Status { status: StatusCode::UNPROCESSABLE_ENTITY, .. }),
+            ) => {
                 tracing::debug!("the API server does not stream lists; listing in pages");
                 self.lists.set_stream_refused(true);
             }
-            StreamEnd::Silent => {
+            None => {
                 tracing::info!("the API server does not end a list that it streams; listing in pages");
                 self.lists.set_stream_refused(true);
             }
-            StreamEnd::Forbidden => {}
-            StreamEnd::Early => tracing::info!("a list that is streamed ended early; listing in pages"),
-            StreamEnd::Lost => self.send_catching_up("the connection was lost; reconnecting").await?,
-            StreamEnd::Failed(error) => {
+            Some(WatchEnd::Failed(RequestError::Forbidden(_))) => {} // watches are not allowed; lists may be
+            Some(WatchEnd::Closed | WatchEnd::Left | WatchEnd::Expired(_)) => {
+                tracing::info!("a list that is streamed ended early; listing in pages");
+            }
+            Some(WatchEnd::Lost) => self.send_catching_up("the connection was lost; reconnecting").await?,
+            Some(WatchEnd::Dead(error) | WatchEnd::Failed(error)) => {
                 let wait = Self::wait(&self.cluster, &mut self.backoff);
                 self.failed("list", &error, wait).await?;
             }
@@ -113,19 +118,20 @@ impl Watch {
         Ok(None)
     }
 
-    async fn read_stream(&mut self, streamed: &mut StreamedList) -> Result<Result<String, StreamEnd>, HubGone> {
+    /// Returns where to watch from, or why the stream came to nothing; `None` where nothing more of it came for a while.
+    async fn read_stream(&mut self, streamed: &mut StreamedList) -> Result<Result<String, Option<WatchEnd>>, HubGone> {
         let (namespace, liveness, silence) =
             (self.namespace.as_deref(), self.liveness.clone(), self.cluster.pace.answer);
         let mut stream = match Stream::open(&self.cluster, self.kind, namespace, WatchStart::Everything, liveness).await
         {
             Ok(stream) => stream,
-            Err(ended) => return Ok(Err(ended.into())),
+            Err(ended) => return Ok(Err(Some(ended))),
         };
         loop {
             let line = match tokio::time::timeout(silence, stream.next()).await {
                 Ok(Ok(line)) => line,
-                Ok(Err(ended)) => return Ok(Err(ended.into())),
-                Err(_) => return Ok(Err(StreamEnd::Silent)),
+                Ok(Err(ended)) => return Ok(Err(Some(ended))),
+                Err(_) => return Ok(Err(None)),
             };
             Counters::add(&self.cluster.counters.pieces);
             match line {
@@ -224,36 +230,6 @@ impl StreamedList {
     fn existing(mut self) -> Vec<Uid> {
         self.earlier.retain(|uid| !self.deleted.contains(uid));
         self.earlier
-    }
-}
-
-/// Why a list that is streamed came to nothing.
-enum StreamEnd {
-    /// The API server does not stream lists.
-    Refused,
-    /// Watches are not allowed. Lists may be.
-    Forbidden,
-    /// Nothing more of it came for a while.
-    Silent,
-    /// The API server closed it, or forgot its position.
-    Early,
-    /// The connection was lost.
-    Lost,
-    /// The request failed in another way.
-    Failed(RequestError),
-}
-
-impl From<WatchEnd> for StreamEnd {
-    fn from(ended: WatchEnd) -> Self {
-        match ended {
-            WatchEnd::Closed | WatchEnd::Left => Self::Early,
-            WatchEnd::Expired(RequestError::Gone(StatusCode::BAD_REQUEST)) => Self::Refused,
-            WatchEnd::Failed(RequestError::Forbidden(_)) => Self::Forbidden,
-            WatchEnd::Expired(_) => Self::Early,
-            WatchEnd::Failed(RequestError::Status { status: StatusCode::UNPROCESSABLE_ENTITY, .. }) => Self::Refused,
-            WatchEnd::Lost => Self::Lost,
-            WatchEnd::Dead(error) | WatchEnd::Failed(error) => Self::Failed(error),
-        }
     }
 }
 
