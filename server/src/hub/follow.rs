@@ -9,7 +9,7 @@ use timeline::wire::{Connection, Position};
 use tokio::sync::broadcast::{self, error::TryRecvError};
 use tokio::sync::watch as signal;
 
-use super::command::{FirstFrame, HubEnded};
+use super::answer::{FirstFrame, HubEnded};
 use super::handle::Handle;
 
 /// A subscription to a Deployment and to the connection of its cluster.

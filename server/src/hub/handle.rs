@@ -12,11 +12,11 @@ use timeline::{History, Millis, Retention, Timeline, Workload};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
-use super::command::{Command, HubEnded, HubReader, TopicSubscription};
+use super::answer::{HubEnded, HubReader, TopicSubscription};
 use super::counters::HubCounters;
 use super::listed::List;
 use super::moments::{self, HistoryCache, StreamQueue};
-use super::task;
+use super::task::{Command, Hub, Signals};
 use crate::kube::review::Reviewer;
 use crate::kube::{self, Counters, InitialState, SourceEvent};
 use crate::telemetry::clock::{Clock, OwnClock};
@@ -122,8 +122,8 @@ impl Handle {
         let list = signal::Sender::new(List::default());
         let (clock, clock_out) = signal::channel(Clock::Real);
         let counters = Arc::new(HubCounters::default());
-        let signals = task::Signals { connection, list: list.clone(), clock };
-        let mut hub = task::Hub::new(name.clone(), retention, signals, counters.clone());
+        let signals = Signals { connection, list: list.clone(), clock };
+        let mut hub = Hub::new(name.clone(), retention, signals, counters.clone());
         first.into_iter().for_each(|event| hub.event(event));
         let running = hub.run(event_inbox, command_inbox, initial);
         tokio::spawn(exit_on_panic(format!("the hub of cluster {name}"), running));
@@ -249,14 +249,13 @@ impl Handle {
     #[must_use]
     pub fn follow_list(&self) -> signal::Receiver<List> {
         let list = self.list.subscribe();
-        let (reply, _) = oneshot::channel();
-        let _ = self.commands.try_send(Command::List { reply }); // a hub with a full inbox finds its follower anyway
+        let _ = self.commands.try_send(Box::new(|_| {})); // wakes it; with a full inbox it finds its follower anyway
         list
     }
 
     /// The cluster's list of Deployments as it is now; as it was last where the hub does not answer.
     pub async fn list(&self) -> List {
-        let _ = tokio::time::timeout(LIST_WAIT, self.ask(|reply| Command::List { reply })).await;
+        let _ = tokio::time::timeout(LIST_WAIT, ask(&self.commands, Hub::refresh_list)).await;
         self.list.borrow().clone()
     }
 
@@ -289,14 +288,14 @@ impl Handle {
     /// Follows a Deployment.
     pub async fn subscribe(&self, workload: &Workload, since: Option<Position>) -> Result<TopicSubscription, HubEnded> {
         let workload = workload.clone();
-        self.ask(|reply| Command::Subscribe { workload, since, reply }).await
+        ask(&self.commands, move |hub| hub.subscribe(workload, since)).await
     }
 
     /// Everything about a Deployment, for one page. Copied in the hub's task, told elsewhere.
     pub async fn page(&self, workload: &Workload) -> Result<Snapshot, HubEnded> {
         let make = async {
-            let turn = self.page_turns.clone().acquire_owned().await;
-            let data = self.ask(|reply| Command::Page { workload: workload.clone(), reply }).await?;
+            let (turn, named) = (self.page_turns.clone().acquire_owned().await, workload.clone());
+            let data = ask(&self.commands, move |hub| hub.page_data(&named)).await?;
             let made = tokio::task::spawn_blocking(move || {
                 let _turn = turn; // whoever asked may have left
                 Arc::new(data.into_page())
@@ -312,7 +311,7 @@ impl Handle {
         &self,
         job: impl FnOnce(&HubReader<'_>) -> T + Send + 'static,
     ) -> Result<T, HubEnded> {
-        read(&self.commands, job).await
+        ask(&self.commands, move |hub| job(&hub.reader())).await
     }
 
     /// The timeline document of a Deployment; `None` when there is none of that name. Copied in the hub's task, written elsewhere.
@@ -335,10 +334,6 @@ impl Handle {
     pub fn downgrade(&self) -> WeakHandle {
         WeakHandle(self.commands.downgrade())
     }
-
-    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, HubEnded> {
-        ask(&self.commands, command).await
-    }
 }
 
 /// A way to a hub that does not keep it running.
@@ -350,27 +345,21 @@ impl WeakHandle {
         &self,
         job: impl FnOnce(&HubReader<'_>) -> T + Send + 'static,
     ) -> Result<T, HubEnded> {
-        read(&self.0.upgrade().ok_or(HubEnded)?, job).await
+        ask(&self.0.upgrade().ok_or(HubEnded)?, move |hub| job(&hub.reader())).await
     }
 }
 
-async fn read<T: Send + 'static>(
+/// Does something in the hub's task, unless the asker has left by then.
+async fn ask<T: Send + 'static>(
     commands: &mpsc::Sender<Command>,
-    job: impl FnOnce(&HubReader<'_>) -> T + Send + 'static,
-) -> Result<T, HubEnded> {
-    ask(commands, |reply| {
-        Command::Read(Box::new(move |reader| {
-            let _ = reply.send(job(reader)); // the asker may have left
-        }))
-    })
-    .await
-}
-
-async fn ask<T>(
-    commands: &mpsc::Sender<Command>,
-    command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    job: impl FnOnce(&mut Hub) -> T + Send + 'static,
 ) -> Result<T, HubEnded> {
     let (reply, answer) = oneshot::channel();
-    commands.send(command(reply)).await.map_err(|_| HubEnded)?;
+    let command = Box::new(move |hub: &mut Hub| {
+        if !reply.is_closed() {
+            let _ = reply.send(job(hub)); // the asker may leave meanwhile
+        }
+    });
+    commands.send(command).await.map_err(|_| HubEnded)?;
     answer.await.map_err(|_| HubEnded)
 }

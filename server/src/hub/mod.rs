@@ -14,7 +14,7 @@
 //! Whoever asks learns of everything that was in the queue before. A connection is told after everything that was known by then was
 //! published, and passed on in that order (`FollowedDeployment`).
 
-mod command;
+mod answer;
 mod connection;
 mod counters;
 mod follow;
@@ -26,7 +26,7 @@ mod tally;
 mod task;
 mod topic;
 
-pub use self::command::{FirstFrame, HubEnded, HubReader, describe_deployment};
+pub use self::answer::{FirstFrame, HubEnded, HubReader, describe_deployment};
 pub use self::counters::HubCounters;
 pub use self::follow::{FollowedDeployment, Update};
 pub use self::handle::{FrozenTimeline, Handle, Lease, WeakHandle};

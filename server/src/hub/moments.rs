@@ -11,7 +11,7 @@ use timeline::wire::{Moment, ServerFrame};
 use timeline::{History, Millis, Model, Uid, Workload};
 use tokio::sync::{Mutex, oneshot};
 
-use super::command::{HubEnded, HubReader, describe_deployment};
+use super::answer::{HubEnded, HubReader, describe_deployment};
 use super::handle::Handle;
 use super::topic::encode;
 

@@ -15,7 +15,7 @@ use timeline::{History, Millis, Retention, Timeline, Uid, Workload};
 use tokio::sync::{mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
-use super::command::{Command, HubReader};
+use super::answer::HubReader;
 use super::connection::Watches;
 use super::counters::HubCounters;
 use super::listed::{List, ListedDeployments};
@@ -36,6 +36,9 @@ const PRUNE_EVERY: Duration = Duration::from_secs(60);
 const DRAIN: usize = 512;
 /// What pages say until the cluster answers after a restart.
 const RESTARTED: &str = "Rollcast restarted and is connecting";
+
+/// A request, which sends its answer itself.
+pub(super) type Command = Box<dyn FnOnce(&mut Hub) + Send>;
 
 /// What others read of the hub without asking it.
 pub(super) struct Signals {
@@ -144,7 +147,7 @@ impl Hub {
                     Some(command) => {
                         // Whoever asks learns of what was there before.
                         self.drain(&mut events, kube::QUEUE);
-                        self.command(command);
+                        command(&mut self);
                     }
                     None => return,
                 },
@@ -245,33 +248,23 @@ impl Hub {
         connection
     }
 
-    fn command(&mut self, command: Command) {
-        match command {
-            Command::Subscribe { workload, since, reply } => {
-                let subscription = self.subscribe(workload, since);
-                let _ = reply.send(subscription); // the asker may have left
-            }
-            Command::Page { workload, reply } => {
-                let _ = reply.send(self.page_data(&workload)); // the asker may have left
-            }
-            Command::List { reply } => {
-                if !reply.is_closed() && self.is_list_outdated() && self.list_sent.elapsed() >= LIST_EVERY {
-                    self.publish_list();
-                }
-                let _ = reply.send(()); // the asker may have left
-            }
-            Command::Read(job) => {
-                job(&HubReader {
-                    timeline: &self.timeline,
-                    history: &self.history,
-                    observed: self.observed,
-                    now_millis: self.clock.now_millis(),
-                    now: self.now(),
-                    watches: &self.watches.health,
-                    epoch: self.epoch,
-                    touched: &self.touched,
-                });
-            }
+    /// Brings the list up to date, for one who asks for it.
+    pub(super) fn refresh_list(&mut self) {
+        if self.is_list_outdated() && self.list_sent.elapsed() >= LIST_EVERY {
+            self.publish_list();
+        }
+    }
+
+    pub(super) fn reader(&self) -> HubReader<'_> {
+        HubReader {
+            timeline: &self.timeline,
+            history: &self.history,
+            observed: self.observed,
+            now_millis: self.clock.now_millis(),
+            now: self.now(),
+            watches: &self.watches.health,
+            epoch: self.epoch,
+            touched: &self.touched,
         }
     }
 
@@ -336,9 +329,7 @@ mod tests {
         let mut hub = hub();
         hub.outdated.insert(Uid::from_bits(1));
         let ask = |hub: &mut Hub| {
-            let (reply, mut answer) = oneshot::channel();
-            hub.command(Command::List { reply });
-            assert!(answer.try_recv().is_ok());
+            hub.refresh_list();
             hub.is_list_outdated()
         };
         assert!(!ask(&mut hub));

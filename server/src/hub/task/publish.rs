@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::Hub;
 use super::observe::renames;
 use crate::hub::ListedDeployment;
-use crate::hub::command::{FirstFrame, PageData, TopicSubscription, describe_deployment};
+use crate::hub::answer::{FirstFrame, PageData, TopicSubscription, describe_deployment};
 use crate::hub::listed::STEADY_MILLIS;
 use crate::hub::topic::{Flush, Publication, Topic};
 
@@ -104,7 +104,7 @@ impl Hub {
         self.outdated.extend(busy.map(|summary| summary.uid));
     }
 
-    pub(super) fn subscribe(&mut self, workload: Workload, since: Option<Position>) -> TopicSubscription {
+    pub(in crate::hub) fn subscribe(&mut self, workload: Workload, since: Option<Position>) -> TopicSubscription {
         // A hub holds one course of things: the number of a rollout led to it, or means nothing.
         let workload = Workload { rollout: None, ..workload };
         self.publish(Flush::Throttled); // so that what the topic sent and what the snapshot holds is the same
@@ -167,7 +167,7 @@ impl Hub {
     }
 
     /// What a page is made of.
-    pub(super) fn page_data(&self, workload: &Workload) -> PageData {
+    pub(in crate::hub) fn page_data(&self, workload: &Workload) -> PageData {
         let snapshot = self.bare_snapshot(workload);
         let model = snapshot.deployment.map(|uid| self.timeline.model().around(uid)).unwrap_or_default();
         PageData { snapshot, model, now: self.now() }

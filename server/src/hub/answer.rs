@@ -1,13 +1,13 @@
-//! Commands to a hub, and its replies.
+//! Answers of a hub, and what may be read in its task.
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use timeline::fact::Kind;
 use timeline::view::{self, Now};
-use timeline::wire::{Objects, Position, Said, Snapshot};
-use timeline::{History, Millis, Model, Timeline, Uid, Workload, story};
-use tokio::sync::{broadcast, oneshot};
+use timeline::wire::{Objects, Said, Snapshot};
+use timeline::{History, Millis, Model, Timeline, Uid, story};
+use tokio::sync::broadcast;
 
 use crate::kube::Health;
 
@@ -26,26 +26,6 @@ pub struct FirstFrame {
 
 /// A subscription to a topic: the first frame, and later frames, encoded. A viewer that lags behind must subscribe again.
 pub type TopicSubscription = (FirstFrame, broadcast::Receiver<Bytes>);
-
-/// A job in the hub's task.
-type Job = Box<dyn FnOnce(&HubReader<'_>) + Send>;
-
-pub(super) enum Command {
-    Subscribe {
-        workload: Workload,
-        since: Option<Position>,
-        reply: oneshot::Sender<TopicSubscription>,
-    },
-    Page {
-        workload: Workload,
-        reply: oneshot::Sender<PageData>,
-    },
-    /// Brings the list up to date.
-    List {
-        reply: oneshot::Sender<()>,
-    },
-    Read(Job),
-}
 
 /// Data of a page, copied in the hub's task; the page is made outside of it.
 pub(super) struct PageData {
