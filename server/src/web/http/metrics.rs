@@ -86,9 +86,9 @@ impl Collector for Figures {
         let Self { view, lists } = self;
         let rollcast = view.rollcast();
         for (name, help, read) in PER_CLUSTER {
-            let count = |hub: &Handle| ConstCounter::new(read(hub).load(Ordering::Relaxed));
             // They count what is in all namespaces.
-            per_cluster(view, &mut encoder, name, help, |hub| view.sees_all_of(hub.name()).then(|| count(hub)))?;
+            let count = |hub: &Handle| view.sees_all_of(hub.name()).then(|| counter(read(hub)));
+            per_cluster(view, &mut encoder, name, help, count)?;
         }
         watches(view, &mut encoder)?;
         queues(view, &mut encoder)?;
@@ -105,14 +105,12 @@ impl Collector for Figures {
         let (help, unit) = ("When the server started, in seconds since the epoch.", Unit::Seconds);
         let descriptor = encoder.encode_descriptor("rollcast_start_time", help, Some(&unit), started.metric_type())?;
         started.encode(descriptor)?;
-        let viewers = ConstGauge::new(i64::try_from(rollcast.viewers.count()).unwrap_or(i64::MAX));
-        alone(&mut encoder, "rollcast_viewers", "Viewers connected.", &viewers)?;
+        alone(&mut encoder, "rollcast_viewers", "Viewers connected.", &ConstGauge::new(rollcast.viewers.count()))?;
         if let Some(audit) = &rollcast.site.audit {
-            let lost = ConstCounter::new(audit.lost.load(Ordering::Relaxed));
             let help = "Lines of the audit log that could not be written in time.";
-            alone(&mut encoder, "rollcast_audit_lost", help, &lost)?;
+            alone(&mut encoder, "rollcast_audit_lost", help, &counter(&audit.lost))?;
         }
-        let connections = ConstGauge::new(i64::try_from(rollcast.connections.count()).unwrap_or(i64::MAX));
+        let connections = ConstGauge::new(rollcast.connections.count());
         alone(&mut encoder, "rollcast_connections", "Open connections.", &connections)?;
         if let Some(shares) = &rollcast.site.shares {
             let unchecked = ConstGauge::new(i64::from(shares.checked().is_err()));
@@ -120,11 +118,10 @@ impl Collector for Figures {
             alone(&mut encoder, "rollcast_links_unchecked", help, &unchecked)?;
         }
         limited(view, &mut encoder)?;
-        let lists = ConstGauge::new(i64::try_from(rollcast.listings.count()).unwrap_or(i64::MAX));
+        let lists = ConstGauge::new(rollcast.listings.count());
         alone(&mut encoder, "rollcast_lists", "Different lists that viewers follow.", &lists)?;
-        let resyncs = ConstCounter::new(rollcast.resyncs.load(Ordering::Relaxed));
         let help = "Viewers that fell behind and received a new snapshot.";
-        alone(&mut encoder, "rollcast_viewer_resyncs", help, &resyncs)?;
+        alone(&mut encoder, "rollcast_viewer_resyncs", help, &counter(&rollcast.resyncs))?;
         view.archive().map_or(Ok(()), |archive| history(&mut encoder, archive))
     }
 }
@@ -135,8 +132,8 @@ fn watches(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
     for (name, help, read) in PER_KIND {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
         for (hub, kind) in kinds(&hubs) {
-            let count = ConstCounter::new(read(hub.sources().kind(kind)).load(Ordering::Relaxed));
-            count.encode(family.encode_family(&[("cluster", hub.name()), ("kind", kind.name())])?)?;
+            let labels = [("cluster", hub.name()), ("kind", kind.name())];
+            counter(read(hub.sources().kind(kind))).encode(family.encode_family(&labels)?)?;
         }
     }
     let help = "Times that a kind was listed again.";
@@ -162,25 +159,19 @@ fn kinds<'h>(hubs: &[&'h Handle]) -> impl Iterator<Item = (&'h Handle, Kind)> {
 
 /// The queues in front of the hubs, and for how long clusters have not responded. Recordings have neither.
 fn queues(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let queue = |hub: &Handle| hub.queue().filter(|_| view.sees_all_of(hub.name()) && is_watched(hub));
-    let gauge = |count: usize| ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
+    let started = |hub: &Handle| hub.sources().started_millis().filter(|_| view.sees_all_of(hub.name()));
+    let queue = |hub: &Handle| hub.queue().filter(|_| started(hub).is_some());
     let help = "Events that wait to be applied; a full queue slows the watches down.";
-    per_cluster(view, encoder, "rollcast_queue_events", help, |hub| queue(hub).map(|(queued, _)| gauge(queued)))?;
+    per_cluster(view, encoder, "rollcast_queue_events", help, |hub| Some(ConstGauge::new(queue(hub)?.0)))?;
     let help = "Events that fit into the queue.";
-    per_cluster(view, encoder, "rollcast_queue_capacity_events", help, |hub| {
-        queue(hub).map(|(_, capacity)| gauge(capacity))
-    })?;
+    per_cluster(view, encoder, "rollcast_queue_capacity_events", help, |hub| Some(ConstGauge::new(queue(hub)?.1)))?;
     let silence = |hub: &Handle| {
-        let started_millis = hub.sources().started_millis().filter(|_| view.sees_all_of(hub.name()))?;
+        let started_millis = started(hub)?;
         let heard_millis = hub.sources().heard_millis().unwrap_or(started_millis);
         Some(ConstGauge::new((hub.now_millis() - heard_millis).max(0) as f64 / 1_000.0))
     };
     let help = "Seconds since the cluster last responded, or since Rollcast began to ask.";
     per_cluster(view, encoder, "rollcast_cluster_silence_seconds", help, silence)
-}
-
-fn is_watched(hub: &Handle) -> bool {
-    hub.sources().started_millis().is_some()
 }
 
 /// Deployments by what they are up to.
@@ -192,7 +183,7 @@ fn deployments(view: &ClientView, lists: &[List], encoder: &mut DescriptorEncode
             let is_of = |listed: &ListedDeployment| Group::of(&listed.summary, Millis::MAX) == group;
             let count = list.iter().filter(|listed| is_of(listed)).count();
             let labels = [("cluster", hub.name()), ("state", group.name())];
-            ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX)).encode(family.encode_family(&labels)?)?;
+            ConstGauge::new(count).encode(family.encode_family(&labels)?)?;
         }
     }
     Ok(())
@@ -244,11 +235,15 @@ fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Resul
         ),
         ("rollcast_history_missed", "Times that observations were left out of the history.", &counters.missed),
     ] {
-        alone(encoder, name, help, &ConstCounter::new(count.load(Ordering::Relaxed)))?;
+        alone(encoder, name, help, &counter(count))?;
     }
     let is_failing = *archive.status().borrow() != WriteStatus::Healthy;
     let help = "Whether history cannot be written right now.";
     alone(encoder, "rollcast_history_failing", help, &ConstGauge::new(i64::from(is_failing)))
+}
+
+fn counter(count: &AtomicU64) -> ConstCounter<u64> {
+    ConstCounter::new(count.load(Ordering::Relaxed))
 }
 
 /// A figure of each cluster that has one for this viewer.
