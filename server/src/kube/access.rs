@@ -53,22 +53,9 @@ struct Inner {
 
 struct ClientState {
     generation: u64,
-    /// Host and port of the API server; `None` where the client is all there is.
-    host: Option<String>,
-    client: kube::Client,
-    is_confidential: bool,
-    fingerprint: ClientFingerprint,
-    expires_at_millis: Option<Millis>,
+    fetched: FetchedClient,
     /// Why there is nothing newer.
     problem: Option<String>,
-}
-
-impl ClientState {
-    fn new(generation: u64, fetched: FetchedClient) -> Self {
-        let FetchedClient { client, address, is_confidential, fingerprint, expires_at_millis, .. } = fetched;
-        let (host, problem) = (host(&address), None);
-        Self { generation, host, client, is_confidential, fingerprint, expires_at_millis, problem }
-    }
 }
 
 #[derive(Default)]
@@ -99,7 +86,7 @@ impl Credentials {
         let fetched = self.fetch(CredentialRequest::Initial, pace).await?.ok_or_else(nothing)?;
         let (address, namespace, warnings) =
             (fetched.address.clone(), fetched.namespace.clone(), fetched.warnings.clone());
-        let access = Access::share(Some(self.clone()), ClientState::new(0, fetched));
+        let access = Access::share(Some(self.clone()), fetched);
         let name = self.name().to_owned();
         Ok(Target { name, address, access, namespace, warnings })
     }
@@ -108,30 +95,30 @@ impl Credentials {
 impl Access {
     /// One client for ever.
     pub fn fixed(client: kube::Client) -> Self {
-        let fingerprint = ClientFingerprint::default();
-        let current = ClientState {
-            generation: 0,
-            host: None,
+        let fetched = FetchedClient {
             client,
+            address: String::new(),
+            namespace: String::new(),
+            warnings: Vec::new(),
             is_confidential: true,
-            fingerprint,
+            fingerprint: ClientFingerprint::default(),
             expires_at_millis: None,
-            problem: None,
         };
-        Self::share(None, current)
+        Self::share(None, fetched)
     }
 
-    fn share(credentials: Option<Credentials>, current: ClientState) -> Self {
-        Self(Arc::new(Inner { credentials, current: signal::Sender::new(current), renewals: Mutex::default() }))
+    fn share(credentials: Option<Credentials>, fetched: FetchedClient) -> Self {
+        let current = signal::Sender::new(ClientState { generation: 0, fetched, problem: None });
+        Self(Arc::new(Inner { credentials, current, renewals: Mutex::default() }))
     }
 
     /// The client as it is now. Looks ahead: credentials that end soon are renewed while they are still good.
     pub(super) fn client(&self, pace: &Pace) -> VersionedClient {
         let (client, ends) = {
-            let current = self.0.current.borrow();
-            let ClientState { generation, is_confidential, .. } = *current;
-            let client = VersionedClient { generation, client: current.client.clone(), is_confidential };
-            (client, current.expires_at_millis)
+            let ClientState { generation, fetched, .. } = &*self.0.current.borrow();
+            let FetchedClient { client, is_confidential, expires_at_millis, .. } = fetched;
+            let (generation, is_confidential) = (*generation, *is_confidential);
+            (VersionedClient { generation, client: client.clone(), is_confidential }, *expires_at_millis)
         };
         if ends.is_some_and(|ends| ends - SOON_MILLIS <= clock::now_millis()) {
             self.renew(client.generation, CredentialRequest::Renewal, pace);
@@ -181,12 +168,12 @@ impl Access {
 
     /// Returns host and port of the API server, without a path or credentials; `None` where the client is all there is.
     pub fn host(&self) -> Option<String> {
-        self.0.current.borrow().host.clone()
+        host(&self.0.current.borrow().fetched.address)
     }
 
     /// Where the cluster is. Positions mean nothing at another place.
     pub(super) fn place(&self) -> u64 {
-        self.0.current.borrow().fingerprint.place
+        self.0.current.borrow().fetched.fingerprint.place
     }
 
     fn renew(&self, generation: u64, request: fn(ClientFingerprint) -> CredentialRequest, pace: &Pace) {
@@ -196,7 +183,7 @@ impl Access {
             if current.generation != generation {
                 return; // another request has renewed it already
             }
-            current.fingerprint
+            current.fetched.fingerprint
         };
         if !self.renewals().begin(Instant::now(), pace) {
             return;
@@ -219,7 +206,7 @@ impl Access {
                 tracing::info!(cluster.name = name, "credentials or address changed; created a new client");
                 // The kubeconfig may say by now what it did not say at the start.
                 fetched.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-                *current = ClientState::new(current.generation + 1, fetched);
+                *current = ClientState { generation: current.generation + 1, fetched, problem: None };
                 true
             }
             Ok(None) => {
