@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, Uri};
+use jiff::fmt::strtime;
 use jiff::tz::{Offset, TimeZone};
 use timeline::address::{Address, InvalidParameter, Route, at, below_base};
 use timeline::{Millis, Workload};
@@ -75,17 +76,9 @@ pub(super) fn offset(text: &str) -> Option<Offset> {
     if text.eq_ignore_ascii_case("utc") {
         return Some(Offset::UTC);
     }
-    let (sign, digits) = match text.split_at_checked(1)? {
-        ("+" | " ", digits) => (1, digits),
-        ("-", digits) => (-1, digits),
-        _ => return None,
-    };
-    let (hours, minutes) = digits.split_once(':')?;
-    let two =
-        |part: &str| part.parse().ok().filter(|_| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit()));
-    let (hours, minutes): (i32, i32) = (two(hours)?, two(minutes)?);
-    let is_one = hours <= 18 && minutes < 60;
-    is_one.then(|| Offset::from_seconds(sign * (hours * 3_600 + minutes * 60)).ok()).flatten()
+    let offset = strtime::parse("%:z", text.replacen(' ', "+", 1)).ok()?.offset()?;
+    let has_seconds = text.len() > "+02:00".len();
+    Some(offset).filter(|offset| !has_seconds && offset.seconds().abs() < 19 * 3_600)
 }
 
 /// The origin of this server's links, which the guard derives from the request.
