@@ -69,11 +69,16 @@ impl Batch {
     /// # Errors
     /// When it is damaged, or of an unknown format.
     pub fn text(&self) -> Result<String, BatchError> {
-        if self.format != FORMAT {
-            return Err(BatchError::Format(self.format));
-        }
-        unpack(&self.body)
+        read(self.format, &self.body)
     }
+}
+
+/// Returns the lines of a body in some format.
+pub(super) fn read(format: u32, body: &[u8]) -> Result<String, BatchError> {
+    if format != FORMAT {
+        return Err(BatchError::Format(format));
+    }
+    unpack(body)
 }
 
 #[cfg(test)]

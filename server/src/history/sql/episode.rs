@@ -3,9 +3,9 @@
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
-use super::{ROLLOUT, batches, read_rollout, uid_of};
+use super::{ROLLOUT, batches, read_rollout, to_u32, uid_of};
 use crate::database::{Connection, Row};
-use crate::history::batch::{self, Batch};
+use crate::history::batch;
 use crate::history::store::{Episode, EpisodeRecording, RecorderState, Snapshot, StoreError};
 use crate::history::stretch;
 
@@ -100,14 +100,13 @@ pub fn recording(
     let values =
         [cluster.into(), uid.as_str().into(), (began_millis + super::CLOCKS_MILLIS).into(), began_millis.into()];
     let Some(row) = database.row(row, &values)? else { return Ok(None) };
-    let format = u32::try_from(row.number(0)?).unwrap_or_default();
-    let (body, episode_to_millis, is_open) = (row.bytes(1)?, row.number(2)?, row.flag(3)?);
+    let text =
+        batch::read(to_u32(row.number(0)?), &row.bytes(1)?).map_err(|why| StoreError::Failed(why.to_string()))?;
+    let (episode_to_millis, is_open) = (row.number(2)?, row.flag(3)?);
     let next = "SELECT min(from_millis) FROM episodes WHERE cluster = $1 AND uid = $2 AND from_millis > $3";
     let next = database.number(next, &[cluster.into(), uid.as_str().into(), episode_to_millis.into()])?;
     let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
     let heard_millis = database.number(heard, &[cluster.into()])?.unwrap_or_default();
-    let damaged = |why: batch::BatchError| StoreError::Failed(why.to_string());
-    let text = Batch { seq: 0, from_millis: 0, to_millis: 0, format, body }.text().map_err(damaged)?;
     let last_millis = rollout.last_millis;
     let (from_millis, shown_millis) = stretch::stretch(began_millis, rollout.ended_millis, last_millis);
     // Between two episodes nothing happened.

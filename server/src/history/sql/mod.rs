@@ -38,7 +38,7 @@ fn read_batch(row: Row) -> Result<Batch, StoreError> {
         seq: row.number(0)?,
         from_millis: row.number(1)?,
         to_millis: row.number(2)?,
-        format: u32::try_from(row.number(3)?).unwrap_or_default(),
+        format: to_u32(row.number(3)?),
         body: row.bytes(4)?,
     })
 }

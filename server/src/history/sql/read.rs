@@ -10,7 +10,7 @@ use super::{ROLLOUT, episode, read_batch, read_rollout, to_u32, uid_of};
 use crate::access::permissions::Permissions;
 use crate::database::postgres::ConnectionPool;
 use crate::database::{Connection, Row};
-use crate::history::batch::Batch;
+use crate::history::batch;
 use crate::history::options::Location;
 use crate::history::store::{Cursor, EpisodePage, EpisodeRecording, EpisodeSelector, StoreError};
 use crate::history::{postgres, sqlite};
@@ -288,9 +288,7 @@ fn damaged_episodes(database: &mut Connection) -> Result<Vec<String>, StoreError
         for row in found {
             last = row.number(0)?;
             let (uid, name) = (row.text(1)?, row.text(2)?);
-            let format = u32::try_from(row.number(3)?).unwrap_or_default();
-            let batch = Batch { seq: 0, from_millis: 0, to_millis: 0, format, body: row.bytes(4)? };
-            if let Err(why) = batch.text() {
+            if let Err(why) = batch::read(to_u32(row.number(3)?), &row.bytes(4)?) {
                 damaged.push(format!("an episode of workload {uid} in cluster {name}: {why}"));
             }
         }
