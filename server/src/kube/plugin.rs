@@ -40,34 +40,16 @@ pub enum PluginError {
     Refused,
     /// It is not there, or may not be run.
     #[error("cannot start the credential plugin {command}: {why}")]
-    Start {
-        /// Its name.
-        command: String,
-        /// The system's reason.
-        why: std::io::Error,
-    },
+    Start { command: String, why: std::io::Error },
     /// It ended with an error.
     #[error("the credential plugin {command} failed ({status}); run it by hand to see why")]
-    Failed {
-        /// Its name.
-        command: String,
-        /// Its exit status.
-        status: ExitStatus,
-    },
+    Failed { command: String, status: ExitStatus },
     /// It did not end; it was ended.
     #[error("the credential plugin {command} did not finish within {} s", limit.as_secs_f64())]
-    Late {
-        /// Its name.
-        command: String,
-        /// The time it had.
-        limit: Duration,
-    },
+    Late { command: String, limit: Duration },
     /// Its output holds no credentials.
     #[error("the credential plugin {command} returned no credentials")]
-    Empty {
-        /// Its name.
-        command: String,
-    },
+    Empty { command: String },
 }
 
 #[derive(Deserialize)]
