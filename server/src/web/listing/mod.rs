@@ -286,14 +286,21 @@ mod tests {
 
     const MANY: ClientKey = ClientKey::Shared;
 
+    fn listings() -> (Arc<Listings>, Arc<Permissions>) {
+        (Listings::new(Vec::new(), Arc::default()), Arc::new(Permissions::All))
+    }
+
+    fn is_followed(choice: &ListSubscription) -> bool {
+        choice.chosen.has_changed().is_ok()
+    }
+
     fn of(text: &str) -> Query {
         Query { text: text.to_owned(), ..Query::default() }
     }
 
     #[tokio::test]
     async fn a_list_that_nobody_follows_any_more_is_let_go_of_at_once() {
-        let listings = Listings::new(Vec::new(), Arc::default());
-        let permissions = Arc::new(Permissions::All);
+        let (listings, permissions) = listings();
         let (first, second) =
             (listings.follow(&of("web"), &permissions, &MANY), listings.follow(&of("  WEB "), &permissions, &MANY));
         assert_eq!(listings.count(), 1, "the same key");
@@ -310,52 +317,43 @@ mod tests {
 
     #[tokio::test]
     async fn how_much_room_is_between_words_makes_no_difference_to_whether_a_search_is_too_long() {
-        let limits = Arc::<LimitCounters>::default();
-        let listings = Listings::new(Vec::new(), limits.clone());
-        let (roomy, permissions) = (of(&format!("web{}api", " ".repeat(500))), Arc::new(Permissions::All));
+        let (listings, permissions) = listings();
+        let roomy = of(&format!("web{}api", " ".repeat(500)));
         assert_eq!(listings.now(&roomy, &permissions).await.overall.trouble, "");
         assert_eq!(listings.follow(&roomy, &permissions, &MANY).chosen.borrow().overall.trouble, "");
-        assert_eq!(limits.count(Limit::Search), 0);
+        assert_eq!(listings.limits.count(Limit::Search), 0);
     }
 
     #[tokio::test]
     async fn who_would_follow_one_list_too_many_is_told_so_and_may_come_again() {
-        let limits = Arc::<LimitCounters>::default();
-        let listings = Listings::new(Vec::new(), limits.clone());
-        let permissions = Arc::new(Permissions::All);
+        let (listings, permissions) = listings();
         let mut all: Vec<_> = (0..MOST).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
         let full = listings.follow(&of("more"), &permissions, &MANY);
         assert_eq!(full.chosen.borrow().overall.trouble, FULL);
-        assert!(full.chosen.has_changed().is_err(), "nobody chooses it");
-        assert!(
-            listings.follow(&of("7"), &permissions, &MANY).chosen.has_changed().is_ok(),
-            "what is followed already may be followed"
-        );
-        assert_eq!((limits.count(Limit::Lists), listings.count()), (1, MOST));
+        assert!(!is_followed(&full), "nobody chooses it");
+        assert!(is_followed(&listings.follow(&of("7"), &permissions, &MANY)), "which is followed already");
+        assert_eq!((listings.limits.count(Limit::Lists), listings.count()), (1, MOST));
         all.pop();
         while listings.count() == MOST {
             tokio::task::yield_now().await;
         }
-        assert!(listings.follow(&of("more"), &permissions, &MANY).chosen.has_changed().is_ok());
+        assert!(is_followed(&listings.follow(&of("more"), &permissions, &MANY)));
         assert!(listings.now(&of(&"x ".repeat(500)), &permissions).await.lines.is_empty());
-        assert_eq!(limits.count(Limit::Search), 1);
+        assert_eq!(listings.limits.count(Limit::Search), 1);
     }
 
     #[tokio::test]
     async fn one_client_does_not_take_the_lists_of_the_others() {
-        let limits = Arc::<LimitCounters>::default();
-        let listings = Listings::new(Vec::new(), limits.clone());
-        let (permissions, at) =
-            (Arc::new(Permissions::All), |address: &str| ClientKey::of_address(address.parse().unwrap()));
+        let (listings, permissions) = listings();
+        let at = |address: &str| ClientKey::of_address(address.parse().unwrap());
         let (greedy, other) = (at("2001:db8::1"), at("2001:db8:0:1::1"));
-        let is_followed = |choice: &ListSubscription| choice.chosen.has_changed().is_ok();
         let mut all: Vec<_> =
             (0..MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &permissions, &greedy)).collect();
         assert!(all.iter().all(is_followed));
         let more = listings.follow(&of("more"), &permissions, &at("2001:db8::2"));
         assert!(!is_followed(&more), "an address of the same network");
         assert_eq!(more.chosen.borrow().overall.trouble, FULL_OF_ONE);
-        assert_eq!((limits.count(Limit::ClientLists), limits.count(Limit::Lists)), (1, 0));
+        assert_eq!((listings.limits.count(Limit::ClientLists), listings.limits.count(Limit::Lists)), (1, 0));
         let shared = listings.follow(&of("more"), &permissions, &other);
         assert!(is_followed(&shared), "somebody else");
         assert!(
@@ -385,13 +383,11 @@ mod tests {
 
     #[tokio::test]
     async fn the_links_of_one_maker_together_do_not_take_the_lists_of_the_others() {
-        let listings = Listings::new(Vec::new(), Arc::default());
-        let permissions = Arc::new(Permissions::All);
+        let (listings, permissions) = listings();
         let by = |maker: &str, link: Option<usize>| {
             let subject = Subject { user: maker.to_owned(), ..Subject::default() };
             ClientKey::Subjects(Arc::new(Subjects::Same(subject)), link.map(|link| link.to_string()))
         };
-        let is_followed = |choice: &ListSubscription| choice.chosen.has_changed().is_ok();
         let many = |follower: &ClientKey, link: usize| -> Vec<ListSubscription> {
             (0..MOST_OF_ONE).map(|n| listings.follow(&of(&format!("{link}.{n}")), &permissions, follower)).collect()
         };
