@@ -59,7 +59,7 @@ pub struct Config {
     pub history_rollouts: Option<usize>,
     pub insecure_no_auth: bool,
     pub allow_exec_plugins: bool,
-    pub auth: Option<Auth>,
+    pub auth: Auth,
     #[serde(rename = "cluster")]
     pub clusters: Vec<Cluster>,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -98,13 +99,9 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     }
     let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, archive.as_ref()).0;
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
-    let named = sign_in.audit_log.clone().or_else(|| file.auth.as_ref()?.audit_log.clone());
-    let audit = match named {
-        Some(path) => {
-            Some(Audit::open(&path).with_context(|| format!("cannot write the audit log {}", path.display()))?)
-        }
-        None => None,
-    };
+    let open_audit =
+        |path: &PathBuf| Audit::open(path).with_context(|| format!("cannot write the audit log {}", path.display()));
+    let audit = sign_in.audit_log.as_ref().or(file.auth.audit_log.as_ref()).map(open_audit).transpose()?;
     let (auth, shares) = sign_in.auth(&file, &hubs, served.site.server_address.public.as_ref(), place.as_ref())?;
     let is_public = !served.listen.ip().is_loopback() && !served.site.server_address.is_secure();
     if is_public && matches!(auth, Auth::Token(_) | Auth::Oidc(_)) {
