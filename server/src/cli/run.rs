@@ -316,7 +316,7 @@ fn history_of(arguments: HistoryArguments) -> anyhow::Result<()> {
     let options = arguments.options()?;
     match arguments.what {
         HistoryCommand::Check => writeln!(print::out(), "{}", commands::history::check(&options)?)?,
-        HistoryCommand::Compact { .. } => writeln!(print::out(), "{}", commands::history::compact(&options)?)?,
+        HistoryCommand::Compact(_) => writeln!(print::out(), "{}", commands::history::compact(&options)?)?,
         HistoryCommand::Export(selector) => commands::history::export(&options, &selector, &mut print::json())?,
     }
     Ok(())
