@@ -59,7 +59,9 @@ impl Cli {
     /// The events that are logged by default: none for the commands that print everything themselves.
     pub const fn usual_log(&self) -> &'static str {
         match self.command {
-            None | Some(Command::Trace(_) | Command::Wait(_) | Command::Completion(_) | Command::Manual(_)) => "off",
+            None | Some(Command::Trace(_) | Command::Wait(_) | Command::Completion { .. } | Command::Manual { .. }) => {
+                "off"
+            }
             Some(Command::Open(_)) => "warn,hyper=warn,kube=warn,kube_client=off",
             _ => "info,hyper=warn,kube=warn,kube_client=off",
         }
@@ -137,7 +139,11 @@ pub enum Command {
     /// Record a cluster as JSON lines on standard output, until interrupted
     Record(Record),
     /// Print the timeline document of a recording as JSON
-    Report(Report),
+    Report {
+        /// Recording to read
+        #[arg(value_name = "FILE.jsonl")]
+        file: PathBuf,
+    },
     /// Show one rollout live in the terminal; q quits
     ///
     /// Prints lines if standard output is not a terminal.
@@ -172,10 +178,17 @@ pub enum Command {
     /// Print a completion script for a shell
     ///
     /// For example: rollcast completion bash > ~/.local/share/bash-completion/completions/rollcast
-    Completion(Completion),
+    Completion {
+        /// Shell that reads the script
+        shell: clap_complete::Shell,
+    },
     /// Write the manual pages of all commands into a folder
     #[command(hide = true)]
-    Manual(Manual),
+    Manual {
+        /// Folder to write to
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
 }
 
 /// The clusters that a command looks at, as they are named on the command line.
@@ -326,21 +339,6 @@ pub struct Open {
     pub no_browser: bool,
 }
 
-/// Arguments of `rollcast completion`.
-#[derive(Debug, Args)]
-pub struct Completion {
-    /// Shell that reads the script
-    pub shell: clap_complete::Shell,
-}
-
-/// Arguments of `rollcast manual`.
-#[derive(Debug, Args)]
-pub struct Manual {
-    /// Folder to write to
-    #[arg(value_name = "FOLDER")]
-    pub folder: PathBuf,
-}
-
 /// Arguments of `rollcast check`.
 #[derive(Debug, Args)]
 pub struct Check {
@@ -358,12 +356,4 @@ pub struct Check {
     /// Options of the history.
     #[command(flatten)]
     pub history: History,
-}
-
-/// Arguments of `rollcast report`.
-#[derive(Debug, Args)]
-pub struct Report {
-    /// Recording to read
-    #[arg(value_name = "FILE.jsonl")]
-    pub file: PathBuf,
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -18,7 +18,7 @@ use crate::access::{Auth, AuthMode};
 use crate::cli::config::Config;
 use crate::cli::terminal;
 use crate::cli::{
-    Check, Cli, Clusters, Command, Demo, HistoryArguments, HistoryCommand, Listen, Open, Record, Replay, Report, Serve,
+    Check, Cli, Clusters, Command, Demo, HistoryArguments, HistoryCommand, Listen, Open, Record, Replay, Serve,
     ServerOptions,
 };
 use crate::cli::{clusters, commands};
@@ -59,12 +59,12 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Replay(arguments) => self::replay(arguments).await,
         Command::Demo(arguments) => demo(arguments).await,
         Command::Record(arguments) => record(arguments).await,
-        Command::Report(arguments) => report(&arguments),
+        Command::Report { file } => report(&file),
         Command::Share(arguments) => terminal::share(arguments).await,
         Command::Export(arguments) => commands::export::export(arguments).await,
         Command::Open(arguments) => open(arguments).await,
-        Command::Completion(arguments) => Ok(commands::completion::completion(Cli::command(), arguments.shell)?),
-        Command::Manual(arguments) => commands::completion::manual(Cli::command(), &arguments.folder),
+        Command::Completion { shell } => Ok(commands::completion::completion(Cli::command(), shell)?),
+        Command::Manual { folder } => commands::completion::manual(Cli::command(), &folder),
         Command::Check(arguments) => check(arguments).await,
         Command::History(arguments) => tokio::task::spawn_blocking(|| history_of(arguments)).await?,
     }?;
@@ -322,8 +322,8 @@ fn history_of(arguments: HistoryArguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn report(arguments: &Report) -> anyhow::Result<()> {
-    let recording = replay::read(&arguments.file, false)?;
+fn report(file: &Path) -> anyhow::Result<()> {
+    let recording = replay::read(file, false)?;
     let (from, to) = recording.span().unzip();
     let timeline = recording.play();
     let document = serde_json::to_string_pretty(&document::document(timeline.model(), from, to))?;
