@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -22,6 +22,7 @@ use super::revoked_sessions::RevokedSessions;
 use super::{AuthError, Subjects, Viewer};
 use crate::kube::review::{Reviewer, Subject, TokenSender};
 use crate::telemetry::clock;
+use crate::telemetry::panics::locked;
 use crate::telemetry::rate::RateLimit;
 
 /// Lifetimes of token reviews, and their timeout.
@@ -210,22 +211,18 @@ impl TokenAuth {
             let failure = match answer {
                 Ok(Ok(whose)) => {
                     said.insert(place, asked_at, whose);
-                    self.failing().remove(&name);
+                    locked(&self.failing).remove(&name);
                     continue;
                 }
                 Ok(Err(why)) => why.to_string(),
                 Err(_) => "the API server did not respond in time".to_owned(),
             };
             said.set_failed(Instant::now(), true);
-            if self.failing().insert(name.clone()) {
+            if locked(&self.failing).insert(name.clone()) {
                 tracing::warn!("cannot review tokens in cluster {name}: {failure}");
             }
         }
         said
-    }
-
-    fn failing(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn cached(&self, digest: &TokenDigest) -> Option<Arc<TokenReviews>> {

@@ -9,7 +9,7 @@ mod choose;
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures::future::{FutureExt, join_all, select_all};
@@ -23,6 +23,7 @@ pub use choose::{ListResult, Source, choose};
 use crate::access::clients::{ClientKey, SubscriptionLimit};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::hub::{Handle, List};
+use crate::telemetry::panics::locked;
 use crate::web::limits::{Limit, LimitCounters};
 
 /// Different lists of one client at once.
@@ -128,7 +129,7 @@ impl Listings {
     }
 
     fn followed(&self) -> MutexGuard<'_, Subscriptions> {
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.followed)
     }
 
     /// Somebody follows that list: there is nothing to choose for another one.
