@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue};
 use futures::future::join_all;
 use moka::Entry;
 use moka::future::Cache;
@@ -19,7 +19,7 @@ use super::clients::client_network;
 use super::cookie::{SealPurpose, SessionKeys};
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
 use super::revoked_sessions::RevokedSessions;
-use super::{AuthError, Subjects, Viewer};
+use super::{AuthError, Subjects, Viewer, bearer_token};
 use crate::kube::review::{Reviewer, Subject, TokenSender};
 use crate::telemetry::clock;
 use crate::telemetry::panics::locked;
@@ -115,10 +115,8 @@ impl TokenAuth {
     /// # Errors
     /// When it carries no token that a cluster takes.
     pub async fn viewer(&self, headers: &HeaderMap, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
-        let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let bearer = bearer.and_then(|value| value.strip_prefix("Bearer ")).map(|token| token.trim().to_owned());
-        if let Some(token) = bearer {
-            return self.authenticate(&token, client).await;
+        if let Some(token) = bearer_token(headers) {
+            return self.authenticate(token, client).await;
         }
         let session = self
             .session(headers)
