@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::access::AuthMode;
 use crate::database::server::DatabaseUrl;
-use crate::history::private;
+use crate::history::private::{self, ExposedSecret};
 use crate::telemetry::clock::parse_duration;
 use crate::web::server_address::{BasePath, PublicUrl};
 
@@ -126,6 +126,9 @@ pub enum ConfigError {
         /// Line, key and what is wrong there.
         why: String,
     },
+    /// Others can read its database password.
+    #[error(transparent)]
+    ExposedSecret(#[from] ExposedSecret),
 }
 
 impl Config {
@@ -133,7 +136,7 @@ impl Config {
     /// may come from anybody, and the file names kubeconfigs, which name commands.
     ///
     /// # Errors
-    /// When the named file is not there, or a file cannot be used.
+    /// When the named file is not there, a file cannot be used, or every user can read a password in it.
     pub fn read(named: Option<&Path>) -> Result<Self, ConfigError> {
         if named.is_none() && Path::new(NAME).exists() {
             tracing::warn!("the {NAME} in the current folder is ignored; use --config {NAME} to read it");
@@ -147,7 +150,7 @@ impl Config {
         };
         let config: Self = text.parse().map_err(|why| ConfigError::Wrong { path: path.clone(), why })?;
         if config.history.as_ref().is_some_and(DatabaseUrl::has_password) {
-            let _ = private::check(&path, false); // it warns: a pod mounts its ConfigMap for all users
+            private::check(&path, true)?;
         }
         Ok(config)
     }
