@@ -18,15 +18,13 @@ use crate::telemetry::clock::parse_duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "History options")]
 pub struct History {
-    /// Its location.
     #[command(flatten)]
-    pub location: LocationOptions,
+    pub(crate) location: LocationOptions,
     /// Do not store history; it is lost when the server stops
     #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"])]
     pub no_history: bool,
-    /// Its limits.
     #[command(flatten)]
-    pub limits: LimitOptions,
+    pub(crate) limits: LimitOptions,
     /// How far back pages show history, for example 90m, 24h or 7d [default: 24h]
     #[arg(long, env = "ROLLCAST_HISTORY_AGE", value_parser = parse_duration, value_name = "TIME")]
     pub history_age: Option<Duration>,
@@ -160,12 +158,10 @@ pub enum LocationError {
 /// Arguments of `rollcast history`.
 #[derive(Debug, Args)]
 pub struct HistoryArguments {
-    /// Location of the history.
     #[command(flatten)]
-    pub location: LocationOptions,
-    /// The subcommand.
+    pub(crate) location: LocationOptions,
     #[command(subcommand)]
-    pub what: HistoryCommand,
+    pub(crate) what: HistoryCommand,
 }
 
 /// Subcommands of `rollcast history`.

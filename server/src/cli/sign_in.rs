@@ -65,9 +65,8 @@ pub struct SignIn {
     /// File for the audit log: who viewed what, one JSON object on each line
     #[arg(long, env = "ROLLCAST_AUDIT_LOG", value_name = "FILE")]
     pub audit_log: Option<PathBuf>,
-    /// The provider.
     #[command(flatten)]
-    pub provider: OidcArguments,
+    pub(crate) provider: OidcArguments,
 }
 
 impl SignIn {
