@@ -1,7 +1,7 @@
 //! Permissions of viewers: checked by their clusters on the first request, and again while they are connected.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
@@ -15,6 +15,7 @@ use super::{Subjects, Viewer};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::hub::Handle;
 use crate::kube::review::Subject;
+use crate::telemetry::panics::locked;
 
 /// Namespaces that were not there before are looked for this often, once for all viewers.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -156,7 +157,7 @@ impl Authorizer {
 
     /// The namespaces of a cluster that there are now. While its hub does not respond, the last ones count, and rights stay.
     async fn namespaces(&self, hub: &Handle) -> Arc<BTreeSet<String>> {
-        let all = || self.namespaces.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = || locked(&self.namespaces);
         let cluster = hub.name().to_owned();
         let (known, is_due) = {
             let all = all();
@@ -203,7 +204,7 @@ impl ViewerState {
     }
 
     fn state(&self) -> MutexGuard<'_, Inner> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 
     /// Returns the permissions, now and whenever they change; `None` after the polling has ended.

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::Subjects;
+use crate::telemetry::panics::locked;
 
 /// Mask of the part of an IPv6 address that identifies a client: one network has one owner, and networks are not
 /// smaller.
@@ -145,11 +146,7 @@ impl<K> Default for Usage<K> {
 impl<K> Usage<K> {
     /// Returns the amount in use by all clients.
     pub(crate) fn total(&self) -> usize {
-        self.amounts().total
-    }
-
-    fn amounts(&self) -> MutexGuard<'_, Amounts<K>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0).total
     }
 }
 
@@ -161,7 +158,7 @@ impl<K: Clone + Eq + Hash> Usage<K> {
         amount: usize,
         fits: impl FnOnce(usize, usize) -> bool,
     ) -> Option<UsageGuard<K>> {
-        let mut amounts = self.amounts();
+        let mut amounts = locked(&self.0);
         let own = amounts.of_each.get(&key).copied().unwrap_or_default();
         if !fits(amounts.total, own) {
             return None;
@@ -176,7 +173,7 @@ impl<K: Clone + Eq + Hash> Usage<K> {
 
 impl<K: Eq + Hash> Drop for UsageGuard<K> {
     fn drop(&mut self) {
-        let mut amounts = self.usage.amounts();
+        let mut amounts = locked(&self.usage.0);
         amounts.total -= self.amount;
         if let Some(own) = amounts.of_each.get_mut(&self.key) {
             *own -= self.amount;

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use crate::telemetry::panics::locked;
 
 /// Sessions of one owner of which it is known one by one that they are over, and owners.
 const MOST_OF_ONE: usize = 64;
@@ -41,7 +43,7 @@ impl<O> Default for RevokedSessions<O> {
 impl<O: Clone + Eq + Hash> RevokedSessions<O> {
     /// The session of that id, which began in that second, is over.
     pub(super) fn insert(&self, owner: &O, began: i64, id: &str) {
-        let mut owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut owners = locked(&self.0);
         let of = owners.each.entry(owner.clone()).or_default();
         of.each.insert((began, id.to_owned()));
         if of.each.len() > MOST_OF_ONE {
@@ -57,7 +59,7 @@ impl<O: Clone + Eq + Hash> RevokedSessions<O> {
 
     /// Returns whether the session has ended.
     pub(super) fn contains(&self, owner: &O, began: i64, id: &str) -> bool {
-        let owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let owners = locked(&self.0);
         let is_before = |before: Option<i64>| before.is_some_and(|before| began <= before);
         let of_one = owners.each.get(owner);
         is_before(owners.before)

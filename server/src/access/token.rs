@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue};
 use futures::future::join_all;
 use moka::Entry;
 use moka::future::Cache;
@@ -19,9 +19,10 @@ use super::clients::client_network;
 use super::cookie::{SealPurpose, SessionKeys};
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
 use super::revoked_sessions::RevokedSessions;
-use super::{AuthError, Subjects, Viewer};
+use super::{AuthError, Subjects, Viewer, bearer_token};
 use crate::kube::review::{Reviewer, Subject, TokenSender};
 use crate::telemetry::clock;
+use crate::telemetry::panics::locked;
 use crate::telemetry::rate::RateLimit;
 
 /// Lifetimes of token reviews, and their timeout.
@@ -114,10 +115,8 @@ impl TokenAuth {
     /// # Errors
     /// When it carries no token that a cluster takes.
     pub async fn viewer(&self, headers: &HeaderMap, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
-        let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let bearer = bearer.and_then(|value| value.strip_prefix("Bearer ")).map(|token| token.trim().to_owned());
-        if let Some(token) = bearer {
-            return self.authenticate(&token, client).await;
+        if let Some(token) = bearer_token(headers) {
+            return self.authenticate(token, client).await;
         }
         let session = self
             .session(headers)
@@ -210,22 +209,18 @@ impl TokenAuth {
             let failure = match answer {
                 Ok(Ok(whose)) => {
                     said.insert(place, asked_at, whose);
-                    self.failing().remove(&name);
+                    locked(&self.failing).remove(&name);
                     continue;
                 }
                 Ok(Err(why)) => why.to_string(),
                 Err(_) => "the API server did not respond in time".to_owned(),
             };
             said.set_failed(Instant::now(), true);
-            if self.failing().insert(name.clone()) {
+            if locked(&self.failing).insert(name.clone()) {
                 tracing::warn!("cannot review tokens in cluster {name}: {failure}");
             }
         }
         said
-    }
-
-    fn failing(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn cached(&self, digest: &TokenDigest) -> Option<Arc<TokenReviews>> {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::access::AuthMode;
 use crate::database::server::DatabaseUrl;
-use crate::history::private;
+use crate::history::private::{self, ExposedSecret};
 use crate::telemetry::clock::parse_duration;
 use crate::web::server_address::{BasePath, PublicUrl};
 
@@ -25,104 +25,65 @@ const INVALID_SIZE: &str = "must be a size, such as 500MB or 2GB";
 /// Looked for where no file is named.
 const NAME: &str = "rollcast.toml";
 
-/// `rollcast.toml`, read.
+/// `rollcast.toml`, read: the options of these names.
+#[allow(missing_docs, reason = "the options have the help")]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Address and port to serve on.
     #[serde(deserialize_with = "read_address")]
     pub listen: Option<SocketAddr>,
-    /// Host names under which browsers may reach this server.
     pub allow_host: Vec<String>,
-    /// Public URL of this server.
     #[serde(deserialize_with = "read_parsed")]
     pub public_url: Option<PublicUrl>,
-    /// Path below which this server is.
     #[serde(deserialize_with = "read_parsed")]
     pub base_path: Option<BasePath>,
-    /// Proxies in front that are believed when they say from whom a request is.
     pub trust_proxy: Vec<IpNet>,
-    /// Badges and previews are for everybody, and for the pages of other sites.
     pub public_pictures: bool,
-    /// Certificate with which TLS is spoken.
     pub tls_cert: Option<PathBuf>,
-    /// Private key of that certificate.
     pub tls_key: Option<PathBuf>,
-    /// Kubeconfig file of every cluster that names none itself.
     pub kubeconfig: Option<PathBuf>,
-    /// Namespaces of every cluster that names none itself.
     pub namespaces: Vec<String>,
-    /// Watch every context of the kubeconfig.
     pub all_contexts: bool,
-    /// Leave out the texts that people and programs of the clusters write.
     pub hide_messages: bool,
-    /// Folder for the history that lasts.
     pub data_dir: Option<PathBuf>,
-    /// PostgreSQL database for the history that lasts.
     pub history: Option<DatabaseUrl>,
-    /// File with the password of that database.
     pub history_password_file: Option<PathBuf>,
-    /// Keep no history beyond the life of the program.
     pub no_history: bool,
-    /// Keep what was observed this long.
     #[serde(deserialize_with = "read_duration")]
     pub keep_for: Option<Duration>,
-    /// Keep at most this much.
     #[serde(deserialize_with = "read_size")]
     pub keep_bytes: Option<ByteSize>,
-    /// Pages hold what ended at most this long ago.
     #[serde(deserialize_with = "read_duration")]
     pub history_age: Option<Duration>,
-    /// Pods that are gone to remember per Deployment.
     pub history_pods: Option<usize>,
-    /// Rollouts to remember per Deployment.
     pub history_rollouts: Option<usize>,
-    /// Serve to other machines although nobody has to sign in.
     pub insecure_no_auth: bool,
-    /// Run commands that fetch credentials although others reach this server.
     pub allow_exec_plugins: bool,
-    /// Sign-in; none if absent.
-    pub auth: Option<Auth>,
-    /// The clusters to watch; the current context where none is named.
+    pub auth: Auth,
     #[serde(rename = "cluster")]
     pub clusters: Vec<Cluster>,
 }
 
 /// The `[auth]` section of the file.
+#[allow(missing_docs, reason = "the options have the help")]
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Auth {
-    /// How people sign in: "none", "proxy", "token" or "oidc".
     pub mode: Option<AuthMode>,
-    /// Addresses and networks of the proxy that signs them in.
     pub proxy_from: Vec<IpNet>,
-    /// A network of all addresses is taken for that of the proxy.
     pub insecure_proxy_from_anywhere: bool,
-    /// Header of the proxy that holds the user.
     pub user_header: Option<String>,
-    /// Header of the proxy that holds the groups.
     pub groups_header: Option<String>,
-    /// Prefix that the API servers put before users.
     pub user_prefix: Option<String>,
-    /// Prefix that the API servers put before groups.
     pub groups_prefix: Option<String>,
-    /// File with the keys of sessions.
     pub session_keys: Option<PathBuf>,
-    /// File with the links that people made.
     pub shares: Option<PathBuf>,
-    /// File into which is written who looks at what.
     pub audit_log: Option<PathBuf>,
-    /// Address of the provider at which people sign in.
     pub oidc_issuer: Option<String>,
-    /// Client ID that the provider gave this Rollcast.
     pub oidc_client_id: Option<String>,
-    /// File with the client secret that the provider gave.
     pub oidc_client_secret_file: Option<PathBuf>,
-    /// Scopes that are requested at the provider.
     pub oidc_scopes: Option<Vec<String>>,
-    /// Claim of the ID token that holds the user.
     pub oidc_user_claim: Option<String>,
-    /// Claim of the ID token that holds the groups.
     pub oidc_groups_claim: Option<String>,
 }
 
@@ -165,6 +126,9 @@ pub enum ConfigError {
         /// Line, key and what is wrong there.
         why: String,
     },
+    /// Others can read its database password.
+    #[error(transparent)]
+    ExposedSecret(#[from] ExposedSecret),
 }
 
 impl Config {
@@ -172,7 +136,7 @@ impl Config {
     /// may come from anybody, and the file names kubeconfigs, which name commands.
     ///
     /// # Errors
-    /// When the named file is not there, or a file cannot be used.
+    /// When the named file is not there, a file cannot be used, or every user can read a password in it.
     pub fn read(named: Option<&Path>) -> Result<Self, ConfigError> {
         if named.is_none() && Path::new(NAME).exists() {
             tracing::warn!("the {NAME} in the current folder is ignored; use --config {NAME} to read it");
@@ -186,7 +150,7 @@ impl Config {
         };
         let config: Self = text.parse().map_err(|why| ConfigError::Wrong { path: path.clone(), why })?;
         if config.history.as_ref().is_some_and(DatabaseUrl::has_password) {
-            let _ = private::check(&path, false); // it warns: a pod mounts its ConfigMap for all users
+            private::check(&path, true)?;
         }
         Ok(config)
     }

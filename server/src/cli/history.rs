@@ -18,26 +18,13 @@ use crate::telemetry::clock::parse_duration;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "History options")]
 pub struct History {
-    /// Folder of the history database [default: rollcast in the user's state folder, ~/.local/state on Linux]
-    #[arg(long, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]
-    pub data_dir: Option<PathBuf>,
-    /// Store history in this PostgreSQL database, as postgres://USER:PASSWORD@HOST/DATABASE
-    ///
-    /// Several Rollcast servers may share one database.
-    #[arg(long, env = "ROLLCAST_HISTORY", hide_env_values = true, conflicts_with = "data_dir", value_name = "URL")]
-    pub history: Option<DatabaseUrl>,
-    /// File with the password of the PostgreSQL database; refused if every user can read or write it
-    #[arg(long, env = "ROLLCAST_HISTORY_PASSWORD_FILE", value_name = "FILE")]
-    pub history_password_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) location: LocationOptions,
     /// Do not store history; it is lost when the server stops
     #[arg(long, env = "ROLLCAST_NO_HISTORY", conflicts_with_all = ["data_dir", "history", "keep_for", "keep_bytes"])]
     pub no_history: bool,
-    /// How long to store history, for example 12h or 30d [default: 30d]
-    #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = parse_duration, value_name = "TIME")]
-    pub keep_for: Option<Duration>,
-    /// Maximum size of the history database, for example 500MB or 2GB; the oldest history is deleted first [default: 2GB]
-    #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_parser = parse_size, value_name = "SIZE")]
-    pub keep_bytes: Option<ByteSize>,
+    #[command(flatten)]
+    pub(crate) limits: LimitOptions,
     /// How far back pages show history, for example 90m, 24h or 7d [default: 24h]
     #[arg(long, env = "ROLLCAST_HISTORY_AGE", value_parser = parse_duration, value_name = "TIME")]
     pub history_age: Option<Duration>,
@@ -47,6 +34,38 @@ pub struct History {
     /// Maximum number of rollouts on the page of a Deployment [default: 50]
     #[arg(long, env = "ROLLCAST_HISTORY_ROLLOUTS", value_name = "N")]
     pub history_rollouts: Option<usize>,
+}
+
+/// Options for the location of the history.
+#[derive(Debug, Args)]
+pub struct LocationOptions {
+    /// Folder of the history database [default: rollcast in the user's state folder, ~/.local/state on Linux]
+    #[arg(long, global = true, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+    /// PostgreSQL database with the history, as postgres://USER:PASSWORD@HOST/DATABASE; several servers may share it
+    #[arg(
+        long,
+        global = true,
+        env = "ROLLCAST_HISTORY",
+        hide_env_values = true,
+        conflicts_with = "data_dir",
+        value_name = "URL"
+    )]
+    pub history: Option<DatabaseUrl>,
+    /// File with the password of the PostgreSQL database; refused if every user can read or write it
+    #[arg(long, global = true, env = "ROLLCAST_HISTORY_PASSWORD_FILE", value_name = "FILE")]
+    pub history_password_file: Option<PathBuf>,
+}
+
+/// Options for the limits of the history.
+#[derive(Debug, Args)]
+pub struct LimitOptions {
+    /// How long to store history, for example 12h or 30d [default: 30d]
+    #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = parse_duration, value_name = "TIME")]
+    pub keep_for: Option<Duration>,
+    /// Maximum size of the history database, for example 500MB or 2GB; the oldest history is deleted first [default: 2GB]
+    #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_parser = parse_size, value_name = "SIZE")]
+    pub keep_bytes: Option<ByteSize>,
 }
 
 impl History {
@@ -68,36 +87,33 @@ impl History {
     /// # Errors
     /// When nothing says where, and this platform has no folder for that, or what is said names no database.
     pub fn storage(&self, file: &Config) -> Result<Option<Options>, LocationError> {
-        let is_said =
-            self.data_dir.is_some() || self.history.is_some() || self.keep_for.is_some() || self.keep_bytes.is_some();
+        let LocationOptions { data_dir, history, .. } = &self.location;
+        let LimitOptions { keep_for, keep_bytes } = self.limits;
+        let is_said = data_dir.is_some() || history.is_some() || keep_for.is_some() || keep_bytes.is_some();
         if self.no_history || (file.no_history && !is_said) {
             return Ok(None);
         }
+        let limits = Limits::new(keep_for.or(file.keep_for), keep_bytes.or(file.keep_bytes));
+        Ok(Some(Options { location: self.location.merge(file)?, limits }))
+    }
+}
+
+impl LocationOptions {
+    /// Returns the location; the command line overrides the file.
+    fn merge(&self, file: &Config) -> Result<Location, LocationError> {
         let password = self.history_password_file.as_ref().or(file.history_password_file.as_ref());
         if password.is_some() && self.history.is_none() && file.history.is_none() {
             return Err(LocationError::NoDatabase);
         }
-        let said = location(self.history.as_ref(), self.data_dir.as_ref(), password);
-        let said = said.or_else(|| location(file.history.as_ref(), file.data_dir.as_ref(), password));
-        let location = said.unwrap_or_else(default_location)?;
-        let limits = Limits::new(self.keep_for.or(file.keep_for), self.keep_bytes.or(file.keep_bytes));
-        Ok(Some(Options { location, limits }))
+        match (&self.history, &self.data_dir, &file.history, &file.data_dir) {
+            (Some(url), ..) | (None, None, Some(url), _) => Ok(Location::Postgres(match password {
+                Some(file) => url.server()?.with_password(&read_password(file)?)?,
+                None => url.server()?,
+            })),
+            (None, Some(folder), ..) | (None, None, None, Some(folder)) => Ok(Location::Folder(folder.clone())),
+            (None, None, None, None) => default_location(),
+        }
     }
-}
-
-fn location(
-    url: Option<&DatabaseUrl>,
-    folder: Option<&PathBuf>,
-    password: Option<&PathBuf>,
-) -> Option<Result<Location, LocationError>> {
-    let database = url.map(|url| {
-        let server = url.server()?;
-        Ok(Location::Postgres(match password {
-            Some(file) => server.with_password(&read_password(file)?)?,
-            None => server,
-        }))
-    });
-    database.or_else(|| folder.cloned().map(|folder| Ok(Location::Folder(folder))))
 }
 
 /// Reads a password from its file: everything but the end of its last line. No error repeats the path, for which somebody may have taken
@@ -142,25 +158,10 @@ pub enum LocationError {
 /// Arguments of `rollcast history`.
 #[derive(Debug, Args)]
 pub struct HistoryArguments {
-    /// Folder of the history database [default: rollcast in the user's state folder, ~/.local/state on Linux]
-    #[arg(long, global = true, env = "ROLLCAST_DATA_DIR", value_name = "FOLDER")]
-    pub data_dir: Option<PathBuf>,
-    /// PostgreSQL database with the history, as postgres://USER:PASSWORD@HOST/DATABASE
-    #[arg(
-        long,
-        global = true,
-        env = "ROLLCAST_HISTORY",
-        hide_env_values = true,
-        conflicts_with = "data_dir",
-        value_name = "URL"
-    )]
-    pub history: Option<DatabaseUrl>,
-    /// File with the password of the PostgreSQL database; refused if every user can read or write it
-    #[arg(long, global = true, env = "ROLLCAST_HISTORY_PASSWORD_FILE", value_name = "FILE")]
-    pub history_password_file: Option<PathBuf>,
-    /// The subcommand.
+    #[command(flatten)]
+    pub(crate) location: LocationOptions,
     #[command(subcommand)]
-    pub what: HistoryCommand,
+    pub(crate) what: HistoryCommand,
 }
 
 /// Subcommands of `rollcast history`.
@@ -169,14 +170,7 @@ pub enum HistoryCommand {
     /// Verify the whole history database; works while a server is running; exit code 2 if something is damaged
     Check,
     /// Merge stored data and delete expired data now instead of over time; no server may be running on the database
-    Compact {
-        /// How long to store history, for example 12h or 30d [default: 30d]
-        #[arg(long, env = "ROLLCAST_KEEP_FOR", value_parser = parse_duration, value_name = "TIME")]
-        keep_for: Option<Duration>,
-        /// Maximum size of the history database, for example 500MB or 2GB [default: 2GB]
-        #[arg(long, env = "ROLLCAST_KEEP_BYTES", value_parser = parse_size, value_name = "SIZE")]
-        keep_bytes: Option<ByteSize>,
-    },
+    Compact(LimitOptions),
     /// Write one rollout as a recording to standard output, for `rollcast replay` and `rollcast export`
     Export(RolloutSelector),
 }
@@ -207,17 +201,10 @@ impl HistoryArguments {
     /// # Errors
     /// When nothing says where, and this platform has no folder for that, or what is said names no database.
     pub fn options(&self) -> Result<Options, LocationError> {
-        let (keep_for, keep_bytes) = match &self.what {
-            HistoryCommand::Compact { keep_for, keep_bytes } => (*keep_for, *keep_bytes),
-            HistoryCommand::Check | HistoryCommand::Export(_) => (None, None),
+        let limits = match self.what {
+            HistoryCommand::Compact(LimitOptions { keep_for, keep_bytes }) => Limits::new(keep_for, keep_bytes),
+            HistoryCommand::Check | HistoryCommand::Export(_) => Limits::default(),
         };
-        let limits = Limits::new(keep_for, keep_bytes);
-        let password = self.history_password_file.as_ref();
-        if password.is_some() && self.history.is_none() {
-            return Err(LocationError::NoDatabase);
-        }
-        let location =
-            location(self.history.as_ref(), self.data_dir.as_ref(), password).unwrap_or_else(default_location)?;
-        Ok(Options { location, limits })
+        Ok(Options { location: self.location.merge(&Config::default())?, limits })
     }
 }

@@ -59,7 +59,9 @@ impl Cli {
     /// The events that are logged by default: none for the commands that print everything themselves.
     pub const fn usual_log(&self) -> &'static str {
         match self.command {
-            None | Some(Command::Trace(_) | Command::Wait(_) | Command::Completion(_) | Command::Manual(_)) => "off",
+            None | Some(Command::Trace(_) | Command::Wait(_) | Command::Completion { .. } | Command::Manual { .. }) => {
+                "off"
+            }
             Some(Command::Open(_)) => "warn,hyper=warn,kube=warn,kube_client=off",
             _ => "info,hyper=warn,kube=warn,kube_client=off",
         }
@@ -137,7 +139,11 @@ pub enum Command {
     /// Record a cluster as JSON lines on standard output, until interrupted
     Record(Record),
     /// Print the timeline document of a recording as JSON
-    Report(Report),
+    Report {
+        /// Recording to read
+        #[arg(value_name = "FILE.jsonl")]
+        file: PathBuf,
+    },
     /// Show one rollout live in the terminal; q quits
     ///
     /// Prints lines if standard output is not a terminal.
@@ -172,10 +178,17 @@ pub enum Command {
     /// Print a completion script for a shell
     ///
     /// For example: rollcast completion bash > ~/.local/share/bash-completion/completions/rollcast
-    Completion(Completion),
+    Completion {
+        /// Shell that reads the script
+        shell: clap_complete::Shell,
+    },
     /// Write the manual pages of all commands into a folder
     #[command(hide = true)]
-    Manual(Manual),
+    Manual {
+        /// Folder to write to
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
 }
 
 /// The clusters that a command looks at, as they are named on the command line.
@@ -206,9 +219,8 @@ pub struct Serve {
     /// Options and environment variables override the file.
     #[arg(long, env = "ROLLCAST_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The clusters that it looks at.
     #[command(flatten)]
-    pub clusters: Clusters,
+    pub(crate) clusters: Clusters,
     /// Namespace to watch, repeatable [default: all namespaces]
     ///
     /// Rollcast then needs permissions in these namespaces only.
@@ -220,15 +232,12 @@ pub struct Serve {
     /// --allow-host is set.
     #[arg(long, env = "ROLLCAST_ALLOW_EXEC_PLUGINS")]
     pub allow_exec_plugins: bool,
-    /// Options of the history.
     #[command(flatten)]
-    pub history: History,
-    /// Options of sign-in.
+    pub(crate) history: History,
     #[command(flatten)]
-    pub sign_in: SignIn,
-    /// The address at which it serves, and under which names.
+    pub(crate) sign_in: SignIn,
     #[command(flatten)]
-    pub listen: Listen,
+    pub(crate) listen: Listen,
 }
 
 /// Arguments of `rollcast replay`.
@@ -237,43 +246,38 @@ pub struct Replay {
     /// Recordings; each is served as a cluster named after its file
     #[arg(required = true, value_name = "FILE.jsonl")]
     pub files: Vec<PathBuf>,
-    /// How they are played.
     #[command(flatten)]
-    pub playback: ReplayOptions,
+    pub(crate) playback: ReplayOptions,
     /// Store the history of the replay in this folder; without it, nothing is stored
     ///
     /// Each start adds a new cluster; if the name of the file is taken, it gets a number. ROLLCAST_DATA_DIR does not set this option:
     /// it names the folder of `rollcast serve`.
     #[arg(long, env = "ROLLCAST_DATA_DIR", hide_env = true, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
-    /// The address at which it serves, and under which names.
     #[command(flatten)]
-    pub listen: Listen,
+    pub(crate) listen: Listen,
 }
 
 /// Arguments of `rollcast demo`.
 #[derive(Debug, Args)]
 pub struct Demo {
-    /// Options of the simulated cluster.
     #[command(flatten)]
-    pub playground: playground::Options,
+    pub(crate) playground: playground::Options,
     /// Store the history in this folder; without it, nothing is stored
     ///
     /// Each start is a new cluster with the same name, whatever the seed. ROLLCAST_DATA_DIR does not set this option: it names the
     /// folder of `rollcast serve`.
     #[arg(long, env = "ROLLCAST_DATA_DIR", hide_env = true, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
-    /// The address at which it serves, and under which names.
     #[command(flatten)]
-    pub listen: Listen,
+    pub(crate) listen: Listen,
 }
 
 /// Arguments of `rollcast record`.
 #[derive(Debug, Args)]
 pub struct Record {
-    /// The clusters that it looks at.
     #[command(flatten)]
-    pub clusters: Clusters,
+    pub(crate) clusters: Clusters,
     /// Namespace to record [default: all namespaces]
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
@@ -292,9 +296,8 @@ pub struct Export {
     #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
     pub server: Option<String>,
     // The environment may name these for other commands: who makes a file of a recording need not name a server for them.
-    /// Options of requests to the server.
     #[command(flatten)]
-    pub remote: RemoteOptions,
+    pub(crate) remote: RemoteOptions,
     /// Namespace of the Deployment, if several have one of that name [default with --server: default]
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_name = "NAMESPACE")]
     pub namespace: Option<String>,
@@ -312,9 +315,8 @@ pub struct Open {
     /// Deployment to open [default: the list of Deployments]
     #[arg(value_name = "deployment/NAME")]
     pub deployment: Option<DeploymentArgument>,
-    /// The source of the rollout: a cluster, or a running Rollcast.
     #[command(flatten)]
-    pub from: FollowOptions,
+    pub(crate) from: FollowOptions,
     /// Watch all namespaces instead of the one of the Deployment
     #[arg(long, short = 'A', env = "ROLLCAST_ALL_NAMESPACES")]
     pub all_namespaces: bool,
@@ -326,21 +328,6 @@ pub struct Open {
     pub no_browser: bool,
 }
 
-/// Arguments of `rollcast completion`.
-#[derive(Debug, Args)]
-pub struct Completion {
-    /// Shell that reads the script
-    pub shell: clap_complete::Shell,
-}
-
-/// Arguments of `rollcast manual`.
-#[derive(Debug, Args)]
-pub struct Manual {
-    /// Folder to write to
-    #[arg(value_name = "FOLDER")]
-    pub folder: PathBuf,
-}
-
 /// Arguments of `rollcast check`.
 #[derive(Debug, Args)]
 pub struct Check {
@@ -349,21 +336,11 @@ pub struct Check {
     /// Options and environment variables override the file.
     #[arg(long, env = "ROLLCAST_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The clusters that it looks at.
     #[command(flatten)]
-    pub clusters: Clusters,
+    pub(crate) clusters: Clusters,
     /// Namespace to check, repeatable [default: all namespaces]
     #[arg(long, short, env = "ROLLCAST_NAMESPACE", value_delimiter = ',', value_name = "NAMESPACE")]
     pub namespace: Vec<String>,
-    /// Options of the history.
     #[command(flatten)]
-    pub history: History,
-}
-
-/// Arguments of `rollcast report`.
-#[derive(Debug, Args)]
-pub struct Report {
-    /// Recording to read
-    #[arg(value_name = "FILE.jsonl")]
-    pub file: PathBuf,
+    pub(crate) history: History,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -17,7 +18,7 @@ use crate::access::{Auth, AuthMode};
 use crate::cli::config::Config;
 use crate::cli::terminal;
 use crate::cli::{
-    Check, Cli, Clusters, Command, Demo, HistoryArguments, HistoryCommand, Listen, Open, Record, Replay, Report, Serve,
+    Check, Cli, Clusters, Command, Demo, HistoryArguments, HistoryCommand, Listen, Open, Record, Replay, Serve,
     ServerOptions,
 };
 use crate::cli::{clusters, commands};
@@ -58,12 +59,12 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Replay(arguments) => self::replay(arguments).await,
         Command::Demo(arguments) => demo(arguments).await,
         Command::Record(arguments) => record(arguments).await,
-        Command::Report(arguments) => report(&arguments),
+        Command::Report { file } => report(&file),
         Command::Share(arguments) => terminal::share(arguments).await,
         Command::Export(arguments) => commands::export::export(arguments).await,
         Command::Open(arguments) => open(arguments).await,
-        Command::Completion(arguments) => Ok(commands::completion::completion(Cli::command(), arguments.shell)?),
-        Command::Manual(arguments) => commands::completion::manual(Cli::command(), &arguments.folder),
+        Command::Completion { shell } => Ok(commands::completion::completion(Cli::command(), shell)?),
+        Command::Manual { folder } => commands::completion::manual(Cli::command(), &folder),
         Command::Check(arguments) => check(arguments).await,
         Command::History(arguments) => tokio::task::spawn_blocking(|| history_of(arguments)).await?,
     }?;
@@ -98,13 +99,9 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     }
     let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, archive.as_ref()).0;
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
-    let named = sign_in.audit_log.clone().or_else(|| file.auth.as_ref()?.audit_log.clone());
-    let audit = match named {
-        Some(path) => {
-            Some(Audit::open(&path).with_context(|| format!("cannot write the audit log {}", path.display()))?)
-        }
-        None => None,
-    };
+    let open_audit =
+        |path: &PathBuf| Audit::open(path).with_context(|| format!("cannot write the audit log {}", path.display()));
+    let audit = sign_in.audit_log.as_ref().or(file.auth.audit_log.as_ref()).map(open_audit).transpose()?;
     let (auth, shares) = sign_in.auth(&file, &hubs, served.site.server_address.public.as_ref(), place.as_ref())?;
     let is_public = !served.listen.ip().is_loopback() && !served.site.server_address.is_secure();
     if is_public && matches!(auth, Auth::Token(_) | Auth::Oidc(_)) {
@@ -319,14 +316,14 @@ fn history_of(arguments: HistoryArguments) -> anyhow::Result<()> {
     let options = arguments.options()?;
     match arguments.what {
         HistoryCommand::Check => writeln!(print::out(), "{}", commands::history::check(&options)?)?,
-        HistoryCommand::Compact { .. } => writeln!(print::out(), "{}", commands::history::compact(&options)?)?,
+        HistoryCommand::Compact(_) => writeln!(print::out(), "{}", commands::history::compact(&options)?)?,
         HistoryCommand::Export(selector) => commands::history::export(&options, &selector, &mut print::json())?,
     }
     Ok(())
 }
 
-fn report(arguments: &Report) -> anyhow::Result<()> {
-    let recording = replay::read(&arguments.file, false)?;
+fn report(file: &Path) -> anyhow::Result<()> {
+    let recording = replay::read(file, false)?;
     let (from, to) = recording.span().unzip();
     let timeline = recording.play();
     let document = serde_json::to_string_pretty(&document::document(timeline.model(), from, to))?;

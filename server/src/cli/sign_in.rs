@@ -65,24 +65,21 @@ pub struct SignIn {
     /// File for the audit log: who viewed what, one JSON object on each line
     #[arg(long, env = "ROLLCAST_AUDIT_LOG", value_name = "FILE")]
     pub audit_log: Option<PathBuf>,
-    /// The provider.
     #[command(flatten)]
-    pub provider: OidcArguments,
+    pub(crate) provider: OidcArguments,
 }
 
 impl SignIn {
     /// Returns the sign-in mode.
     pub fn mode(&self, file: &Config) -> AuthMode {
-        self.auth.or(file.auth.as_ref().and_then(|auth| auth.mode)).unwrap_or_default()
+        self.auth.or(file.auth.mode).unwrap_or_default()
     }
 
     /// Files with secrets that are used.
     pub fn secrets(&self, file: &Config) -> Vec<PathBuf> {
-        let mode = self.mode(file);
-        let file = file.auth.as_ref();
-        let keys = self.session_keys.as_ref().or(file.and_then(|auth| auth.session_keys.as_ref()));
-        let client = self.provider.oidc_client_secret_file.as_ref();
-        let client = client.or(file.and_then(|auth| auth.oidc_client_secret_file.as_ref()));
+        let (mode, file) = (self.mode(file), &file.auth);
+        let keys = self.session_keys.as_ref().or(file.session_keys.as_ref());
+        let client = self.provider.oidc_client_secret_file.as_ref().or(file.oidc_client_secret_file.as_ref());
         let keys = keys.filter(|_| mode != AuthMode::None);
         keys.into_iter().chain(client.filter(|_| mode == AuthMode::Oidc)).cloned().collect()
     }
@@ -96,9 +93,9 @@ impl SignIn {
         public: Option<&PublicUrl>,
         kept: Option<&Location>,
     ) -> Result<(Auth, Option<Arc<Shares>>), SignInError> {
-        let (mode, file) = (self.mode(file), file.auth.clone().unwrap_or_default());
-        let (keys_file, shares_file) = (self.session_keys.clone(), self.shares.clone());
-        let (keys_file, shares_file) = (keys_file.or(file.session_keys.clone()), shares_file.or(file.shares.clone()));
+        let (mode, file) = (self.mode(file), file.auth.clone());
+        let keys_file = self.session_keys.clone().or(file.session_keys.clone());
+        let shares_file = self.shares.clone().or(file.shares.clone());
         let keys = || keys_file.clone().map_or_else(|| Ok(SessionKeys::generate()), SessionKeys::watch);
         let (auth, keys) = match mode {
             AuthMode::None => {

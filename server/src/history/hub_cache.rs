@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use super::store::StoreError;
 use crate::access::clients::{ClientKey, SubscriptionLimit};
 use crate::hub::Handle;
+use crate::telemetry::panics::locked;
 
 /// Versions of one rollout that are in use at once; later clients get the newest of them.
 const MOST_OF_KEY: usize = 4;
@@ -173,7 +174,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
         until_millis: Option<Millis>,
         build: impl FnOnce(BuildPermit) -> F + Send + 'static,
     ) -> (Build, bool) {
-        let mut builds = lock(&self.builds);
+        let mut builds = locked(&self.builds);
         if let Some(begun) = builds.get(key).and_then(WeakShared::upgrade) {
             return (begun, false);
         }
@@ -192,7 +193,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
                 this.cache.insert(of.clone(), entry.clone());
             }
             this.cache.run_pending_tasks(); // else there are more of them for a while
-            lock(&this.builds).remove(&of);
+            locked(&this.builds).remove(&of);
             entry
         };
         let begun = future.boxed().shared();
@@ -205,14 +206,14 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
     /// is returned unchanged.
     pub(crate) fn add_follower(self: &Arc<Self>, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         let Some(Ok(lease)) = hub.lease().map(|lease| lease.clone().downcast::<Lease<K>>()) else { return Some(hub) };
-        if !lock(&self.followed).enter(follower, &address(&lease)) {
+        if !locked(&self.followed).enter(follower, &address(&lease)) {
             return None;
         }
         Some(hub.leased(Arc::new(Following { cache: self.clone(), follower: follower.clone(), lease })))
     }
 
     fn leases(&self) -> Vec<Arc<Lease<K>>> {
-        let mut used = lock(&self.used);
+        let mut used = locked(&self.used);
         used.retain(|lease| lease.strong_count() > 0);
         used.iter().filter_map(Weak::upgrade).collect()
     }
@@ -232,7 +233,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
 
     fn lease(&self, key: &K, entry: Entry) -> OpenResult {
         let hub = entry.map_err(|(why, _)| why)?;
-        let mut used = lock(&self.used);
+        let mut used = locked(&self.used);
         let lease = used.iter().filter_map(Weak::upgrade).find(|lease| Arc::ptr_eq(&lease.hub, &hub));
         let lease = lease.unwrap_or_else(|| {
             let lease = Arc::new(Lease { key: key.clone(), hub: hub.clone() });
@@ -257,12 +258,8 @@ fn address<K>(lease: &Lease<K>) -> usize {
 
 impl<K> Drop for Following<K> {
     fn drop(&mut self) {
-        lock(&self.cache.followed).leave(&self.follower, &address(&self.lease));
+        locked(&self.cache.followed).leave(&self.follower, &address(&self.lease));
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ mod watchdog;
 mod writer;
 
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
@@ -53,7 +53,7 @@ pub use self::status::{HistoryCounters, WriteStatus};
 use self::store::{Store, StoreError, StoredCluster};
 use crate::database::Connection;
 use crate::kube::InitialState;
-use crate::telemetry::panics::exit_on_panic_of_thread;
+use crate::telemetry::panics::{exit_on_panic_of_thread, locked};
 
 /// Capacity of the queue from all hubs to the writer, in messages.
 pub const QUEUE: usize = 8_192;
@@ -296,7 +296,7 @@ impl Archive {
 
     /// Sends a checkpoint of every cluster to the writer: the program ends.
     pub async fn checkpoint(&self) {
-        let taps = self.taps.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let taps = locked(&self.taps).clone();
         for tap in taps {
             let (reply, done) = oneshot::channel();
             if tap.send(reply).await.is_ok() {

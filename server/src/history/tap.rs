@@ -11,8 +11,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use timeline::fact::{Kind, Seen};
@@ -33,7 +33,7 @@ use crate::hub::{Handle, HubEnded, HubReader, WeakHandle};
 use crate::kube::translate::Object;
 use crate::kube::{self, Counters, Health, InitialState, Observed, SourceEvent};
 use crate::telemetry::clock::Clock;
-use crate::telemetry::panics::exit_on_panic;
+use crate::telemetry::panics::{exit_on_panic, locked};
 
 /// Time between two writes of the last response of a cluster: the time between the last one and the next start is a gap.
 const HEARD_EVERY: Duration = Duration::from_secs(2);
@@ -58,7 +58,7 @@ pub fn start(
     let (hub, to_hub) = Handle::start_from(name, sources, retention, initial_state);
     let (events, inbox) = mpsc::channel(kube::QUEUE);
     let (checkpoints, requests) = mpsc::channel(1);
-    let mut taps = archive.taps.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut taps = locked(&archive.taps);
     taps.retain(|tap| !tap.is_closed());
     taps.push(checkpoints);
     drop(taps);

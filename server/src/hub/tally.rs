@@ -1,10 +1,12 @@
 //! How long rollouts took and how they ended, counted while somebody looks; for dashboards.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use prometheus_client::metrics::histogram::Histogram;
 use timeline::{Change, Millis, Model, Uid};
+
+use crate::telemetry::panics::locked;
 
 /// Upper bounds of what is counted together, in seconds.
 const BOUNDS: [f64; 12] = [1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0];
@@ -64,7 +66,7 @@ impl Tally {
         if deployment.gaps.last().is_some_and(|gap| gap.to_millis == at_millis) {
             return; // it ended while nobody looked
         }
-        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = locked(&self.0);
         if counted.last.0 != at_millis {
             counted.last = (at_millis, BTreeSet::new());
         }
@@ -80,7 +82,7 @@ impl Tally {
 
     /// What was counted.
     pub fn series(&self) -> Vec<(Series, Histogram)> {
-        let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let counted = locked(&self.0);
         counted.series.iter().map(|(series, histogram)| (series.clone(), histogram.clone())).collect()
     }
 }

@@ -9,7 +9,7 @@
 //!        └── no, or it fails: the client stays, and what is wrong is said beside what the request met
 //! ```
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use timeline::Millis;
 use tokio::sync::watch as signal;
@@ -21,7 +21,7 @@ use super::error::RequestError;
 use super::kubeconfig::TargetError;
 use super::pace::Pace;
 use crate::telemetry::clock;
-use crate::telemetry::panics::exit_on_panic;
+use crate::telemetry::panics::{exit_on_panic, locked};
 
 /// Credentials that end this soon are renewed now.
 const SOON_MILLIS: Millis = 60_000;
@@ -185,7 +185,7 @@ impl Access {
             }
             current.fetched.fingerprint
         };
-        if !self.renewals().begin(Instant::now(), pace) {
+        if !locked(&self.0.renewals).begin(Instant::now(), pace) {
             return;
         }
         let request = request(fingerprint);
@@ -194,7 +194,7 @@ impl Access {
         let renewal = async move {
             let fetched = credentials.fetch(request, &pace).await;
             // First the end: whoever the new client wakes may meet the next refusal at once.
-            access.renewals().end(Instant::now(), &pace);
+            locked(&access.0.renewals).end(Instant::now(), &pace);
             access.take(credentials.name(), fetched);
         };
         tokio::spawn(exit_on_panic(name, renewal));
@@ -219,10 +219,6 @@ impl Access {
                 false
             }
         });
-    }
-
-    fn renewals(&self) -> std::sync::MutexGuard<'_, Renewals> {
-        self.0.renewals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

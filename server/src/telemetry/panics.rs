@@ -1,9 +1,10 @@
-//! Ends the program when a task panics that pages need to be current.
+//! Ends the program when a task panics that pages need to be current; goes on after all other panics.
 //!
 //! `panic = "abort"` would be shorter. But then an object or an address that makes one request panic would end the streams of all
 //! viewers; as it is, it ends that request.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures::FutureExt;
 
@@ -22,6 +23,11 @@ pub(crate) fn exit_on_panic_of_thread(name: &str, job: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(job)).is_err() {
         exit(name);
     }
+}
+
+/// Locks a mutex, also after a panic of a task that held it.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn exit(name: &str) -> ! {

@@ -1,7 +1,7 @@
 //! Metadata of the provider: its endpoints and keys. Read on first use, so that the provider may be down when
 //! Rollcast starts.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use openidconnect::core::{
     CoreAuthDisplay, CoreClaimName, CoreClaimType, CoreClientAuthMethod, CoreGrantType, CoreJsonWebKey,
@@ -19,6 +19,7 @@ use super::options::{Issuer, Options, Times};
 use crate::access::fetch::HttpClient;
 use crate::access::refreshing_cache::{RefreshPolicy, RefreshingCache};
 use crate::telemetry::causes;
+use crate::telemetry::panics::locked;
 
 /// Endpoints that end sessions, if the provider has them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -72,9 +73,9 @@ impl Discovery {
     /// requests share one attempt.
     pub(super) async fn metadata(&self) -> Result<Arc<Metadata>, OidcError> {
         let inner = &self.0;
-        let metadata = || inner.cache().get(&()).cloned();
+        let metadata = || locked(&inner.known).get(&()).cloned();
         if let Some(known) = metadata() {
-            if inner.cache().is_due(&())
+            if locked(&inner.known).is_due(&())
                 && let Ok(turn) = inner.turn.clone().try_lock_owned()
             {
                 let inner = inner.clone();
@@ -86,7 +87,7 @@ impl Discovery {
             return Ok(known);
         }
         let _turn = inner.turn.lock().await;
-        if inner.cache().is_due(&()) {
+        if locked(&inner.known).is_due(&()) {
             inner.refresh().await;
         }
         metadata().ok_or(OidcError::Unavailable)
@@ -95,10 +96,10 @@ impl Discovery {
     /// Returns newer metadata, unless it was read a moment ago.
     pub(super) async fn newer_metadata(&self, than: &Arc<Metadata>) -> Arc<Metadata> {
         let inner = &self.0;
-        let metadata = || inner.cache().get(&()).cloned().unwrap_or_else(|| than.clone());
+        let metadata = || locked(&inner.known).get(&()).cloned().unwrap_or_else(|| than.clone());
         let _turn = inner.turn.lock().await;
         let is_recent =
-            inner.cache().last_attempt().is_some_and(|at| at.elapsed() < inner.times.min_key_refresh_interval);
+            locked(&inner.known).last_attempt().is_some_and(|at| at.elapsed() < inner.times.min_key_refresh_interval);
         if Arc::ptr_eq(&metadata(), than) && !is_recent {
             inner.refresh().await;
         }
@@ -107,23 +108,19 @@ impl Discovery {
 }
 
 impl Inner {
-    fn cache(&self) -> MutexGuard<'_, RefreshingCache<(), Arc<Metadata>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn refresh(&self) {
         let found = Metadata::discover_async(self.issuer.url().clone(), &self.client);
         let found = tokio::time::timeout(self.times.answer, found).await;
         let is_plain = self.issuer.is_plain();
         match found {
             Ok(Ok(found)) if is_plain || found.authorization_endpoint().url().scheme() == "https" => {
-                return self.cache().insert((), Instant::now(), Arc::new(found));
+                return locked(&self.known).insert((), Instant::now(), Arc::new(found));
             }
             Ok(Ok(_)) => tracing::warn!("the sign-in page of the provider does not use TLS"),
             Ok(Err(why)) => tracing::warn!("cannot read the metadata of the sign-in provider: {}", reason(&why)),
             Err(_) => tracing::warn!("the sign-in provider does not respond"),
         }
-        self.cache().set_failed(Instant::now(), true);
+        locked(&self.known).set_failed(Instant::now(), true);
     }
 }
 

@@ -22,7 +22,7 @@ mod session;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue};
 use openidconnect::Nonce;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
@@ -35,7 +35,7 @@ use self::session::{Session, Sessions};
 use super::clients::client_network;
 use super::cookie::{SealPurpose, SessionKeys};
 use super::token::{REFUSED_AT_ONCE, REFUSED_EVERY};
-use super::{AuthError, Viewer};
+use super::{AuthError, Viewer, bearer_token};
 use crate::telemetry::clock;
 use crate::telemetry::rate::RateLimit;
 
@@ -162,9 +162,8 @@ impl Oidc {
     /// When it carries neither a session nor a token that is good.
     pub async fn viewer(&self, headers: &HeaderMap) -> Result<Viewer, AuthError> {
         let inner = &self.0;
-        let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        if let Some(token) = bearer.and_then(|value| value.strip_prefix("Bearer ")) {
-            return Ok(inner.provider.verify(token.trim()).await?.subject.into());
+        if let Some(token) = bearer_token(headers) {
+            return Ok(inner.provider.verify(token).await?.subject.into());
         }
         let session = inner.session(headers).and_then(|session| inner.sessions.newest(session));
         let session = session.ok_or(AuthError::SignInRequired)?;

@@ -1,6 +1,6 @@
 //! Sessions: what a browser's cookie holds, what became of it since, and which sessions are over. Everything in memory is bounded.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use moka::policy::EvictionPolicy;
@@ -13,6 +13,7 @@ use crate::access::Viewer;
 use crate::access::revoked_sessions::RevokedSessions;
 use crate::access::subject::SubjectPrefixes;
 use crate::kube::review::Subject;
+use crate::telemetry::panics::locked;
 
 /// Sessions that went on since their browser was told; the one that nobody has asked about for longest goes first.
 const MOST_HELD: u64 = 4_096;
@@ -95,12 +96,12 @@ pub(super) struct RenewableSession {
 impl RenewableSession {
     /// As it is now.
     pub(super) fn newest(&self) -> Session {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.newest).clone()
     }
 
     /// Stores the renewed session.
     pub(super) fn set(&self, session: Session) {
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = session;
+        *locked(&self.newest) = session;
     }
 }
 

@@ -17,7 +17,7 @@ mod store;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue};
@@ -32,6 +32,7 @@ use super::Viewer;
 use super::cookie::{SealPurpose, SessionKeys};
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
 use crate::database::server::DatabaseServer;
+use crate::telemetry::panics::locked;
 
 /// Links that there may be, of all people and of one of them.
 const MOST: usize = 10_000;
@@ -104,10 +105,6 @@ pub struct Shares {
     store: Arc<tokio::sync::Mutex<Box<dyn LinkStore>>>,
     /// Age of the cached links, if other servers change the store as well.
     copy: Option<Mutex<RefreshingCache<(), ()>>>,
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shares {

@@ -61,44 +61,48 @@ impl PostgresLinkStore {
     /// Does something with the connection.
     fn with_connection<T>(
         &mut self,
-        act: impl FnOnce(&mut Connection, &mut TableState<'_>) -> Result<T, StoreError>,
+        act: impl FnOnce(&mut Self, &mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, LinkStoreError> {
-        let connection = match &mut self.connection {
+        let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
                 self.known = None; // whatever happened meanwhile
-                self.connection.insert(Connection::connect_to_write(&self.server, &SCHEMA)?)
+                Connection::connect_to_write(&self.server, &SCHEMA)?
             }
         };
-        let mut known = TableState { keys: &self.keys, known: &mut self.known, unopened: &mut self.unopened };
-        let done = act(connection, &mut known);
+        let done = act(self, &mut connection);
         if done.is_err() {
             self.known = None;
-            self.connection = self.connection.take().filter(|connection| !connection.is_lost);
         }
+        self.connection = Some(connection).filter(|connection| done.is_ok() || !connection.is_lost);
         Ok(done?)
     }
-}
 
-/// The cached state of the table.
-struct TableState<'p> {
-    keys: &'p SessionKeys,
-    known: &'p mut Option<(i64, Instant)>,
-    unopened: &'p mut Option<Instant>,
-}
+    /// Changes rows under the next edition. Others who change something wait until this change is made or given up.
+    fn change<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self, &mut Connection, i64) -> Result<T, StoreError>,
+    ) -> Result<T, LinkStoreError> {
+        self.with_connection(|store, connection| {
+            connection.transaction(|database| {
+                let next = database.number("UPDATE links_edition SET edition = edition + 1 RETURNING edition", &[])?;
+                let edition = next.ok_or_else(|| StoreError::Failed("the table links_edition is empty".to_owned()))?;
+                act(store, database, edition)
+            })
+        })
+    }
 
-impl TableState<'_> {
     /// Reads the changes since the last read.
-    fn changes(&mut self, database: &mut Connection) -> Result<LinkChanges, StoreError> {
+    fn read_changes(&mut self, database: &mut Connection) -> Result<LinkChanges, StoreError> {
         let now = Instant::now();
         let is_sealed = self.unopened.is_some_and(|at| at.elapsed() >= SEALED_AFTER);
         let after = self.known.filter(|(_, at)| at.elapsed() < ALL_AFTER && !is_sealed).map(|(last, _)| last);
-        let read = read(database, self.keys, after)?;
-        *self.known = Some((read.last, now));
+        let read = read(database, &self.keys, after)?;
+        self.known = Some((read.last, now));
         if read.has_unopened {
-            *self.unopened = Some(now);
+            self.unopened = Some(now);
         } else if after.is_none() {
-            *self.unopened = None;
+            self.unopened = None;
         }
         for (id, held, anew) in read.outdated.iter().take(SEALED_AT_A_TIME) {
             let row = "UPDATE links SET link = $3 WHERE id = $1 AND link = $2";
@@ -147,60 +151,43 @@ fn read(database: &mut Connection, keys: &SessionKeys, after: Option<i64>) -> Re
     }
 }
 
-/// The number of a change that is about to be made. Others who change something wait until this one is made or given up.
-fn edition(database: &mut Connection) -> Result<i64, StoreError> {
-    let next = database.number("UPDATE links_edition SET edition = edition + 1 RETURNING edition", &[])?;
-    next.ok_or_else(|| StoreError::Failed("the table links_edition is empty".to_owned()))
-}
-
 impl LinkStore for PostgresLinkStore {
     fn changes(&mut self) -> Result<LinkChanges, LinkStoreError> {
-        self.with_connection(|connection, known| known.changes(connection))
+        self.with_connection(Self::read_changes)
     }
 
     fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(LinkChanges) -> bool) -> Result<bool, LinkStoreError> {
-        self.with_connection(|connection, known| {
-            let sealed = known.sealed(link)?;
-            connection.transaction(|database| {
-                let edition = edition(database)?;
-                let old = format!("DELETE FROM links WHERE until_millis < {NOW} - $1");
-                database.run(&old, &[TOLD.into()])?;
-                let rows = database.number("SELECT count(*) FROM links", &[])?.unwrap_or_default();
-                if !has_room(known.changes(database)?) || rows >= MOST_ROWS {
-                    return Ok(false);
-                }
-                let row = "INSERT INTO links (id, edition, until_millis, is_revoked, link) VALUES ($1, $2, $3, 0, $4)";
-                let values =
-                    [link.id.as_str().into(), edition.into(), link.until_millis.into(), sealed.as_str().into()];
-                database.run(row, &values).map(|_| true)
-            })
+        self.change(|store, database, edition| {
+            let sealed = store.sealed(link)?;
+            let old = format!("DELETE FROM links WHERE until_millis < {NOW} - $1");
+            database.run(&old, &[TOLD.into()])?;
+            let rows = database.number("SELECT count(*) FROM links", &[])?.unwrap_or_default();
+            if !has_room(store.read_changes(database)?) || rows >= MOST_ROWS {
+                return Ok(false);
+            }
+            let row = "INSERT INTO links (id, edition, until_millis, is_revoked, link) VALUES ($1, $2, $3, 0, $4)";
+            let values = [link.id.as_str().into(), edition.into(), link.until_millis.into(), sealed.as_str().into()];
+            database.run(row, &values).map(|_| true)
         })
     }
 
     fn prolong(&mut self, link: &Share) -> Result<(), LinkStoreError> {
-        self.with_connection(|connection, known| {
-            let sealed = known.sealed(link)?;
-            connection.transaction(|database| {
-                let edition = edition(database)?;
-                let row = "UPDATE links SET edition = $2, until_millis = $3, link = $4
-                     WHERE id = $1 AND is_revoked = 0 AND until_millis < $3";
-                let values =
-                    [link.id.as_str().into(), edition.into(), link.until_millis.into(), sealed.as_str().into()];
-                database.run(row, &values).map(|_| ())
-            })
+        self.change(|store, database, edition| {
+            let sealed = store.sealed(link)?;
+            let row = "UPDATE links SET edition = $2, until_millis = $3, link = $4
+                 WHERE id = $1 AND is_revoked = 0 AND until_millis < $3";
+            let values = [link.id.as_str().into(), edition.into(), link.until_millis.into(), sealed.as_str().into()];
+            database.run(row, &values).map(|_| ())
         })
     }
 
     fn remove(&mut self, id: &str) -> Result<(), LinkStoreError> {
-        self.with_connection(|connection, _| {
-            connection.transaction(|database| {
-                let edition = edition(database)?;
-                // The row stays for a while, to tell the others.
-                let row = format!(
-                    "UPDATE links SET edition = $2, until_millis = {NOW}, is_revoked = 1, link = '' WHERE id = $1 AND is_revoked = 0"
-                );
-                database.run(&row, &[id.into(), edition.into()]).map(|_| ())
-            })
+        self.change(|_, database, edition| {
+            // The row stays for a while, to tell the others.
+            let row = format!(
+                "UPDATE links SET edition = $2, until_millis = {NOW}, is_revoked = 1, link = '' WHERE id = $1 AND is_revoked = 0"
+            );
+            database.run(&row, &[id.into(), edition.into()]).map(|_| ())
         })
     }
 }

@@ -20,17 +20,15 @@ pub struct FollowOptions {
     /// Kubeconfig file [default: KUBECONFIG, then ~/.kube/config, then the pod's service account]
     #[arg(long, env = "ROLLCAST_KUBECONFIG", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The user to impersonate.
     #[command(flatten)]
-    pub impersonation: Impersonation,
+    pub(crate) impersonation: Impersonation,
     /// URL of a running Rollcast server to follow, instead of the Kubernetes API server
     ///
     /// If the environment sets a server and also a context or a kubeconfig, the server wins.
     #[arg(long, env = "ROLLCAST_SERVER", value_name = "URL")]
     pub server: Option<String>,
-    /// Options of requests to the server.
     #[command(flatten)]
-    pub remote: RemoteOptions,
+    pub(crate) remote: RemoteOptions,
 }
 
 /// Options of requests to a running server.
@@ -70,9 +68,8 @@ pub struct Trace {
     /// Deployment to follow
     #[arg(value_name = "deployment/NAME")]
     pub deployment: DeploymentArgument,
-    /// The source of the rollout: a cluster, or a running Rollcast.
     #[command(flatten)]
-    pub from: FollowOptions,
+    pub(crate) from: FollowOptions,
 }
 
 /// Output formats of `rollcast wait`.
@@ -91,9 +88,8 @@ pub struct Wait {
     /// Deployments to wait for
     #[arg(required = true, value_name = "deployment/NAME")]
     pub deployment: Vec<DeploymentArgument>,
-    /// The source of the rollouts: a cluster, or a running Rollcast.
     #[command(flatten)]
-    pub from: FollowOptions,
+    pub(crate) from: FollowOptions,
     /// Give up after this time, for example 30s, 10m or 1h
     #[arg(long, env = "ROLLCAST_TIMEOUT", default_value = "10m", value_parser = parse_duration, value_name = "TIME")]
     pub timeout: Duration,
@@ -123,9 +119,8 @@ pub struct ShareArguments {
     /// File with the token to sign in with
     #[arg(long, env = "ROLLCAST_TOKEN_FILE", value_name = "FILE", global = true)]
     pub token_file: Option<PathBuf>,
-    /// The subcommand
     #[command(subcommand)]
-    pub what: ShareCommand,
+    pub(crate) what: ShareCommand,
 }
 
 /// Subcommands of `rollcast share`.

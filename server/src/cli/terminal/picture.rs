@@ -1,7 +1,7 @@
 //! The picture of a rollout in a terminal: verdict, budget, a block per revision, story. Pure: a follower and a size go in,
 //! lines of styled text come out.
 
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
 use timeline::model::{Pod, ReplicaSet};
 use timeline::phase::PodState;
@@ -60,18 +60,18 @@ pub(super) fn picture(
     }
     lines.push(Line::raw(""));
     let left = height.saturating_sub(lines.len() + 1).max(STORY_LINES);
-    lines.push(Line::styled("What the controllers did", Style::new().add_modifier(Modifier::BOLD)));
+    lines.push(Line::raw("What the controllers did").bold());
     let story = &follower.copy.said.story;
     let skip = story.len().saturating_sub(left);
     for told in story.iter().skip(skip) {
         let style = match told.kind {
-            LineKind::Revision | LineKind::Done => Style::new().add_modifier(Modifier::BOLD),
-            LineKind::Bad => Style::new().fg(Color::Red),
-            LineKind::Event | LineKind::Unknown => Style::new().fg(Color::DarkGray),
+            LineKind::Revision | LineKind::Done => Style::new().bold(),
+            LineKind::Bad => Style::new().red(),
+            LineKind::Event | LineKind::Unknown => Style::new().dark_gray(),
             LineKind::Step | LineKind::Outside => Style::new(),
         };
         lines.push(Line::from(vec![
-            Span::styled(format!("{}  ", clock(told.at_millis)), Style::new().fg(Color::DarkGray)),
+            format!("{}  ", clock(told.at_millis)).dark_gray(),
             Span::styled(plain(&told.text), style),
         ]));
     }
@@ -79,10 +79,7 @@ pub(super) fn picture(
 }
 
 fn header(follower: &Follower, place: &str) -> Line<'static> {
-    Line::from(vec![
-        Span::styled(plain(place), Style::new().add_modifier(Modifier::BOLD)),
-        Span::styled(format!("  {}  times are UTC", follower.connection_words()), Style::new().fg(Color::DarkGray)),
-    ])
+    Line::from(vec![plain(place).bold(), format!("  {}  times are UTC", follower.connection_words()).dark_gray()])
 }
 
 fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
@@ -93,29 +90,23 @@ fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
         Tone::Bad => Color::Red,
         Tone::Quiet => Color::DarkGray,
     };
-    let mut lines = vec![Line::from(vec![
-        Span::styled(format!("[{}] ", plain(&said.badge)), Style::new().fg(color).add_modifier(Modifier::BOLD)),
-        Span::styled(plain(&said.sentence), Style::new().add_modifier(Modifier::BOLD)),
-    ])];
+    let mut lines =
+        vec![Line::from(vec![format!("[{}] ", plain(&said.badge)).fg(color).bold(), plain(&said.sentence).bold()])];
     for text in [&said.why, &view.next] {
         lines.extend(wrapped(&plain(text), width).into_iter().map(Line::raw));
     }
     if let Some(remedy) = &view.remedy {
         // The command is a line of its own: it is there to be copied.
-        lines.push(Line::from(vec![
-            Span::raw(format!("{}: ", plain(&remedy.what))),
-            Span::styled(plain(&remedy.command), Style::new().add_modifier(Modifier::BOLD)),
-        ]));
+        lines.push(Line::from(vec![Span::raw(format!("{}: ", plain(&remedy.what))), plain(&remedy.command).bold()]));
     }
-    let quiet = Style::new().fg(Color::DarkGray);
-    lines.extend(wrapped(&plain(&view.budget), width).into_iter().map(|line| Line::styled(line, quiet)));
+    lines.extend(wrapped(&plain(&view.budget), width).into_iter().map(|line| Line::raw(line).dark_gray()));
     let mut last = format!("kubectl rollout status: {}", say::kubectl(said.kubectl));
     if let Some(deadline) = view.deadline_millis {
         let left = deadline - now;
         let deadline = if left > 0 { format!("deadline in {}", duration(left)) } else { "deadline passed".to_owned() };
         last = format!("{deadline} · {last}");
     }
-    lines.push(Line::styled(last, quiet));
+    lines.push(Line::raw(last).dark_gray());
     lines
 }
 
@@ -140,9 +131,7 @@ fn blocks(follower: &Follower, uid: Uid) -> Vec<Block<'_>> {
     }
     let out = existing_pods(model.pods_of_deployment(uid).into_iter().filter(|pod| pod.is_out_of_rotation()));
     if !out.is_empty() {
-        let title =
-            Line::styled("Outside their ReplicaSet", Style::new().fg(Color::Magenta).add_modifier(Modifier::BOLD));
-        blocks.push(Block { title, pods: out });
+        blocks.push(Block { title: Line::raw("Outside their ReplicaSet").magenta().bold(), pods: out });
     }
     blocks
 }
@@ -164,10 +153,7 @@ fn title(set: &ReplicaSet, pods: &[&Pod], is_current: bool) -> Line<'static> {
     Line::from(vec![
         Span::styled(format!("{revision}{was}"), Style::new().add_modifier(bold)),
         Span::raw(format!("  {}  ", images(&set.images))),
-        Span::styled(
-            format!("{available} of {} available{drains}{gone}", set.now.counts.desired),
-            Style::new().fg(Color::DarkGray),
-        ),
+        format!("{available} of {} available{drains}{gone}", set.now.counts.desired).dark_gray(),
     ])
 }
 
@@ -183,7 +169,7 @@ fn pod_line(pod: &Pod, now: Millis) -> Line<'static> {
         Span::styled(mark, style),
         Span::raw(format!(" {}  ", safe(short(&pod.name)))),
         Span::styled(plain(&state), style),
-        Span::styled(format!("  {}  {node}", duration(now - pod.since_millis())), Style::new().fg(Color::DarkGray)),
+        format!("  {}  {node}", duration(now - pod.since_millis())).dark_gray(),
     ])
 }
 
@@ -220,7 +206,7 @@ fn marks(pods: &[&Pod], width: usize) -> Vec<Line<'static>> {
 /// A shape and a colour for each state; never the colour alone.
 fn mark(pod: &Pod) -> (&'static str, Style) {
     if pod.is_out_of_rotation() && pod.state() != PodState::Terminating {
-        return ("◍", Style::new().fg(Color::Magenta));
+        return ("◍", Style::new().magenta());
     }
     let (mark, color) = match pod.state() {
         PodState::Scheduling => ("·", Color::DarkGray),

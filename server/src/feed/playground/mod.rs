@@ -9,7 +9,7 @@ mod requests;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
@@ -28,6 +28,7 @@ use tokio::time::Instant;
 pub use self::requests::RESET;
 use crate::kube::SourceEvent;
 use crate::telemetry::clock::{OwnClock, parse_speed};
+use crate::telemetry::panics::locked;
 use crate::telemetry::viewers::Viewers;
 
 /// Name of the cluster in pages and addresses.
@@ -153,7 +154,7 @@ impl Playground {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
 
     async fn play(self: Arc<Self>) {

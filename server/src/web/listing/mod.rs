@@ -8,7 +8,7 @@
 mod choose;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use futures::future::{FutureExt, join_all, select_all};
@@ -22,7 +22,7 @@ pub use choose::{ListResult, Source, choose};
 use crate::access::clients::{ClientKey, SubscriptionLimit};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::hub::{Handle, List};
-use crate::telemetry::panics::exit_on_panic;
+use crate::telemetry::panics::{exit_on_panic, locked};
 use crate::web::limits::{Limit, LimitCounters};
 
 /// Different lists of one client at once.
@@ -123,7 +123,7 @@ impl Listings {
     }
 
     fn followed(&self) -> MutexGuard<'_, Subscriptions> {
-        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.followed)
     }
 
     /// Somebody follows that list: there is nothing to choose for another one.

@@ -51,9 +51,11 @@ fn refused(arguments: &[&str], variable: Option<(&str, &str)>) -> String {
     said
 }
 
+/// Writes a file that its owner alone can read.
 fn written(folder: &Path, name: &str, text: &str) -> String {
     let path = folder.join(name);
     std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     path.display().to_string()
 }
 
@@ -104,7 +106,6 @@ fn the_password_of_a_database_is_in_no_message_however_it_is_given_and_whatever_
         (0o600, "", &password, "--history-password-file requires --history"),
     ] {
         open(mode);
-        std::fs::set_permissions(&empty, std::fs::Permissions::from_mode(0o600)).unwrap();
         let given = ["--history", url, "--history-password-file", file];
         let given = if url.is_empty() { &given[2..] } else { &given[..] };
         for command in [&check[..], &["history", "check"]] {
@@ -121,6 +122,13 @@ fn the_password_of_a_database_is_in_no_message_however_it_is_given_and_whatever_
     let file = written(folder.path(), "rollcast.toml", "\n\nhistory = postgres://me@host/db\n");
     let said = refused(&[&check[..], &["--config", &file]].concat(), None);
     assert!(said.contains("line 3: "), "{said}");
+    let exposed = "every user of this machine can read or write";
+    for (url, mode, is_exposed) in [(with, 0o644, true), (with, 0o640, false), (bare, 0o644, false)] {
+        let file = written(folder.path(), "rollcast.toml", &format!("history = '{url}'\n"));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        let said = refused(&[&check[..], &["--config", &file]].concat(), None);
+        assert_eq!(said.contains(exposed), is_exposed, "{mode:o}: {said}");
+    }
 }
 
 #[test]
