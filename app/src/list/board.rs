@@ -56,7 +56,7 @@ pub struct ListBoard {
     /// The element around all rows.
     pub element: NodeRef<html::Div>,
     /// The links that Deployments' rows are, by the keys of the rows.
-    pub links: Elements<html::A>,
+    pub links: Elements,
     /// Key of the row that the viewer was at last.
     pub at: StoredValue<Option<u128>>,
 }

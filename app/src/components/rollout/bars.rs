@@ -5,7 +5,6 @@ use std::fmt::Write;
 
 use leptos::prelude::*;
 use timeline::{Millis, address};
-use wasm_bindgen::JsCast;
 
 use crate::browser::placed;
 use crate::numbers::{fixed, thousandths};
@@ -107,7 +106,7 @@ fn PodBars(
                 return;
             }
             // A bar has no focus: the head of its pod has.
-            let head = picture.nodes.heads.get(key).and_then(|head| head.dyn_into().ok());
+            let head = picture.nodes.heads.get(key);
             controls.panel.open(address::pod(pod), head);
         }
     };

@@ -6,6 +6,7 @@ use timeline::words::{safe, short};
 
 use crate::browser::{self, placed};
 use crate::components::tokens::Token;
+use crate::elements::held;
 use crate::numbers::fixed;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
@@ -110,7 +111,7 @@ fn PodHead(
     let travels = Signal::derive(move || style_sheet::travels(*spot.read()));
     view! {
         <g
-            node_ref=picture.nodes.heads.of(key)
+            use:held=(picture.nodes.heads, key)
             class=class
             transform=shift
             data-testid="pod"
