@@ -185,14 +185,7 @@ fn with_commands(text: &str) -> Vec<AnyView> {
 
 /// Ways to the rows before and after those that were rendered, for browsers without scripts; hidden once the page is alive.
 #[component]
-fn Pages(
-    /// Which Deployments the list shows.
-    query: Query,
-    /// The numbers of the rows that were rendered.
-    window: Window,
-    /// Number of rows of the whole list.
-    rows: u32,
-) -> impl IntoView {
+fn Pages(query: Query, window: Window, rows: u32) -> impl IntoView {
     let address = address::list(&query);
     let sign = if address.contains('?') { '&' } else { '?' };
     let step =

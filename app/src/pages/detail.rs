@@ -73,13 +73,7 @@ pub fn DetailPage() -> impl IntoView {
 
 /// The detail. While it is about the same thing, only what changed in it is shown anew: focus and scroll stay where they are.
 #[component]
-fn DetailView(
-    /// The workload that the detail is of.
-    workload: Workload,
-    /// The detail; followed while it is open.
-    #[prop(into)]
-    detail: Signal<Detail>,
-) -> impl IntoView {
+fn DetailView(workload: Workload, detail: Signal<Detail>) -> impl IntoView {
     let workload = StoredValue::new(workload);
     let subject = Memo::new(move |_| detail.with(Detail::subject));
     move || {

@@ -128,20 +128,13 @@ fn shifting() -> Signal<String> {
 
 /// Rows in trouble or in progress, as the server knew them. Style sheets show them where scripts do not run.
 #[component]
-fn PlainRows(
-    /// A line for each Deployment.
-    rows: Vec<String>,
-) -> impl IntoView {
+fn PlainRows(rows: Vec<String>) -> impl IntoView {
     view! { <ul class="plain-rows" data-testid="plain-rows">{rows.into_iter().map(|row| view! { <li>{row}</li> }).collect_view()}</ul> }
 }
 
 /// One large line for when nothing goes on; it is hidden while something does.
 #[component]
-fn StableLine(
-    board: WallBoard,
-    /// Which Deployments the wall shows.
-    query: Query,
-) -> impl IntoView {
+fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
     let class = move || match (board.is_stable.get(), wall::unseen(&board.overall.read()).next().is_some()) {
         (false, _) => "unused",
         (true, false) => "stable-line",
@@ -158,10 +151,7 @@ fn StableLine(
 
 /// The meaning of the marks in the pictures, to be read from across a room; not there while there are no pictures.
 #[component]
-fn WallLegend(
-    /// True while there are pictures to explain.
-    is_needed: Signal<bool>,
-) -> impl IntoView {
+fn WallLegend(is_needed: Signal<bool>) -> impl IntoView {
     let class = move || if is_needed.get() { "wall-legend" } else { "unused" };
     let states = usual().map(|state| view! { <StateMarks state/> }).collect_view();
     view! {

@@ -78,14 +78,7 @@ impl RowContent {
 
 /// A Deployment's row of the list.
 #[component]
-fn Row(
-    /// The state of the list's page, for keys that go from row to row.
-    board: ListBoard,
-    /// The key of the row in the list.
-    key: u128,
-    /// Content of the row; each part of it is followed by itself.
-    row: ArcRwSignal<RowText>,
-) -> impl IntoView {
+fn Row(board: ListBoard, key: u128, row: ArcRwSignal<RowText>) -> impl IntoView {
     let zone = Zone::of_page();
     let row: ReadSignal<RowText> = row.read_only().into();
     let text = move |read: fn(&RowText) -> &String| move || read(&row.read()).clone();

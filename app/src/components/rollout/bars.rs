@@ -55,12 +55,7 @@ pub fn BarsOf(
 
 /// The ground on which the bars of a band are.
 #[component]
-fn Ground(
-    /// The band, and where it is.
-    band: ArcRwSignal<BandRow>,
-    /// The picture, whose base times are counted from.
-    picture: Picture,
-) -> impl IntoView {
+fn Ground(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
     let with = parts(band);
     let x = move || {
         let (begin, _) = picture.dashed_millis.get();
@@ -88,14 +83,7 @@ fn Ground(
 
 /// The bars of one pod, or a ribbon.
 #[component]
-fn PodBars(
-    /// The key of the pod, also among the heads of the picture.
-    key: u128,
-    /// The marks of the bars, and how far down they are.
-    bars: ArcRwSignal<Bars>,
-    /// The picture, whose base their times are counted from.
-    picture: Picture,
-) -> impl IntoView {
+fn PodBars(key: u128, bars: ArcRwSignal<Bars>, picture: Picture) -> impl IntoView {
     let pod = bars.with_untracked(|bars| bars.pod);
     let controls = Controls::of_page();
     let open = move |_| {

@@ -37,12 +37,7 @@ pub fn Gutter(
 
 /// Revision, image, hash and counts of one band.
 #[component]
-fn Beside(
-    /// The band, and where it is.
-    band: ArcRwSignal<BandRow>,
-    /// The picture, whose pods arrow keys go to.
-    picture: Picture,
-) -> impl IntoView {
+fn Beside(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
     let of_keys = band.clone();
     let pressed = move |event: web_sys::KeyboardEvent| {
         let is_arrow = matches!(event.key().as_str(), "ArrowUp" | "ArrowDown") && !browser::has_modifier(&event);

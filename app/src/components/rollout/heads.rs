@@ -45,16 +45,7 @@ pub fn Heads(
 
 /// The head of one pod: a token of its state and the end of its name, which open everything about it.
 #[component]
-fn PodHead(
-    /// The key of the pod among the heads of the picture.
-    key: u128,
-    /// The picture, to whose other pods arrow keys go.
-    picture: Picture,
-    /// The pod as it is now.
-    head: ArcRwSignal<PodHead>,
-    /// Where its row is.
-    spot: ArcRwSignal<HeadPlace>,
-) -> impl IntoView {
+fn PodHead(key: u128, picture: Picture, head: ArcRwSignal<PodHead>, spot: ArcRwSignal<HeadPlace>) -> impl IntoView {
     let (zone, controls) = (Zone::of_page(), Controls::of_page());
     let (uid, name) = head.with_untracked(|head| (head.uid, head.name.clone()));
     let open = move || {
@@ -167,10 +158,7 @@ fn label(head: &PodHead, zone: Zone) -> String {
 
 /// A column that shows what there is now of a ribbon.
 #[component]
-fn Column(
-    /// The marks of the ribbon that have not ended.
-    marks: ArcRwSignal<Vec<BarMark>>,
-) -> impl IntoView {
+fn Column(marks: ArcRwSignal<Vec<BarMark>>) -> impl IntoView {
     let boxes = move || {
         let of = |mark: &BarMark| {
             let (top, height) = (fixed(mark.y - mark.height / 2.0), fixed(mark.height));
