@@ -56,7 +56,7 @@ pub fn BarsOf(
 /// The ground on which the bars of a band are.
 #[component]
 fn Ground(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
-    let with = parts(band);
+    let with = parts(band.read_only().into());
     let x = move || {
         let (begin, _) = picture.dashed_millis.get();
         thousandths((begin - picture.base_millis.get()) as f64 / 1000.0)
@@ -84,6 +84,7 @@ fn Ground(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
 /// The bars of one pod, or a ribbon.
 #[component]
 fn PodBars(key: u128, bars: ArcRwSignal<Bars>, picture: Picture) -> impl IntoView {
+    let bars: ReadSignal<Bars> = bars.read_only().into();
     let pod = bars.with_untracked(|bars| bars.pod);
     let controls = Controls::of_page();
     let open = move |_| {
@@ -98,10 +99,7 @@ fn PodBars(key: u128, bars: ArcRwSignal<Bars>, picture: Picture) -> impl IntoVie
             controls.panel.open(address::pod(pod), head);
         }
     };
-    let shift = {
-        let bars = bars.clone();
-        move || format!("translate(0 {})", fixed(bars.read().shift))
-    };
+    let shift = move || format!("translate(0 {})", fixed(bars.read().shift));
     let paths = move || {
         let mut painter = Paths::of(picture);
         paint(&bars.read().marks, &mut painter);

@@ -79,15 +79,12 @@ fn ColumnHead(board: Board, picture: Picture, column: PodColumn, #[prop(into)] w
 #[component]
 fn PodRow(row: ArcRwSignal<PodHead>, workload: Workload) -> impl IntoView {
     let zone = Zone::of_page();
+    let row: ReadSignal<PodHead> = row.read_only().into();
     let (uid, name) = row.with_untracked(|row| (row.uid, safe(&row.name)));
-    let with = |read: fn(&PodHead) -> String| {
-        let row = row.clone();
-        move || row.with(read)
-    };
-    let of = row.clone();
+    let with = move |read: fn(&PodHead) -> String| move || row.with(read);
     let board = Board::of_page();
     let since = move || {
-        let since_millis = of.read().since_millis;
+        let since_millis = row.read().since_millis;
         board.map_or_else(|| zone.clock(since_millis), |board| board.moment(zone, since_millis))
     };
     view! {
