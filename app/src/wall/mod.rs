@@ -155,10 +155,7 @@ pub fn stable_count(overall: &Overall) -> String {
 /// Formats the connection of each cluster: "prod-eu live · staging stale since 14:01:40 UTC"; stale ones come first. More than two
 /// others are counted by state: "23 recordings, held".
 pub fn connections(overall: &Overall, zone: Zone) -> String {
-    reached(overall, |cluster| lowered(&state_words(&cluster.connection, |at| zone.stamp(at))))
-}
-
-fn reached(overall: &Overall, state: impl Fn(&ClusterState) -> String) -> String {
+    let state = |cluster: &ClusterState| lowered(&state_words(&cluster.connection, |at| zone.stamp(at)));
     let named = |cluster: &ClusterState| format!("{} {}", safe(&cluster.name), state(cluster));
     let (stale, well): (Vec<&ClusterState>, Vec<&ClusterState>) =
         overall.clusters.iter().partition(|cluster| cluster.connection.state.is_stale());
@@ -205,7 +202,7 @@ pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Mil
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::test_data::{cluster, summary};
+    use crate::list::test_data::{cluster, summary, zone};
     use timeline::list::{ListDelta, RowDelta};
     use timeline::view::{Summary, Tone};
     use timeline::words::clock;
@@ -282,12 +279,13 @@ mod tests {
 
     #[test]
     fn many_clusters_are_counted_by_their_states() {
-        let state = |cluster: &ClusterState| match cluster.connection.state {
-            ConnectionState::Live => "live".to_owned(),
-            _ => "recording (paused)".to_owned(),
+        let (_owner, zone) = zone();
+        let told = |clusters: Vec<ClusterState>| connections(&overall(0, clusters), zone);
+        let held = |name: &str| {
+            let mut held = cluster(name, ConnectionState::Replay { name: name.into() });
+            held.connection.speed_percent = 0;
+            held
         };
-        let told = |clusters: Vec<ClusterState>| reached(&overall(0, clusters), state);
-        let held = |name: &str| cluster(name, ConnectionState::Replay { name: name.into() });
         let live = |name: &str| cluster(name, ConnectionState::Live);
         assert_eq!(told(vec![held("a"), held("b")]), "a recording (paused) · b recording (paused)");
         assert_eq!(told(vec![held("a"), held("b"), held("c")]), "3 recordings (paused)");
