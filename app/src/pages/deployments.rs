@@ -21,7 +21,7 @@ use crate::components::title::PageTitle;
 use crate::connection::{lost, next_try};
 use crate::context::FirstPayload;
 use crate::list::board::ListBoard;
-use crate::list::memory::{ListMemory, SavedList};
+use crate::list::memory::ListMemory;
 use crate::list::screen::{FIRST, ListScreen, in_view};
 use crate::list::{Ages, LiveList, keys, visible_rows, words};
 use crate::live::client::Live;
@@ -99,16 +99,6 @@ fn use_query() -> Memo<Query> {
     })
 }
 
-/// First content of a list.
-enum FirstContent {
-    /// The payload of the document.
-    Rendered(Box<ListPayload>),
-    /// The list as the viewer left it.
-    Saved(Box<SavedList>),
-    /// Nothing: the viewer came by a link.
-    Empty,
-}
-
 /// Shows what is there to begin with, and follows the list from there until the page is left; gives what the document was rendered for.
 fn begin(board: ListBoard) -> Option<ListPayload> {
     let (live, memory) = (Live::of_app(), ListMemory::of_app());
@@ -116,35 +106,25 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
         "" => url.path().to_owned(),
         search => format!("{}?{search}", url.path()),
     });
-    let rendered = FirstPayload::take(|payload| match payload {
-        Payload::List(list) => Some(*list),
-        _ => None,
-    });
+    let rendered = FirstPayload::take(|payload| if let Payload::List(list) = payload { Some(*list) } else { None });
     let recall = || memory?.recall(&address::list(&board.query.read_untracked()), &written);
-    let start = match &rendered {
-        Some(payload) => FirstContent::Rendered(Box::new(payload.clone())),
-        None => recall().map_or(FirstContent::Empty, |left| FirstContent::Saved(Box::new(left))),
-    };
-    match &start {
-        FirstContent::Rendered(payload) => {
-            let copy = payload.copy();
-            board.hear(&copy.overall);
-            let part = visible_rows::rows_from(&copy.overall, payload.window.from, payload.window.to);
-            board.show(&copy, &part, &Ages::from_overall(&copy.overall));
-        }
-        FirstContent::Saved(left) => {
-            board.hear(&left.known.copy.overall);
-            board.show(&left.known.copy, &in_view(&left.known, left.view), &left.ages);
-        }
-        FirstContent::Empty => {}
+    let saved = if rendered.is_none() { recall() } else { None };
+    let first = rendered.as_ref().map(|payload| (payload.copy(), payload.window));
+    if let Some((copy, window)) = &first {
+        board.hear(&copy.overall);
+        let part = visible_rows::rows_from(&copy.overall, window.from, window.to);
+        board.show(copy, &part, &Ages::from_overall(&copy.overall));
+    } else if let Some(left) = &saved {
+        board.hear(&left.known.copy.overall);
+        board.show(&left.known.copy, &in_view(&left.known, left.view), &left.ages);
     }
     let begin = move || {
-        let screen = Rc::new(match start {
-            FirstContent::Rendered(payload) => {
-                ListScreen::new(board, LiveList::from_copy(payload.copy(), browser::page_millis()), payload.window)
+        let screen = Rc::new(match (first, saved) {
+            (Some((copy, window)), _) => {
+                ListScreen::new(board, LiveList::from_copy(copy, browser::page_millis()), window)
             }
-            FirstContent::Saved(left) => ListScreen::from_saved(board, *left),
-            FirstContent::Empty => ListScreen::new(board, LiveList::default(), FIRST),
+            (None, Some(left)) => ListScreen::from_saved(board, left),
+            (None, None) => ListScreen::new(board, LiveList::default(), FIRST), // the viewer came by a link
         });
         let scope = screen.scope();
         (screen, scope)

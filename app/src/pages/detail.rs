@@ -41,10 +41,7 @@ pub fn details(place: DetailPlace) -> AnyView {
 /// The page. Whoever comes to it without loading it gets it from the server, which alone knows what it is about.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    let first = FirstPayload::take(|payload| match payload {
-        Payload::Detail(detail) => Some(*detail),
-        _ => None,
-    });
+    let first = FirstPayload::take(|payload| if let Payload::Detail(detail) = payload { Some(*detail) } else { None });
     if first.is_none() {
         let url = use_url();
         Effect::new(move |_| url.with_untracked(browser::load));

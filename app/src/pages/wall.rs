@@ -33,10 +33,7 @@ use crate::zone::Zone;
 /// The page.
 #[component]
 pub fn WallPage() -> impl IntoView {
-    let payload = FirstPayload::take(|payload| match payload {
-        Payload::Wall(wall) => Some(*wall),
-        _ => None,
-    });
+    let payload = FirstPayload::take(|payload| if let Payload::Wall(wall) = payload { Some(*wall) } else { None });
     let settings = match &payload {
         Some(payload) => Settings::from_payload(payload),
         None => Settings::from_parameters(&Parameters::parse(use_url().read_untracked().search())),
