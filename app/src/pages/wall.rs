@@ -34,14 +34,11 @@ use crate::zone::Zone;
 #[component]
 pub fn WallPage() -> impl IntoView {
     let payload = FirstPayload::take(|payload| if let Payload::Wall(wall) = payload { Some(*wall) } else { None });
-    let settings = match &payload {
-        Some(payload) => Settings::from_payload(payload),
-        None => Settings::from_parameters(&Parameters::parse(use_url().read_untracked().search())),
-    };
+    let settings = Settings::from_parameters(&Parameters::parse(use_url().read_untracked().search()));
     if let Some(payload) = &payload {
-        preview(|| payload.preview());
+        preview(|| payload.wall_preview());
     }
-    let copy = payload.map(|payload| payload.list.copy());
+    let copy = payload.map(|payload| payload.copy());
     let rows = copy.as_ref().map(wall::plain).unwrap_or_default();
     let board = WallBoard::new(copy.as_ref());
     follow(board, settings.clone(), copy);
