@@ -21,7 +21,7 @@ use crate::components::title::PageTitle;
 use crate::connection::{lost, next_try};
 use crate::context::FirstPayload;
 use crate::list::board::ListBoard;
-use crate::list::memory::ListMemory;
+use crate::list::memory::{ListMemory, SavedList};
 use crate::list::screen::{FIRST, ListScreen, in_view};
 use crate::list::{Ages, LiveList, keys, visible_rows, words};
 use crate::live::client::Live;
@@ -116,21 +116,20 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
         board.show(copy, &part, &Ages::from_overall(&copy.overall));
     } else if let Some(left) = &saved {
         board.hear(&left.known.copy.overall);
-        board.show(&left.known.copy, &in_view(&left.known, left.view), &left.ages);
+        board.show(&left.known.copy, &in_view(&left.known, left.view), &left.known.ages(browser::page_millis()));
     }
     let begin = move || {
-        let screen = Rc::new(match (first, saved) {
-            (Some((copy, window)), _) => {
-                ListScreen::new(board, LiveList::from_copy(copy, browser::page_millis()), window)
-            }
-            (None, Some(left)) => ListScreen::from_saved(board, left),
-            (None, None) => ListScreen::new(board, LiveList::default(), FIRST), // the viewer came by a link
-        });
+        let list = match first {
+            Some((copy, window)) => SavedList::from_top(LiveList::from_copy(copy, browser::page_millis()), window),
+            // Without either the viewer came by a link.
+            None => saved.unwrap_or_else(|| SavedList::from_top(LiveList::default(), FIRST)),
+        };
+        let screen = Rc::new(ListScreen::new(board, list));
         let scope = screen.scope();
         (screen, scope)
     };
     let keep = move |screen: &ListScreen| {
-        let (query, left) = screen.save(browser::page_millis());
+        let (query, left) = screen.save();
         if let Some(memory) = memory {
             memory.keep(address::list(&query), left);
         }
