@@ -25,10 +25,7 @@ pub enum Slot {
 impl Slot {
     /// The key of the Deployment that is there.
     pub(super) const fn deployment(&self) -> Option<u128> {
-        match self {
-            Self::Row(key) => Some(*key),
-            Self::Head(_) | Self::Coming(_) => None,
-        }
+        if let Self::Row(key) = self { Some(*key) } else { None }
     }
 }
 

@@ -151,10 +151,7 @@ impl State {
     /// Asks for other rows, or another question, where the ones that are known will not do.
     fn ask(&mut self, board: ListBoard) -> ScreenRequest {
         let query = board.query.with_untracked(|query| (*query != self.asked.0).then(|| query.clone()));
-        let wanted = match &query {
-            Some(_) => Some(FIRST),
-            None => self.missing_rows(),
-        };
+        let wanted = if query.is_some() { Some(FIRST) } else { self.missing_rows() };
         let Some(window) = wanted.filter(|_| self.is_linked) else { return ScreenRequest::Nothing };
         self.asked.1 = window;
         if let Some(query) = query {

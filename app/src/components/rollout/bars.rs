@@ -56,7 +56,8 @@ pub fn BarsOf(
 /// The ground on which the bars of a band are.
 #[component]
 fn Ground(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
-    let with = parts(band.read_only().into());
+    let band: ReadSignal<BandRow> = band.read_only().into();
+    let with = parts(band);
     let x = move || {
         let (begin, _) = picture.dashed_millis.get();
         thousandths((begin - picture.base_millis.get()) as f64 / 1000.0)
