@@ -81,7 +81,7 @@ mod tests {
 
     use super::{App, AppProps};
     use crate::list::test_data;
-    use crate::payload::{ListPayload, Page, Payload, WallPayload};
+    use crate::payload::{ListPayload, Page, Payload};
     use crate::site::Site;
 
     fn list(query: Query) -> ListPayload {
@@ -148,9 +148,7 @@ mod tests {
 
     #[test]
     fn the_server_renders_the_wall_and_its_free_seats() {
-        let list = list(Query::default());
-        let wall = WallPayload { list, rotate_seconds: 12, columns: 3, has_sound: true };
-        let html = rendered("/wall?columns=3&sound=on", Payload::Wall(Box::new(wall)));
+        let html = rendered("/wall?columns=3&sound=on", Payload::Wall(Box::new(list(Query::default()))));
         for part in [
             "columns-3",
             "data-sound=\"on\"",

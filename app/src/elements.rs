@@ -2,60 +2,34 @@
 
 use std::collections::HashMap;
 
-use leptos::html::ElementType;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
+use send_wrapper::SendWrapper;
+use web_sys::Element;
 
 use crate::browser;
 
-/// Handles of the elements of a list, each held by the component that shows one object of it. Copies are handles of the same ones.
-pub struct Elements<E: ElementType + 'static>(StoredValue<HashMap<u128, NodeRef<E>>>)
-where
-    E::Output: 'static;
+/// Elements of a list, each held by the component that shows one object of it ([`held`]). Copies are handles of the same ones.
+#[derive(Clone, Copy, Default)]
+pub struct Elements(StoredValue<HashMap<u128, SendWrapper<Element>>>);
 
-impl<E: ElementType + 'static> Clone for Elements<E>
-where
-    E::Output: 'static,
-{
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<E: ElementType + 'static> Copy for Elements<E> where E::Output: 'static {}
-
-impl<E: ElementType + 'static> Default for Elements<E>
-where
-    E::Output: 'static,
-{
-    fn default() -> Self {
-        Self(StoredValue::default())
-    }
-}
-
-impl<E: ElementType + 'static> Elements<E>
-where
-    E::Output: JsCast + Clone + 'static,
-{
-    /// A handle for the element of the object with that key. It is forgotten when the component that asked for it is gone.
-    pub fn of(self, key: u128) -> NodeRef<E> {
-        let node = NodeRef::new();
-        self.0.try_update_value(|nodes| nodes.insert(key, node));
-        on_cleanup(move || {
-            self.0.try_update_value(|nodes| nodes.remove(&key));
-        });
-        node
-    }
-
+impl Elements {
     /// The element of the object with that key, while one is on the page.
-    pub fn get(self, key: u128) -> Option<E::Output> {
-        self.0.try_with_value(|nodes| nodes.get(&key).copied()).flatten()?.get_untracked()
+    pub fn get(self, key: u128) -> Option<Element> {
+        self.0.try_with_value(|elements| elements.get(&key).cloned()).flatten().map(SendWrapper::take)
     }
 
     /// Gives the element of the object with that key the focus; false where there is none.
     pub fn focus(self, key: u128) -> bool {
-        self.get(key).is_some_and(|element| browser::focus(element.unchecked_ref()))
+        self.get(key).is_some_and(|element| browser::focus(&element))
     }
+}
+
+/// Holds an element by the key of its object until the component that shows it is gone. Used as `use:held=(elements, key)`.
+pub fn held(element: Element, (elements, key): (Elements, u128)) {
+    elements.0.try_update_value(|elements| elements.insert(key, SendWrapper::new(element)));
+    on_cleanup(move || {
+        elements.0.try_update_value(|elements| elements.remove(&key));
+    });
 }
 
 /// The key before or after another one in an order; `None` at its ends.

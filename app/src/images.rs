@@ -1,5 +1,7 @@
 //! Images as places with little room show them: one, its tag whole, and how many more there are. Pure.
 
+use std::borrow::Cow;
+
 use timeline::words::{ShortImage, short_image};
 
 /// Marks around the name of an image in a sentence, and the space after it.
@@ -72,14 +74,7 @@ pub fn with_short_images<'i>(sentence: &str, images: impl Iterator<Item = &'i st
         let is_alone = !images.iter().any(is_another);
         is_alone.then(|| word.replacen(image, &short.to_string(), 1))
     };
-    let mut shortened = String::with_capacity(sentence.len());
-    for word in sentence.split_inclusive(' ') {
-        match short(word) {
-            Some(short) => shortened += &short,
-            None => shortened += word,
-        }
-    }
-    shortened
+    sentence.split_inclusive(' ').map(|word| short(word).map_or(Cow::Borrowed(word), Cow::Owned)).collect()
 }
 
 #[cfg(test)]

@@ -136,10 +136,7 @@ pub(crate) fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
             if shorter == many { format!("all {}", earlier(many)) } else { format!("{shorter} of {}", earlier(many)) };
         return Some(format!("In progress for {}: {of} were complete by then.", duration(millis)));
     };
-    let of = match shorter {
-        0 => earlier(many),
-        _ => format!("the {} slowest of {}", many - shorter, earlier(many)),
-    };
+    let of = if shorter == 0 { earlier(many) } else { format!("the {} slowest of {}", many - shorter, earlier(many)) };
     let took = span(soonest + millis, latest + millis);
     let left = left(soonest, latest);
     let left = left.strip_prefix("up").map_or(left.clone(), |rest| format!("Up{rest}"));

@@ -39,7 +39,7 @@ pub enum Payload {
     /// One Deployment.
     Deployment(Box<DeploymentPayload>),
     /// The wall: Deployments in progress or in trouble, for a large screen.
-    Wall(Box<WallPayload>),
+    Wall(Box<ListPayload>),
     /// Something about one Deployment, as a page of its own.
     Detail(Box<DetailPayload>),
 }
@@ -62,19 +62,6 @@ pub struct ListPayload {
     pub window: Window,
     /// The rows of that window, as a change of an empty list.
     pub delta: ListDelta,
-}
-
-/// A wall.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct WallPayload {
-    /// The list that it shows what goes on of.
-    pub list: ListPayload,
-    /// Seconds after which the strip tells of others.
-    pub rotate_seconds: u32,
-    /// Columns of the stage; 0 for as many as suit it.
-    pub columns: u8,
-    /// Tones when something gets stuck or is done.
-    pub has_sound: bool,
 }
 
 /// One Deployment, for its page.
@@ -156,17 +143,11 @@ impl ListPayload {
             image: None,
         }
     }
-}
 
-impl WallPayload {
-    /// Builds the preview of a link to the page.
-    pub fn preview(&self) -> Preview {
-        let copy = self.list.copy();
-        Preview {
-            title: crate::list::title(&copy.overall, &self.list.query),
-            description: format!("{}, live.", crate::list::summary(&copy.overall)),
-            image: None,
-        }
+    /// Builds the preview of a link to the wall of the list.
+    pub fn wall_preview(&self) -> Preview {
+        let summary = crate::list::summary(&self.copy().overall);
+        Preview { description: format!("{summary}, live."), ..self.preview() }
     }
 }
 

@@ -76,11 +76,8 @@ impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
 }
 
 /// Derives each part of an object by itself: a reader runs again only when its part differs.
-pub fn parts<T: Send + Sync + 'static>(row: ArcRwSignal<T>) -> impl Fn(fn(&T) -> String) -> Memo<String> {
-    move |read| {
-        let row = row.clone();
-        Memo::new(move |_| row.with(read))
-    }
+pub fn parts<T: Send + Sync + 'static>(row: ReadSignal<T>) -> impl Fn(fn(&T) -> String) -> Memo<String> {
+    move |read| Memo::new(move |_| row.with(read))
 }
 
 /// Sets a signal only when the value differs, so that nothing is done for nothing; true when it did.

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, NodeList};
+use web_sys::{Element, HtmlLinkElement, NodeList};
 
 /// Returns the text of the element with that id; `None` where there is no such element.
 pub fn text_of(id: &str) -> Option<String> {
@@ -15,6 +15,11 @@ pub fn bytes_of_base64(text: &str) -> Option<Vec<u8>> {
     // The browser decodes it into one character per byte.
     let text = window().atob(text).ok()?;
     Some(text.chars().map(|c| c as u8).collect())
+}
+
+/// Returns the icon of the tab, which stands in the document's head; `None` where there is none.
+pub fn tab_icon() -> Option<HtmlLinkElement> {
+    document().query_selector("link[rel=icon]").ok().flatten()?.dyn_into().ok()
 }
 
 /// Sets an attribute of the document's root, for style sheets and tests.

@@ -13,7 +13,6 @@ mod clipboard;
 mod document;
 mod events;
 mod frames;
-mod icon;
 mod notification;
 mod socket;
 mod sound;
@@ -28,11 +27,10 @@ pub use awake::WakeLock;
 pub use clipboard::copy;
 pub use document::{
     InertPage, STOPPED, all_in, bytes_of_base64, focus, focus_in_place, focused, has_popup, note, placed, show_stopped,
-    style, text_of, toggle_popup,
+    style, tab_icon, text_of, toggle_popup,
 };
 pub use events::{EventListener, has_modifier, is_plain, is_writing, listen, on_window, tag};
 pub use frames::{Interval, after, chance, next_frame};
-pub use icon::TabIcon;
 pub use notification::Notifications;
 pub use socket::{Socket, SocketEvent};
 pub use sound::Sound;

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Notification, NotificationOptions, NotificationPermission};
 
-use super::TabIcon;
+use super::tab_icon;
 
 /// Notifications, in a browser that has them.
 #[derive(Clone, Copy)]
@@ -38,8 +38,8 @@ impl Notifications {
         let options = NotificationOptions::new();
         options.set_body(body);
         options.set_tag(about);
-        if let Some(icon) = TabIcon::of_document() {
-            options.set_icon(&icon.address());
+        if let Some(icon) = tab_icon() {
+            options.set_icon(&icon.href());
         }
         let _ = Notification::new_with_options(title, &options); // telephones refuse to; the page says it itself
     }

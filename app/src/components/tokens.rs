@@ -44,10 +44,7 @@ fn shape(state: PodState) -> AnyView {
 
 /// A pattern as it is on paper; pictures turn and stretch it.
 #[component]
-fn Tile(
-    /// The pattern that is defined.
-    pattern: Pattern,
-) -> impl IntoView {
+fn Tile(pattern: Pattern) -> impl IntoView {
     let (tile, colour) = (pattern.tile(), pattern.colour().var());
     let (side, middle) = (tile.side, tile.side / 2.0);
     let dot = (tile.stripe <= 0.0).then(|| {

@@ -25,10 +25,7 @@ pub enum Slot {
 impl Slot {
     /// The key of the Deployment that is there.
     pub(super) const fn deployment(&self) -> Option<u128> {
-        match self {
-            Self::Row(key) => Some(*key),
-            Self::Head(_) | Self::Coming(_) => None,
-        }
+        if let Self::Row(key) = self { Some(*key) } else { None }
     }
 }
 
@@ -56,7 +53,7 @@ pub struct ListBoard {
     /// The element around all rows.
     pub element: NodeRef<html::Div>,
     /// The links that Deployments' rows are, by the keys of the rows.
-    pub links: Elements<html::A>,
+    pub links: Elements,
     /// Key of the row that the viewer was at last.
     pub at: StoredValue<Option<u128>>,
 }

@@ -33,13 +33,8 @@ pub fn pressed_in_field(event: &KeyboardEvent, board: ListBoard) {
 
 /// A key was pressed on a Deployment's row.
 pub fn pressed_on_row(event: &KeyboardEvent, board: ListBoard, key: u128) {
-    let is_next = match event.key().as_str() {
-        "j" => true,
-        "k" => false,
-        _ => return,
-    };
-    if is_key(event) {
-        board.focus_beside(key, is_next); // the last one keeps it
+    if is_key(event) && matches!(event.key().as_str(), "j" | "k") {
+        board.focus_beside(key, event.key() == "j"); // the last one keeps it
         event.prevent_default();
     }
 }

@@ -4,11 +4,14 @@ use leptos::ev;
 use leptos::prelude::*;
 use timeline::list::Window;
 
-use super::{Ages, LiveList};
+use super::LiveList;
+use super::visible_rows::ROW_PX;
 use crate::browser;
 
 /// Lists that are remembered.
 const MOST: usize = 4;
+/// Height of a browser's window before it was measured.
+pub(super) const VIEW_PX: f64 = 900.0;
 
 /// A list as it was left.
 #[derive(Debug, Clone)]
@@ -17,12 +20,18 @@ pub struct SavedList {
     pub known: LiveList,
     /// Rows that were asked for.
     pub window: Window,
-    /// The clusters' clocks then.
-    pub ages: Ages,
     /// Where it was on the page.
     pub view: ScrollView,
     /// Key of the row that the viewer was at last.
     pub row: Option<u128>,
+}
+
+impl SavedList {
+    /// A list that is seen from its top.
+    pub fn from_top(known: LiveList, window: Window) -> Self {
+        let view = ScrollView { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
+        Self { known, window, view, row: None }
+    }
 }
 
 /// Visible part of a list.
@@ -95,13 +104,7 @@ mod tests {
 
     fn left(scrolled_px: f64) -> SavedList {
         let view = ScrollView { row_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
-        SavedList {
-            known: LiveList::default(),
-            window: Window { from: 0, to: 60 },
-            ages: Ages::default(),
-            view,
-            row: Some(7),
-        }
+        SavedList { known: LiveList::default(), window: Window { from: 0, to: 60 }, view, row: Some(7) }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use timeline::list::{Query, Window};
 use timeline::wire::{Scope, ServerFrame};
 
 use super::board::ListBoard;
-use super::memory::{SavedList, ScrollView};
-use super::visible_rows::{ROW_PX, VisibleRows, rows_between};
+use super::memory::{SavedList, ScrollView, VIEW_PX};
+use super::visible_rows::{VisibleRows, rows_between};
 use super::{Ages, LiveList};
 use crate::browser;
 use crate::keep_focus::keep_focus;
@@ -25,8 +25,6 @@ const STEP_PX: f64 = 350.0;
 const MORE_ROWS: u32 = 30;
 /// Sizes are measured, and ages told, this often.
 const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
-/// Height of a browser's window before it was measured.
-const VIEW_PX: f64 = 900.0;
 
 /// Rows that are asked for where nothing says which are in view.
 pub const FIRST: Window = Window { from: 0, to: 2 * MORE_ROWS };
@@ -61,19 +59,9 @@ pub fn in_view(known: &LiveList, view: ScrollView) -> VisibleRows {
 }
 
 impl ListScreen {
-    /// A screen of a list of which those rows are known, or nothing yet.
-    pub fn new(board: ListBoard, known: LiveList, window: Window) -> Self {
-        let view = ScrollView { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
-        Self::at(board, known, window, view, None)
-    }
-
-    /// A screen of a list as it was left.
-    pub fn from_saved(board: ListBoard, left: SavedList) -> Self {
-        let SavedList { known, window, view, row, .. } = left;
-        Self::at(board, known, window, view, row)
-    }
-
-    fn at(board: ListBoard, known: LiveList, window: Window, view: ScrollView, to_focus: Option<u128>) -> Self {
+    /// A screen of a list as it is known, or as it was left.
+    pub fn new(board: ListBoard, list: SavedList) -> Self {
+        let SavedList { known, window, view, row: to_focus } = list;
         let state = State {
             known,
             asked: (board.query.get_untracked(), window),
@@ -96,11 +84,10 @@ impl ListScreen {
     }
 
     /// The list as it is left.
-    pub fn save(&self, page_millis: f64) -> (Query, SavedList) {
+    pub fn save(&self) -> (Query, SavedList) {
         let state = self.state.borrow();
         let (query, window) = state.asked.clone();
-        let (known, ages) = (state.known.clone(), state.known.ages(page_millis));
-        (query, SavedList { known, window, ages, view: state.view, row: self.board.at.get_value() })
+        (query, SavedList { known: state.known.clone(), window, view: state.view, row: self.board.at.get_value() })
     }
 }
 
@@ -164,10 +151,7 @@ impl State {
     /// Asks for other rows, or another question, where the ones that are known will not do.
     fn ask(&mut self, board: ListBoard) -> ScreenRequest {
         let query = board.query.with_untracked(|query| (*query != self.asked.0).then(|| query.clone()));
-        let wanted = match &query {
-            Some(_) => Some(FIRST),
-            None => self.missing_rows(),
-        };
+        let wanted = if query.is_some() { Some(FIRST) } else { self.missing_rows() };
         let Some(window) = wanted.filter(|_| self.is_linked) else { return ScreenRequest::Nothing };
         self.asked.1 = window;
         if let Some(query) = query {

@@ -1,9 +1,19 @@
 //! Hand-made data for the tests of lists and of the wall.
 
+use leptos::prelude::Owner;
 use timeline::list::ClusterState;
 use timeline::verdict::KubectlVerdict;
 use timeline::view::{Summary, Tone, Verdict};
 use timeline::wire::{Connection, ConnectionState};
+
+use crate::zone::Zone;
+
+/// The zone of a page that tells UTC, and the owner that it ends with.
+pub fn zone() -> (Owner, Zone) {
+    let owner = Owner::new();
+    owner.set();
+    (owner, Zone::of_page())
+}
 
 /// A cluster, and how it is reached.
 pub fn cluster(name: &str, state: ConnectionState) -> ClusterState {

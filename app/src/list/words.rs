@@ -125,19 +125,11 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
 
 /// Describes the problems of clusters.
 pub fn trouble(overall: &Overall, zone: Zone) -> String {
-    troubled(overall, |at_millis, now_millis| zone.dated(at_millis, now_millis), |why, near| zone.said(why, near))
-}
-
-fn troubled(
-    overall: &Overall,
-    stamp: impl Fn(Millis, Millis) -> String,
-    said: impl Fn(&str, Millis) -> String,
-) -> String {
     let mut words = String::new();
     for cluster in &overall.clusters {
-        let stamp = |at_millis| stamp(at_millis, cluster.now_millis);
+        let stamp = |at_millis| zone.dated(at_millis, cluster.now_millis);
         if let ConnectionState::Stale { since_millis, why, .. } = &cluster.connection.state {
-            let why = said(&sentence_end(why), *since_millis);
+            let why = zone.said(&sentence_end(why), *since_millis);
             let since = stamp(*since_millis);
             let said = unreachable_because(&cluster.name, &cluster.connection, &since, &why, overall.all > 0);
             words.push_str(&format!(" {said}"));
@@ -148,9 +140,8 @@ fn troubled(
         }
     }
     // Said once, as all clusters are written to one place.
-    if let Some(said) =
-        overall.clusters.iter().find_map(|cluster| unwritten(&cluster.connection, |at| stamp(at, cluster.now_millis)))
-    {
+    let said = |cluster: &ClusterState| unwritten(&cluster.connection, |at| zone.dated(at, cluster.now_millis));
+    if let Some(said) = overall.clusters.iter().find_map(said) {
         words.push_str(&format!(" {said}"));
     }
     words.trim_start().to_owned()
@@ -159,10 +150,6 @@ fn troubled(
 /// Says when a cluster that does not respond is tried again next, and which one if there are several: apart from [`trouble`], because
 /// it changes with each try.
 pub fn next_retry(overall: &Overall, zone: Zone) -> String {
-    retry_words(overall, |at_millis, now_millis| zone.dated(at_millis, now_millis))
-}
-
-fn retry_words(overall: &Overall, stamp: impl Fn(Millis, Millis) -> String) -> String {
     let mut first: Option<(Millis, &ClusterState)> = None;
     let mut unreachable = 0;
     for cluster in &overall.clusters {
@@ -175,7 +162,7 @@ fn retry_words(overall: &Overall, stamp: impl Fn(Millis, Millis) -> String) -> S
         }
     }
     let Some((at, cluster)) = first else { return String::new() };
-    let mut stamp = stamp(at, cluster.now_millis);
+    let mut stamp = zone.dated(at, cluster.now_millis);
     if unreachable > 1 {
         stamp.push_str(&format!(" (cluster “{}”)", safe(&cluster.name)));
     }
@@ -185,10 +172,9 @@ fn retry_words(overall: &Overall, stamp: impl Fn(Millis, Millis) -> String) -> S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::test_data::cluster;
+    use crate::list::test_data::{cluster, zone};
     use timeline::list::{Common, Head};
     use timeline::wire::{Forbidden, Listing, Unwritten};
-    use timeline::words::clock;
 
     fn stale(retry_at_millis: Option<Millis>) -> ConnectionState {
         ConnectionState::Stale { since_millis: 0, retry_at_millis, why: "connection refused".into() }
@@ -200,17 +186,17 @@ mod tests {
 
     #[test]
     fn trouble_says_since_when_why_and_what_is_shown() {
-        let stamp = |at: Millis, _: Millis| format!("{} UTC", clock(at));
-        let told = |overall: &Overall| troubled(overall, stamp, |why, _| why.to_owned());
+        let (_owner, zone) = zone();
+        let told = |overall: &Overall| trouble(overall, zone);
         let one = vec![cluster("dead", stale(Some(5_000)))];
         assert_eq!(
             told(&overall(2, one.clone())),
             "Cluster “dead” unreachable since 00:00:00 UTC: connection refused. Showing last known data."
         );
         let two = [cluster("dead", stale(Some(5_000))), cluster("gone", stale(Some(4_000)))];
-        assert_eq!(retry_words(&overall(2, one.clone()), stamp), "Next try at 00:00:05 UTC.");
-        assert_eq!(retry_words(&overall(2, two.into()), stamp), "Next try at 00:00:04 UTC (cluster “gone”).");
-        assert_eq!(retry_words(&overall(2, vec![cluster("dead", stale(None))]), stamp), "", "it goes on");
+        assert_eq!(next_retry(&overall(2, one.clone()), zone), "Next try at 00:00:05 UTC.");
+        assert_eq!(next_retry(&overall(2, two.into()), zone), "Next try at 00:00:04 UTC (cluster “gone”).");
+        assert_eq!(next_retry(&overall(2, vec![cluster("dead", stale(None))]), zone), "", "it goes on");
         assert!(!told(&overall(0, one)).contains("last known"), "nothing is known");
         assert_eq!(told(&overall(2, vec![cluster("well", ConnectionState::Live)])), "");
         let mut full = cluster("well", ConnectionState::Live);

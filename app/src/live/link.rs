@@ -106,19 +106,13 @@ impl LinkState {
 
     /// The last word of a server that fell silent came then.
     pub const fn silent_since(&self) -> Option<f64> {
-        match self {
-            Self::Silent(socket) => Some(socket.heard_millis),
-            _ => None,
-        }
+        if let Self::Silent(socket) = self { Some(socket.heard_millis) } else { None }
     }
 
     /// In how many whole seconds the next try begins; `None` where none is waited for.
     pub fn retry_seconds(&self, now: f64) -> Option<u32> {
-        match self {
-            Self::Waiting { retry_millis, .. } => Some(((retry_millis - now) / 1_000.0).ceil().max(0.0) as u32),
-            Self::Connecting { .. } | Self::Live(_) | Self::Silent(_) | Self::Lost { .. } => None,
-        }
-        .filter(|seconds| *seconds > 0)
+        let Self::Waiting { retry_millis, .. } = self else { return None };
+        Some(((retry_millis - now) / 1_000.0).ceil().max(0.0) as u32).filter(|seconds| *seconds > 0)
     }
 
     /// Tries so far, of which none led to a connection that lasted.
@@ -164,14 +158,12 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
         (Connecting { attempt, tried_millis: None }, LinkEvent::Tick) => {
             (Connecting { attempt, tried_millis: Some(now) }, LinkEffect::None)
         }
-        (Connecting { attempt, tried_millis: Some(tried) }, LinkEvent::Tick) if now - tried > CONNECT_MILLIS => {
-            wait(attempt, now, chance)
-        }
+        (
+            Connecting { attempt, tried_millis: Some(tried_millis) } | Lost { attempt, tried_millis },
+            LinkEvent::Tick,
+        ) if now - tried_millis > CONNECT_MILLIS => wait(attempt, now, chance),
         (Connecting { .. } | Live(_) | Silent(_) | Lost { .. }, LinkEvent::Closed) => {
             wait(state.attempts(now), now, chance)
-        }
-        (Lost { attempt, tried_millis }, LinkEvent::Tick) if now - tried_millis > CONNECT_MILLIS => {
-            wait(attempt, now, chance)
         }
         (Waiting { attempt, retry_millis }, LinkEvent::Tick) if now >= retry_millis => {
             (Lost { attempt, tried_millis: now }, LinkEffect::Connect)

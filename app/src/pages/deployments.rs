@@ -99,16 +99,6 @@ fn use_query() -> Memo<Query> {
     })
 }
 
-/// First content of a list.
-enum FirstContent {
-    /// The payload of the document.
-    Rendered(Box<ListPayload>),
-    /// The list as the viewer left it.
-    Saved(Box<SavedList>),
-    /// Nothing: the viewer came by a link.
-    Empty,
-}
-
 /// Shows what is there to begin with, and follows the list from there until the page is left; gives what the document was rendered for.
 fn begin(board: ListBoard) -> Option<ListPayload> {
     let (live, memory) = (Live::of_app(), ListMemory::of_app());
@@ -116,41 +106,30 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
         "" => url.path().to_owned(),
         search => format!("{}?{search}", url.path()),
     });
-    let rendered = FirstPayload::take(|payload| match payload {
-        Payload::List(list) => Some(*list),
-        _ => None,
-    });
+    let rendered = FirstPayload::take(|payload| if let Payload::List(list) = payload { Some(*list) } else { None });
     let recall = || memory?.recall(&address::list(&board.query.read_untracked()), &written);
-    let start = match &rendered {
-        Some(payload) => FirstContent::Rendered(Box::new(payload.clone())),
-        None => recall().map_or(FirstContent::Empty, |left| FirstContent::Saved(Box::new(left))),
-    };
-    match &start {
-        FirstContent::Rendered(payload) => {
-            let copy = payload.copy();
-            board.hear(&copy.overall);
-            let part = visible_rows::rows_from(&copy.overall, payload.window.from, payload.window.to);
-            board.show(&copy, &part, &Ages::from_overall(&copy.overall));
-        }
-        FirstContent::Saved(left) => {
-            board.hear(&left.known.copy.overall);
-            board.show(&left.known.copy, &in_view(&left.known, left.view), &left.ages);
-        }
-        FirstContent::Empty => {}
+    let saved = if rendered.is_none() { recall() } else { None };
+    let first = rendered.as_ref().map(|payload| (payload.copy(), payload.window));
+    if let Some((copy, window)) = &first {
+        board.hear(&copy.overall);
+        let part = visible_rows::rows_from(&copy.overall, window.from, window.to);
+        board.show(copy, &part, &Ages::from_overall(&copy.overall));
+    } else if let Some(left) = &saved {
+        board.hear(&left.known.copy.overall);
+        board.show(&left.known.copy, &in_view(&left.known, left.view), &left.known.ages(browser::page_millis()));
     }
     let begin = move || {
-        let screen = Rc::new(match start {
-            FirstContent::Rendered(payload) => {
-                ListScreen::new(board, LiveList::from_copy(payload.copy(), browser::page_millis()), payload.window)
-            }
-            FirstContent::Saved(left) => ListScreen::from_saved(board, *left),
-            FirstContent::Empty => ListScreen::new(board, LiveList::default(), FIRST),
-        });
+        let list = match first {
+            Some((copy, window)) => SavedList::from_top(LiveList::from_copy(copy, browser::page_millis()), window),
+            // Without either the viewer came by a link.
+            None => saved.unwrap_or_else(|| SavedList::from_top(LiveList::default(), FIRST)),
+        };
+        let screen = Rc::new(ListScreen::new(board, list));
         let scope = screen.scope();
         (screen, scope)
     };
     let keep = move |screen: &ListScreen| {
-        let (query, left) = screen.save(browser::page_millis());
+        let (query, left) = screen.save();
         if let Some(memory) = memory {
             memory.keep(address::list(&query), left);
         }
@@ -185,14 +164,7 @@ fn with_commands(text: &str) -> Vec<AnyView> {
 
 /// Ways to the rows before and after those that were rendered, for browsers without scripts; hidden once the page is alive.
 #[component]
-fn Pages(
-    /// Which Deployments the list shows.
-    query: Query,
-    /// The numbers of the rows that were rendered.
-    window: Window,
-    /// Number of rows of the whole list.
-    rows: u32,
-) -> impl IntoView {
+fn Pages(query: Query, window: Window, rows: u32) -> impl IntoView {
     let address = address::list(&query);
     let sign = if address.contains('?') { '&' } else { '?' };
     let step =

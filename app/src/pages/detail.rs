@@ -41,10 +41,7 @@ pub fn details(place: DetailPlace) -> AnyView {
 /// The page. Whoever comes to it without loading it gets it from the server, which alone knows what it is about.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    let first = FirstPayload::take(|payload| match payload {
-        Payload::Detail(detail) => Some(*detail),
-        _ => None,
-    });
+    let first = FirstPayload::take(|payload| if let Payload::Detail(detail) = payload { Some(*detail) } else { None });
     if first.is_none() {
         let url = use_url();
         Effect::new(move |_| url.with_untracked(browser::load));
@@ -73,13 +70,7 @@ pub fn DetailPage() -> impl IntoView {
 
 /// The detail. While it is about the same thing, only what changed in it is shown anew: focus and scroll stay where they are.
 #[component]
-fn DetailView(
-    /// The workload that the detail is of.
-    workload: Workload,
-    /// The detail; followed while it is open.
-    #[prop(into)]
-    detail: Signal<Detail>,
-) -> impl IntoView {
+fn DetailView(workload: Workload, detail: Signal<Detail>) -> impl IntoView {
     let workload = StoredValue::new(workload);
     let subject = Memo::new(move |_| detail.with(Detail::subject));
     move || {

@@ -144,10 +144,7 @@ pub fn Rollout(
 
 /// Where everything is until the program takes over.
 #[component]
-fn Placed(
-    /// The style sheet.
-    sheet: String,
-) -> impl IntoView {
+fn Placed(sheet: String) -> impl IntoView {
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
     // Who came from another page needs none, and has no nonce.
     (!sheet.is_empty()).then(|| view! { <style id="placed" nonce=nonce inner_html=sheet></style> })

@@ -33,18 +33,12 @@ use crate::zone::Zone;
 /// The page.
 #[component]
 pub fn WallPage() -> impl IntoView {
-    let payload = FirstPayload::take(|payload| match payload {
-        Payload::Wall(wall) => Some(*wall),
-        _ => None,
-    });
-    let settings = match &payload {
-        Some(payload) => Settings::from_payload(payload),
-        None => Settings::from_parameters(&Parameters::parse(use_url().read_untracked().search())),
-    };
+    let payload = FirstPayload::take(|payload| if let Payload::Wall(wall) = payload { Some(*wall) } else { None });
+    let settings = Settings::from_parameters(&Parameters::parse(use_url().read_untracked().search()));
     if let Some(payload) = &payload {
-        preview(|| payload.preview());
+        preview(|| payload.wall_preview());
     }
-    let copy = payload.map(|payload| payload.list.copy());
+    let copy = payload.map(|payload| payload.copy());
     let rows = copy.as_ref().map(wall::plain).unwrap_or_default();
     let board = WallBoard::new(copy.as_ref());
     follow(board, settings.clone(), copy);
@@ -128,20 +122,13 @@ fn shifting() -> Signal<String> {
 
 /// Rows in trouble or in progress, as the server knew them. Style sheets show them where scripts do not run.
 #[component]
-fn PlainRows(
-    /// A line for each Deployment.
-    rows: Vec<String>,
-) -> impl IntoView {
+fn PlainRows(rows: Vec<String>) -> impl IntoView {
     view! { <ul class="plain-rows" data-testid="plain-rows">{rows.into_iter().map(|row| view! { <li>{row}</li> }).collect_view()}</ul> }
 }
 
 /// One large line for when nothing goes on; it is hidden while something does.
 #[component]
-fn StableLine(
-    board: WallBoard,
-    /// Which Deployments the wall shows.
-    query: Query,
-) -> impl IntoView {
+fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
     let class = move || match (board.is_stable.get(), wall::unseen(&board.overall.read()).next().is_some()) {
         (false, _) => "unused",
         (true, false) => "stable-line",
@@ -158,10 +145,7 @@ fn StableLine(
 
 /// The meaning of the marks in the pictures, to be read from across a room; not there while there are no pictures.
 #[component]
-fn WallLegend(
-    /// True while there are pictures to explain.
-    is_needed: Signal<bool>,
-) -> impl IntoView {
+fn WallLegend(is_needed: Signal<bool>) -> impl IntoView {
     let class = move || if is_needed.get() { "wall-legend" } else { "unused" };
     let states = usual().map(|state| view! { <StateMarks state/> }).collect_view();
     view! {

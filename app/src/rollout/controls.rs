@@ -43,14 +43,6 @@ impl Controls {
         self.panel.open(path, None);
     }
 
-    /// Opens a detail that a link leads to, unless the viewer wants it in a tab or window of its own.
-    pub fn open_link(self, event: &web_sys::MouseEvent, path: String) {
-        if browser::is_plain(event) {
-            event.prevent_default();
-            self.open(path);
-        }
-    }
-
     /// Hides what is told of a place of the picture, and closes what is open beside it. The focus goes back to what opened it; where that is gone, to the picture.
     pub fn close(self) {
         self.act(RolloutScreen::point_to_nothing);

@@ -146,10 +146,7 @@ impl PanelState {
     }
 
     fn show(self, shown: PanelContent) {
-        let pod = match &shown {
-            PanelContent::Detail(Detail::Pod(pod)) => pod.name.clone(),
-            _ => String::new(),
-        };
+        let pod = if let PanelContent::Detail(Detail::Pod(pod)) = &shown { pod.name.clone() } else { String::new() };
         set_if_new(&self.opened.0, pod);
         let is_known = self.shown.try_with_untracked(|known| match (known, &shown) {
             (PanelContent::Detail(Detail::Share(known)), PanelContent::Detail(Detail::Share(share))) => {

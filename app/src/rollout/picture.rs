@@ -131,7 +131,7 @@ pub struct Nodes {
     /// The lists whose style holds the times of the axis: ticks, points, gaps of the strip and of the bands.
     pub timed: [NodeRef<html::Div>; 4],
     /// The pods as they are now, by the keys of [`Picture::heads`].
-    pub heads: Elements<svg::G>,
+    pub heads: Elements,
 }
 
 impl Picture {

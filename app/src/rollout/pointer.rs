@@ -1,7 +1,7 @@
 //! Pointer on the picture: it shows a tip, it drags time, and its wheel zooms.
 
 use leptos::prelude::*;
-use timeline::{Millis, Uid};
+use timeline::Millis;
 use web_sys::{Element, PointerEvent, WheelEvent};
 
 use super::picture::{Tip, TipContent};
@@ -276,13 +276,13 @@ impl RolloutScreen {
 
     fn ribbon_at(&self, state: &State, y: f64, at_millis: Millis) -> Option<TipContent> {
         let bands = self.0.picture.bands;
-        let is_there =
-            |band: &BandRow| band.is_ribbon && (band.place.top..band.place.top + band.place.height).contains(&y);
-        let keys = bands.order_untracked();
-        let key = keys.into_iter().find(|key| bands.row(*key).is_some_and(|band| band.with_untracked(is_there)))?;
+        let side = |band: &BandRow| {
+            let is_there = band.is_ribbon && (band.place.top..band.place.top + band.place.height).contains(&y);
+            is_there.then(|| band.heading.side())
+        };
+        let side = bands.order_untracked().into_iter().find_map(|key| bands.row(key)?.with_untracked(side))?;
         let (model, deployment) = (&state.copy.model, state.copy.deployment?);
-        let replica_set = Some(Uid::from_bits(key)).filter(|uid| model.replica_sets.get(uid).is_some());
-        Some(TipContent::Ribbon(scene::count_looks(model, replica_set, deployment, at_millis, state.frame)))
+        Some(TipContent::Ribbon(scene::count_looks(model, deployment, side, at_millis, state.frame)))
     }
 }
 

@@ -127,14 +127,9 @@ pub(super) struct State {
     aim: Option<Scope>,
 }
 
-/// Returns the window that fits, ending at that time.
-fn fitting(over: Option<EndedRollout>, copy: &DeploymentCopy, now_millis: Millis) -> f64 {
-    over.map_or_else(|| scale::window_millis(copy.deployment(), now_millis), |over| over.window_millis(now_millis))
-}
-
 impl State {
     pub(super) fn fitting_millis(&self, now_millis: Millis) -> f64 {
-        fitting(self.over, &self.copy, now_millis)
+        scale::fitting_millis(self.over, self.copy.deployment(), now_millis)
     }
 
     /// The last moment that can be shown: the present, or the end of what is over.
@@ -155,7 +150,7 @@ impl RolloutScreen {
     pub fn new(board: Board, picture: Picture, first: Option<RenderedPage>, told: Callback<(bool, f64)>) -> Self {
         let RenderedPage { copy, told_millis: now_millis, moment, over } = first.unwrap_or_else(RenderedPage::nothing);
         let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);
-        let window_millis = fitting(over, &copy, shown_millis);
+        let window_millis = scale::fitting_millis(over, copy.deployment(), shown_millis);
         let state = State {
             clock: Clock::new(now_millis, page_millis()),
             over,

@@ -262,8 +262,5 @@ fn remember(moment: Option<Millis>) {
     let kept = asked.trim_start_matches('?').split('&');
     let kept = kept.filter(|part| !part.is_empty() && !part.starts_with("at=") && *part != PLAY);
     let query: Vec<String> = kept.map(str::to_owned).chain(moment.map(|at| format!("at={}", iso(at)))).collect();
-    match query.is_empty() {
-        true => readdress(&browser::path()),
-        false => readdress(&format!("?{}", query.join("&"))),
-    }
+    if query.is_empty() { readdress(&browser::path()) } else { readdress(&format!("?{}", query.join("&"))) }
 }

@@ -1,6 +1,6 @@
 //! The time axis: which stretch of time is shown, and where its ticks are.
 
-use timeline::model::{Deployment, Gap};
+use timeline::model::{Deployment, Gap, Rollout};
 use timeline::{Millis, Model};
 
 /// Shown before the rollout began.
@@ -35,20 +35,11 @@ const TICK_WIDTH: f64 = 96.0;
 
 /// Returns the window that ends now: the whole current rollout, or the last minute when nothing goes on.
 pub fn window_millis(deployment: Option<&Deployment>, now_millis: Millis) -> f64 {
-    let Some(deployment) = deployment else {
-        return STABLE_MILLIS;
-    };
-    let Some(rollout) = deployment.rollouts.last() else {
-        return STABLE_MILLIS;
-    };
     let since = |at: Millis| (now_millis - at) as f64;
-    let began = rollout.started_millis.map_or(f64::INFINITY, since);
-    let ended = rollout.completed_millis.map(since);
-    let wanted = match ended {
-        Some(ended) if ended > AFTERGLOW_MILLIS => STABLE_MILLIS,
-        _ if began.is_finite() => began + LEAD_MILLIS,
-        _ => STABLE_MILLIS,
-    };
+    let is_fitted = |rollout: &&Rollout| rollout.completed_millis.is_none_or(|at| since(at) <= AFTERGLOW_MILLIS);
+    let rollout = deployment.and_then(|deployment| deployment.rollouts.last()).filter(is_fitted);
+    let began = rollout.and_then(|rollout| rollout.started_millis);
+    let wanted = began.map_or(STABLE_MILLIS, |began| since(began) + LEAD_MILLIS);
     stepped(wanted).unwrap_or(LONGEST_MILLIS)
 }
 
@@ -95,6 +86,11 @@ impl EndedRollout {
         let grown = stepped(wanted).filter(|_| now_millis < self.settled_millis);
         grown.unwrap_or(wanted).clamp(NARROWEST_MILLIS, WIDEST_MILLIS)
     }
+}
+
+/// Returns the window that fits, ending at that time: that of a rollout that is over, or of the present.
+pub fn fitting_millis(over: Option<EndedRollout>, deployment: Option<&Deployment>, now_millis: Millis) -> f64 {
+    over.map_or_else(|| window_millis(deployment, now_millis), |over| over.window_millis(now_millis))
 }
 
 /// A window that a viewer made wider or narrower by that factor.

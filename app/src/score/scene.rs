@@ -173,22 +173,15 @@ pub struct GapArea {
 /// Counts the pods of a band by look at a moment, the most frequent look first.
 pub fn count_looks(
     model: &Model,
-    replica_set: Option<Uid>,
     deployment: Uid,
+    side: Side,
     at_millis: Millis,
     frame: Frame,
 ) -> Vec<(PodLook, usize)> {
     let mut counts: Vec<(PodLook, usize)> = Vec::new();
-    let set = replica_set.and_then(|uid| model.replica_sets.get(&uid));
-    let side = match replica_set {
-        Some(replica_set) => {
-            Side::Inside { replica_set, since_millis: set.and_then(|set| lanes::taken_over(set, deployment)) }
-        }
-        None => Side::Outside,
-    };
-    let pods: Vec<&Pod> = match replica_set {
-        Some(uid) => model.pods_of(uid).collect(),
-        None => model.pods_of_deployment(deployment),
+    let pods: Vec<&Pod> = match side {
+        Side::Inside { replica_set, .. } => model.pods_of(replica_set).collect(),
+        Side::Outside => model.pods_of_deployment(deployment),
     };
     for pod in pods {
         if let Some(bars::Segment { look, .. }) = bars::drawn_at(pod, side, frame, at_millis) {

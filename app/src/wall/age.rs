@@ -42,15 +42,11 @@ impl Age {
 
     /// In words, with times of day in that zone.
     pub fn words(&self, zone: Zone) -> String {
-        self.told(|at_millis| zone.stamp(at_millis))
-    }
-
-    fn told(&self, stamp: impl Fn(Millis) -> String) -> String {
         match self {
             Self::Unknown => String::new(),
             Self::Changed(ago) => format!("last change {ago} ago"),
-            Self::Recorded { ago, at_millis } => format!("last change {ago} ago · recorded {}", stamp(*at_millis)),
-            Self::LastSeen(at_millis) => format!("last seen {}", stamp(*at_millis)),
+            Self::Recorded { ago, at_millis } => format!("last change {ago} ago · recorded {}", zone.stamp(*at_millis)),
+            Self::LastSeen(at_millis) => format!("last seen {}", zone.stamp(*at_millis)),
         }
     }
 }
@@ -60,12 +56,12 @@ mod tests {
     use super::*;
     use crate::list::test_data;
     use timeline::view::{LAYERS, Lately, Summary, Tone};
-    use timeline::words::clock;
 
     fn told(state: ConnectionState, since_millis: Millis, steps: Vec<(u32, [u32; LAYERS])>) -> String {
         let lately = Lately { from_millis: 40_000, steps };
         let summary = Summary { desired: 3, lately, since_millis, ..test_data::summary(Tone::Busy) };
-        Age::from_row(&Row { cluster: 0, summary }, &test_data::cluster("a", state), 100_000).told(clock)
+        let (_owner, zone) = test_data::zone();
+        Age::from_row(&Row { cluster: 0, summary }, &test_data::cluster("a", state), 100_000).words(zone)
     }
 
     #[test]
@@ -73,8 +69,8 @@ mod tests {
         assert_eq!(told(ConnectionState::Live, 30_000, Vec::new()), "last change 1 min ago");
         assert_eq!(told(ConnectionState::Live, 30_000, vec![(48_000, [1, 0, 0, 0, 0])]), "last change 12 s ago");
         let replay = ConnectionState::Replay { name: "r".into() };
-        assert_eq!(told(replay, 98_000, Vec::new()), "last change 2 s ago · recorded 00:01:40");
+        assert_eq!(told(replay, 98_000, Vec::new()), "last change 2 s ago · recorded 00:01:40 UTC");
         let stale = ConnectionState::Stale { since_millis: 61_000, retry_at_millis: None, why: String::new() };
-        assert_eq!(told(stale, 0, Vec::new()), "last seen 00:01:01");
+        assert_eq!(told(stale, 0, Vec::new()), "last seen 00:01:01 UTC");
     }
 }

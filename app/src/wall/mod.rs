@@ -155,10 +155,7 @@ pub fn stable_count(overall: &Overall) -> String {
 /// Formats the connection of each cluster: "prod-eu live · staging stale since 14:01:40 UTC"; stale ones come first. More than two
 /// others are counted by state: "23 recordings, held".
 pub fn connections(overall: &Overall, zone: Zone) -> String {
-    reached(overall, |cluster| lowered(&state_words(&cluster.connection, |at| zone.stamp(at))))
-}
-
-fn reached(overall: &Overall, state: impl Fn(&ClusterState) -> String) -> String {
+    let state = |cluster: &ClusterState| lowered(&state_words(&cluster.connection, |at| zone.stamp(at)));
     let named = |cluster: &ClusterState| format!("{} {}", safe(&cluster.name), state(cluster));
     let (stale, well): (Vec<&ClusterState>, Vec<&ClusterState>) =
         overall.clusters.iter().partition(|cluster| cluster.connection.state.is_stale());
@@ -205,7 +202,7 @@ pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Mil
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::test_data::{cluster, summary};
+    use crate::list::test_data::{cluster, summary, zone};
     use timeline::list::{ListDelta, RowDelta};
     use timeline::view::{Summary, Tone};
     use timeline::words::clock;
@@ -243,51 +240,40 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_called_stable_where_nobody_looks() {
-        let live = || cluster("a", ConnectionState::Live);
-        let said = |overall: &Overall| stable(overall, &Query::default(), "");
-        assert_eq!(said(&overall(1_284, vec![live()])), "1,284 Deployments, nothing in progress.");
-        assert_eq!(
-            stable(&overall(1, vec![live()]), &Query::default(), "Last: web, finished 2 s ago."),
-            "1 Deployment, nothing in progress. Last: web, finished 2 s ago."
-        );
-        assert_eq!(said(&overall(0, vec![live()])), "No Deployments here yet.");
-        let connecting = cluster("b", ConnectionState::Connecting);
-        assert_eq!(said(&overall(0, vec![connecting.clone(), live()])), "Connecting to cluster “b”.");
-        assert_eq!(
-            said(&overall(4, vec![connecting, live()])),
-            "Connecting to cluster “b”; elsewhere nothing in progress."
-        );
-    }
-
-    #[test]
-    fn a_search_without_a_match_says_so() {
-        let query = Query { text: "nothing-here".into(), ..Query::default() };
-        let live = vec![cluster("a", ConnectionState::Live)];
-        assert_eq!(stable(&overall(0, live.clone()), &query, ""), "No Deployments match “nothing-here”.");
-        assert_eq!(stable(&overall(1, live), &query, ""), "1 Deployment, nothing in progress.");
-    }
-
-    #[test]
-    fn the_large_line_leaves_to_the_banner_which_clusters_cannot_be_reached() {
+    fn the_large_line_says_what_is_known() {
         let live = || cluster("a", ConnectionState::Live);
         let connecting = || cluster("b", ConnectionState::Connecting);
-        let said = |overall: &Overall| stable(overall, &Query::default(), "");
-        assert_eq!(said(&overall(1, vec![live(), dead()])), "Elsewhere nothing in progress.");
-        assert_eq!(said(&overall(1, vec![dead()])), "1 Deployment as last known.");
-        assert_eq!(said(&overall(0, vec![dead()])), "No Deployments are known.");
-        let words = said(&overall(4, vec![connecting(), live(), dead()]));
-        assert_eq!(words, "Connecting to cluster “b”; elsewhere nothing in progress.");
+        for (all, clusters, expected) in [
+            (1_284, vec![live()], "1,284 Deployments, nothing in progress."),
+            (0, vec![live()], "No Deployments here yet."),
+            (0, vec![connecting(), live()], "Connecting to cluster “b”."),
+            (4, vec![connecting(), live()], "Connecting to cluster “b”; elsewhere nothing in progress."),
+            // The banner says which clusters cannot be reached.
+            (1, vec![live(), dead()], "Elsewhere nothing in progress."),
+            (1, vec![dead()], "1 Deployment as last known."),
+            (0, vec![dead()], "No Deployments are known."),
+            (4, vec![connecting(), live(), dead()], "Connecting to cluster “b”; elsewhere nothing in progress."),
+        ] {
+            assert_eq!(stable(&overall(all, clusters), &Query::default(), ""), expected);
+        }
+        let query = Query { text: "nothing-here".into(), ..Query::default() };
+        let said = |all, last| stable(&overall(all, vec![live()]), &query, last);
+        assert_eq!(said(0, ""), "No Deployments match “nothing-here”.");
+        assert_eq!(
+            said(1, "Last: web, finished 2 s ago."),
+            "1 Deployment, nothing in progress. Last: web, finished 2 s ago."
+        );
     }
 
     #[test]
     fn many_clusters_are_counted_by_their_states() {
-        let state = |cluster: &ClusterState| match cluster.connection.state {
-            ConnectionState::Live => "live".to_owned(),
-            _ => "recording (paused)".to_owned(),
+        let (_owner, zone) = zone();
+        let told = |clusters: Vec<ClusterState>| connections(&overall(0, clusters), zone);
+        let held = |name: &str| {
+            let mut held = cluster(name, ConnectionState::Replay { name: name.into() });
+            held.connection.speed_percent = 0;
+            held
         };
-        let told = |clusters: Vec<ClusterState>| reached(&overall(0, clusters), state);
-        let held = |name: &str| cluster(name, ConnectionState::Replay { name: name.into() });
         let live = |name: &str| cluster(name, ConnectionState::Live);
         assert_eq!(told(vec![held("a"), held("b")]), "a recording (paused) · b recording (paused)");
         assert_eq!(told(vec![held("a"), held("b"), held("c")]), "3 recordings (paused)");

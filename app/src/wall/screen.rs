@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::prelude::*;
-use timeline::list::{Group, ListCopy, Row, Window};
+use timeline::list::{ClusterState, Group, ListCopy, Row, Window};
 use timeline::wire::{Scope, ServerFrame};
 
 use super::age::Age;
@@ -131,14 +131,15 @@ impl WallScreen {
         let seats = wanted.iter().enumerate().zip(&self.board.seats).zip(&self.followed);
         for (((number, (key, look)), seat), (screen, _)) in seats {
             let row = key.and_then(|key| copy.rows().find(|row| row.key() == key));
+            let seen = row.and_then(|row| Some((row, copy.overall.clusters.get(usize::from(row.cluster))?)));
             if state.seats.aim(number, *key) {
-                aim(screen, seat, copy, row);
+                aim(screen, seat, seen);
             }
             set_if_new(&seat.look, *look);
-            if let Some(row) = row {
+            if let Some((row, _)) = seen {
                 set_if_new(&seat.revision, (row.summary.replaces, row.summary.revision));
             }
-            self.tell_age(seat, copy, row, &ages, state.is_linked);
+            self.tell_age(seat, seen, &ages, state.is_linked);
         }
         let seated: Vec<Key> = wanted.iter().filter_map(|(key, _)| *key).collect();
         let turn = (page_millis / (f64::from(self.settings.rotate_seconds) * 1_000.0)) as u64;
@@ -150,25 +151,18 @@ impl WallScreen {
     }
 
     /// Keeps the age of rows that are not in the list's window any more.
-    fn tell_age(&self, seat: &Seat, copy: &ListCopy, row: Option<&Row>, ages: &Ages, is_linked: bool) {
+    fn tell_age(&self, seat: &Seat, seen: Option<(&Row, &ClusterState)>, ages: &Ages, is_linked: bool) {
         if !is_linked {
             set_if_new(&seat.age, Age::LastSeen(self.board.heard_millis.get_untracked()));
-            return;
-        }
-        let cluster = row.and_then(|row| copy.overall.clusters.get(usize::from(row.cluster)));
-        if let Some((row, cluster)) = row.zip(cluster) {
+        } else if let Some((row, cluster)) = seen {
             set_if_new(&seat.age, Age::from_row(row, cluster, ages.now(row)));
         }
     }
 }
 
 /// Lets a seat follow who sits there now.
-fn aim(screen: &RolloutScreen, seat: &Seat, copy: &ListCopy, row: Option<&Row>) {
-    let cluster = row.and_then(|row| copy.overall.clusters.get(usize::from(row.cluster)));
-    let Some((row, cluster)) = row.zip(cluster) else {
-        screen.aim(Scope::Nothing);
-        return;
-    };
+fn aim(screen: &RolloutScreen, seat: &Seat, seen: Option<(&Row, &ClusterState)>) {
+    let Some((row, cluster)) = seen else { return screen.aim(Scope::Nothing) };
     let workload = row.summary.workload(&cluster.name);
     seat.take(workload.clone());
     screen.aim(Scope::Workload(workload));

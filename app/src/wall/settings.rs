@@ -1,9 +1,7 @@
 //! Settings of a wall in its address, besides the list that it shows.
 
-use timeline::list::{By, Query, Sort};
-
-use crate::payload::WallPayload;
 use timeline::address::Parameters;
+use timeline::list::{By, Query, Sort};
 
 /// Seconds after which the strip tells of others, where nothing is said.
 const ROTATE_SECONDS: u32 = 12;
@@ -25,12 +23,6 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns the settings that the server read.
-    pub fn from_payload(payload: &WallPayload) -> Self {
-        let WallPayload { list, rotate_seconds, columns, has_sound } = payload;
-        Self { query: list.query.clone(), rotate_seconds: *rotate_seconds, columns: *columns, has_sound: *has_sound }
-    }
-
     /// Reads the settings of an address; values that make no sense are ignored.
     pub fn from_parameters(parameters: &Parameters) -> Self {
         let number = |name| parameters.get(name).and_then(|text| text.parse::<u32>().ok());

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 use timeline::Workload;
 use timeline::address;
 
+use crate::browser::is_plain;
 use crate::exported::Exported;
 use crate::rollout::controls::Controls;
 
@@ -29,8 +30,9 @@ pub fn DetailLink(
     let is_file = Exported::of_app().is_some();
     let address = if is_file { "#".to_owned() } else { address::below(&workload, &path) };
     let open = move |event: MouseEvent| {
-        if let Some(controls) = controls {
-            controls.open_link(&event, path.clone());
+        if let Some(controls) = controls.filter(|_| is_plain(&event)) {
+            event.prevent_default();
+            controls.open(path.clone());
         }
     };
     view! { <a class=class href=address rel="external" aria-label=label on:click=open>{children()}</a> }

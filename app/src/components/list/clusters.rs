@@ -68,15 +68,9 @@ pub fn Clusters(
     }
 }
 
-/// The chip of one cluster.
+/// The chip of one cluster; `accent` is the number of its colour, 0 for none.
 #[component]
-fn ClusterChip(
-    board: ListBoard,
-    /// The cluster's name, as addresses have it.
-    name: String,
-    /// The number of the cluster's accent colour; 0 for none.
-    accent: u8,
-) -> impl IntoView {
+fn ClusterChip(board: ListBoard, name: String, accent: u8) -> impl IntoView {
     let zone = Zone::of_page();
     let known = name.clone();
     let connection = Memo::new(move |_| {

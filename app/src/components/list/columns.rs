@@ -40,13 +40,7 @@ pub fn Columns(
 
 /// The head of a column: a link to the list in its order, or the other way round where the list is in that order already.
 #[component]
-fn ColumnHead(
-    board: ListBoard,
-    /// Column by which this head sorts the list.
-    column: Column,
-    /// Text of the head.
-    words: &'static str,
-) -> impl IntoView {
+fn ColumnHead(board: ListBoard, column: Column, words: &'static str) -> impl IntoView {
     let sorted = move || {
         let sort = board.query.read().sort;
         (sort.column == column).then_some(if sort.is_descending { "descending" } else { "ascending" })

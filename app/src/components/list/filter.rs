@@ -89,11 +89,7 @@ pub fn Filter(
 
 /// A hidden field that keeps a parameter of the address when the form is sent without scripts.
 #[component]
-fn Kept(
-    name: &'static str,
-    /// Its value; not there while it is `None`.
-    value: Signal<Option<String>>,
-) -> impl IntoView {
+fn Kept(name: &'static str, value: Signal<Option<String>>) -> impl IntoView {
     move || value.get().map(|value| view! { <input type="hidden" name=name value=value/> })
 }
 

@@ -8,6 +8,7 @@ use timeline::view::Tone;
 use crate::browser::placed;
 use crate::components::image::ImageName;
 use crate::debounce::debounce;
+use crate::elements::held;
 use crate::list::board::{ListBoard, Slot};
 use crate::list::keys;
 use crate::list::row::{Heading, RowText};
@@ -77,14 +78,7 @@ impl RowContent {
 
 /// A Deployment's row of the list.
 #[component]
-fn Row(
-    /// The state of the list's page, for keys that go from row to row.
-    board: ListBoard,
-    /// The key of the row in the list.
-    key: u128,
-    /// Content of the row; each part of it is followed by itself.
-    row: ArcRwSignal<RowText>,
-) -> impl IntoView {
+fn Row(board: ListBoard, key: u128, row: ArcRwSignal<RowText>) -> impl IntoView {
     let zone = Zone::of_page();
     let row: ReadSignal<RowText> = row.read_only().into();
     let text = move |read: fn(&RowText) -> &String| move || read(&row.read()).clone();
@@ -98,7 +92,7 @@ fn Row(
     let all = move || words.with(|words| zone.said(&[&*words.sentence, &words.why].join(" "), row.read().near_millis));
     view! {
         <div class="line" on:keydown=move |event| keys::pressed_on_row(&event, board, key)>
-            <a class=class node_ref=board.links.of(key) on:click=move |_| board.at.set_value(Some(key)) href=text(|row| &row.address) data-testid="deployment">
+            <a class=class use:held=(board.links, key) on:click=move |_| board.at.set_value(Some(key)) href=text(|row| &row.address) data-testid="deployment">
                 <span class="name" title=named>
                     <b>{text(|row| &row.name)}</b>
                     <span class="muted"><i class=move || format!("accent accent-{}", row.read().accent)></i><bdi>{text(|row| &row.place)}</bdi></span>

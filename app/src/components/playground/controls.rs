@@ -175,12 +175,9 @@ fn Group(state: PlaygroundState, name: String) -> impl IntoView {
 }
 
 /// A button that does something to the Deployment and says which command does the same, with the field beside it where it has one.
+/// The button is followed from `first` on, which is as the page was rendered.
 #[component]
-fn DoButton(
-    state: PlaygroundState,
-    /// The button as the page was rendered; it is followed from there.
-    first: Button,
-) -> impl IntoView {
+fn DoButton(state: PlaygroundState, first: Button) -> impl IntoView {
     let Button { action, label, field, .. } = first.clone();
     let id = format!("play-{action}");
     let name = action.clone();

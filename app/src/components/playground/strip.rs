@@ -77,11 +77,7 @@ pub fn StillStrip(
 
 /// Which story plays, what its cluster holds, and a link to the story.
 #[component]
-fn Summary(
-    /// The playground.
-    #[prop(into)]
-    playground: Signal<Playground>,
-) -> impl IntoView {
+fn Summary(#[prop(into)] playground: Signal<Playground>) -> impl IntoView {
     let about = move || playground.with(Playground::about);
     view! {
         <div class="tale">

@@ -49,12 +49,7 @@ pub fn Axis(
 
 /// A point: leads to its line of the story.
 #[component]
-fn Point(
-    /// The line of the story that the point stands for.
-    line: ArcRwSignal<Line>,
-    /// The picture whose story has the line.
-    picture: Picture,
-) -> impl IntoView {
+fn Point(line: ArcRwSignal<Line>, picture: Picture) -> impl IntoView {
     let zone = Zone::of_page();
     let at_millis = line.with_untracked(|line| line.at_millis); // the key of the row
     let told = Signal::derive(move || line.get());

@@ -5,7 +5,6 @@ use std::fmt::Write;
 
 use leptos::prelude::*;
 use timeline::{Millis, address};
-use wasm_bindgen::JsCast;
 
 use crate::browser::placed;
 use crate::numbers::{fixed, thousandths};
@@ -56,12 +55,8 @@ pub fn BarsOf(
 
 /// The ground on which the bars of a band are.
 #[component]
-fn Ground(
-    /// The band, and where it is.
-    band: ArcRwSignal<BandRow>,
-    /// The picture, whose base times are counted from.
-    picture: Picture,
-) -> impl IntoView {
+fn Ground(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
+    let band: ReadSignal<BandRow> = band.read_only().into();
     let with = parts(band);
     let x = move || {
         let (begin, _) = picture.dashed_millis.get();
@@ -89,14 +84,8 @@ fn Ground(
 
 /// The bars of one pod, or a ribbon.
 #[component]
-fn PodBars(
-    /// The key of the pod, also among the heads of the picture.
-    key: u128,
-    /// The marks of the bars, and how far down they are.
-    bars: ArcRwSignal<Bars>,
-    /// The picture, whose base their times are counted from.
-    picture: Picture,
-) -> impl IntoView {
+fn PodBars(key: u128, bars: ArcRwSignal<Bars>, picture: Picture) -> impl IntoView {
+    let bars: ReadSignal<Bars> = bars.read_only().into();
     let pod = bars.with_untracked(|bars| bars.pod);
     let controls = Controls::of_page();
     let open = move |_| {
@@ -107,14 +96,11 @@ fn PodBars(
                 return;
             }
             // A bar has no focus: the head of its pod has.
-            let head = picture.nodes.heads.get(key).and_then(|head| head.dyn_into().ok());
+            let head = picture.nodes.heads.get(key);
             controls.panel.open(address::pod(pod), head);
         }
     };
-    let shift = {
-        let bars = bars.clone();
-        move || format!("translate(0 {})", fixed(bars.read().shift))
-    };
+    let shift = move || format!("translate(0 {})", fixed(bars.read().shift));
     let paths = move || {
         let mut painter = Paths::of(picture);
         paint(&bars.read().marks, &mut painter);

@@ -37,16 +37,11 @@ pub fn Gutter(
 
 /// Revision, image, hash and counts of one band.
 #[component]
-fn Beside(
-    /// The band, and where it is.
-    band: ArcRwSignal<BandRow>,
-    /// The picture, whose pods arrow keys go to.
-    picture: Picture,
-) -> impl IntoView {
-    let of_keys = band.clone();
+fn Beside(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
+    let band: ReadSignal<BandRow> = band.read_only().into();
     let pressed = move |event: web_sys::KeyboardEvent| {
         let is_arrow = matches!(event.key().as_str(), "ArrowUp" | "ArrowDown") && !browser::has_modifier(&event);
-        if is_arrow && of_keys.with_untracked(|band| picture.focus_first_of(&band.heading)) {
+        if is_arrow && band.with_untracked(|band| picture.focus_first_of(&band.heading)) {
             event.prevent_default();
         }
     };

@@ -60,19 +60,10 @@ const DENIED: &str = "The browser blocks notifications of this page: allow them 
 /// notifications, and until the page is alive.
 #[component]
 fn Notify(
-    /// Status of the rollout; `None` while it is not known.
-    #[prop(into)]
     standing: Signal<Option<DeploymentState>>,
-    /// Title of a notification: that of the page.
-    #[prop(into)]
     title: Signal<String>,
-    /// The text of a notification: what is said of the rollout.
-    #[prop(into)]
     body: Signal<String>,
-    /// The address of the page, which tells Deployments apart.
     page: String,
-    /// The viewer looks at the past: nothing happens there.
-    #[prop(into)]
     is_past: Signal<bool>,
 ) -> impl IntoView {
     let is_offered = RwSignal::new(false);

@@ -6,6 +6,7 @@ use timeline::words::{safe, short};
 
 use crate::browser::{self, placed};
 use crate::components::tokens::Token;
+use crate::elements::held;
 use crate::numbers::fixed;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
@@ -44,17 +45,10 @@ pub fn Heads(
 
 /// The head of one pod: a token of its state and the end of its name, which open everything about it.
 #[component]
-fn PodHead(
-    /// The key of the pod among the heads of the picture.
-    key: u128,
-    /// The picture, to whose other pods arrow keys go.
-    picture: Picture,
-    /// The pod as it is now.
-    head: ArcRwSignal<PodHead>,
-    /// Where its row is.
-    spot: ArcRwSignal<HeadPlace>,
-) -> impl IntoView {
+fn PodHead(key: u128, picture: Picture, head: ArcRwSignal<PodHead>, spot: ArcRwSignal<HeadPlace>) -> impl IntoView {
     let (zone, controls) = (Zone::of_page(), Controls::of_page());
+    let head: ReadSignal<PodHead> = head.read_only().into();
+    let spot: ReadSignal<HeadPlace> = spot.read_only().into();
     let (uid, name) = head.with_untracked(|head| (head.uid, head.name.clone()));
     let open = move || {
         if let Some(controls) = controls {
@@ -84,33 +78,25 @@ fn PodHead(
             controls.act(|screen| screen.point_to_head(is_focused.then_some(key)));
         }
     };
-    let of = head.clone();
-    let row = {
-        let spot = spot.clone();
-        Memo::new(move |_| spot.read().row)
-    };
-    let class = move || class(&of.read(), row.get());
-    let of = head.clone();
-    let label = move || label(&of.read(), zone);
-    let of = head.clone();
-    let state = Memo::new(move |_| of.read().state);
+    let row = Memo::new(move |_| spot.read().row);
+    let class = move || class(&head.read(), row.get());
+    let label = move || label(&head.read(), zone);
+    let state = Memo::new(move |_| head.read().state);
     let revision = move || match &*head.read() {
         head if head.is_out => "out".to_owned(),
         head => head.revision.map_or_else(String::new, |revision| revision.to_string()),
     };
-    let of = spot.clone();
-    let shift = move || format!("translate(0 {})", fixed(of.read().y));
+    let shift = move || format!("translate(0 {})", fixed(spot.read().y));
     let scale = move || format!("translate(14 0) scale({})", fixed((row.get() / 2.0 - 2.0).clamp(3.0, 8.0) / 8.0));
     // A little more, so that rounding leaves no line between neighbours.
     let square = move || format!("M4 {}h10v{}h-10z", fixed(-row.get() / 2.0), fixed(row.get() + 0.03));
     let hit = move || format!("M0 {}h90v{}h-90z", fixed(-row.get() / 2.0), fixed(row.get()));
-    let of = spot.clone();
     // An animation begins anew with its class alone: a pod may come back to a band in which its head still is.
-    let travel = move || if of.read().came_from.is_some() { "travel" } else { "" };
+    let travel = move || if spot.read().came_from.is_some() { "travel" } else { "" };
     let travels = Signal::derive(move || style_sheet::travels(*spot.read()));
     view! {
         <g
-            node_ref=picture.nodes.heads.of(key)
+            use:held=(picture.nodes.heads, key)
             class=class
             transform=shift
             data-testid="pod"
@@ -166,10 +152,7 @@ fn label(head: &PodHead, zone: Zone) -> String {
 
 /// A column that shows what there is now of a ribbon.
 #[component]
-fn Column(
-    /// The marks of the ribbon that have not ended.
-    marks: ArcRwSignal<Vec<BarMark>>,
-) -> impl IntoView {
+fn Column(marks: ArcRwSignal<Vec<BarMark>>) -> impl IntoView {
     let boxes = move || {
         let of = |mark: &BarMark| {
             let (top, height) = (fixed(mark.y - mark.height / 2.0), fixed(mark.height));

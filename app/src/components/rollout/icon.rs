@@ -5,44 +5,36 @@ use timeline::view::Tone;
 
 use crate::browser;
 
-/// The name of the icon's file while nothing needs a look.
+/// The names of the icon's files: while nothing needs a look, and for the tones that do.
 const USUAL: &str = "/icon.svg";
+const BUSY: &str = "/icon-busy.svg";
+const BAD: &str = "/icon-bad.svg";
 
 /// Keeps the icon right. It stands in the document's head, outside of the application: nothing is rendered here.
 #[component]
 pub fn TabIcon(
     /// Status of the rollout; `None` while it is not known.
-    #[prop(into)]
     tone: Signal<Option<Tone>>,
 ) -> impl IntoView {
-    // With the address that it has on every other page.
-    let icon: StoredValue<Option<(browser::TabIcon, String)>> = StoredValue::new(None);
-    Effect::new(move |_| {
-        if icon.with_value(Option::is_none) {
-            icon.set_value(browser::TabIcon::of_document().map(|icon| (icon.clone(), icon.address())));
-        }
-        let tone = tone.get();
-        icon.with_value(|icon| {
-            if let Some((icon, usual)) = icon {
-                icon.show(&address(usual, tone));
-            }
-        });
-    });
-    on_cleanup(move || {
-        // Another page says nothing of this rollout.
-        if let Some((icon, usual)) = icon.try_get_value().flatten() {
-            icon.show(&usual);
-        }
-    });
+    Effect::new(move |_| show(tone.get()));
+    // Another page says nothing of this rollout.
+    Effect::new(|_| on_cleanup(|| show(None)));
 }
 
-/// The address of the icon for a tone, next to that of the usual one.
-fn address(usual: &str, tone: Option<Tone>) -> String {
-    match tone {
-        Some(Tone::Busy) => usual.replace(USUAL, "/icon-busy.svg"),
-        Some(Tone::Bad) => usual.replace(USUAL, "/icon-bad.svg"),
-        Some(Tone::Ok | Tone::Quiet) | None => usual.to_owned(),
+fn show(tone: Option<Tone>) {
+    if let Some(icon) = browser::tab_icon() {
+        icon.set_href(&address(&icon.href(), tone));
     }
+}
+
+/// The address of the icon for a tone, next to that of the shown one.
+fn address(shown: &str, tone: Option<Tone>) -> String {
+    let name = match tone {
+        Some(Tone::Busy) => BUSY,
+        Some(Tone::Bad) => BAD,
+        Some(Tone::Ok | Tone::Quiet) | None => USUAL,
+    };
+    [USUAL, BUSY, BAD].iter().fold(shown.to_owned(), |address, known| address.replace(known, name))
 }
 
 #[cfg(test)]
@@ -51,9 +43,9 @@ mod tests {
 
     #[test]
     fn the_icon_keeps_the_build_in_its_address() {
-        let usual = "http://a/icon.svg?v=1";
-        assert_eq!(address(usual, Some(Tone::Busy)), "http://a/icon-busy.svg?v=1");
-        assert_eq!(address(usual, Some(Tone::Bad)), "http://a/icon-bad.svg?v=1");
-        assert_eq!([Some(Tone::Ok), None].map(|tone| address(usual, tone)), [usual, usual]);
+        let shown = ["http://a/icon.svg?v=1", "http://a/icon-busy.svg?v=1", "http://a/icon-bad.svg?v=1"];
+        for (tone, expected) in [(Some(Tone::Ok), 0), (None, 0), (Some(Tone::Busy), 1), (Some(Tone::Bad), 2)] {
+            assert_eq!(shown.map(|shown| address(shown, tone)), [shown[expected]; 3]);
+        }
     }
 }

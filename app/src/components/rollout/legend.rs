@@ -55,9 +55,6 @@ fn Marks() -> impl IntoView {
 
 /// Text beside the limits while something holds the controller.
 #[component]
-fn HoldMark(
-    /// Cause that holds the controller.
-    hold: Hold,
-) -> impl IntoView {
+fn HoldMark(hold: Hold) -> impl IntoView {
     view! { <span class=hold_class(hold)>{hold.words()}</span> }
 }

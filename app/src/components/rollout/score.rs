@@ -87,10 +87,7 @@ pub fn Score(
 
 /// The tip of the place under the pointer or of the pod with the focus, and a line through its moment.
 #[component]
-fn PlaceTip(
-    /// The picture whose places are told of.
-    picture: Picture,
-) -> impl IntoView {
+fn PlaceTip(picture: Picture) -> impl IntoView {
     let zone = Zone::of_page();
     let class = move |name: &'static str| move || if picture.told.read().is_some() { name } else { "unused" };
     let of_tip = move |style: fn(&Tip) -> String| {

@@ -53,14 +53,7 @@ const NEAR: i32 = 40;
 
 /// One line; its time leads to its moment.
 #[component]
-fn StoryLine(
-    /// The line, which says when what happened.
-    line: ArcRwSignal<Line>,
-    /// The picture, whose points lead to their lines.
-    picture: Picture,
-    /// It came while somebody looked.
-    is_new: bool,
-) -> impl IntoView {
+fn StoryLine(line: ArcRwSignal<Line>, picture: Picture, is_new: bool) -> impl IntoView {
     let is_new = RwSignal::new(is_new);
     let (zone, controls) = (Zone::of_page(), Controls::of_page());
     let Line { at_millis, kind, text } = line.get_untracked();

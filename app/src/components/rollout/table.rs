@@ -58,17 +58,7 @@ pub fn PodTable(
 
 /// The head of a column: a button that puts the table in its order, or the other way round where it is in that order already.
 #[component]
-fn ColumnHead(
-    /// The state of the page, which announces the order.
-    board: Board,
-    /// The picture whose pods are listed.
-    picture: Picture,
-    /// Column by which this head sorts the table.
-    column: PodColumn,
-    /// Text of the head.
-    #[prop(into)]
-    words: Signal<String>,
-) -> impl IntoView {
+fn ColumnHead(board: Board, picture: Picture, column: PodColumn, #[prop(into)] words: Signal<String>) -> impl IntoView {
     let controls = Controls::of_page();
     let sorted = move || {
         let order = picture.order.get().filter(|order| order.column == column)?;
@@ -87,22 +77,14 @@ fn ColumnHead(
 
 /// One pod as a row of the table.
 #[component]
-fn PodRow(
-    /// The pod of the row.
-    row: ArcRwSignal<PodHead>,
-    /// The Deployment of the page, for links.
-    workload: Workload,
-) -> impl IntoView {
+fn PodRow(row: ArcRwSignal<PodHead>, workload: Workload) -> impl IntoView {
     let zone = Zone::of_page();
+    let row: ReadSignal<PodHead> = row.read_only().into();
     let (uid, name) = row.with_untracked(|row| (row.uid, safe(&row.name)));
-    let with = |read: fn(&PodHead) -> String| {
-        let row = row.clone();
-        move || row.with(read)
-    };
-    let of = row.clone();
+    let with = move |read: fn(&PodHead) -> String| move || row.with(read);
     let board = Board::of_page();
     let since = move || {
-        let since_millis = of.read().since_millis;
+        let since_millis = row.read().since_millis;
         board.map_or_else(|| zone.clock(since_millis), |board| board.moment(zone, since_millis))
     };
     view! {

@@ -32,12 +32,14 @@ pub fn Transport(
         (Time { is_playing: true, .. }, _) => "Stop",
         (_, _) => "Play",
     };
+    // Name of the latest moment, and words that lead there.
+    let latest = move || match (board.is_over, board.is_recorded()) {
+        (true, _) => ("End", "To the end"),
+        (false, true) => ("Latest", "To the latest"),
+        (false, false) => ("Live", "Back to live"),
+    };
     let live = move || {
-        let (now, back) = match (board.is_over, board.is_recorded()) {
-            (true, _) => ("End", "To the end"),
-            (false, true) => ("Latest", "To the latest"),
-            (false, false) => ("Live", "Back to live"),
-        };
+        let (now, back) = latest();
         let time = board.time.get();
         match (time.tenths, time.news) {
             (None, _) if board.is_stale() => format!("Last seen {}", board.moment(zone, board.now_millis())),
@@ -46,11 +48,7 @@ pub fn Transport(
             (Some(_), news) => format!("{back}, {news} new"),
         }
     };
-    let live_title = move || match (board.is_over, board.is_recorded()) {
-        (true, _) => "To the end (L)",
-        (false, true) => "To the latest (L)",
-        (false, false) => "Back to live (L)",
-    };
+    let live_title = move || format!("{} (L)", latest().1);
     let is_file = Exported::of_app().is_some();
     let live_class = move || match (board.time.read().tenths.is_none(), board.is_recorded()) {
         (true, _) if board.is_stale() => "live stale",

@@ -226,10 +226,7 @@ fn Figures(board: Board, words: Signal<VerdictContent>) -> impl IntoView {
 
 /// A figure that ticks when it changes: a new element for each value, which the style sheet lets appear.
 #[component]
-fn Ticking(
-    /// The figure as text, which moves when it changes.
-    text: Signal<String>,
-) -> impl IntoView {
+fn Ticking(text: Signal<String>) -> impl IntoView {
     let text = Memo::new(move |_| text.get());
     view! { <ScopedFor each=move || [text.get()] key=String::clone let:figure><span class="ticking">{figure}</span></ScopedFor> }
 }

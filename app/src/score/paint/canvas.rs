@@ -131,13 +131,9 @@ impl Brush<'_> {
             return;
         }
         self.dipped = Some((colour, fill));
-        let of = |wanted: Pattern| self.palette.patterns.iter().find(|(known, _)| *known == wanted);
-        let pattern = match fill {
-            Fill::Pattern(wanted) => of(wanted).and_then(|(_, pattern)| pattern.as_ref()),
-            Fill::Tint(_) => None,
-        };
+        let pattern = self.palette.patterns.iter().find(|(known, _)| fill == Fill::Pattern(*known));
         self.context.set_global_alpha(if let Fill::Tint(share) = fill { share } else { 1.0 });
-        match pattern {
+        match pattern.and_then(|(_, pattern)| pattern.as_ref()) {
             Some(pattern) => self.context.set_fill_style_canvas_pattern(pattern),
             None => {
                 let known = self.palette.colours.iter().find(|(known, _)| *known == colour);

@@ -1,6 +1,6 @@
 //! The pages of the application: complete HTML of the current state, which the same application takes over in the browser.
 
-use app::payload::{ListPayload, Payload, WallPayload};
+use app::payload::{ListPayload, Payload};
 use app::wall::settings::Settings;
 use app::zone;
 use axum::extract::Request;
@@ -90,9 +90,8 @@ async fn wall(view: &ClientView, address: &Address, request: Request) -> Respons
     };
     match check() {
         Ok(_) => {
-            let Settings { query, rotate_seconds, columns, has_sound } = Settings::from_parameters(&address.parameters);
-            let (list, status) = lines(view, query, Window { from: 0, to: app::wall::ROWS }).await;
-            let payload = WallPayload { list, rotate_seconds, columns, has_sound };
+            let query = Settings::from_parameters(&address.parameters).query;
+            let (payload, status) = lines(view, query, Window { from: 0, to: app::wall::ROWS }).await;
             render(view, Payload::Wall(Box::new(payload)), status, request).await
         }
         Err(wrong) => {
