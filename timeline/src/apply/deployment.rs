@@ -38,17 +38,9 @@ impl Timeline {
                     created_at_millis: meta.created_at_millis,
                     first_seen_millis: at,
                     from_first_list,
-                    deleted_millis: None,
                     now: now.clone(),
-                    rollouts: Vec::new(),
-                    marks: Vec::new(),
                     limits: vec![(at, budget::limits(&now.spec))],
-                    story: Vec::new(),
-                    verdicts: Vec::new(),
-                    gaps: Vec::new(),
-                    events: Vec::new(),
-                    kept_since_millis: None,
-                    rollouts_pruned: 0,
+                    ..Deployment::default()
                 })));
                 self.tell_first_steps(uid);
             }

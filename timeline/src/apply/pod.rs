@@ -99,9 +99,7 @@ impl Timeline {
                     owners,
                     owner: Some(set),
                     states: vec![(state, at)],
-                    releases: Vec::new(),
-                    end_reason: None,
-                    now: Arc::default(),
+                    ..Pod::default()
                 })));
                 if seen != Seen::InList {
                     self.tell_replacement(at, set, uid);

@@ -51,27 +51,21 @@ impl Timeline {
                 self.forget_strangers(uid, &fact.meta.namespace);
                 let desired = now.counts.desired;
                 let first_list = seen == Seen::InList && self.is_first_list(Kind::ReplicaSet, &fact.meta.namespace);
+                let carried_millis = (!first_list).then_some(at);
                 self.emit(Change::ReplicaSet(Box::new(ReplicaSet {
                     uid,
                     namespace: fact.meta.namespace,
                     name: fact.meta.name,
                     created_at_millis: fact.meta.created_at_millis,
                     first_seen_millis: at,
-                    removed_millis: None,
-                    removed_because: None,
                     template_hash: fact.template_hash,
                     images: fact.images,
                     restarted_at: fact.restarted_at,
                     owner: fact.meta.controller,
                     owners: fact.meta.controller.into_iter().collect(),
-                    owner_changes: Vec::new(),
-                    revisions: fact
-                        .revision
-                        .map(|revision| (revision, (!first_list).then_some(at)))
-                        .into_iter()
-                        .collect(),
-                    scales: Vec::new(),
+                    revisions: fact.revision.into_iter().map(|revision| (revision, carried_millis)).collect(),
                     now,
+                    ..ReplicaSet::default()
                 })));
                 if !first_list {
                     self.tell_made_again(at, uid);

@@ -54,17 +54,13 @@ impl Timeline {
             is_restart: is_restart && now.restarted_at.is_some(),
             max_surge: limits.max_surge,
             max_unavailable: limits.max_unavailable,
-            completed_millis: None,
-            available_millis: None,
-            available_of: None,
             was_start_seen: was_seen && !from_first_list,
             passed_before: now.deadline_passed_millis().filter(|_| index > 0),
-            superseded_millis: None,
-            deadline_exceeded_millis: None,
             min_available: now.status.available,
             peak_pods: owned.live,
             peak_active: owned.active,
             peak_terminating: owned.going,
+            ..Rollout::default()
         };
         DraftRollout { rollout, last: last.cloned(), since_millis: at, was_seen }
     }

@@ -17,7 +17,7 @@ const FIRST_BACK_OFF_MILLIS: Millis = 10_000;
 pub const LONGEST_BACK_OFF_MILLIS: Millis = 300_000;
 
 /// A container and what its status says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
     /// `name`.
     pub name: String,
@@ -45,20 +45,8 @@ pub struct Container {
 
 impl Container {
     /// A container of which nothing is known yet.
-    pub const fn new(name: String, role: Role) -> Self {
-        Self {
-            name,
-            role,
-            state: None,
-            restarts: 0,
-            is_final: false,
-            restarts_all: false,
-            last_exit: None,
-            started_millis: None,
-            is_in_startup: false,
-            waits_for_image: String::new(),
-            exits_before: 0,
-        }
+    pub fn new(name: String, role: Role) -> Self {
+        Self { name, role, ..Self::default() }
     }
 
     /// Counts the ends that were seen: each restart comes after an exit, and a container that ran and does not run ended once more.
@@ -114,13 +102,14 @@ impl Exit {
 }
 
 /// The part of a container in its pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
     /// Runs to completion before the app containers.
     Init,
     /// An init container with restartPolicy Always: counts as an app container.
     Sidecar,
     /// An app container.
+    #[default]
     App,
 }
 

@@ -87,7 +87,7 @@ impl Keyed for Pod {
 }
 
 /// A Deployment and its story.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Deployment {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -205,7 +205,7 @@ pub enum KubectlVerdict {
 }
 
 /// One rollout: the reign of one value of the revision annotation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rollout {
     /// The revision.
     pub revision: u64,
