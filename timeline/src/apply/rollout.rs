@@ -165,12 +165,11 @@ impl Timeline {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
         let Some(rollout) = deployment.rollouts.last() else { return };
-        let progressing = deployment.now.status.progressing.as_ref();
         // After a rollback the condition is that of the rollout before until the controller has scaled a ReplicaSet.
         let status = &deployment.now.status;
         let is_told = deployment.now.generation <= status.observed_generation
             && status.updated == status.replicas
-            && progressing.is_some_and(|told| told.reason == "NewReplicaSetAvailable");
+            && status.progress_reason() == "NewReplicaSetAvailable";
         let set = rollout::current_set(&self.model, deployment);
         let set = set.filter(|set| set.revision() == Some(rollout.revision));
         let desired = deployment.now.spec.replicas;
@@ -197,13 +196,10 @@ impl Timeline {
     }
 
     pub(super) fn follow_rollout(&mut self, at: Millis, uid: Uid, verdict: KubectlVerdict, was_seen: bool) {
+        let Some(known) = self.model.deployments.get(&uid) else { return };
+        let (before, status) = (known.rollouts.last().cloned(), &known.now.status);
         // Until its next sync the controller reports the counts from before it created the ReplicaSet.
-        let status = |known: &Deployment| {
-            let told = known.now.status.progressing.as_ref();
-            (known.now.status.available, told.is_some_and(|told| told.reason == "NewReplicaSetCreated"))
-        };
-        let Some((available, is_stale)) = self.model.deployments.get(&uid).map(status) else { return };
-        let before = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
+        let (available, is_stale) = (status.available, status.progress_reason() == "NewReplicaSetCreated");
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete && !is_stale {
@@ -214,9 +210,8 @@ impl Timeline {
             }
         });
         self.note_all_available(at, uid);
-        let last =
-            |timeline: &Self| timeline.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
-        let Some((before, after)) = before.zip(last(self)) else { return };
+        let after = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last());
+        let Some((before, after)) = before.zip(after) else { return };
         let revision = after.revision;
         if let Some((completed, started)) = after.completed_millis.zip(after.started_millis)
             && before.completed_millis.is_none()

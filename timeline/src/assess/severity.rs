@@ -118,15 +118,10 @@ impl Assessment<'_> {
     /// A start without an error: normal as long as it may take. The progress deadline says when it has failed; where none can
     /// strike, time does.
     fn of_start(&self, time: &StartTime) -> Severity {
-        let is_limited = self.deployment.now.spec.progress_deadline_seconds.is_some()
-            && verdict::kubectl(&self.deployment.now) != KubectlVerdict::Complete
-            && self
-                .deployment
-                .now
-                .status
-                .progressing
-                .as_ref()
-                .is_some_and(|told| told.reason != "NewReplicaSetAvailable");
+        let now = &self.deployment.now;
+        let is_limited = now.spec.progress_deadline_seconds.is_some()
+            && verdict::kubectl(now) != KubectlVerdict::Complete
+            && now.status.progressing.as_ref().is_some_and(|told| told.reason != "NewReplicaSetAvailable");
         match time.spent_millis - time.allowed_millis {
             ..=0 => Severity::Normal,
             over if over > UNLIMITED_MILLIS && !is_limited => Severity::Bad,

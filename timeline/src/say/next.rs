@@ -145,7 +145,7 @@ fn step_of_rollout(assessment: &Assessment<'_>) -> Option<String> {
 /// Says what the progress deadline will do, or did; `None` where it does not matter.
 fn deadline(standing: Standing, assessment: &Assessment<'_>) -> Option<String> {
     let now = &assessment.deployment.now;
-    let told = now.status.progressing.as_ref().map_or("", |told| told.reason.as_str());
+    let told = now.status.progress_reason();
     let is_bad = standing.tone() == Tone::Bad;
     match assessment.deadline_millis {
         Some(at) if standing == Standing::DeadlineExceeded => Some(format!(
