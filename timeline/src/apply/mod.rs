@@ -213,9 +213,7 @@ impl Timeline {
     fn count_ready_pods(&mut self, now_millis: Millis) {
         while let Some((at, uid)) = self.due.first().copied().filter(|(at, _)| *at <= now_millis) {
             self.due.remove(&(at, uid));
-            let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.state() == PodState::Ready) else {
-                continue;
-            };
+            let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.state() == PodState::Ready) else { continue };
             let owner = pod.owner;
             let since = at.max(pod.since_millis());
             self.emit(Change::PodState(uid, PodState::Available, since));
@@ -229,9 +227,7 @@ impl Timeline {
 
     /// Nobody looked for a while: every Deployment in scope that exists has a gap.
     fn note_gap(&mut self, at_millis: Millis, namespace: Option<&str>, since_millis: Option<Millis>) {
-        let Some(since) = since_millis.filter(|since| *since < at_millis) else {
-            return;
-        };
+        let Some(since) = since_millis.filter(|since| *since < at_millis) else { return };
         let in_scope = |other: &str| namespace.is_none_or(|scope| scope == other);
         let known = self.model.deployments.values().filter(|d| d.deleted_millis.is_none() && in_scope(&d.namespace));
         let gaps: Vec<(Uid, Gap)> = known

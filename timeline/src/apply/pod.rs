@@ -220,9 +220,7 @@ impl Timeline {
     }
 
     fn change_owner(&mut self, at: Millis, uid: Uid, controller: Option<Uid>) {
-        let Some(owner) = self.model.pods.get(&uid).map(|pod| pod.owner) else {
-            return;
-        };
+        let Some(owner) = self.model.pods.get(&uid).map(|pod| pod.owner) else { return };
         match (owner, controller) {
             (Some(_), None) => {
                 self.emit(Change::PodReleased(uid, at));
@@ -280,9 +278,7 @@ impl Timeline {
     ///
     /// One that a list shows going was asked to before: what its owners asked for then is not known.
     fn decide_end(&mut self, at: Millis, uid: Uid, fact: Option<&PodFact>, seen: Seen) {
-        let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else {
-            return;
-        };
+        let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else { return };
         let owner = pod.owner;
         // One that ended already is deleted by no ReplicaSet controller, however few it wants.
         let active = if pod.is_active() { owner.map_or(0, |set| self.model.pod_counts(set).active) } else { 0 };
@@ -330,13 +326,9 @@ impl Timeline {
     /// Why a pod of `owner` goes, by what its owners asked for. What they did after it was marked is not why.
     fn end_by_owners(&self, owner: Option<Uid>, mark: EndMark) -> EndReason {
         // Released before: no controller cares for it.
-        let Some(owner) = owner.filter(|_| !mark.is_forced) else {
-            return EndReason::DeletedManually;
-        };
+        let Some(owner) = owner.filter(|_| !mark.is_forced) else { return EndReason::DeletedManually };
         let is_why = |owner: Uid| !is_later(self.orders.left(owner), mark.version);
-        let Some(set) = self.model.replica_sets.get(&owner) else {
-            return EndReason::Unknown;
-        };
+        let Some(set) = self.model.replica_sets.get(&owner) else { return EndReason::Unknown };
         let deployment = set.owner.and_then(|uid| self.model.deployments.get(&uid));
         if deployment.is_some_and(|deployment| deployment.is_over() && is_why(deployment.uid)) {
             return EndReason::DeploymentDeleted;

@@ -242,15 +242,9 @@ impl Timeline {
         if let Some(draft) = self.drafts.get_mut(&uid).filter(|draft| draft.rollout.is_open()) {
             alter(&mut draft.rollout);
         }
-        let Some(deployment) = self.model.deployments.get(&uid) else {
-            return;
-        };
-        let Some(index) = deployment.rollouts_seen().checked_sub(1) else {
-            return;
-        };
-        let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.is_open()) else {
-            return;
-        };
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
+        let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.is_open()) else { return };
         let mut altered = rollout.clone();
         alter(&mut altered);
         if altered != *rollout {

@@ -46,9 +46,7 @@ impl<'m> Assessment<'m> {
 
     /// Pods that the current ReplicaSet controls, without those that cannot show a cause.
     pub(super) fn new_pods(&self) -> Vec<&'m Pod> {
-        let Some(set) = self.current else {
-            return Vec::new();
-        };
+        let Some(set) = self.current else { return Vec::new() };
         let mine = self.noteworthy_pods(set).into_iter().filter(|pod| pod.owner == Some(set.uid));
         order::sort_by(mine.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }

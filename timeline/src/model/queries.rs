@@ -140,9 +140,7 @@ impl Model {
             Subject::Deployment(uid) => vec![uid],
             Subject::ReplicaSet(uid) => owners(&uid),
             Subject::Pod(uid) => {
-                let Some(pod) = self.pods.get(&uid) else {
-                    return Vec::new();
-                };
+                let Some(pod) = self.pods.get(&uid) else { return Vec::new() };
                 let mut found: Vec<Uid> = pod.owners.iter().flat_map(owners).collect();
                 found.sort_unstable();
                 found.dedup();

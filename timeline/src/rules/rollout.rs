@@ -141,9 +141,7 @@ fn is_edited(set: &ReplicaSet, deployment: &Deployment) -> bool {
 
 /// Why the rollout at `index` started.
 pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger {
-    let Some(rollout) = deployment.rollouts.get(index) else {
-        return Trigger::Unknown;
-    };
+    let Some(rollout) = deployment.rollouts.get(index) else { return Trigger::Unknown };
     if rollout.started_millis.is_none() {
         return Trigger::Unknown;
     }

@@ -406,9 +406,7 @@ pub fn budget(assessment: &Assessment<'_>) -> String {
 /// Where ceiling and floor come from; `None` for Recreate, which has neither.
 pub fn derived(spec: &DeploymentSpec, limits: Limits) -> Option<(String, String)> {
     let n = spec.replicas;
-    let Strategy::RollingUpdate { max_surge, max_unavailable } = spec.strategy else {
-        return None;
-    };
+    let Strategy::RollingUpdate { max_surge, max_unavailable } = spec.strategy else { return None };
     let rounded = |share: IntOrPercent, direction: &str| match share {
         IntOrPercent::Int(_) => String::new(),
         IntOrPercent::Percent(percent) => format!(" ({percent} % rounded {direction})"),
