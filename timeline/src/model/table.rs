@@ -71,23 +71,8 @@ impl<V> Table<V> {
         self.index.get(&(*uid, LEAST)).copied()
     }
 
-    /// The values that belong to `owner`, by UID. They are found by their rows, without a search for each.
-    pub fn linked<'a>(&'a self, links: &'a Links, owner: Uid) -> impl Iterator<Item = &'a V>
-    where
-        V: Keyed,
-    {
-        self.in_rows(links.rows_of(owner))
-    }
-
-    /// Like [`Self::linked`], of owners that have few.
-    pub fn linked_few<'a>(&'a self, links: &'a GroupedLinks, owner: Uid) -> impl Iterator<Item = &'a V>
-    where
-        V: Keyed,
-    {
-        self.in_rows(links.rows_of(owner))
-    }
-
-    fn in_rows(&self, rows: impl Iterator<Item = (Uid, u32)>) -> impl Iterator<Item = &V>
+    /// The values that links name, by their rows: without a search for each.
+    pub(super) fn in_rows(&self, rows: impl Iterator<Item = (Uid, u32)>) -> impl Iterator<Item = &V>
     where
         V: Keyed,
     {
@@ -193,13 +178,9 @@ impl Links {
         self.rows_of(owner).map(|(owned, _)| owned)
     }
 
-    fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
+    /// The UIDs that belong to `owner`, with their rows.
+    pub(super) fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
         self.0.range((owner, LEAST)..=(owner, GREATEST)).map(|((_, owned), row)| (*owned, *row))
-    }
-
-    /// Removes all links.
-    pub fn clear(&mut self) {
-        self.0.clear();
     }
 }
 
@@ -248,13 +229,9 @@ impl GroupedLinks {
         self.rows_of(owner).map(|(owned, _)| owned)
     }
 
-    fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
+    /// The UIDs that belong to `owner`, with their rows.
+    pub(super) fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
         self.0.get(&owner).map(|known| known.all.as_slice()).unwrap_or_default().iter().copied()
-    }
-
-    /// Removes all links.
-    pub fn clear(&mut self) {
-        self.0 = Table::default();
     }
 }
 
