@@ -50,6 +50,11 @@ pub const fn is_are(number: u32) -> &'static str {
     if number == 1 { "is" } else { "are" }
 }
 
+/// "was" or "were".
+pub const fn was_were(number: u32) -> &'static str {
+    if number == 1 { "was" } else { "were" }
+}
+
 /// A duration as people say it: "0.4 s", "12 s", "2 min 10 s", "3 h 5 min", "4 days".
 pub fn duration(millis: Millis) -> String {
     let millis = millis.max(0);
@@ -255,6 +260,7 @@ mod tests {
     fn numbers_and_lists_agree_with_their_words() {
         assert_eq!([0, 1, 2].map(|pods| count(pods, "pod")), ["0 pods", "1 pod", "2 pods"]);
         assert_eq!([0, 1, 2].map(is_are), ["are", "is", "are"]);
+        assert_eq!([0, 1, 2].map(was_were), ["were", "was", "were"]);
         let items = ["a".to_owned(), "b".to_owned(), "c".to_owned()];
         assert_eq!([0, 1, 2, 3].map(|many| list(&items[..many])), ["", "a", "a and b", "a, b and c"]);
     }
