@@ -9,7 +9,6 @@
 
 use super::assessment::Assessment;
 use super::cause::{CauseKind, Evidence, Refused, Severity, StartTime, pull_failure};
-use super::rollout_causes::room_comes;
 use crate::Millis;
 use crate::model::KubectlVerdict;
 use crate::model::fact::{DeploymentSpec, Role};
@@ -90,11 +89,7 @@ impl Assessment<'_> {
             CauseKind::Crash(_) => Severity::Normal,
             CauseKind::PodsFailed { is_repeated: true, .. } => Severity::Bad,
             CauseKind::PodsFailed { .. } => Severity::Normal,
-            CauseKind::Unschedulable { .. }
-                if room_comes(self.model, self.deployment, self.counts, &evidence.message, self.now) =>
-            {
-                Severity::Normal
-            }
+            CauseKind::Unschedulable { .. } if self.room_comes(&evidence.message) => Severity::Normal,
             CauseKind::Unschedulable { node: Some(NewNode::Nominated(_)) } => bad_after(ROOM_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: Some(NewNode::Comes(_)) } => bad_after(NEW_NODE_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: Some(NewNode::Refused(_)) } => bad_after(FINAL_MILLIS, Severity::Normal),

@@ -2,7 +2,6 @@
 
 use super::excerpt::{Quota, named_containers, quota, refusal, scheduler_says, start_words, without_pod};
 use crate::assess::pod_causes::{COMPLETED, FAILED_MILLIS};
-use crate::assess::rollout_causes::room_comes;
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
 use crate::model::fact::Role;
 use crate::rules::messages::{self, NewNode, StartHold};
@@ -163,8 +162,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 None => String::new(),
             };
             let going = assessment.counts.terminating;
-            let Assessment { model, deployment, counts, now, .. } = assessment;
-            let room = if room_comes(model, deployment, *counts, &evidence.message, *now) {
+            let room = if assessment.room_comes(&evidence.message) {
                 let verb = if going == 1 { "terminates" } else { "terminate" };
                 format!(" {} that {verb} may make room.", count(going, "pod"))
             } else {
