@@ -126,7 +126,7 @@ impl Timeline {
         self.settling_sets.retain(|settling| settling.until_millis >= at_millis);
         match fact {
             Fact::Deployment(fact, seen) => {
-                self.note_arrival(at_millis, &fact.meta, seen, Kind::Deployment);
+                self.note_arrival(at_millis, &fact.meta, seen);
                 let is_known = self.model.deployments.contains_key(&fact.meta.uid);
                 self.deployment(at_millis, *fact, seen);
                 self.settle_ends();
@@ -137,7 +137,7 @@ impl Timeline {
             }
             Fact::ReplicaSet(mut fact, seen) => {
                 self.keep_to_namespace(&mut fact.meta);
-                self.note_arrival(at_millis, &fact.meta, seen, Kind::ReplicaSet);
+                self.note_arrival(at_millis, &fact.meta, seen);
                 let owner = fact.meta.controller;
                 let is_known = self.model.replica_sets.get(&fact.meta.uid).is_some_and(|known| known.owner == owner);
                 self.replica_set(at_millis, *fact, seen);
@@ -148,7 +148,7 @@ impl Timeline {
             }
             Fact::Pod(mut fact, seen) => {
                 self.keep_to_namespace(&mut fact.meta);
-                self.note_arrival(at_millis, &fact.meta, seen, Kind::Pod);
+                self.note_arrival(at_millis, &fact.meta, seen);
                 self.pod(at_millis, &fact, seen);
                 self.take_early_events(Some(fact.meta.uid));
             }
@@ -193,13 +193,8 @@ impl Timeline {
 
     /// An object that was made while we watched tells how far the clocks are apart. Only a watch's word that it was made
     /// counts: pods of other controllers never get known, so each change of theirs would look like the first.
-    fn note_arrival(&mut self, at_millis: Millis, meta: &Meta, seen: Seen, kind: Kind) {
-        let is_known = match kind {
-            Kind::Deployment => self.model.deployments.contains_key(&meta.uid),
-            Kind::ReplicaSet => self.model.replica_sets.contains_key(&meta.uid),
-            _ => self.model.pods.contains_key(&meta.uid),
-        };
-        if seen != Seen::Added || is_known {
+    fn note_arrival(&mut self, at_millis: Millis, meta: &Meta, seen: Seen) {
+        if seen != Seen::Added || self.namespace_of(meta.uid).is_some() {
             return;
         }
         let before_millis = self.skew.millis();

@@ -203,15 +203,8 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     let is_forbidden = assessment.model.unseen_since(Kind::ReplicaSet, &assessment.deployment.namespace).is_some();
     let unseen = Some(unseen).filter(|_| !assessment.sees_sets && !is_forbidden);
     let with = |otherwise: Option<String>| {
-        let otherwise = otherwise.filter(|_| named.is_empty());
-        named
-            .iter()
-            .cloned()
-            .chain(neither(assessment))
-            .chain(unseen.clone())
-            .chain(otherwise)
-            .collect::<Vec<_>>()
-            .join(" ")
+        let rest = [neither(assessment), unseen.clone(), otherwise.filter(|_| named.is_empty())];
+        named.iter().cloned().chain(rest.into_iter().flatten()).collect::<Vec<_>>().join(" ")
     };
     match standing {
         Standing::Deleted => {
