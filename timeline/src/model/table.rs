@@ -14,7 +14,7 @@ pub(super) type Index = BTreeMap<(Uid, Uid), u32>;
 const LEAST: Uid = Uid::from_bits(0);
 const GREATEST: Uid = Uid::from_bits(u128::MAX);
 
-/// A value that a [`Table`] keeps under its own UID.
+/// A value that knows the UID under which a [`Table`] keeps it.
 pub trait Keyed {
     /// The UID that it is kept under.
     fn uid(&self) -> Uid;
@@ -186,28 +186,15 @@ impl Links {
 
 /// Like [`Links`], for owners that have few, which are asked for often: one search finds all of an owner, and they lie side by side.
 #[derive(Debug, Clone, Default)]
-pub struct GroupedLinks(Table<OwnerGroup>);
-
-/// Everything that belongs to one owner, by UID, with its rows.
-#[derive(Debug, Clone)]
-struct OwnerGroup {
-    owner: Uid,
-    all: Vec<(Uid, u32)>,
-}
-
-impl Keyed for OwnerGroup {
-    fn uid(&self) -> Uid {
-        self.owner
-    }
-}
+pub struct GroupedLinks(Table<Vec<(Uid, u32)>>);
 
 impl GroupedLinks {
     /// `owned`, which is in that row, belongs to `owner`.
     pub fn link(&mut self, owner: Uid, owned: Uid, row: u32) {
         if !self.0.contains_key(&owner) {
-            self.0.insert(owner, OwnerGroup { owner, all: Vec::new() });
+            self.0.insert(owner, Vec::new());
         }
-        let Some(OwnerGroup { all, .. }) = self.0.get_mut(&owner) else { return };
+        let Some(all) = self.0.get_mut(&owner) else { return };
         let place = all.partition_point(|(known, _)| *known < owned);
         match all.get_mut(place) {
             Some(known) if known.0 == owned => known.1 = row,
@@ -217,9 +204,9 @@ impl GroupedLinks {
 
     /// Removes the link between `owner` and `owned`.
     pub fn unlink(&mut self, owner: Uid, owned: Uid) {
-        let Some(known) = self.0.get_mut(&owner) else { return };
-        known.all.retain(|(known, _)| *known != owned);
-        if known.all.is_empty() {
+        let Some(all) = self.0.get_mut(&owner) else { return };
+        all.retain(|(known, _)| *known != owned);
+        if all.is_empty() {
             self.0.remove(&owner);
         }
     }
@@ -231,7 +218,7 @@ impl GroupedLinks {
 
     /// The UIDs that belong to `owner`, with their rows.
     pub(super) fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
-        self.0.get(&owner).map(|known| known.all.as_slice()).unwrap_or_default().iter().copied()
+        self.0.get(&owner).map(Vec::as_slice).unwrap_or_default().iter().copied()
     }
 }
 
