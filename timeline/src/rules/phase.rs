@@ -209,41 +209,24 @@ mod tests {
     #[test]
     fn every_rule_comes_before_the_ones_below_it() {
         use PodState::{Failing, Finished, Ready, Scheduling, Starting, Terminating, Unready};
-        let ready = |pod: &mut PodFact| pod.ready = condition(ConditionStatus::True, "");
+        let ready = || condition(ConditionStatus::True, "");
         let state = |change: &dyn Fn(&mut PodFact)| reads(|pod| change(pod)).0;
         // Deletion before everything: the kubelet keeps the rest as it was.
         assert_eq!(state(&|pod| (pod.deletion_at_millis, pod.phase) = (Some(1), Phase::Failed)), Terminating);
         assert_eq!(state(&|pod| pod.phase = Phase::Succeeded), Finished);
-        assert_eq!(
-            state(&|pod| (pod.phase, pod.ready) = (Phase::Failed, condition(ConditionStatus::True, ""))),
-            Failing
-        );
+        assert_eq!(state(&|pod| (pod.phase, pod.ready) = (Phase::Failed, ready())), Failing);
         // A container that cannot start before readiness, a gate or a missing node.
-        assert_eq!(
-            state(&|pod| {
-                ready(pod);
-                pod.containers.push(container(Role::Init, waiting("CrashLoopBackOff")));
-            }),
-            Failing
-        );
+        let crashing = || vec![container(Role::Init, waiting("CrashLoopBackOff"))];
+        assert_eq!(state(&|pod| (pod.ready, pod.containers) = (ready(), crashing())), Failing);
         assert_eq!(state(&|pod| pod.containers = vec![container(Role::App, ended(1))]), Failing);
         assert_eq!(state(&|pod| pod.containers = vec![container(Role::App, waiting("NewReasonOfTomorrow"))]), Failing);
         // What every start goes through is no failure.
         for reason in ["", "ContainerCreating", "PodInitializing", "RestartingAllContainers"] {
-            assert_eq!(
-                state(&|pod| pod.containers = vec![container(Role::App, waiting(reason))]),
-                Starting,
-                "{reason}"
-            );
+            let state = state(&|pod| pod.containers = vec![container(Role::App, waiting(reason))]);
+            assert_eq!(state, Starting, "{reason}");
         }
-        assert_eq!(state(&ready), Ready);
-        assert_eq!(
-            state(&|pod| {
-                ready(pod);
-                pod.node = None;
-            }),
-            Ready
-        );
+        assert_eq!(state(&|pod| pod.ready = ready()), Ready);
+        assert_eq!(state(&|pod| (pod.ready, pod.node) = (ready(), None)), Ready);
         assert_eq!(state(&|pod| pod.node = None), Scheduling);
         assert_eq!(state(&|_| ()), Unready);
         // Sidecars count as app containers; init containers that ended well do not.
@@ -350,8 +333,8 @@ mod tests {
 
     #[test]
     fn states_have_names_for_programs_and_words_for_people() {
-        use PodState::{Available, Failing, Finished, Gone, Ready, Scheduling, Starting, Terminating, Unready};
-        let all = [Scheduling, Starting, Unready, Ready, Available, Failing, Finished, Terminating, Gone];
+        use PodState::{Available, Gone, Ready, Terminating, Unready};
+        let all = PodState::ALL;
         let names = "scheduling starting unready ready available failing finished terminating gone";
         assert_eq!(all.map(PodState::name).join(" "), names);
         assert_eq!(Unready.label(), "running, not ready");
