@@ -6,7 +6,7 @@ use super::Timeline;
 use super::leaving::{PodDeparture, disrupted, left, left_because, resource};
 use super::orders::is_later;
 use super::pending::{EndMark, UnsettledEnd};
-use crate::model::fact::{Container, ContainerState, Phase, PodFact, Seen};
+use crate::model::fact::{Container, Phase, PodFact, Seen};
 use crate::model::{EndReason, Pod, PodNow, PodState};
 use crate::rules::phase::{self, Reading};
 use crate::rules::pulls::is_image_reason;
@@ -30,13 +30,10 @@ fn remembering(containers: &[Container], known: &[Container]) -> Vec<Container> 
 
 /// The message about an image that cannot be pulled, or the last one while the kubelet backs off.
 fn pull_error(containers: &[Container], known: &str) -> Box<str> {
-    let mut failing = containers.iter().filter_map(|container| match &container.state {
-        Some(ContainerState::Waiting { reason, message }) if is_image_reason(reason) => Some((reason, message)),
-        _ => None,
-    });
+    let mut failing = containers.iter().filter_map(Container::waiting).filter(|(reason, _)| is_image_reason(reason));
     let Some(first) = failing.clone().next() else { return Box::default() };
-    let is_error = |(reason, message): &(&String, &String)| *reason != "ImagePullBackOff" && !message.is_empty();
-    let told = failing.find(is_error).map(|(_, message)| message.as_str());
+    let is_error = |(reason, message): &(&str, &str)| *reason != "ImagePullBackOff" && !message.is_empty();
+    let told = failing.find(is_error).map(|(_, message)| message);
     told.or(Some(known).filter(|known| !known.is_empty())).unwrap_or(first.1).into()
 }
 

@@ -49,6 +49,14 @@ impl Container {
         Self { name, role, ..Self::default() }
     }
 
+    /// Reason and message of one that waits; `None` of others.
+    pub fn waiting(&self) -> Option<(&str, &str)> {
+        match &self.state {
+            Some(ContainerState::Waiting { reason, message }) => Some((reason, message)),
+            _ => None,
+        }
+    }
+
     /// Counts the ends that were seen: each restart comes after an exit, and a container that ran and does not run ended once more.
     pub fn exits(&self) -> u32 {
         let is_ended = self.last_exit.is_some() && self.state != Some(ContainerState::Running);

@@ -89,11 +89,8 @@ pub fn read(pod: &PodFact) -> Reading {
     {
         return say(PodState::Starting, &format!("Init {index} of {}", init.count()), &at_work.name);
     }
-    let waiting = pod.containers.iter().find_map(|c| match &c.state {
-        Some(ContainerState::Waiting { reason, message }) if !reason.is_empty() => Some((&**reason, &**message)),
-        _ => None,
-    });
-    let (reason, message) = waiting.unwrap_or_default();
+    let mut waiting = pod.containers.iter().filter_map(Container::waiting);
+    let (reason, message) = waiting.find(|(reason, _)| !reason.is_empty()).unwrap_or_default();
     say(PodState::Starting, reason, message)
 }
 
