@@ -206,7 +206,6 @@ impl Timeline {
         }
     }
 
-    /// Keeps why a pod goes, and tells it.
     fn end(&mut self, at: Millis, uid: Uid, reason: EndReason, fact: Option<&PodFact>) {
         self.emit(Change::PodEnds(uid, reason));
         let node = fact.and_then(|fact| fact.node.clone());

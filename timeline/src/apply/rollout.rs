@@ -15,7 +15,6 @@ use crate::{Change, Millis, Uid};
 const UNSEEN_MILLIS: Millis = 60_000;
 
 impl Timeline {
-    /// Notes the revision that a Deployment names now.
     pub(super) fn note_revision(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, was_seen: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let last = deployment.rollouts.last();

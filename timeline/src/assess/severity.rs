@@ -55,7 +55,6 @@ pub fn unexplained_limit(spec: &DeploymentSpec) -> Millis {
 }
 
 impl Assessment<'_> {
-    /// Decides the severity of a cause.
     pub(super) fn severity(&self, kind: &CauseKind, evidence: &Evidence) -> Severity {
         let lasts = |millis: Millis| evidence.since_millis.is_none_or(|since| self.now.millis - since > millis);
         let bad_after = |millis: Millis, before: Severity| if lasts(millis) { Severity::Bad } else { before };

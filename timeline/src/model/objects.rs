@@ -31,13 +31,11 @@ pub struct Model {
     pub pods: Table<Pod>,
     /// Kinds that may not be listed now, in a namespace or in all, and since when: what is known of them is of then. It does not travel.
     pub unseen: BTreeMap<(Kind, Option<String>), Millis>,
-    /// ReplicaSets by the Deployments that ever controlled them.
+    /// ReplicaSets by the Deployments, and pods by the ReplicaSets, that ever controlled them.
     #[serde(skip)]
     pub(super) sets_of: GroupedLinks,
-    /// Pods by the ReplicaSets that ever controlled them.
     #[serde(skip)]
     pub(super) pods_of: Links,
-    /// Counts of the pods of each ReplicaSet.
     #[serde(skip)]
     pub(super) pod_index: PodIndex,
 }

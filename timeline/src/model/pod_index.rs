@@ -214,7 +214,6 @@ pub(super) struct IndexedPod {
     start_millis: Option<Millis>,
 }
 
-/// The index of the pods of all ReplicaSets.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PodIndex {
     sets: Table<SetPods>,
@@ -303,7 +302,6 @@ impl PodIndex {
         self.stale_starts.pop()
     }
 
-    /// Takes the start times of the pods of a ReplicaSet.
     pub(super) fn renew_starts(&mut self, set: Uid, starts: Vec<Millis>) {
         if let Some(set) = self.sets.get_mut(&set) {
             set.starts = starts.into_iter().fold(None, |known, start| Some(widen_range(known, start)));
@@ -315,7 +313,6 @@ impl PodIndex {
         self.sets.get(&set).is_some_and(|set| set.pods > 0)
     }
 
-    /// Counts the pods of a ReplicaSet.
     pub(super) fn counts(&self, set: Uid) -> PodCounts {
         self.sets.get(&set).map(|set| set.counts).unwrap_or_default()
     }

@@ -322,7 +322,7 @@ fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str) ->
     }
 }
 
-/// What became of pods that had to leave a node: "evicted from node n1, which was low on memory".
+/// The departure of pods from a node, in words: "evicted from node n1, which was low on memory".
 pub(super) fn departure(node: &str, why: NodeDeparture, resource: &str) -> String {
     let node = safe(node);
     match why {
