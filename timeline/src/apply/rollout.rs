@@ -36,10 +36,8 @@ impl Timeline {
         let limits = budget::limits(&now.spec);
         let owned = self.owned_pods(deployment.uid);
         let is_restart = last.is_some_and(|last| {
-            let is_same = match (last.template_apart, now.template_apart) {
-                (Some(before), Some(now)) => before == now,
-                _ => last.images == now.spec.images,
-            };
+            let hashes = last.template_apart.zip(now.template_apart);
+            let is_same = hashes.map_or_else(|| last.images == now.spec.images, |(one, other)| one == other);
             last.restarted_at != now.restarted_at && is_same
         });
         let rollout = Rollout {
