@@ -6,7 +6,7 @@ use crate::{Millis, Uid, Workload};
 
 /// The page of a workload: the one with its UID, or whichever has the name now.
 pub fn workload(workload: &Workload) -> String {
-    Address::of_workload(Route::Workload, workload, &[]).to_string()
+    Address::of_workload(Route::Workload, workload).to_string()
 }
 
 /// The page of the workload that has the name now.
@@ -24,25 +24,25 @@ pub fn below(workload: &Workload, path: &str) -> String {
 /// A link to a workload by its UID and, if given, to one of its revisions.
 pub fn permanent(workload: &Workload, uid: Uid, revision: Option<u64>) -> String {
     let workload = workload.clone().with_uid(Some(uid));
-    Address::of_workload(Route::Workload, &workload, &[]).with("revision", revision).to_string()
+    Address::of_workload(Route::Workload, &workload).with("revision", revision).to_string()
 }
 
 /// The comparison of a rollout with earlier ones, drawn over the rollout of revision `with`.
 pub fn compare(workload: &Workload, uid: Uid, revision: u64, with: Option<u64>) -> String {
     let workload = Workload { uid: Some(uid), rollout: None, ..workload.clone() };
-    let page = Address::of_workload(Route::Compare, &workload, &[]);
+    let page = Address::of_workload(Route::Compare, &workload);
     page.with("revision", Some(revision)).with("with", with).to_string()
 }
 
 /// The HTML file of the last rollout of a workload, or of a revision.
 pub fn file(workload: &Workload, revision: Option<u64>) -> String {
-    Address::of_workload(Route::Export, workload, &[]).with("revision", revision).to_string()
+    Address::of_workload(Route::Export, workload).with("revision", revision).to_string()
 }
 
 /// A link to a moment of a workload by its UID.
 pub fn moment(workload: &Workload, uid: Uid, at_millis: Millis) -> String {
     let workload = workload.clone().with_uid(Some(uid));
-    Address::of_workload(Route::Workload, &workload, &[]).with("at", Some(at_millis)).to_string()
+    Address::of_workload(Route::Workload, &workload).with("at", Some(at_millis)).to_string()
 }
 
 /// A list.
@@ -95,12 +95,12 @@ pub fn revision(revision: u64) -> String {
 /// The timeline document of the workload that has the name now, in the read API.
 pub fn timeline(workload: &Workload) -> String {
     let workload = Workload { uid: None, rollout: None, ..workload.clone() };
-    Address::of_workload(Route::ApiTimeline, &workload, &[]).to_string()
+    Address::of_workload(Route::ApiTimeline, &workload).to_string()
 }
 
 /// The recording of a rollout in the history, in the read API.
 pub fn recording(workload: &Workload) -> String {
-    Address::of_workload(Route::ApiRecording, workload, &[]).to_string()
+    Address::of_workload(Route::ApiRecording, workload).to_string()
 }
 
 #[cfg(test)]

@@ -50,11 +50,10 @@ impl Address {
         Self { route, values, parameters: Parameters::default() }
     }
 
-    /// A path of a workload; `more` are the values after its name.
-    pub fn of_workload(route: Route, workload: &Workload, more: &[&str]) -> Self {
+    /// A path of a workload, with nothing after its name.
+    fn of_workload(route: Route, workload: &Workload) -> Self {
         let Workload { cluster, kind, namespace, name, uid, rollout } = workload;
-        let values = [&[cluster.as_str(), namespace, kind.resource(), name], more].concat();
-        let address = Self::new(route, &values).with("uid", uid.map(|uid| uid.to_string()));
+        let address = Self::new(route, &[cluster.as_str(), namespace, kind.resource(), name]).with("uid", *uid);
         address.with("rollout", rollout.filter(|_| uid.is_some()))
     }
 
@@ -85,9 +84,8 @@ impl Address {
     /// The workload of the path; `None` for an unknown resource, or a path without a workload.
     pub fn named_workload(&self) -> Option<Workload> {
         let kind = WorkloadKind::of_resource(self.value("resource"))?;
-        let value = |name: &str| self.value(name).to_owned();
-        let (cluster, namespace, name) = (value("cluster"), value("namespace"), value("name"));
-        Some(Workload { cluster, kind, namespace, name, uid: None, rollout: None })
+        let [cluster, namespace, name] = ["cluster", "namespace", "name"].map(|name| self.value(name));
+        Some(Workload { kind, ..Workload::deployment(cluster, namespace, name) })
     }
 
     /// Like [`Self::named_workload`], with the UID and the rollout of the parameters.

@@ -38,17 +38,9 @@ impl Timeline {
                     created_at_millis: meta.created_at_millis,
                     first_seen_millis: at,
                     from_first_list,
-                    deleted_millis: None,
                     now: now.clone(),
-                    rollouts: Vec::new(),
-                    marks: Vec::new(),
                     limits: vec![(at, budget::limits(&now.spec))],
-                    story: Vec::new(),
-                    verdicts: Vec::new(),
-                    gaps: Vec::new(),
-                    events: Vec::new(),
-                    kept_since_millis: None,
-                    rollouts_pruned: 0,
+                    ..Deployment::default()
                 })));
                 self.tell_first_steps(uid);
             }
@@ -137,10 +129,8 @@ impl Timeline {
 /// Tells that the template was changed again while a change of it waited, which the controller has seen; `None` where it was not.
 fn replaced_change(model: &Model, known: &Deployment, after: &DeploymentNow) -> Option<Happening> {
     let before = &known.now;
-    let is_changed = match (before.template, after.template) {
-        (Some(before), Some(after)) => before != after,
-        _ => before.spec.images != after.spec.images,
-    };
+    let hashes = before.template.zip(after.template);
+    let is_changed = hashes.map_or_else(|| before.spec.images != after.spec.images, |(one, other)| one != other);
     let is_seen = before.status.observed_generation >= before.generation;
     if !(is_changed && before.spec.paused && is_seen && rollout::awaits_revision(model, known)) {
         return None;

@@ -126,7 +126,7 @@ impl Timeline {
         self.settling_sets.retain(|settling| settling.until_millis >= at_millis);
         match fact {
             Fact::Deployment(fact, seen) => {
-                self.note_arrival(at_millis, &fact.meta, seen, Kind::Deployment);
+                self.note_arrival(at_millis, &fact.meta, seen);
                 let is_known = self.model.deployments.contains_key(&fact.meta.uid);
                 self.deployment(at_millis, *fact, seen);
                 self.settle_ends();
@@ -137,7 +137,7 @@ impl Timeline {
             }
             Fact::ReplicaSet(mut fact, seen) => {
                 self.keep_to_namespace(&mut fact.meta);
-                self.note_arrival(at_millis, &fact.meta, seen, Kind::ReplicaSet);
+                self.note_arrival(at_millis, &fact.meta, seen);
                 let owner = fact.meta.controller;
                 let is_known = self.model.replica_sets.get(&fact.meta.uid).is_some_and(|known| known.owner == owner);
                 self.replica_set(at_millis, *fact, seen);
@@ -148,7 +148,7 @@ impl Timeline {
             }
             Fact::Pod(mut fact, seen) => {
                 self.keep_to_namespace(&mut fact.meta);
-                self.note_arrival(at_millis, &fact.meta, seen, Kind::Pod);
+                self.note_arrival(at_millis, &fact.meta, seen);
                 self.pod(at_millis, &fact, seen);
                 self.take_early_events(Some(fact.meta.uid));
             }
@@ -193,13 +193,8 @@ impl Timeline {
 
     /// An object that was made while we watched tells how far the clocks are apart. Only a watch's word that it was made
     /// counts: pods of other controllers never get known, so each change of theirs would look like the first.
-    fn note_arrival(&mut self, at_millis: Millis, meta: &Meta, seen: Seen, kind: Kind) {
-        let is_known = match kind {
-            Kind::Deployment => self.model.deployments.contains_key(&meta.uid),
-            Kind::ReplicaSet => self.model.replica_sets.contains_key(&meta.uid),
-            _ => self.model.pods.contains_key(&meta.uid),
-        };
-        if seen != Seen::Added || is_known {
+    fn note_arrival(&mut self, at_millis: Millis, meta: &Meta, seen: Seen) {
+        if seen != Seen::Added || self.namespace_of(meta.uid).is_some() {
             return;
         }
         let before_millis = self.skew.millis();
@@ -213,9 +208,7 @@ impl Timeline {
     fn count_ready_pods(&mut self, now_millis: Millis) {
         while let Some((at, uid)) = self.due.first().copied().filter(|(at, _)| *at <= now_millis) {
             self.due.remove(&(at, uid));
-            let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.state() == PodState::Ready) else {
-                continue;
-            };
+            let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.state() == PodState::Ready) else { continue };
             let owner = pod.owner;
             let since = at.max(pod.since_millis());
             self.emit(Change::PodState(uid, PodState::Available, since));
@@ -229,9 +222,7 @@ impl Timeline {
 
     /// Nobody looked for a while: every Deployment in scope that exists has a gap.
     fn note_gap(&mut self, at_millis: Millis, namespace: Option<&str>, since_millis: Option<Millis>) {
-        let Some(since) = since_millis.filter(|since| *since < at_millis) else {
-            return;
-        };
+        let Some(since) = since_millis.filter(|since| *since < at_millis) else { return };
         let in_scope = |other: &str| namespace.is_none_or(|scope| scope == other);
         let known = self.model.deployments.values().filter(|d| d.deleted_millis.is_none() && in_scope(&d.namespace));
         let gaps: Vec<(Uid, Gap)> = known

@@ -2,9 +2,8 @@
 //! Kubernetes ignores that and removes the object a moment later, and so it must not be seen there meanwhile.
 
 use super::Timeline;
-use crate::model::change::Pruned;
+use crate::Uid;
 use crate::model::fact::Meta;
-use crate::{Change, Uid};
 
 impl Timeline {
     /// Takes no owner from another namespace.
@@ -28,9 +27,6 @@ impl Timeline {
         let sets: Vec<Uid> = sets.collect();
         let named = self.model.pods_of(owner).filter(|pod| pod.namespace != namespace);
         let pods = sets.iter().flat_map(|set| self.model.pods_of(*set)).chain(named).map(|pod| pod.uid).collect();
-        let strangers = Pruned { before_millis: None, pods, sets };
-        if !strangers.pods.is_empty() || !strangers.sets.is_empty() {
-            self.emit(Change::Pruned(None, Box::new(strangers)));
-        }
+        self.forget(pods, sets);
     }
 }

@@ -6,7 +6,7 @@ use super::Timeline;
 use super::leaving::{PodDeparture, disrupted, left, left_because, resource};
 use super::orders::is_later;
 use super::pending::{EndMark, UnsettledEnd};
-use crate::model::fact::{Container, ContainerState, Phase, PodFact, Seen};
+use crate::model::fact::{Container, Phase, PodFact, Seen};
 use crate::model::{EndReason, Pod, PodNow, PodState};
 use crate::rules::phase::{self, Reading};
 use crate::rules::pulls::is_image_reason;
@@ -30,13 +30,10 @@ fn remembering(containers: &[Container], known: &[Container]) -> Vec<Container> 
 
 /// The message about an image that cannot be pulled, or the last one while the kubelet backs off.
 fn pull_error(containers: &[Container], known: &str) -> Box<str> {
-    let mut failing = containers.iter().filter_map(|container| match &container.state {
-        Some(ContainerState::Waiting { reason, message }) if is_image_reason(reason) => Some((reason, message)),
-        _ => None,
-    });
+    let mut failing = containers.iter().filter_map(Container::waiting).filter(|(reason, _)| is_image_reason(reason));
     let Some(first) = failing.clone().next() else { return Box::default() };
-    let is_error = |(reason, message): &(&String, &String)| *reason != "ImagePullBackOff" && !message.is_empty();
-    let told = failing.find(is_error).map(|(_, message)| message.as_str());
+    let is_error = |(reason, message): &(&str, &str)| *reason != "ImagePullBackOff" && !message.is_empty();
+    let told = failing.find(is_error).map(|(_, message)| message);
     told.or(Some(known).filter(|known| !known.is_empty())).unwrap_or(first.1).into()
 }
 
@@ -99,9 +96,7 @@ impl Timeline {
                     owners,
                     owner: Some(set),
                     states: vec![(state, at)],
-                    releases: Vec::new(),
-                    end_reason: None,
-                    now: Arc::default(),
+                    ..Pod::default()
                 })));
                 if seen != Seen::InList {
                     self.tell_replacement(at, set, uid);
@@ -211,7 +206,6 @@ impl Timeline {
         }
     }
 
-    /// Keeps why a pod goes, and tells it.
     fn end(&mut self, at: Millis, uid: Uid, reason: EndReason, fact: Option<&PodFact>) {
         self.emit(Change::PodEnds(uid, reason));
         let node = fact.and_then(|fact| fact.node.clone());
@@ -222,9 +216,7 @@ impl Timeline {
     }
 
     fn change_owner(&mut self, at: Millis, uid: Uid, controller: Option<Uid>) {
-        let Some(owner) = self.model.pods.get(&uid).map(|pod| pod.owner) else {
-            return;
-        };
+        let Some(owner) = self.model.pods.get(&uid).map(|pod| pod.owner) else { return };
         match (owner, controller) {
             (Some(_), None) => {
                 self.emit(Change::PodReleased(uid, at));
@@ -282,9 +274,7 @@ impl Timeline {
     ///
     /// One that a list shows going was asked to before: what its owners asked for then is not known.
     fn decide_end(&mut self, at: Millis, uid: Uid, fact: Option<&PodFact>, seen: Seen) {
-        let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else {
-            return;
-        };
+        let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else { return };
         let owner = pod.owner;
         // One that ended already is deleted by no ReplicaSet controller, however few it wants.
         let active = if pod.is_active() { owner.map_or(0, |set| self.model.pod_counts(set).active) } else { 0 };
@@ -332,13 +322,9 @@ impl Timeline {
     /// Why a pod of `owner` goes, by what its owners asked for. What they did after it was marked is not why.
     fn end_by_owners(&self, owner: Option<Uid>, mark: EndMark) -> EndReason {
         // Released before: no controller cares for it.
-        let Some(owner) = owner.filter(|_| !mark.is_forced) else {
-            return EndReason::DeletedManually;
-        };
+        let Some(owner) = owner.filter(|_| !mark.is_forced) else { return EndReason::DeletedManually };
         let is_why = |owner: Uid| !is_later(self.orders.left(owner), mark.version);
-        let Some(set) = self.model.replica_sets.get(&owner) else {
-            return EndReason::Unknown;
-        };
+        let Some(set) = self.model.replica_sets.get(&owner) else { return EndReason::Unknown };
         let deployment = set.owner.and_then(|uid| self.model.deployments.get(&uid));
         if deployment.is_some_and(|deployment| deployment.is_over() && is_why(deployment.uid)) {
             return EndReason::DeploymentDeleted;

@@ -3,7 +3,7 @@
 use super::Timeline;
 use super::pending::UnsettledRemoval;
 use crate::model::fact::{Kind, ReplicaSetFact, Seen};
-use crate::model::{RemovedBecause, ReplicaSet, Scale, ScaleCause};
+use crate::model::{Deployment, RemovedBecause, ReplicaSet, Scale, ScaleCause};
 use crate::{Change, Millis, Uid};
 
 /// After nobody looked, the kinds are listed again within this time.
@@ -51,27 +51,21 @@ impl Timeline {
                 self.forget_strangers(uid, &fact.meta.namespace);
                 let desired = now.counts.desired;
                 let first_list = seen == Seen::InList && self.is_first_list(Kind::ReplicaSet, &fact.meta.namespace);
+                let carried_millis = (!first_list).then_some(at);
                 self.emit(Change::ReplicaSet(Box::new(ReplicaSet {
                     uid,
                     namespace: fact.meta.namespace,
                     name: fact.meta.name,
                     created_at_millis: fact.meta.created_at_millis,
                     first_seen_millis: at,
-                    removed_millis: None,
-                    removed_because: None,
                     template_hash: fact.template_hash,
                     images: fact.images,
                     restarted_at: fact.restarted_at,
                     owner: fact.meta.controller,
                     owners: fact.meta.controller.into_iter().collect(),
-                    owner_changes: Vec::new(),
-                    revisions: fact
-                        .revision
-                        .map(|revision| (revision, (!first_list).then_some(at)))
-                        .into_iter()
-                        .collect(),
-                    scales: Vec::new(),
+                    revisions: fact.revision.into_iter().map(|revision| (revision, carried_millis)).collect(),
                     now,
+                    ..ReplicaSet::default()
                 })));
                 if !first_list {
                     self.tell_made_again(at, uid);
@@ -133,14 +127,8 @@ impl Timeline {
         let better = |settling: &UnsettledRemoval| {
             let set = self.model.replica_sets.get(&settling.set)?;
             let deployment = self.model.deployments.get(&set.owner?)?;
-            let is_over_limit =
-                settling.old.is_some_and(|old| old > deployment.now.spec.revision_history_limit as usize);
-            let because = match deployment.is_over() {
-                true => RemovedBecause::DeploymentDeleted,
-                false if is_over_limit => RemovedBecause::HistoryLimit,
-                false => return None,
-            };
-            Some((set.uid, set.removed_millis?, because))
+            let because = because(deployment, settling.old);
+            (because != RemovedBecause::Deleted).then_some((set.uid, set.removed_millis?, because))
         };
         let better: Vec<(Uid, Millis, RemovedBecause)> = self.settling_sets.iter().filter_map(better).collect();
         for (uid, at, because) in better {
@@ -167,17 +155,19 @@ impl Timeline {
         let Some(deployment) = set.owner.and_then(|owner| self.model.deployments.get(&owner)) else {
             return (RemovedBecause::Deleted, None);
         };
-        if deployment.is_over() {
-            return (RemovedBecause::DeploymentDeleted, None);
-        }
         let is_old = |set: &ReplicaSet| set.revision() != deployment.now.revision;
         let old = self.model.owned_sets(deployment.uid).filter(|set| is_old(set)).count();
         let is_empty = set.now.counts.desired == 0 && set.now.counts.replicas == 0;
         let old = (is_empty && is_old(set)).then_some(old);
-        if old.is_some_and(|old| old > deployment.now.spec.revision_history_limit as usize) {
-            (RemovedBecause::HistoryLimit, old)
-        } else {
-            (RemovedBecause::Deleted, old)
-        }
+        (because(deployment, old), old)
+    }
+}
+
+/// Why a ReplicaSet of a Deployment went, by how many old ones there were with it.
+fn because(deployment: &Deployment, old: Option<usize>) -> RemovedBecause {
+    match old {
+        _ if deployment.is_over() => RemovedBecause::DeploymentDeleted,
+        Some(old) if old > deployment.now.spec.revision_history_limit as usize => RemovedBecause::HistoryLimit,
+        _ => RemovedBecause::Deleted,
     }
 }

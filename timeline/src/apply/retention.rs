@@ -156,6 +156,11 @@ impl Timeline {
                 && self.model.pods_of(set.uid).all(|pod| going.contains(&pod.uid))
         };
         let sets: Vec<Uid> = self.model.replica_sets.values().filter(is_empty).map(|set| set.uid).collect();
+        self.forget(pods, sets);
+    }
+
+    /// Takes out pods and ReplicaSets that belong to no Deployment.
+    pub(super) fn forget(&mut self, pods: Vec<Uid>, sets: Vec<Uid>) {
         if !pods.is_empty() || !sets.is_empty() {
             self.emit(Change::Pruned(None, Box::new(Pruned { before_millis: None, pods, sets })));
         }

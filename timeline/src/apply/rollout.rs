@@ -15,7 +15,6 @@ use crate::{Change, Millis, Uid};
 const UNSEEN_MILLIS: Millis = 60_000;
 
 impl Timeline {
-    /// Notes the revision that a Deployment names now.
     pub(super) fn note_revision(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, was_seen: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let last = deployment.rollouts.last();
@@ -37,10 +36,8 @@ impl Timeline {
         let limits = budget::limits(&now.spec);
         let owned = self.owned_pods(deployment.uid);
         let is_restart = last.is_some_and(|last| {
-            let is_same = match (last.template_apart, now.template_apart) {
-                (Some(before), Some(now)) => before == now,
-                _ => last.images == now.spec.images,
-            };
+            let hashes = last.template_apart.zip(now.template_apart);
+            let is_same = hashes.map_or_else(|| last.images == now.spec.images, |(one, other)| one == other);
             last.restarted_at != now.restarted_at && is_same
         });
         let rollout = Rollout {
@@ -54,17 +51,13 @@ impl Timeline {
             is_restart: is_restart && now.restarted_at.is_some(),
             max_surge: limits.max_surge,
             max_unavailable: limits.max_unavailable,
-            completed_millis: None,
-            available_millis: None,
-            available_of: None,
             was_start_seen: was_seen && !from_first_list,
             passed_before: now.deadline_passed_millis().filter(|_| index > 0),
-            superseded_millis: None,
-            deadline_exceeded_millis: None,
             min_available: now.status.available,
             peak_pods: owned.live,
             peak_active: owned.active,
             peak_terminating: owned.going,
+            ..Rollout::default()
         };
         DraftRollout { rollout, last: last.cloned(), since_millis: at, was_seen }
     }
@@ -169,12 +162,11 @@ impl Timeline {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
         let Some(rollout) = deployment.rollouts.last() else { return };
-        let progressing = deployment.now.status.progressing.as_ref();
         // After a rollback the condition is that of the rollout before until the controller has scaled a ReplicaSet.
         let status = &deployment.now.status;
         let is_told = deployment.now.generation <= status.observed_generation
             && status.updated == status.replicas
-            && progressing.is_some_and(|told| told.reason == "NewReplicaSetAvailable");
+            && status.progress_reason() == "NewReplicaSetAvailable";
         let set = rollout::current_set(&self.model, deployment);
         let set = set.filter(|set| set.revision() == Some(rollout.revision));
         let desired = deployment.now.spec.replicas;
@@ -201,13 +193,10 @@ impl Timeline {
     }
 
     pub(super) fn follow_rollout(&mut self, at: Millis, uid: Uid, verdict: KubectlVerdict, was_seen: bool) {
+        let Some(known) = self.model.deployments.get(&uid) else { return };
+        let (before, status) = (known.rollouts.last().cloned(), &known.now.status);
         // Until its next sync the controller reports the counts from before it created the ReplicaSet.
-        let status = |known: &Deployment| {
-            let told = known.now.status.progressing.as_ref();
-            (known.now.status.available, told.is_some_and(|told| told.reason == "NewReplicaSetCreated"))
-        };
-        let Some((available, is_stale)) = self.model.deployments.get(&uid).map(status) else { return };
-        let before = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
+        let (available, is_stale) = (status.available, status.progress_reason() == "NewReplicaSetCreated");
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete && !is_stale {
@@ -218,9 +207,8 @@ impl Timeline {
             }
         });
         self.note_all_available(at, uid);
-        let last =
-            |timeline: &Self| timeline.model.deployments.get(&uid).and_then(|known| known.rollouts.last()).cloned();
-        let Some((before, after)) = before.zip(last(self)) else { return };
+        let after = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last());
+        let Some((before, after)) = before.zip(after) else { return };
         let revision = after.revision;
         if let Some((completed, started)) = after.completed_millis.zip(after.started_millis)
             && before.completed_millis.is_none()
@@ -251,15 +239,9 @@ impl Timeline {
         if let Some(draft) = self.drafts.get_mut(&uid).filter(|draft| draft.rollout.is_open()) {
             alter(&mut draft.rollout);
         }
-        let Some(deployment) = self.model.deployments.get(&uid) else {
-            return;
-        };
-        let Some(index) = deployment.rollouts_seen().checked_sub(1) else {
-            return;
-        };
-        let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.is_open()) else {
-            return;
-        };
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
+        let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.is_open()) else { return };
         let mut altered = rollout.clone();
         alter(&mut altered);
         if altered != *rollout {

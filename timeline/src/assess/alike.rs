@@ -83,7 +83,10 @@ fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
         }
         (CauseKind::Image { image: a }, CauseKind::Image { image: b }) => a == b,
         (CauseKind::Starting { hold: a, .. }, CauseKind::Starting { hold: b, .. }) => a == b,
-        (CauseKind::Unschedulable { node: a }, CauseKind::Unschedulable { node: b }) => is_same_answer(a, b),
+        // The same kind of answer about a new node.
+        (CauseKind::Unschedulable { node: a }, CauseKind::Unschedulable { node: b }) => {
+            a.as_ref().map(std::mem::discriminant) == b.as_ref().map(std::mem::discriminant)
+        }
         (CauseKind::NoScheduler { nominated: a }, CauseKind::NoScheduler { nominated: b }) => {
             a.is_some() == b.is_some()
         }
@@ -96,13 +99,5 @@ fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
             CauseKind::NotReady { was_ready: b, is_startup: other_starts, .. },
         ) => (a, starts) == (b, other_starts),
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
-    }
-}
-
-/// Returns whether two pods got the same kind of answer about a new node.
-fn is_same_answer(one: &Option<NewNode>, other: &Option<NewNode>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => std::mem::discriminant(one) == std::mem::discriminant(other),
-        _ => one.is_none() == other.is_none(),
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::fact::DeploymentStatus;
-use crate::model::{Deployment, ReplicaSet};
+use crate::model::{Deployment, PodCounts, ReplicaSet};
 use crate::{Model, Uid};
 
 /// Pods of a Deployment, counted by what they do for it.
@@ -38,19 +38,17 @@ pub struct SetCounts {
 
 /// Pods as they are seen.
 pub(super) fn count_pods(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
-    let mut counts = Counts { desired, ..Counts::default() };
-    for set in model.controlled_sets(deployment.uid) {
-        let pods = model.pod_counts(set.uid);
-        counts.available += pods.available;
-        counts.not_yet += pods.not_yet;
-        counts.failed += pods.failed;
-        counts.terminating += pods.terminating;
-        counts.out_of_rotation += pods.out_of_rotation;
-        if new.is_some_and(|new| new.uid == set.uid) {
-            counts.new_available = pods.available;
-        }
+    let sets = model.controlled_sets(deployment.uid);
+    let all = sets.fold(PodCounts::default(), |sum, set| sum + model.pod_counts(set.uid));
+    Counts {
+        available: all.available,
+        not_yet: all.not_yet,
+        failed: all.failed,
+        terminating: all.terminating,
+        out_of_rotation: all.out_of_rotation,
+        new_available: new.map_or(0, |set| model.pod_counts(set.uid).available),
+        desired,
     }
-    counts
 }
 
 /// Of the pods that are not available yet those that fail, as far as pods are seen.
@@ -65,16 +63,14 @@ pub(super) fn count_reported_by_sets(
     new: Option<&ReplicaSet>,
     desired: u32,
 ) -> Counts {
-    let mut counts = Counts { desired, ..Counts::default() };
-    for set in model.owned_sets(deployment.uid) {
-        let said = set.now.counts;
-        counts.available += said.available;
-        counts.not_yet += said.replicas.saturating_sub(said.available);
-        if new.is_some_and(|new| new.uid == set.uid) {
-            counts.new_available = said.available;
-        }
+    let told = || model.owned_sets(deployment.uid).map(|set| set.now.counts);
+    Counts {
+        available: told().map(|told| told.available).sum(),
+        not_yet: told().map(|told| told.replicas.saturating_sub(told.available)).sum(),
+        new_available: new.map_or(0, |set| set.now.counts.available),
+        desired,
+        ..Counts::default()
     }
-    counts
 }
 
 /// Counts the pods that a Deployment reports, where its ReplicaSets are not seen.

@@ -41,10 +41,7 @@ pub fn crash<'p>(pod: &'p Pod, now: Now) -> Option<Crash<'p>> {
 fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Crash<'p>> {
     let exit = container.last_exit.as_ref();
     let exits = container.exits();
-    let is_backing_off = matches!(
-        &container.state,
-        Some(ContainerState::Waiting { reason, .. }) if reason == "CrashLoopBackOff"
-    );
+    let is_backing_off = container.waiting().is_some_and(|(reason, _)| reason == "CrashLoopBackOff");
     // A kubelet that backs off and does not tell how often the container ended says enough.
     let is_told = is_backing_off && exit.is_none();
     if (exits == 0 && !is_told) || (container.role == Role::Init && is_done(container)) {

@@ -154,10 +154,7 @@ impl<'m> Assessment<'m> {
             let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set))?;
             set.images.iter().find(|image| image.container == container.name).map(|image| image.image.clone())
         });
-        let now = match &container.state {
-            Some(ContainerState::Waiting { message, .. }) => message.as_str(),
-            _ => "",
-        };
+        let now = container.waiting().map_or("", |(_, message)| message);
         let named = pulls::named_image(now).or_else(|| pulls::named_image(message));
         let is_own = |named: &&str| own.as_deref().is_some_and(|own| pulls::is_same_image(named, own));
         match named.filter(|named| !is_own(named)) {

@@ -3,13 +3,12 @@
 
 use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, Evidence, Obstacle, Refused, Severity};
-use super::counts::Counts;
+use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{Deployment, KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, order};
+use crate::model::{KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, order};
 use crate::rules::budget::Next;
 use crate::rules::messages::{self, StartHold};
 use crate::rules::verdict;
-use crate::{Millis, Model};
 
 /// A controller that has not reacted for this long is silent.
 pub const SILENT_MILLIS: Millis = 5_000;
@@ -44,17 +43,17 @@ impl<'m> Assessment<'m> {
         Cause { severity, is_fatal, kind, pods, evidence, is_mixed: false }
     }
 
-    /// Pods that the current ReplicaSet controls, without those that cannot show a cause.
+    /// Those of the current ReplicaSet, by arrival.
     pub(super) fn new_pods(&self) -> Vec<&'m Pod> {
-        let Some(set) = self.current else {
-            return Vec::new();
-        };
-        let mine = self.noteworthy_pods(set).into_iter().filter(|pod| pod.owner == Some(set.uid));
-        order::sort_by(mine.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
+        let Some(set) = self.current else { return Vec::new() };
+        order::sort_by(self.noteworthy_pods(set).collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
-    fn noteworthy_pods(&self, set: &ReplicaSet) -> Vec<&'m Pod> {
-        self.model.noteworthy_pods(set.uid, self.now.millis, self.now.skew_millis)
+    /// Pods that a ReplicaSet controls, without those that cannot show a cause, by UID.
+    fn noteworthy_pods(&self, set: &ReplicaSet) -> impl Iterator<Item = &'m Pod> + use<'m> {
+        let owner = Some(set.uid);
+        let pods = self.model.noteworthy_pods(set.uid, self.now.millis, self.now.skew_millis);
+        pods.into_iter().filter(move |pod| pod.owner == owner)
     }
 
     fn silent(&self) -> Option<Cause> {
@@ -126,11 +125,10 @@ impl<'m> Assessment<'m> {
             && self.sums.available <= self.limits.floor;
         is_blocked.then(|| Cause {
             kind: CauseKind::Deadlock { obstacle },
-            severity: cannot_add.severity,
             is_fatal: false,
             pods: 0,
-            evidence: cannot_add.evidence.clone(),
             is_mixed: false,
+            ..cannot_add.clone()
         })
     }
 
@@ -151,9 +149,7 @@ impl<'m> Assessment<'m> {
         let is_old = |set: &&ReplicaSet| new.is_none_or(|new| new.uid != set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(is_old);
         // The controller waits neither for one that has ended and is only held by a finalizer, nor for one that is no ReplicaSet's.
-        let mine =
-            |set: &'m ReplicaSet| self.noteworthy_pods(set).into_iter().filter(move |pod| pod.owner == Some(set.uid));
-        let pods = old.flat_map(mine).filter(|pod| pod.now.terminal_millis.is_none());
+        let pods = old.flat_map(|set| self.noteworthy_pods(set)).filter(|pod| pod.now.terminal_millis.is_none());
         let mut late = pods.filter_map(|pod| Some((pod, overdue(pod, self.now)?)));
         let (pod, ended) = late.next()?;
         let evidence = Evidence { since_millis: Some(ended), ..of_pod(pod, ended) };
@@ -202,9 +198,16 @@ impl<'m> Assessment<'m> {
 
     /// Pods that a ReplicaSet controls and that fail, or run for the moment in a crash loop.
     pub(super) fn failing_pods(&self, set: &ReplicaSet) -> Vec<&'m Pod> {
-        let mine = self.noteworthy_pods(set).into_iter();
-        let mine = mine.filter(|pod| pod.owner == Some(set.uid) && !pod.is_leftover());
+        let mine = self.noteworthy_pods(set).filter(|pod| !pod.is_leftover());
         mine.filter(|pod| pod.state() == PodState::Failing || self.is_in_crash_loop(pod)).collect()
+    }
+
+    /// Pods that terminate, none of them overdue, may make room for a pod of which the scheduler says that. Those of deleted ReplicaSets
+    /// count, too.
+    pub fn room_comes(&self, message: &str) -> bool {
+        let is_overdue = |set: &ReplicaSet| self.noteworthy_pods(set).any(|pod| overdue(pod, self.now).is_some());
+        let mut sets = self.model.controlled_sets(self.deployment.uid);
+        self.counts.terminating > 0 && messages::needs_room(message) && !sets.any(is_overdue)
     }
 
     pub(super) fn verdict_since(&self, desired: KubectlVerdict) -> Option<Millis> {
@@ -224,16 +227,6 @@ pub fn overdue(pod: &Pod, now: Now) -> Option<Millis> {
     // The last delete, which removes a pod that has ended, has no grace period.
     let ends = ends.max(pod.since_millis());
     (pod.state() == PodState::Terminating && now.millis - ends > OVERDUE_MILLIS).then_some(ends)
-}
-
-/// Pods that terminate, none of them overdue, may make room for a pod of which the scheduler says that. Those of deleted ReplicaSets
-/// count, too.
-pub fn room_comes(model: &Model, deployment: &Deployment, counts: Counts, message: &str, now: Now) -> bool {
-    let is_overdue = |set: &ReplicaSet| {
-        let pods = model.noteworthy_pods(set.uid, now.millis, now.skew_millis);
-        pods.into_iter().any(|pod| pod.owner == Some(set.uid) && overdue(pod, now).is_some())
-    };
-    counts.terminating > 0 && messages::needs_room(message) && !model.controlled_sets(deployment.uid).any(is_overdue)
 }
 
 pub(super) fn of_pod(pod: &Pod, since: Millis) -> Evidence {

@@ -9,7 +9,6 @@
 
 use super::assessment::Assessment;
 use super::cause::{CauseKind, Evidence, Refused, Severity, StartTime, pull_failure};
-use super::rollout_causes::room_comes;
 use crate::Millis;
 use crate::model::KubectlVerdict;
 use crate::model::fact::{DeploymentSpec, Role};
@@ -56,7 +55,6 @@ pub fn unexplained_limit(spec: &DeploymentSpec) -> Millis {
 }
 
 impl Assessment<'_> {
-    /// Decides the severity of a cause.
     pub(super) fn severity(&self, kind: &CauseKind, evidence: &Evidence) -> Severity {
         let lasts = |millis: Millis| evidence.since_millis.is_none_or(|since| self.now.millis - since > millis);
         let bad_after = |millis: Millis, before: Severity| if lasts(millis) { Severity::Bad } else { before };
@@ -90,11 +88,7 @@ impl Assessment<'_> {
             CauseKind::Crash(_) => Severity::Normal,
             CauseKind::PodsFailed { is_repeated: true, .. } => Severity::Bad,
             CauseKind::PodsFailed { .. } => Severity::Normal,
-            CauseKind::Unschedulable { .. }
-                if room_comes(self.model, self.deployment, self.counts, &evidence.message, self.now) =>
-            {
-                Severity::Normal
-            }
+            CauseKind::Unschedulable { .. } if self.room_comes(&evidence.message) => Severity::Normal,
             CauseKind::Unschedulable { node: Some(NewNode::Nominated(_)) } => bad_after(ROOM_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: Some(NewNode::Comes(_)) } => bad_after(NEW_NODE_MILLIS, Severity::Normal),
             CauseKind::Unschedulable { node: Some(NewNode::Refused(_)) } => bad_after(FINAL_MILLIS, Severity::Normal),
@@ -118,15 +112,10 @@ impl Assessment<'_> {
     /// A start without an error: normal as long as it may take. The progress deadline says when it has failed; where none can
     /// strike, time does.
     fn of_start(&self, time: &StartTime) -> Severity {
-        let is_limited = self.deployment.now.spec.progress_deadline_seconds.is_some()
-            && verdict::kubectl(&self.deployment.now) != KubectlVerdict::Complete
-            && self
-                .deployment
-                .now
-                .status
-                .progressing
-                .as_ref()
-                .is_some_and(|told| told.reason != "NewReplicaSetAvailable");
+        let now = &self.deployment.now;
+        let is_limited = now.spec.progress_deadline_seconds.is_some()
+            && verdict::kubectl(now) != KubectlVerdict::Complete
+            && now.status.progressing.as_ref().is_some_and(|told| told.reason != "NewReplicaSetAvailable");
         match time.spent_millis - time.allowed_millis {
             ..=0 => Severity::Normal,
             over if over > UNLIMITED_MILLIS && !is_limited => Severity::Bad,

@@ -206,7 +206,7 @@ impl Assessment<'_> {
 
     /// The controller says that a rollout goes on.
     fn goes_on(&self) -> bool {
-        let told = self.deployment.now.status.progressing.as_ref().map_or("", |told| told.reason.as_str());
+        let told = self.deployment.now.status.progress_reason();
         matches!(told, "NewReplicaSetCreated" | "FoundNewReplicaSet" | "ReplicaSetUpdated")
     }
 

@@ -121,9 +121,7 @@ impl History {
         let mut log: VecDeque<_> = log.filter(is_in).cloned().collect();
         let end = |base: &Model, log: &VecDeque<(Millis, Change)>| {
             let mut then = base.clone();
-            log.iter().for_each(|(_, change)| {
-                then.apply_change(change);
-            });
+            log.iter().for_each(|(_, change)| then.apply_change(change));
             then
         };
         let mut then = end(&base, &log);

@@ -311,7 +311,6 @@ fn change_rollout(deployment: &mut Deployment, index: u32, rollout: &Rollout) {
     }
 }
 
-/// Joined with the last gap when they touch.
 fn join_gap(gaps: &mut Vec<Gap>, gap: Gap) {
     match gaps.last_mut() {
         Some(last) if gap.from_millis <= last.to_millis => {

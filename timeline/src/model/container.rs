@@ -17,7 +17,7 @@ const FIRST_BACK_OFF_MILLIS: Millis = 10_000;
 pub const LONGEST_BACK_OFF_MILLIS: Millis = 300_000;
 
 /// A container and what its status says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Container {
     /// `name`.
     pub name: String,
@@ -45,19 +45,15 @@ pub struct Container {
 
 impl Container {
     /// A container of which nothing is known yet.
-    pub const fn new(name: String, role: Role) -> Self {
-        Self {
-            name,
-            role,
-            state: None,
-            restarts: 0,
-            is_final: false,
-            restarts_all: false,
-            last_exit: None,
-            started_millis: None,
-            is_in_startup: false,
-            waits_for_image: String::new(),
-            exits_before: 0,
+    pub fn new(name: String, role: Role) -> Self {
+        Self { name, role, ..Self::default() }
+    }
+
+    /// Reason and message of one that waits; `None` of others.
+    pub fn waiting(&self) -> Option<(&str, &str)> {
+        match &self.state {
+            Some(ContainerState::Waiting { reason, message }) => Some((reason, message)),
+            _ => None,
         }
     }
 
@@ -114,13 +110,14 @@ impl Exit {
 }
 
 /// The part of a container in its pod.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
     /// Runs to completion before the app containers.
     Init,
     /// An init container with restartPolicy Always: counts as an app container.
     Sidecar,
     /// An app container.
+    #[default]
     App,
 }
 

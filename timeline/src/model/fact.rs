@@ -295,6 +295,13 @@ pub struct DeploymentStatus {
     pub replica_failure: Option<Condition>,
 }
 
+impl DeploymentStatus {
+    /// The reason of the condition `Progressing`; empty where there is none.
+    pub fn progress_reason(&self) -> &str {
+        self.progressing.as_ref().map_or("", |told| told.reason.as_str())
+    }
+}
+
 /// A ReplicaSet, reduced.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReplicaSetFact {

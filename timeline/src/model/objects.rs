@@ -31,13 +31,11 @@ pub struct Model {
     pub pods: Table<Pod>,
     /// Kinds that may not be listed now, in a namespace or in all, and since when: what is known of them is of then. It does not travel.
     pub unseen: BTreeMap<(Kind, Option<String>), Millis>,
-    /// ReplicaSets by the Deployments that ever controlled them.
+    /// ReplicaSets by the Deployments, and pods by the ReplicaSets, that ever controlled them.
     #[serde(skip)]
     pub(super) sets_of: GroupedLinks,
-    /// Pods by the ReplicaSets that ever controlled them.
     #[serde(skip)]
     pub(super) pods_of: Links,
-    /// Counts of the pods of each ReplicaSet.
     #[serde(skip)]
     pub(super) pod_index: PodIndex,
 }
@@ -87,7 +85,7 @@ impl Keyed for Pod {
 }
 
 /// A Deployment and its story.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Deployment {
     /// `metadata.uid`.
     pub uid: Uid,
@@ -205,7 +203,7 @@ pub enum KubectlVerdict {
 }
 
 /// One rollout: the reign of one value of the revision annotation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rollout {
     /// The revision.
     pub revision: u64,

@@ -4,7 +4,7 @@
 //! alters it, and [`crate::Model`] calls it around every change of a pod.
 
 use crate::model::fact::{Container, ContainerState};
-use crate::model::table::{Index, Keyed, Table};
+use crate::model::table::{Index, Table};
 use crate::model::{Pod, PodState};
 use crate::{Millis, Uid};
 
@@ -141,9 +141,8 @@ impl PodMove {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct SetPods {
-    uid: Uid,
     /// Pods that it controls or ever controlled.
     pods: u32,
     counts: PodCounts,
@@ -159,16 +158,9 @@ struct SetPods {
     starts: Option<(Millis, Millis)>,
 }
 
-impl Keyed for SetPods {
-    fn uid(&self) -> Uid {
-        self.uid
-    }
-}
-
 impl SetPods {
-    fn new(uid: Uid) -> Self {
-        let (counts, layers, moves) = (PodCounts::default(), LayerCounts::default(), Vec::new());
-        Self { uid, pods: 0, counts, layers, released: 0, moves, since_millis: Millis::MIN, starts: None }
+    fn new() -> Self {
+        Self { since_millis: Millis::MIN, ..Self::default() }
     }
 
     fn add(&mut self, pod: &IndexedPod) {
@@ -222,7 +214,6 @@ pub(super) struct IndexedPod {
     start_millis: Option<Millis>,
 }
 
-/// The index of the pods of all ReplicaSets.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PodIndex {
     sets: Table<SetPods>,
@@ -269,7 +260,7 @@ impl PodIndex {
 
     fn replace_in_set(&mut self, owner: Uid, row: u32, before: Option<&IndexedPod>, after: Option<&IndexedPod>) {
         if !self.sets.contains_key(&owner) {
-            self.sets.insert(owner, SetPods::new(owner));
+            self.sets.insert(owner, SetPods::new());
         }
         let Some(set) = self.sets.get_mut(&owner) else { return };
         if let Some(before) = before {
@@ -311,7 +302,6 @@ impl PodIndex {
         self.stale_starts.pop()
     }
 
-    /// Takes the start times of the pods of a ReplicaSet.
     pub(super) fn renew_starts(&mut self, set: Uid, starts: Vec<Millis>) {
         if let Some(set) = self.sets.get_mut(&set) {
             set.starts = starts.into_iter().fold(None, |known, start| Some(widen_range(known, start)));
@@ -323,7 +313,6 @@ impl PodIndex {
         self.sets.get(&set).is_some_and(|set| set.pods > 0)
     }
 
-    /// Counts the pods of a ReplicaSet.
     pub(super) fn counts(&self, set: Uid) -> PodCounts {
         self.sets.get(&set).map(|set| set.counts).unwrap_or_default()
     }

@@ -5,18 +5,24 @@ use super::pod_index::{self, PodIndex};
 use super::{Deployment, LayerCounts, Model, Pod, PodCounts, PodMove, ReplicaSet};
 use crate::model::fact::Kind;
 use crate::model::order;
+use crate::model::table::{GroupedLinks, Links};
 use crate::{Change, Millis, Uid};
 
 impl Model {
     /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
     pub fn sets_of(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        let sets = self.replica_sets.linked_few(&self.sets_of, deployment);
-        order::sort_by(sets.collect(), |set| (set.first_seen_millis, set.uid.bits())).into_iter()
+        let sets = self.linked_sets(deployment).collect();
+        order::sort_by(sets, |set: &&ReplicaSet| (set.first_seen_millis, set.uid.bits())).into_iter()
+    }
+
+    /// The same, in no order.
+    fn linked_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
+        self.replica_sets.in_rows(self.sets_of.rows_of(deployment))
     }
 
     /// ReplicaSets that `deployment` controls now, in no order: also deleted ones, with what is left of their pods.
     pub fn controlled_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
-        self.replica_sets.linked_few(&self.sets_of, deployment).filter(move |set| set.owner == Some(deployment))
+        self.linked_sets(deployment).filter(move |set| set.owner == Some(deployment))
     }
 
     /// ReplicaSets that `deployment` controls now and that exist.
@@ -26,7 +32,7 @@ impl Model {
 
     /// Pods that `replica_set` controls or ever controlled, by UID.
     pub fn pods_of(&self, replica_set: Uid) -> impl Iterator<Item = &Pod> {
-        self.pods.linked(&self.pods_of, replica_set)
+        self.pods.in_rows(self.pods_of.rows_of(replica_set))
     }
 
     /// Counts the pods of a ReplicaSet.
@@ -63,8 +69,7 @@ impl Model {
 
     /// Pods that count for `deployment`: of the ReplicaSets that it controls, gone ones included, each where it is or was last.
     pub fn counted_pods(&self, deployment: Uid) -> Vec<&Pod> {
-        let mine = self.sets_of(deployment).filter(|set| set.owner == Some(deployment));
-        let pods = mine.flat_map(|set| {
+        let pods = self.controlled_sets(deployment).flat_map(|set| {
             let is_last = move |pod: &&Pod| pod.last_owner() == Some(set.uid);
             self.pods_of(set.uid).filter(is_last)
         });
@@ -76,11 +81,7 @@ impl Model {
         let is_let_go = move |set: &&ReplicaSet| {
             set.owner.is_none() && set.removed_millis.is_none() && set.last_owner() == Some(deployment)
         };
-        self.replica_sets
-            .linked_few(&self.sets_of, deployment)
-            .filter(is_let_go)
-            .map(|set| self.pod_counts(set.uid).active)
-            .sum()
+        self.linked_sets(deployment).filter(is_let_go).map(|set| self.pod_counts(set.uid).active).sum()
     }
 
     /// Since when a kind may not be listed in a namespace; `None` while it may, as far as that is known.
@@ -140,9 +141,7 @@ impl Model {
             Subject::Deployment(uid) => vec![uid],
             Subject::ReplicaSet(uid) => owners(&uid),
             Subject::Pod(uid) => {
-                let Some(pod) = self.pods.get(&uid) else {
-                    return Vec::new();
-                };
+                let Some(pod) = self.pods.get(&uid) else { return Vec::new() };
                 let mut found: Vec<Uid> = pod.owners.iter().flat_map(owners).collect();
                 found.sort_unstable();
                 found.dedup();
@@ -153,8 +152,8 @@ impl Model {
 
     /// Links what was put into the tables by hand.
     pub(crate) fn index(&mut self) {
-        self.sets_of.clear();
-        self.pods_of.clear();
+        self.sets_of = GroupedLinks::default();
+        self.pods_of = Links::default();
         for set in self.replica_sets.values() {
             let Some(row) = self.replica_sets.row_of(&set.uid) else { continue };
             set.owners.iter().for_each(|owner| self.sets_of.link(*owner, set.uid, row));

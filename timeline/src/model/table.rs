@@ -14,7 +14,7 @@ pub(super) type Index = BTreeMap<(Uid, Uid), u32>;
 const LEAST: Uid = Uid::from_bits(0);
 const GREATEST: Uid = Uid::from_bits(u128::MAX);
 
-/// A value that a [`Table`] keeps under its own UID.
+/// A value that knows the UID under which a [`Table`] keeps it.
 pub trait Keyed {
     /// The UID that it is kept under.
     fn uid(&self) -> Uid;
@@ -71,23 +71,8 @@ impl<V> Table<V> {
         self.index.get(&(*uid, LEAST)).copied()
     }
 
-    /// The values that belong to `owner`, by UID. They are found by their rows, without a search for each.
-    pub fn linked<'a>(&'a self, links: &'a Links, owner: Uid) -> impl Iterator<Item = &'a V>
-    where
-        V: Keyed,
-    {
-        self.in_rows(links.rows_of(owner))
-    }
-
-    /// Like [`Self::linked`], of owners that have few.
-    pub fn linked_few<'a>(&'a self, links: &'a GroupedLinks, owner: Uid) -> impl Iterator<Item = &'a V>
-    where
-        V: Keyed,
-    {
-        self.in_rows(links.rows_of(owner))
-    }
-
-    fn in_rows(&self, rows: impl Iterator<Item = (Uid, u32)>) -> impl Iterator<Item = &V>
+    /// The values that links name, by their rows: without a search for each.
+    pub(super) fn in_rows(&self, rows: impl Iterator<Item = (Uid, u32)>) -> impl Iterator<Item = &V>
     where
         V: Keyed,
     {
@@ -193,40 +178,23 @@ impl Links {
         self.rows_of(owner).map(|(owned, _)| owned)
     }
 
-    fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
+    /// The UIDs that belong to `owner`, with their rows.
+    pub(super) fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
         self.0.range((owner, LEAST)..=(owner, GREATEST)).map(|((_, owned), row)| (*owned, *row))
-    }
-
-    /// Removes all links.
-    pub fn clear(&mut self) {
-        self.0.clear();
     }
 }
 
 /// Like [`Links`], for owners that have few, which are asked for often: one search finds all of an owner, and they lie side by side.
 #[derive(Debug, Clone, Default)]
-pub struct GroupedLinks(Table<OwnerGroup>);
-
-/// Everything that belongs to one owner, by UID, with its rows.
-#[derive(Debug, Clone)]
-struct OwnerGroup {
-    owner: Uid,
-    all: Vec<(Uid, u32)>,
-}
-
-impl Keyed for OwnerGroup {
-    fn uid(&self) -> Uid {
-        self.owner
-    }
-}
+pub struct GroupedLinks(Table<Vec<(Uid, u32)>>);
 
 impl GroupedLinks {
     /// `owned`, which is in that row, belongs to `owner`.
     pub fn link(&mut self, owner: Uid, owned: Uid, row: u32) {
         if !self.0.contains_key(&owner) {
-            self.0.insert(owner, OwnerGroup { owner, all: Vec::new() });
+            self.0.insert(owner, Vec::new());
         }
-        let Some(OwnerGroup { all, .. }) = self.0.get_mut(&owner) else { return };
+        let Some(all) = self.0.get_mut(&owner) else { return };
         let place = all.partition_point(|(known, _)| *known < owned);
         match all.get_mut(place) {
             Some(known) if known.0 == owned => known.1 = row,
@@ -236,9 +204,9 @@ impl GroupedLinks {
 
     /// Removes the link between `owner` and `owned`.
     pub fn unlink(&mut self, owner: Uid, owned: Uid) {
-        let Some(known) = self.0.get_mut(&owner) else { return };
-        known.all.retain(|(known, _)| *known != owned);
-        if known.all.is_empty() {
+        let Some(all) = self.0.get_mut(&owner) else { return };
+        all.retain(|(known, _)| *known != owned);
+        if all.is_empty() {
             self.0.remove(&owner);
         }
     }
@@ -248,13 +216,9 @@ impl GroupedLinks {
         self.rows_of(owner).map(|(owned, _)| owned)
     }
 
-    fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
-        self.0.get(&owner).map(|known| known.all.as_slice()).unwrap_or_default().iter().copied()
-    }
-
-    /// Removes all links.
-    pub fn clear(&mut self) {
-        self.0 = Table::default();
+    /// The UIDs that belong to `owner`, with their rows.
+    pub(super) fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
+        self.0.get(&owner).map(Vec::as_slice).unwrap_or_default().iter().copied()
     }
 }
 

@@ -106,14 +106,7 @@ impl PastRollout {
 
     /// Its workload.
     pub fn workload(&self) -> Workload {
-        Workload {
-            cluster: self.cluster.clone(),
-            kind: self.kind,
-            namespace: self.namespace.clone(),
-            name: self.name.clone(),
-            uid: None,
-            rollout: None,
-        }
+        Workload { kind: self.kind, ..Workload::deployment(&*self.cluster, &*self.namespace, &*self.name) }
     }
 
     /// Cluster and namespace.

@@ -166,18 +166,12 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
         }
     }
     let Some(new) = sums.new else { return Next::CreateSet };
-    if spec.strategy == Strategy::Recreate {
-        return match spec.replicas.cmp(&new.desired) {
-            std::cmp::Ordering::Greater => Next::AddNew(spec.replicas - new.desired),
-            std::cmp::Ordering::Less => Next::RemoveNew(new.desired - spec.replicas),
-            std::cmp::Ordering::Equal => Next::Nothing,
-        };
-    }
-    let limits = limits(spec);
     if new.desired > spec.replicas {
         return Next::RemoveNew(new.desired - spec.replicas);
     }
-    let add = (spec.replicas - new.desired).min(limits.ceiling.saturating_sub(sums.desired));
+    let (limits, lacks) = (limits(spec), spec.replicas - new.desired);
+    let is_recreate = spec.strategy == Strategy::Recreate;
+    let add = if is_recreate { lacks } else { lacks.min(limits.ceiling.saturating_sub(sums.desired)) };
     if add > 0 {
         return Next::AddNew(add);
     }

@@ -122,7 +122,8 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
         ["liveness probe", "startup probe"].into_iter().find(|probe| what.starts_with(probe))
     };
     // After many of them the kubelet leaves Events out. What it stops may end in order.
-    let is_stopped = exit_code.is_some_and(|code| code == 0 || STOPPED.contains(&code));
+    let is_killed = exit_code.is_some_and(|code| STOPPED.contains(&code));
+    let is_stopped = is_killed || exit_code == Some(0);
     let fault = |event: &Event| killed_for(event).filter(|probe| *probe != RESIZE);
     let remembered_millis = trouble_millis.max(last_run_millis.saturating_sub(FORGETS_MILLIS));
     let earlier = || of_pod(remembered_millis).filter(|_| is_stopped).find_map(fault);
@@ -134,16 +135,9 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
             let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));
             liveness.or_else(|| seen(event, "Startup probe").map(|saw| ("startup probe", saw.to_owned())))
         });
-    match (killed, saw) {
-        (Some(probe), saw) => {
-            let message = saw.filter(|(of, _)| *of == probe).map(|(_, message)| message);
-            Some(ProbeKill { probe, message: message.unwrap_or_default() })
-        }
-        (None, Some((probe, message))) if exit_code.is_some_and(|code| STOPPED.contains(&code)) => {
-            Some(ProbeKill { probe, message })
-        }
-        (None, _) => None,
-    }
+    let probe = killed.or_else(|| saw.as_ref().filter(|_| is_killed).map(|(probe, _)| *probe))?;
+    let message = saw.filter(|(of, _)| *of == probe).map(|(_, message)| message).unwrap_or_default();
+    Some(ProbeKill { probe, message })
 }
 
 /// What may become of a pod for which there is no node: room on one, or the answer of an autoscaler.

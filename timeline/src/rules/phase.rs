@@ -9,7 +9,7 @@
 
 use crate::Millis;
 pub use crate::model::PodState;
-use crate::model::fact::{ConditionStatus, Container, ContainerState, Phase, PodFact, RESTARTING_ALL, Role};
+use crate::model::fact::{Condition, ConditionStatus, Container, ContainerState, Phase, PodFact, RESTARTING_ALL, Role};
 use crate::rules::messages::is_ordinary_wait;
 
 /// Probes that allow more than this are not believed.
@@ -62,42 +62,26 @@ pub fn read(pod: &PodFact) -> Reading {
     if pod.phase == Phase::Succeeded {
         return say(PodState::Finished, "", "");
     }
+    let failed = failed_container(&pod.containers);
     if pod.phase == Phase::Failed {
-        let (reason, message) = match failed_container(&pod.containers) {
-            Some(container) if pod.reason.is_empty() => container,
-            _ => (pod.reason.as_str(), pod.message.as_str()),
-        };
+        let own = (pod.reason.as_str(), pod.message.as_str());
+        let (reason, message) = failed.filter(|_| pod.reason.is_empty()).unwrap_or(own);
         return say(PodState::Failing, reason, message);
     }
-    if let Some((reason, message)) = failed_container(&pod.containers) {
+    if let Some((reason, message)) = failed {
         return say(PodState::Failing, reason, message);
     }
     if let Some(condition) = ready {
-        let mut reading = say(PodState::Ready, "", "");
-        reading.ready_since_millis = condition.last_transition_millis;
-        return reading;
+        return Reading { ready_since_millis: condition.last_transition_millis, ..say(PodState::Ready, "", "") };
     }
     if pod.node.is_none() {
-        let condition = pod.scheduled.as_ref().filter(|c| c.status == ConditionStatus::False);
-        return say(
-            PodState::Scheduling,
-            condition.map_or("", |c| c.reason.as_str()),
-            condition.map_or("", |c| c.message.as_str()),
-        );
+        let (reason, message) = told(pod.scheduled.as_ref().filter(|c| c.status == ConditionStatus::False));
+        return say(PodState::Scheduling, reason, message);
     }
     if pod.phase == Phase::Running && every_app_container_runs(&pod.containers) {
-        return say(
-            PodState::Unready,
-            pod.ready.as_ref().map_or("", |c| c.reason.as_str()),
-            pod.ready.as_ref().map_or("", |c| c.message.as_str()),
-        );
+        let (reason, message) = told(pod.ready.as_ref());
+        return say(PodState::Unready, reason, message);
     }
-    let waiting = pod.containers.iter().find_map(|c| match &c.state {
-        Some(ContainerState::Waiting { reason, message }) if !reason.is_empty() => {
-            Some((reason.as_str(), message.as_str()))
-        }
-        _ => None,
-    });
     // Init containers run one after another: the first that is not done is the one to wait for.
     let init = pod.containers.iter().filter(|c| c.role != Role::App);
     if let Some(index) = init.clone().position(|c| !lets_go_on(c))
@@ -105,8 +89,14 @@ pub fn read(pod: &PodFact) -> Reading {
     {
         return say(PodState::Starting, &format!("Init {index} of {}", init.count()), &at_work.name);
     }
-    let (reason, message) = waiting.unwrap_or(("", ""));
+    let mut waiting = pod.containers.iter().filter_map(Container::waiting);
+    let (reason, message) = waiting.find(|(reason, _)| !reason.is_empty()).unwrap_or_default();
     say(PodState::Starting, reason, message)
+}
+
+/// Reason and message of a condition; empty where there is none.
+fn told(condition: Option<&Condition>) -> (&str, &str) {
+    condition.map_or(("", ""), |told| (told.reason.as_str(), told.message.as_str()))
 }
 
 /// The containers after it may start: an init container that is done, a sidecar that started.
@@ -177,11 +167,9 @@ fn every_app_container_runs(containers: &[Container]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::fact::Condition;
 
     fn container(role: Role, state: Option<ContainerState>) -> Container {
-        let name = "web".into();
-        Container { state, ..crate::model::fact::Container::new(name, role) }
+        Container { state, ..Container::new("web".into(), role) }
     }
 
     fn waiting(reason: &str) -> Option<ContainerState> {
@@ -218,41 +206,24 @@ mod tests {
     #[test]
     fn every_rule_comes_before_the_ones_below_it() {
         use PodState::{Failing, Finished, Ready, Scheduling, Starting, Terminating, Unready};
-        let ready = |pod: &mut PodFact| pod.ready = condition(ConditionStatus::True, "");
+        let ready = || condition(ConditionStatus::True, "");
         let state = |change: &dyn Fn(&mut PodFact)| reads(|pod| change(pod)).0;
         // Deletion before everything: the kubelet keeps the rest as it was.
         assert_eq!(state(&|pod| (pod.deletion_at_millis, pod.phase) = (Some(1), Phase::Failed)), Terminating);
         assert_eq!(state(&|pod| pod.phase = Phase::Succeeded), Finished);
-        assert_eq!(
-            state(&|pod| (pod.phase, pod.ready) = (Phase::Failed, condition(ConditionStatus::True, ""))),
-            Failing
-        );
+        assert_eq!(state(&|pod| (pod.phase, pod.ready) = (Phase::Failed, ready())), Failing);
         // A container that cannot start before readiness, a gate or a missing node.
-        assert_eq!(
-            state(&|pod| {
-                ready(pod);
-                pod.containers.push(container(Role::Init, waiting("CrashLoopBackOff")));
-            }),
-            Failing
-        );
+        let crashing = || vec![container(Role::Init, waiting("CrashLoopBackOff"))];
+        assert_eq!(state(&|pod| (pod.ready, pod.containers) = (ready(), crashing())), Failing);
         assert_eq!(state(&|pod| pod.containers = vec![container(Role::App, ended(1))]), Failing);
         assert_eq!(state(&|pod| pod.containers = vec![container(Role::App, waiting("NewReasonOfTomorrow"))]), Failing);
         // What every start goes through is no failure.
         for reason in ["", "ContainerCreating", "PodInitializing", "RestartingAllContainers"] {
-            assert_eq!(
-                state(&|pod| pod.containers = vec![container(Role::App, waiting(reason))]),
-                Starting,
-                "{reason}"
-            );
+            let state = state(&|pod| pod.containers = vec![container(Role::App, waiting(reason))]);
+            assert_eq!(state, Starting, "{reason}");
         }
-        assert_eq!(state(&ready), Ready);
-        assert_eq!(
-            state(&|pod| {
-                ready(pod);
-                pod.node = None;
-            }),
-            Ready
-        );
+        assert_eq!(state(&|pod| pod.ready = ready()), Ready);
+        assert_eq!(state(&|pod| (pod.ready, pod.node) = (ready(), None)), Ready);
         assert_eq!(state(&|pod| pod.node = None), Scheduling);
         assert_eq!(state(&|_| ()), Unready);
         // Sidecars count as app containers; init containers that ended well do not.
@@ -359,8 +330,8 @@ mod tests {
 
     #[test]
     fn states_have_names_for_programs_and_words_for_people() {
-        use PodState::{Available, Failing, Finished, Gone, Ready, Scheduling, Starting, Terminating, Unready};
-        let all = [Scheduling, Starting, Unready, Ready, Available, Failing, Finished, Terminating, Gone];
+        use PodState::{Available, Gone, Ready, Terminating, Unready};
+        let all = PodState::ALL;
         let names = "scheduling starting unready ready available failing finished terminating gone";
         assert_eq!(all.map(PodState::name).join(" "), names);
         assert_eq!(Unready.label(), "running, not ready");

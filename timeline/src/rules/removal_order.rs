@@ -84,7 +84,7 @@ impl<'m> Choices<'m> {
     pub fn pairs<'c>(&'c mut self, pod: &'c Pod) -> impl Iterator<Item = Comparison> + use<'c, 'm> {
         self.looked(pod).into_iter().flat_map(move |(view, round)| {
             let gone = view.states(pod);
-            round.stayed.iter().map(move |other| view.compare((pod, &gone), other))
+            round.stayed.iter().flatten().map(move |other| view.compare((pod, &gone), other))
         })
     }
 
@@ -100,7 +100,7 @@ impl<'m> Choices<'m> {
         let (model, skew_millis) = (self.model, self.skew_millis);
         let rounds = self.rounds.entry(set).or_insert_with(|| RemovalRound::all(model, set));
         let round = rounds.iter_mut().find(|round| (round.from..=round.to).contains(&at))?;
-        if !round.is_looked_at {
+        if round.stayed.is_none() {
             round.look(model, set);
         }
         let seen = || ControllerView::new(model, set, (round.from, at), skew_millis);
@@ -113,9 +113,8 @@ impl<'m> Choices<'m> {
 struct RemovalRound<'m> {
     from: Millis,
     to: Millis,
-    /// The pods that stayed, once somebody asked.
-    stayed: Vec<&'m Pod>,
-    is_looked_at: bool,
+    /// The pods that stayed; `None` before somebody asked.
+    stayed: Option<Vec<&'m Pod>>,
 }
 
 impl<'m> RemovalRound<'m> {
@@ -124,15 +123,13 @@ impl<'m> RemovalRound<'m> {
         all.sort_unstable();
         let rounds = all.chunk_by(|one, next| next - one <= NEXT_MILLIS);
         let round = |round: &[Millis]| Some((*round.first()?, *round.last()?));
-        let begun = |(from, to)| Self { from, to, stayed: Vec::new(), is_looked_at: false };
-        rounds.filter_map(round).map(begun).collect()
+        rounds.filter_map(round).map(|(from, to)| Self { from, to, stayed: None }).collect()
     }
 
     fn look(&mut self, model: &'m Model, set: Uid) {
         let stayed = model.pods_of(set).filter(|other| other.owner == Some(set) && !self.has(other));
         let before = self.from - 1;
-        self.stayed = stayed.filter(|other| other.is_active_at(before)).collect();
-        self.is_looked_at = true;
+        self.stayed = Some(stayed.filter(|other| other.is_active_at(before)).collect());
     }
 
     fn has(&self, pod: &Pod) -> bool {

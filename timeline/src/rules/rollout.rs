@@ -133,17 +133,13 @@ fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -
 /// The template of a Deployment is another one than that of a ReplicaSet.
 fn is_edited(set: &ReplicaSet, deployment: &Deployment) -> bool {
     let now = &deployment.now;
-    match (set.now.template, now.template) {
-        (Some(set), Some(deployment)) => set != deployment,
-        _ => set.images != now.spec.images || set.restarted_at != now.restarted_at,
-    }
+    let is_other = || set.images != now.spec.images || set.restarted_at != now.restarted_at;
+    set.now.template.zip(now.template).map_or_else(is_other, |(set, deployment)| set != deployment)
 }
 
 /// Why the rollout at `index` started.
 pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger {
-    let Some(rollout) = deployment.rollouts.get(index) else {
-        return Trigger::Unknown;
-    };
+    let Some(rollout) = deployment.rollouts.get(index) else { return Trigger::Unknown };
     if rollout.started_millis.is_none() {
         return Trigger::Unknown;
     }

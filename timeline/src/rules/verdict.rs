@@ -9,10 +9,9 @@ pub use crate::model::KubectlVerdict;
 /// Computes the verdict of `kubectl rollout status`.
 pub fn kubectl(now: &DeploymentNow) -> KubectlVerdict {
     let status = &now.status;
-    let reason = status.progressing.as_ref().map(|c| c.reason.as_str());
     if now.generation > status.observed_generation {
         KubectlVerdict::NotObserved
-    } else if reason == Some("ProgressDeadlineExceeded") {
+    } else if status.progress_reason() == "ProgressDeadlineExceeded" {
         KubectlVerdict::DeadlineExceeded
     } else if status.updated < now.spec.replicas {
         KubectlVerdict::Updating

@@ -2,7 +2,6 @@
 
 use super::excerpt::{Quota, named_containers, quota, refusal, scheduler_says, start_words, without_pod};
 use crate::assess::pod_causes::{COMPLETED, FAILED_MILLIS};
-use crate::assess::rollout_causes::room_comes;
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
 use crate::model::fact::Role;
 use crate::rules::messages::{self, NewNode, StartHold};
@@ -18,7 +17,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let name = safe(short(evidence.object_name()));
     let least = if evidence.is_least { "at least " } else { "" };
     let since = evidence.since_millis.map(|since| format!("{least}{}", duration(assessment.now.millis - since)));
-    let for_long = since.as_deref().map(|long| format!(" in {long}")).unwrap_or_default();
+    let since = since.unwrap_or_default();
     let example = if cause.is_mixed { "for example" } else { "one is" };
     let one_is = if pods > 1 { format!("{pods} pods, {example} {name}") } else { format!("pod {name}") };
     let spec = &assessment.deployment.now.spec;
@@ -55,10 +54,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 format!("Revision {revision} could not replace a pod: {refused}")
             }
         },
-        CauseKind::SetMissing => format!(
-            "No pod is left, and the Deployment controller has not made the next ReplicaSet for {}.",
-            since.unwrap_or_default()
-        ),
+        CauseKind::SetMissing => {
+            format!("No pod is left, and the Deployment controller has not made the next ReplicaSet for {since}.")
+        }
         CauseKind::Image { image } => {
             let image =
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
@@ -93,7 +91,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let is_long = evidence.since_millis.is_some_and(|since| assessment.now.millis - since >= LONG_MILLIS);
             let times = match (crash.restarts, crash.is_since && !evidence.is_least) {
                 (0, _) => String::new(),
-                (restarts, true) if is_long => format!(": {}{for_long}", count(restarts, "restart")),
+                (restarts, true) if is_long => format!(": {} in {since}", count(restarts, "restart")),
                 (restarts, _) => format!(": {} so far", count(restarts, "restart")),
             };
             let what = capitalized(crashes(crash));
@@ -164,8 +162,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 None => String::new(),
             };
             let going = assessment.counts.terminating;
-            let Assessment { model, deployment, counts, now, .. } = assessment;
-            let room = if room_comes(model, deployment, *counts, &evidence.message, *now) {
+            let room = if assessment.room_comes(&evidence.message) {
                 let verb = if going == 1 { "terminates" } else { "terminate" };
                 format!(" {} that {verb} may make room.", count(going, "pod"))
             } else {
@@ -192,7 +189,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         }
         CauseKind::NoScheduler { nominated } => {
             let verb = if pods == 1 { "has" } else { "have" };
-            let unplaced = format!("{} {verb} had no node for {}", pod_of(pods), since.unwrap_or_default());
+            let unplaced = format!("{} {verb} had no node for {since}", pod_of(pods));
             match nominated {
                 Some(node) => format!(
                     "{unplaced}. Pod {name} is nominated for node {}; it may wait for a volume, a device or other pods \
@@ -210,17 +207,13 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         }
         CauseKind::Starting { hold: StartHold::Unknown, time } => {
             let verb = if pods == 1 { "has been starting" } else { "have been starting" };
-            format!(
-                "{} {verb} for {}; no container is reported running yet ({one_is}).{}",
-                pod_of(pods),
-                since.unwrap_or_default(),
-                over(time)
-            )
+            let (who, over) = (pod_of(pods), over(time));
+            format!("{who} {verb} for {since}; no container is reported running yet ({one_is}).{over}")
         }
         CauseKind::Starting { hold: StartHold::Pull, .. } => {
             let verb = if pods == 1 { "is waiting for its image" } else { "are waiting for their images" };
             let what = sentence_end(&evidence.message);
-            format!("{} {verb} for {} ({one_is}): {what}", pod_of(pods), since.unwrap_or_default())
+            format!("{} {verb} for {since} ({one_is}): {what}", pod_of(pods))
         }
         CauseKind::Starting { hold, .. } => {
             let for_what = match hold {
@@ -243,7 +236,6 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 (true, false) => "is running",
                 (false, _) => "has not started",
             };
-            let since = since.unwrap_or_default();
             format!("{who} {at_work} {verb} ({done} done, {one_is}); the pod has been starting for {since}.")
         }
         CauseKind::NotReady { is_startup, was_ready, time, saw } => {
@@ -254,7 +246,6 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 (false, false) => "not ready",
             };
             let container = named_containers(&evidence.message);
-            let since = since.unwrap_or_default();
             let saw = saw.as_deref().map(|saw| format!(" A probe saw: {}", sentence_end(saw))).unwrap_or_default();
             let over = if *was_ready { String::new() } else { over(time) };
             format!("{} {verb} {what}{container} for {since}.{saw}{over}", pod_of(pods))
@@ -263,9 +254,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let node = node.as_deref().map_or_else(|| "A node".to_owned(), |node| format!("Node {}", safe(node)));
             let (verb, them) = if pods == 1 { ("does", "it") } else { ("do", "them") };
             format!(
-                "{node} has not been ready for {}: {} on it {verb} not count. Kubernetes replaces {them} after the toleration \
-                 of the pod, by default 300 s.",
-                since.unwrap_or_default(),
+                "{node} has not been ready for {since}: {} on it {verb} not count. Kubernetes replaces {them} after the \
+                 toleration of the pod, by default 300 s.",
                 count(pods, "pod")
             )
         }
@@ -277,12 +267,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             });
             let told = told.cloned().collect::<Vec<_>>().join(": ");
             let told = if told.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(&told)) };
-            format!(
-                "Waiting for readiness gate {gate} on {} for {}{told}{}",
-                if cause.is_mixed { format!("{one_is},") } else { count(pods, "pod") },
-                since.unwrap_or_default(),
-                over(time)
-            )
+            let who = if cause.is_mixed { format!("{one_is},") } else { count(pods, "pod") };
+            format!("Waiting for readiness gate {gate} on {who} for {since}{told}{}", over(time))
         }
         CauseKind::Deadlock { obstacle } => {
             let obstacle = match obstacle {
@@ -302,8 +288,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             )
         }
         CauseKind::PodsMissing { desired, there } => format!(
-            "The ReplicaSet controller has been behind for {}: {} desired, {there} {exist}.",
-            since.unwrap_or_default(),
+            "The ReplicaSet controller has been behind for {since}: {} desired, {there} {exist}.",
             count(*desired, "pod"),
             exist = if *there == 1 { "exists" } else { "exist" },
         ),

@@ -30,6 +30,9 @@ impl Command {
 /// A way out as a command, and what it does.
 pub fn remedy(way: &Remedy, deployment: &Deployment) -> Command {
     let name = shell_word(&deployment.name);
+    let describe = |kind: &str, name: &str| {
+        (format!("Show details of the {kind}"), format!("describe {} {}", kind.to_ascii_lowercase(), shell_word(name)))
+    };
     let (what, rest) = match way {
         Remedy::Resume => ("Resume this rollout".to_owned(), format!("rollout resume deployment/{name}")),
         Remedy::Undo { to: None } => ("Undo this rollout".to_owned(), format!("rollout undo deployment/{name}")),
@@ -47,14 +50,10 @@ pub fn remedy(way: &Remedy, deployment: &Deployment) -> Command {
                 format!("logs {}{container}{previous}", shell_word(pod)),
             )
         }
-        Remedy::ShowPod(pod) => ("Show details of the pod".to_owned(), format!("describe pod {}", shell_word(pod))),
-        Remedy::ShowNode(node) => {
-            ("Show details of the node".to_owned(), format!("describe node {}", shell_word(node)))
-        }
-        Remedy::ShowSet(set) => {
-            ("Show details of the ReplicaSet".to_owned(), format!("describe replicaset {}", shell_word(set)))
-        }
-        Remedy::ShowDeployment => ("Show details of the Deployment".to_owned(), format!("describe deployment {name}")),
+        Remedy::ShowPod(pod) => describe("pod", pod),
+        Remedy::ShowNode(node) => describe("node", node),
+        Remedy::ShowSet(set) => describe("ReplicaSet", set),
+        Remedy::ShowDeployment => describe("Deployment", &deployment.name),
     };
     Command::kubectl(what, &deployment.namespace, &rest)
 }

@@ -1,11 +1,11 @@
 //! The title of an episode: "Pod q4xzb deleted, recovered after 3.2 s".
 
 use super::cause::exit_words;
-use super::happening::pod_name;
+use super::happening::{departure, pods_named};
 use crate::assess::{Episode, Restarted};
 use crate::model::story::{Happening, NodeDeparture};
 use crate::model::{EndReason, EpisodeKind};
-use crate::words::{count, duration, safe};
+use crate::words::{count, duration, safe, was_were};
 
 /// Most events that a title names.
 const MOST: usize = 3;
@@ -42,8 +42,7 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     let of_nodes = nodes.iter().map(|(_, pods)| pods).sum::<u32>();
     let told = of_nodes + lost.iter().map(|lost| lost.pods).sum::<u32>() + restarted.len() as u32;
     let is_of_pods = scaled.is_none() && *kind != EpisodeKind::Deletion && !lost.iter().any(|lost| lost.pods == 0);
-    let were = if most == 1 { "was" } else { "were" };
-    let missing = format!("{most} of {} {were} not available", count(desired, "pod"));
+    let missing = format!("{most} of {} {} not available", count(desired, "pod"), was_were(most));
     events.extend((!events.is_empty() && is_of_pods && most > told).then(|| missing.clone()));
     let end = match (kind, scaled, ended_millis) {
         _ if is_open => None,
@@ -68,11 +67,7 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
 impl LostPods<'_> {
     fn said(&self) -> String {
         let Self { pod, pods, event } = self;
-        match pods {
-            0 => event.clone(),
-            1 if !pod.is_empty() => format!("Pod {} {event}", pod_name(pod)),
-            pods => format!("{} {event}", count(*pods, "pod")),
-        }
+        if *pods == 0 { event.clone() } else { format!("{} {event}", pods_named(pod, *pods)) }
     }
 }
 
@@ -127,26 +122,10 @@ fn lost<'m>(what: &'m Happening, silent_nodes: &[(&str, u32)]) -> Option<LostPod
     Some(LostPods { pod, pods, event })
 }
 
-fn departure(node: &str, why: NodeDeparture, resource: &str) -> String {
-    let node = safe(node);
-    match why {
-        NodeDeparture::Evicted if resource.is_empty() => format!("evicted from node {node}"),
-        NodeDeparture::Evicted => format!("evicted from node {node}, which was low on {}", safe(resource)),
-        NodeDeparture::OverLimit => format!("evicted from node {node} for using more local storage than allowed"),
-        NodeDeparture::ShutDown => format!("ended because node {node} shut down"),
-        NodeDeparture::Preempted => format!("preempted by a pod of higher priority on node {node}"),
-        NodeDeparture::Tainted => format!("had to leave node {node} because of a taint"),
-        NodeDeparture::Lost => format!("lost with node {node}"),
-    }
-}
-
 /// "Pod q4xzb restarted 4 times (OOMKilled)"; the last end of a container is named where it is the same for all.
 fn restarts(restarted: &[Restarted<'_>]) -> String {
     let (times, pods): (u32, u32) = (restarted.iter().map(|one| one.times).sum(), restarted.len() as u32);
-    let who = match restarted {
-        [one] => format!("Pod {}", pod_name(&one.pod.name)),
-        _ => count(pods, "pod"),
-    };
+    let who = pods_named(restarted.first().map_or("", |one| one.pod.name.as_str()), pods);
     let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
     let mut ends = restarted.iter().map(last_end);
     let end = ends.next().flatten().filter(|first| ends.all(|end| end.as_ref() == Some(first)));

@@ -102,9 +102,7 @@ pub(super) fn quota(message: &str) -> Option<Quota> {
 
 /// The decisive part of "0/4 nodes are available: 4 Insufficient cpu. no new claims to deallocate, preemption: …".
 pub(super) fn scheduler_says(message: &str) -> &str {
-    let Some((_, reasons)) = message.split_once(" nodes are available: ") else {
-        return message;
-    };
+    let Some((_, reasons)) = message.split_once(" nodes are available: ") else { return message };
     reasons.split_once(". ").map_or(reasons, |(decisive, _)| decisive)
 }
 

@@ -4,7 +4,7 @@ use super::cause::{container_name, exit_words};
 use super::excerpt::without_pod;
 use crate::model::story::{Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, StepBudget};
 use crate::model::{EndReason, Trigger};
-use crate::words::{capitalized, count, duration, list, safe, sentence_end, short};
+use crate::words::{capitalized, count, duration, list, safe, sentence_end, short, was_were};
 
 /// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
 const AT_ONCE_MILLIS: crate::Millis = 1_000;
@@ -65,12 +65,12 @@ pub fn happening(happening: &Happening) -> String {
             killed(pod, *revision, replacement.as_ref(), *drained_millis)
         }
         Happening::KilledMore { pods, revision, .. } => {
-            let more = if *pods == 1 { "1 more pod was".to_owned() } else { format!("{pods} more pods were") };
-            format!("{more} deleted, not by the rollout; {}.", stays(*revision))
+            let more = count(*pods, "more pod");
+            format!("{more} {} deleted, not by the rollout; {}.", was_were(*pods), stays(*revision))
         }
         Happening::WentBefore { pods } => {
-            let were = if *pods == 1 { "was" } else { "were" };
-            format!("{} {were} deleted before the Deployment, and not replaced.", count(*pods, "pod"))
+            let went = count(*pods, "pod");
+            format!("{went} {} deleted before the Deployment, and not replaced.", was_were(*pods))
         }
         Happening::Unseen { pod, pods, is_gone, .. } => unseen(pod, *pods, *is_gone),
         Happening::SetReleased { name, is_taken: true, .. } => {
@@ -202,17 +202,12 @@ fn scaled(replicas: Option<(u32, u32)>, parts: &[Part]) -> String {
         let sign = if part.to >= part.from { "+" } else { "−" };
         format!("{} {sign}{}", who(part), part.to.abs_diff(part.from))
     };
+    let changes = || parts.iter().map(change).collect::<Vec<_>>().join(", ");
     match (replicas, parts) {
         (Some((from, to)), [_]) => format!("Scaled {from} → {to} (not a rollout)."),
         (None, [part]) => format!("Scaled, not a rollout: {} {} → {}.", who(part), part.from, part.to),
-        (Some((from, to)), parts) => {
-            let parts: Vec<String> = parts.iter().map(change).collect();
-            format!("Scaled {from} → {to} during a rollout: {}, in proportion.", parts.join(", "))
-        }
-        (None, parts) => {
-            let parts: Vec<String> = parts.iter().map(change).collect();
-            format!("Scaled, not a rollout: {}, in proportion.", parts.join(", "))
-        }
+        (Some((from, to)), _) => format!("Scaled {from} → {to} during a rollout: {}, in proportion.", changes()),
+        (None, _) => format!("Scaled, not a rollout: {}, in proportion.", changes()),
     }
 }
 
@@ -269,14 +264,14 @@ fn killed(
 }
 
 fn failed(pod: &str, pods: u32, reason: &str, revision: Option<u64>) -> String {
-    let who = if pods == 1 { format!("Pod {}", pod_name(pod)) } else { count(pods, "pod") };
+    let who = pods_named(pod, pods);
     let why = if reason.is_empty() { String::new() } else { format!(": {}", safe(reason)) };
     format!("{who} failed{why}; {}.", stays(revision))
 }
 
 /// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all."
 fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_millis: crate::Millis) -> String {
-    let who = if pods == 1 { format!("Pod {}", pod_name(pod)) } else { count(pods, "pod") };
+    let who = pods_named(pod, pods);
     let of = restart.revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default();
     let container = container_name(restart.role, &restart.container);
     let killed = |by: &str| format!(" was killed after its {by} failed and");
@@ -304,11 +299,11 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
 
 /// Pods that went, or were asked to, while nobody looked.
 fn unseen(pod: &str, pods: u32, is_gone: bool) -> String {
-    let (who, was) = if pods == 1 { (format!("Pod {}", pod_name(pod)), "was") } else { (count(pods, "pod"), "were") };
+    let who = pods_named(pod, pods);
     if is_gone {
         format!("{who} disappeared; why is not known.")
     } else {
-        format!("{who} {was} marked for deletion while not observed.")
+        format!("{who} {} marked for deletion while not observed.", was_were(pods))
     }
 }
 
@@ -317,23 +312,27 @@ fn stays(revision: Option<u64>) -> String {
 }
 
 fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str) -> String {
-    let node = safe(node);
-    let who = if pods == 1 { format!("Pod {}", pod_name(pod)) } else { count(pods, "pod") };
+    let who = pods_named(pod, pods);
+    let left = departure(node, why, resource);
     match why {
-        NodeDeparture::Evicted if !resource.is_empty() => {
-            format!("{who} evicted from node {node}, which was low on {}; the revision stays.", safe(resource))
-        }
-        NodeDeparture::Evicted => format!("{who} evicted from node {node}; the revision stays."),
-        NodeDeparture::OverLimit => {
-            format!("{who} evicted from node {node} for using more local storage than allowed; the revision stays.")
-        }
-        NodeDeparture::ShutDown => format!("{who} ended because node {node} shuts down; the revision stays."),
-        NodeDeparture::Preempted => {
-            let verb = if pods == 1 { "was" } else { "were" };
-            format!("{who} {verb} preempted by a pod of higher priority on node {node}; the revision stays.")
-        }
-        NodeDeparture::Tainted => format!("{who} had to leave node {node} because of a taint; the revision stays."),
-        NodeDeparture::Lost => format!("{who} lost: node {node} is gone."),
+        NodeDeparture::ShutDown => format!("{who} ended because node {} shuts down; the revision stays.", safe(node)),
+        NodeDeparture::Preempted => format!("{who} {} {left}; the revision stays.", was_were(pods)),
+        NodeDeparture::Lost => format!("{who} lost: node {} is gone.", safe(node)),
+        _ => format!("{who} {left}; the revision stays."),
+    }
+}
+
+/// The departure of pods from a node, in words: "evicted from node n1, which was low on memory".
+pub(super) fn departure(node: &str, why: NodeDeparture, resource: &str) -> String {
+    let node = safe(node);
+    match why {
+        NodeDeparture::Evicted if resource.is_empty() => format!("evicted from node {node}"),
+        NodeDeparture::Evicted => format!("evicted from node {node}, which was low on {}", safe(resource)),
+        NodeDeparture::OverLimit => format!("evicted from node {node} for using more local storage than allowed"),
+        NodeDeparture::ShutDown => format!("ended because node {node} shut down"),
+        NodeDeparture::Preempted => format!("preempted by a pod of higher priority on node {node}"),
+        NodeDeparture::Tainted => format!("had to leave node {node} because of a taint"),
+        NodeDeparture::Lost => format!("lost with node {node}"),
     }
 }
 
@@ -351,7 +350,12 @@ fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
     }
 }
 
+/// "Pod q4xzb"; of several, or of one without a name, "3 pods".
+pub(super) fn pods_named(pod: &str, pods: u32) -> String {
+    if pods == 1 && !pod.is_empty() { format!("Pod {}", pod_name(pod)) } else { count(pods, "pod") }
+}
+
 /// A pod by the end of its name, as sentences name it.
-pub(super) fn pod_name(pod: &str) -> String {
+fn pod_name(pod: &str) -> String {
     safe(short(pod))
 }

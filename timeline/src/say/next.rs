@@ -145,33 +145,29 @@ fn step_of_rollout(assessment: &Assessment<'_>) -> Option<String> {
 /// Says what the progress deadline will do, or did; `None` where it does not matter.
 fn deadline(standing: Standing, assessment: &Assessment<'_>) -> Option<String> {
     let now = &assessment.deployment.now;
-    let told = now.status.progressing.as_ref().map_or("", |told| told.reason.as_str());
-    let is_bad = standing.tone() == Tone::Bad;
-    match assessment.deadline_millis {
-        Some(at) if standing == Standing::DeadlineExceeded => Some(format!(
-            "Kubernetes reported at {} UTC that the progress deadline passed; it keeps trying and does not roll back by itself.",
-            moment(at, assessment.now.millis)
-        )),
-        _ if standing == Standing::DeadlineExceeded => {
-            Some("Kubernetes keeps trying; it does not roll back by itself.".to_owned())
-        }
-        Some(_) if told == "ProgressDeadlineExceeded" => None, // that of the rollout before
-        Some(at) if at <= assessment.now.millis => Some(format!(
-            "The progress deadline passed at {} UTC; Kubernetes has not reported it yet.",
-            moment(at, assessment.now.millis)
-        )),
-        Some(at) if is_bad => Some(format!(
-            "Without progress by {} UTC, Kubernetes reports that the deadline is exceeded; it keeps trying and does not roll back by itself.",
-            moment(at, assessment.now.millis)
-        )),
-        Some(at) => Some(format!("Progress deadline: {} UTC.", moment(at, assessment.now.millis))),
-        None if is_bad && now.spec.progress_deadline_seconds.is_none() => {
-            Some("No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.".to_owned())
-        }
-        None if is_bad && told == "NewReplicaSetAvailable" => Some(
-            "No progress deadline runs, because the rollout was complete before; Kubernetes keeps trying.".to_owned(),
+    let told = now.status.progress_reason();
+    let (is_bad, is_over) = (standing.tone() == Tone::Bad, standing == Standing::DeadlineExceeded);
+    let has_passed = assessment.deadline_millis.is_some_and(|at| at <= assessment.now.millis);
+    let said = match assessment.deadline_millis.map(|at| moment(at, assessment.now.millis)) {
+        Some(at) if is_over => format!(
+            "Kubernetes reported at {at} UTC that the progress deadline passed; it keeps trying and does not roll back by itself."
         ),
-        None if is_bad => Some("Kubernetes keeps trying; it does not roll back by itself.".to_owned()),
-        None => None,
-    }
+        Some(_) if told == "ProgressDeadlineExceeded" => return None, // that of the rollout before
+        Some(at) if has_passed => {
+            format!("The progress deadline passed at {at} UTC; Kubernetes has not reported it yet.")
+        }
+        Some(at) if is_bad => format!(
+            "Without progress by {at} UTC, Kubernetes reports that the deadline is exceeded; it keeps trying and does not roll back by itself."
+        ),
+        Some(at) => format!("Progress deadline: {at} UTC."),
+        None if !is_bad => return None,
+        None if !is_over && now.spec.progress_deadline_seconds.is_none() => {
+            "No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.".to_owned()
+        }
+        None if !is_over && told == "NewReplicaSetAvailable" => {
+            "No progress deadline runs, because the rollout was complete before; Kubernetes keeps trying.".to_owned()
+        }
+        None => "Kubernetes keeps trying; it does not roll back by itself.".to_owned(),
+    };
+    Some(said)
 }

@@ -53,76 +53,31 @@ mod tests {
 
     #[test]
     fn a_verdict_is_said_later_in_the_past_tense() {
-        for (now, later) in [
-            ("Revision 60 is complete: 8 of 8 available.", "Revision 60 was complete: 8 of 8 available."),
-            (
-                "Revision 3 is replacing revision 2: 0 of 2 new pods available.",
-                "Revision 3 was replacing revision 2: 0 of 2 new pods available.",
-            ),
-            (
-                "Revision 2 cannot start: image web:missing is not found.",
-                "Revision 2 could not start: image web:missing was not found.",
-            ),
-            (
-                "Revision 2 is failing: container web crashes with exit code 1.",
-                "Revision 2 was failing: container web crashed with exit code 1.",
-            ),
-            (
-                "Revision 2 is failing: container web is killed because its liveness probe fails.",
-                "Revision 2 was failing: container web was killed because its liveness probe failed.",
-            ),
-            (
-                "Revision 2 cannot create pods: webhook policy denies new pods.",
-                "Revision 2 could not create pods: webhook policy denied new pods.",
-            ),
-            (
-                "Revision 2 is failing: container pod does not start (ReasonOfTomorrow).",
-                "Revision 2 was failing: container pod did not start (ReasonOfTomorrow).",
-            ),
-            (
-                "Revision 2 cannot start: an image cannot be pulled.",
-                "Revision 2 could not start: an image could not be pulled.",
-            ),
-            (
-                "Revision 2 is blocked: a readiness gate stays closed.",
-                "Revision 2 was blocked: a readiness gate stayed closed.",
-            ),
-            (
-                "Revision 2 cannot create pods: Pod Security \"restricted\" forbids new pods.",
-                "Revision 2 could not create pods: Pod Security \"restricted\" forbade new pods.",
-            ),
-            (
-                "Revisions 1 and 2 are being taken down before revision 3 starts.",
-                "Revisions 1 and 2 were being taken down before revision 3 started.",
-            ),
-            (
-                "Revision 1 has 2 of 3 available: pods do not become ready.",
-                "Revision 1 had 2 of 3 available: pods did not become ready.",
-            ),
-            (
-                "The Deployment controller has not reacted for 12 s.",
-                "The Deployment controller had not reacted for 12 s.",
-            ),
-            ("This Deployment was deleted 3 s ago.", "This Deployment was deleted 3 s before."),
-            (
-                "Revision 2 cannot start: path \"/mnt/x\" does not exist.",
-                "Revision 2 could not start: path \"/mnt/x\" did not exist.",
-            ),
-            ("Paused: 1 of 3 pods of revision 2 available.", "Paused: 1 of 3 pods of revision 2 available."),
-            (
-                "Revision 2 makes no progress: 0 of 3 new pods available.",
-                "Revision 2 made no progress: 0 of 3 new pods available.",
-            ),
-            (
-                "Revision 1 has 2 of 3 available: the ReplicaSet controller creates no pods.",
-                "Revision 1 had 2 of 3 available: the ReplicaSet controller created no pods.",
-            ),
-            (
-                "Last seen at 14:02:05 UTC: Revision 2 is scaled to zero.",
-                "Last seen at 14:02:05 UTC: Revision 2 was scaled to zero.",
-            ),
+        // In braces: a word of now, and of later.
+        for both in [
+            "Revision 60 {is|was} complete: 8 of 8 available.",
+            "Revision 3 {is|was} replacing revision 2: 0 of 2 new pods available.",
+            "Revision 2 {cannot|could not} start: image web:missing {is|was} not found.",
+            "Revision 2 {is|was} failing: container web {crashes|crashed} with exit code 1.",
+            "Revision 2 {is|was} failing: container web {is|was} killed because its liveness probe {fails|failed}.",
+            "Revision 2 {cannot|could not} create pods: webhook policy {denies|denied} new pods.",
+            "Revision 2 {is|was} failing: container pod {does|did} not start (ReasonOfTomorrow).",
+            "Revision 2 {cannot|could not} start: an image {cannot|could not} be pulled.",
+            "Revision 2 {is|was} blocked: a readiness gate {stays|stayed} closed.",
+            "Revision 2 {cannot|could not} create pods: Pod Security \"restricted\" {forbids|forbade} new pods.",
+            "Revisions 1 and 2 {are|were} being taken down before revision 3 {starts|started}.",
+            "Revision 1 {has|had} 2 of 3 available: pods {do|did} not become ready.",
+            "The Deployment controller {has|had} not reacted for 12 s.",
+            "This Deployment was deleted 3 s {ago|before}.",
+            "Revision 2 {cannot|could not} start: path \"/mnt/x\" {does|did} not exist.",
+            "Paused: 1 of 3 pods of revision 2 available.",
+            "Revision 2 {makes|made} no progress: 0 of 3 new pods available.",
+            "Revision 1 {has|had} 2 of 3 available: the ReplicaSet controller {creates|created} no pods.",
+            "Last seen at 14:02:05 UTC: Revision 2 {is|was} scaled to zero.",
         ] {
-            assert_eq!(past(now), later);
+            let said = |tense| both.split(['{', '}']).map(|part| part.split('|').nth(tense).unwrap_or(part)).collect();
+            let [now, later]: [String; 2] = [0, 1].map(said);
+            assert_eq!(past(&now), later);
         }
     }
 

@@ -28,9 +28,7 @@ pub fn story(model: &Model, deployment: Uid) -> Vec<Line> {
 
 /// The entries of a Deployment's story, oldest first.
 pub fn entries(model: &Model, deployment: Uid) -> Vec<Entry> {
-    let Some(deployment) = model.deployments.get(&deployment) else {
-        return Vec::new();
-    };
+    let Some(deployment) = model.deployments.get(&deployment) else { return Vec::new() };
     let not_kept = |at_millis| Entry { id: 0, at_millis, what: Happening::NotKept };
     let all = deployment.story.iter().cloned().chain(deployment.kept_since_millis.map(not_kept)).collect();
     order::sort_by(all, |entry: &Entry| (entry.at_millis, (entry.what.kind() as u128) << 64 | u128::from(entry.id)))

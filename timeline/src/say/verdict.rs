@@ -203,15 +203,8 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     let is_forbidden = assessment.model.unseen_since(Kind::ReplicaSet, &assessment.deployment.namespace).is_some();
     let unseen = Some(unseen).filter(|_| !assessment.sees_sets && !is_forbidden);
     let with = |otherwise: Option<String>| {
-        let otherwise = otherwise.filter(|_| named.is_empty());
-        named
-            .iter()
-            .cloned()
-            .chain(neither(assessment))
-            .chain(unseen.clone())
-            .chain(otherwise)
-            .collect::<Vec<_>>()
-            .join(" ")
+        let rest = [neither(assessment), unseen.clone(), otherwise.filter(|_| named.is_empty())];
+        named.iter().cloned().chain(rest.into_iter().flatten()).collect::<Vec<_>>().join(" ")
     };
     match standing {
         Standing::Deleted => {
@@ -406,9 +399,7 @@ pub fn budget(assessment: &Assessment<'_>) -> String {
 /// Where ceiling and floor come from; `None` for Recreate, which has neither.
 pub fn derived(spec: &DeploymentSpec, limits: Limits) -> Option<(String, String)> {
     let n = spec.replicas;
-    let Strategy::RollingUpdate { max_surge, max_unavailable } = spec.strategy else {
-        return None;
-    };
+    let Strategy::RollingUpdate { max_surge, max_unavailable } = spec.strategy else { return None };
     let rounded = |share: IntOrPercent, direction: &str| match share {
         IntOrPercent::Int(_) => String::new(),
         IntOrPercent::Percent(percent) => format!(" ({percent} % rounded {direction})"),

@@ -118,7 +118,6 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
     })
 }
 
-/// Puts the verdict into words.
 fn verdict(standing: Standing, assessment: &Assessment<'_>) -> Verdict {
     let verdict = Verdict {
         badge: say::badge(standing, assessment),

@@ -102,7 +102,7 @@ fn steps_of_sets(
     from_millis: Millis,
 ) -> Option<Vec<Step>> {
     let (mut first, mut moves) = (steps::Counts::default(), Vec::new());
-    for set in model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid)) {
+    for set in model.controlled_sets(deployment.uid) {
         let (counts, later) = model.pod_layers(set.uid, from_millis)?;
         for (of, count) in PodLayer::ALL.into_iter().zip(counts) {
             *first.get_mut(layer(Some(set.uid), of))? += count;

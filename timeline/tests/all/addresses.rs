@@ -86,7 +86,8 @@ fn only_addresses_of_the_table_are_read() {
 fn an_address_names_its_workload_and_what_of_its_parameters_is_invalid() {
     let uid = Uid::from_bits(7);
     let workload = Workload { uid: Some(uid), rollout: Some(3), ..Workload::deployment("prod/eu", "shop", "web") };
-    let printed = Address::of_workload(Route::Pod, &workload, &["a b"]).with("revision", Some("x")).to_string();
+    let printed = Address::new(Route::Pod, &["prod/eu", "shop", "deployments", "web", "a b"]);
+    let printed = printed.with("uid", Some(uid)).with("rollout", Some(3)).with("revision", Some("x")).to_string();
     let page = "/clusters/prod%2Feu/namespaces/shop/deployments/web";
     assert_eq!(printed, format!("{page}/pods/a%20b?uid={uid}&rollout=3&revision=x"));
     let address = Address::read(&printed).unwrap();

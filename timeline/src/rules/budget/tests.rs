@@ -7,12 +7,16 @@ fn spec(replicas: u32, surge: IntOrPercent, unavailable: IntOrPercent) -> Deploy
     DeploymentSpec {
         replicas,
         strategy: Strategy::RollingUpdate { max_surge: surge, max_unavailable: unavailable },
-        min_ready_seconds: 0,
-        paused: false,
-        progress_deadline_seconds: None,
-        revision_history_limit: 10,
-        images: Vec::new(),
+        ..DeploymentSpec::default()
     }
+}
+
+const fn remove(unhealthy: u32, healthy: u32) -> Next {
+    Next::RemoveOld { unhealthy, healthy }
+}
+
+const fn wait(missing: u32, needed: u32) -> Next {
+    Next::WaitForNew { missing, needed }
 }
 
 fn resolved(replicas: u32, surge: IntOrPercent, unavailable: IntOrPercent) -> (u32, u32) {
@@ -48,20 +52,13 @@ fn sums(new: (u32, u32), old: &[(u32, u32)]) -> Sums {
 fn a_rollout_of_four_goes_up_and_down_within_its_budget() {
     let spec = spec(4, Percent(25), Percent(25));
     let next = |new, old| next(&spec, &sums(new, old));
-    assert_eq!(next((1, 0), &[(4, 4)]), Next::RemoveOld { unhealthy: 0, healthy: 1 });
+    assert_eq!(next((1, 0), &[(4, 4)]), remove(0, 1));
     assert_eq!(next((1, 0), &[(3, 3)]), Next::AddNew(1));
-    assert_eq!(next((2, 0), &[(3, 3)]), Next::WaitForNew { missing: 2, needed: 1 });
-    assert_eq!(next((2, 0), &[(3, 2)]), Next::WaitForNew { missing: 2, needed: 1 });
-    assert_eq!(next((2, 1), &[(3, 3)]), Next::RemoveOld { unhealthy: 0, healthy: 1 });
+    assert_eq!(next((2, 0), &[(3, 3)]), wait(2, 1));
+    assert_eq!(next((2, 0), &[(3, 2)]), wait(2, 1));
+    assert_eq!(next((2, 1), &[(3, 3)]), remove(0, 1));
     assert_eq!(next((4, 4), &[(0, 0)]), Next::Nothing);
     assert_eq!(next((5, 5), &[(0, 0)]), Next::RemoveNew(1));
-}
-
-#[test]
-fn old_pods_that_do_not_work_go_first() {
-    let spec = spec(10, Int(2), Int(2));
-    // 12 desired, floor 8, one new one missing: three may go, two of which do not work.
-    assert_eq!(next(&spec, &sums((2, 1), &[(4, 2), (6, 6)])), Next::RemoveOld { unhealthy: 2, healthy: 1 });
 }
 
 #[test]
@@ -79,7 +76,7 @@ fn a_paused_deployment_still_spreads_its_replicas() {
 fn recreate_takes_everything_down_first() {
     let mut spec = spec(3, Int(1), Int(0));
     spec.strategy = Strategy::Recreate;
-    assert_eq!(next(&spec, &sums((0, 0), &[(3, 3)])), Next::RemoveOld { unhealthy: 0, healthy: 3 });
+    assert_eq!(next(&spec, &sums((0, 0), &[(3, 3)])), remove(0, 3));
     let draining = Sums { old_pods: 2, ..sums((0, 0), &[(0, 0)]) };
     assert_eq!(next(&spec, &draining), Next::WaitForOldGone);
     assert_eq!(next(&spec, &Sums { new: None, ..draining }), Next::WaitForOldGone);
@@ -118,55 +115,21 @@ fn steps_are_as_large_as_the_budget_allows() {
         ("up to the replicas", spec(10, Int(5), Int(0)), (9, 9), &[(1, 1)], Next::AddNew(1)),
         ("beside nothing", spec(10, Int(2), Int(0)), (3, 3), &[], Next::AddNew(7)),
         ("down to the replicas", spec(4, Int(2), Int(0)), (7, 7), &[(3, 3)], Next::RemoveNew(3)),
-        (
-            "down to the floor",
-            spec(10, Int(2), Int(3)),
-            (2, 2),
-            &[(10, 10)],
-            Next::RemoveOld { unhealthy: 0, healthy: 5 },
-        ),
+        ("down to the floor", spec(10, Int(2), Int(3)), (2, 2), &[(10, 10)], remove(0, 5)),
         // 12 desired, 8 of them available, floor 8, and none of the new ones: no room for old ones that work.
-        (
-            "only what does not work",
-            spec(10, Int(2), Int(2)),
-            (0, 0),
-            &[(12, 8)],
-            Next::RemoveOld { unhealthy: 4, healthy: 0 },
-        ),
+        ("only what does not work", spec(10, Int(2), Int(2)), (0, 0), &[(12, 8)], remove(4, 0)),
         // The new ones that are missing count as if they were there: 12 − 8 − 3 leaves one.
-        (
-            "less what is missing",
-            spec(10, Int(2), Int(2)),
-            (4, 1),
-            &[(8, 5)],
-            Next::RemoveOld { unhealthy: 1, healthy: 0 },
-        ),
-        (
-            "not more than there are",
-            spec(4, Int(4), Int(4)),
-            (4, 4),
-            &[(2, 2)],
-            Next::RemoveOld { unhealthy: 0, healthy: 2 },
-        ),
-        (
-            "what does not work once",
-            spec(4, Int(4), Int(4)),
-            (4, 4),
-            &[(3, 1)],
-            Next::RemoveOld { unhealthy: 2, healthy: 1 },
-        ),
+        ("less what is missing", spec(10, Int(2), Int(2)), (4, 1), &[(8, 5)], remove(1, 0)),
+        // 12 desired, floor 8, one new one missing: three may go, two of which do not work.
+        ("what does not work first", spec(10, Int(2), Int(2)), (2, 1), &[(4, 2), (6, 6)], remove(2, 1)),
+        ("not more than there are", spec(4, Int(4), Int(4)), (4, 4), &[(2, 2)], remove(0, 2)),
+        ("what does not work once", spec(4, Int(4), Int(4)), (4, 4), &[(3, 1)], remove(2, 1)),
         // Missing four new ones, and two above the floor: three must come before one may go.
-        (
-            "until some are there",
-            spec(10, Int(2), Int(0)),
-            (4, 0),
-            &[(8, 8)],
-            Next::WaitForNew { missing: 4, needed: 3 },
-        ),
-        ("until one is there", spec(10, Int(2), Int(0)), (4, 2), &[(8, 8)], Next::WaitForNew { missing: 2, needed: 1 }),
+        ("until some are there", spec(10, Int(2), Int(0)), (4, 0), &[(8, 8)], wait(4, 3)),
+        ("until one is there", spec(10, Int(2), Int(0)), (4, 2), &[(8, 8)], wait(2, 1)),
         // The sums leave room, but what is available is at the floor: the old pods that work may not go.
-        ("at the floor", spec(4, Int(1), Int(0)), (4, 4), &[(1, 1)], Next::RemoveOld { unhealthy: 0, healthy: 1 }),
-        ("below the floor", spec(4, Int(2), Int(1)), (1, 3), &[(5, 0)], Next::RemoveOld { unhealthy: 5, healthy: 0 }),
+        ("at the floor", spec(4, Int(1), Int(0)), (4, 4), &[(1, 1)], remove(0, 1)),
+        ("below the floor", spec(4, Int(2), Int(1)), (1, 3), &[(5, 0)], remove(5, 0)),
     ] {
         assert_eq!(next(&spec, &sums(new, old)), expected, "{what}");
     }
@@ -179,9 +142,9 @@ fn with_room_in_the_sums_but_nothing_to_spare_one_more_is_waited_for() {
     let spec = spec(4, Int(2), Int(0));
     let mut sums = sums((4, 4), &[(2, 2)]);
     sums.available = 4;
-    assert_eq!(next(&spec, &sums), Next::WaitForNew { missing: 0, needed: 1 });
+    assert_eq!(next(&spec, &sums), wait(0, 1));
     sums.available = 5;
-    assert_eq!(next(&spec, &sums), Next::RemoveOld { unhealthy: 0, healthy: 1 });
+    assert_eq!(next(&spec, &sums), remove(0, 1));
 }
 
 #[test]
