@@ -144,6 +144,10 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::ScalingUp { .. } => {
             format!("{} is scaling up: {available} of {desired} available.", subject(assessment))
         }
+        Standing::CatchingUp { is_stuck: true } | Standing::Degraded { is_stuck: true } if available == 0 => {
+            let revision = assessment.revision().map(|revision| format!("revision {revision}"));
+            format!("No pod of {} is available: 0 of {desired}.", revision.as_deref().unwrap_or("this Deployment"))
+        }
         // Pods of the revisions before may still be there, and are not its own.
         Standing::Finishing => format!("{}: {new_available} of {desired} available.", subject(assessment)),
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
