@@ -105,6 +105,9 @@ impl Assessment<'_> {
             CauseKind::Starting { hold, .. } if hold.is_error() => bad_after(IDLE_MILLIS, Severity::Normal),
             CauseKind::Starting { hold: StartHold::Pull, .. } if lasts(PULL_MILLIS) => Severity::Slow,
             CauseKind::Starting { hold: StartHold::Pull, .. } => Severity::Normal,
+            // New pods that flap do not keep a rollout from going on.
+            CauseKind::Flapping { .. } if self.is_rolling_out() => Severity::Normal,
+            CauseKind::Flapping { .. } => Severity::Bad,
             CauseKind::NotReady { was_ready: true, .. } | CauseKind::NodeSilent { .. } => {
                 bad_after(LOST_MILLIS, Severity::Normal)
             }

@@ -5,6 +5,7 @@ use crate::assess::pod_causes::{COMPLETED, FAILED_MILLIS};
 use crate::assess::rollout_causes::room_comes;
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
 use crate::model::fact::Role;
+use crate::model::pod::FLAP_MILLIS;
 use crate::rules::messages::{self, NewNode, StartHold};
 use crate::rules::pulls::{self, PullFailure};
 use crate::words::{capitalized, count, duration, images, is_are, safe, sentence_end, short};
@@ -258,6 +259,12 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let saw = saw.as_deref().map(|saw| format!(" A probe saw: {}", sentence_end(saw))).unwrap_or_default();
             let over = if *was_ready { String::new() } else { over(time) };
             format!("{} {verb} {what}{container} for {since}.{saw}{over}", pod_of(pods))
+        }
+        CauseKind::Flapping { losses } => {
+            let saw = Some(evidence.message.as_str()).filter(|message| !message.is_empty());
+            let saw = saw.map(|saw| format!(" A probe saw: {}", sentence_end(saw))).unwrap_or_default();
+            let minutes = FLAP_MILLIS / 60_000;
+            format!("Pods lose readiness repeatedly ({one_is}: {losses} times in the last {minutes} min).{saw}")
         }
         CauseKind::NodeSilent { node } => {
             let node = node.as_deref().map_or_else(|| "A node".to_owned(), |node| format!("Node {}", safe(node)));

@@ -235,9 +235,11 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
             // For Kubernetes a rollout that fails is complete as soon as no pod is asked for any more.
             let is_nothing = standing == Standing::ScaledToZero && assessment.came_to_nothing();
             let revision = assessment.revision().filter(|_| is_nothing);
+            let flapping = assessment.causes.iter().find(|one| matches!(one.kind, CauseKind::Flapping { .. }));
             unseen
                 .into_iter()
                 .chain(revision.map(|revision| format!("No pod of revision {revision} was ever available.")))
+                .chain(flapping.map(|one| cause(one, assessment)))
                 .chain(Some(leftovers(assessment)).filter(|left| !left.is_empty()))
                 .collect::<Vec<_>>()
                 .join(" ")
