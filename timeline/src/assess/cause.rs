@@ -134,6 +134,8 @@ pub struct CrashCause {
     pub runs_millis: Option<Millis>,
     /// Its pod has several containers.
     pub is_one_of_several: bool,
+    /// Other containers that end again and again in each of the pods: their parts and names.
+    pub others: Vec<(Role, String)>,
 }
 
 impl CrashCause {

@@ -53,11 +53,12 @@ impl<'m> Assessment<'m> {
                 (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) => {
                     *saw = saw.take().or_else(|| other.clone());
                 }
-                // A code that only some of them ended with is not said of all.
-                (CauseKind::Crash(known), CauseKind::Crash(other))
-                    if other.exit_code.is_some() && known.exit_code != other.exit_code =>
-                {
-                    (known.exit_code, known.start_error) = (None, None);
+                // A code that only some of them ended with is not said of all, nor are containers that end in some of them.
+                (CauseKind::Crash(known), CauseKind::Crash(other)) => {
+                    if other.exit_code.is_some() && known.exit_code != other.exit_code {
+                        (known.exit_code, known.start_error) = (None, None);
+                    }
+                    known.others.retain(|container| other.others.contains(container));
                 }
                 _ if is_better => *shown = cause,
                 _ => {}
@@ -231,6 +232,7 @@ impl<'m> Assessment<'m> {
             is_overdue: is_awaited && self.now.millis - ended > LONGEST_BACK_OFF_MILLIS,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
             is_one_of_several: pod.now.containers.len() > 1,
+            others: crash::others(pod, &crash, self.now).map(|other| (other.role, other.name.clone())).collect(),
         }));
         let message = message.unwrap_or_else(|| match &container.state {
             Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => {
