@@ -88,7 +88,9 @@ pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
 /// The verdict: one sentence of at most twelve words.
 pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
     let desired = assessment.deployment.now.spec.replicas;
-    let (available, new_available) = (assessment.counts.available, assessment.counts.new_available);
+    // More are there for a moment where fewer are asked for since, or a ReplicaSet is taken up again.
+    let [available, new_available] =
+        [assessment.counts.available, assessment.counts.new_available].map(|pods| pods.min(desired));
     // The pods of the current revision are no new ones any more once its template was edited.
     match standing {
         Standing::Deleted => {
@@ -105,10 +107,7 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
             format!("The Deployment controller has not reacted for {}.", duration(silence(assessment)))
         }
         Standing::ScaledToZero => format!("{} is scaled to zero.", subject(assessment)),
-        // More are there for a moment where a ReplicaSet is taken up again or a scale down just began.
-        Standing::Complete => {
-            format!("{} is complete: {} of {desired} available.", subject(assessment), available.min(desired))
-        }
+        Standing::Complete => format!("{} is complete: {available} of {desired} available.", subject(assessment)),
         Standing::Crashing => crashing(assessment),
         Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked
             if let Some(cause) = assessment.decisive() =>
@@ -247,7 +246,8 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => with(Some(missing(assessment))),
         Standing::Blocked => with(Some("Nothing has moved for a while, and nothing says why.".to_owned())),
         Standing::Crashing => {
-            let (available, desired) = (assessment.counts.available, assessment.deployment.now.spec.replicas);
+            let desired = assessment.deployment.now.spec.replicas;
+            let available = assessment.counts.available.min(desired);
             with(None) + &format!(" {available} of {desired} available at the moment.")
         }
         Standing::DeadlineExceeded
