@@ -1,5 +1,6 @@
 //! The rows of rollouts and other episodes, so that lists need no recordings.
 
+use timeline::model::Deployment;
 use timeline::past::course::{self, limits, moment, replicas};
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
@@ -11,6 +12,9 @@ use crate::feed::recording::Recording;
 
 /// Number of rollouts of a Deployment that may still change: the last one, and those that it superseded.
 pub const LAST: usize = 3;
+
+/// Why a pod went is decided within this time.
+const DECIDED_MILLIS: Millis = 2_000;
 
 /// Returns the last rollouts of a Deployment in order, without those that were over before it was observed.
 pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -> Vec<PastRollout> {
@@ -41,7 +45,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
             cluster: cluster.to_owned(),
             kind: WorkloadKind::Deployment,
             episode: EpisodeKind::Rollout,
-            title: String::new(),
+            title: lost_afterwards(model, deployment, index, now.millis),
             namespace: deployment.namespace.clone(),
             name: deployment.name.clone(),
             uid,
@@ -72,6 +76,15 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
         }
     })
     .collect()
+}
+
+/// Names the pods and ReplicaSets that went after the rollout at `index` was complete and before the next one; empty if none did.
+fn lost_afterwards(model: &Model, deployment: &Deployment, index: usize, now_millis: Millis) -> String {
+    let completed = deployment.rollouts.get(index).and_then(|rollout| rollout.completed_millis);
+    let Some(completed_millis) = completed else { return String::new() };
+    let decided_millis = now_millis - DECIDED_MILLIS;
+    let last_millis = rollout::last_moment_millis(model, deployment, index).unwrap_or(decided_millis);
+    say::losses_after(&assess::losses(deployment, completed_millis + 1..=last_millis.min(decided_millis)))
 }
 
 /// Returns the row of an episode without a rollout, from its recording; `None` if it has one, or is of no kind. The store adds its cluster

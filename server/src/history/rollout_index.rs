@@ -45,6 +45,8 @@ impl RolloutIndex {
         }
         (self.position, self.indexed_millis) = ((reader.epoch, reader.timeline.seq()), self.played_millis);
         let changes = self.activity.update(model, &self.unindexed, now.millis);
+        // Why the last pods went was decided after their last change.
+        self.unindexed.extend(&changes.settled);
         let last = |uid: &Uid| index::rollouts(cluster, model, *uid, now, 1).pop();
         let is_outdated = |(uid, cause): &(&Uid, &String)| last(uid).is_none_or(|last| last.cause != **cause);
         self.unindexed.extend(self.open.iter().filter(is_outdated).map(|(uid, _)| *uid));

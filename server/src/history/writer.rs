@@ -103,9 +103,10 @@ impl ClusterWriter {
             JournalEntry::Heard(at_millis) => pending.heard_millis = pending.heard_millis.max(at_millis),
             JournalEntry::Rollouts(rollouts) => {
                 for mut rollout in rollouts {
-                    // Trouble after its episode belongs to another one.
+                    // Trouble and losses after its episode belong to another one.
                     if rollout.outcome == Outcome::Complete && !recorder.is_in_episode(&rollout) {
                         rollout.cause.clear();
+                        rollout.title.clear();
                     }
                     recorder.record_rollout(&rollout);
                     pending.rollouts.insert((rollout.uid, rollout.revision, rollout.started_millis), rollout);

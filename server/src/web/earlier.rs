@@ -44,7 +44,10 @@ pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -
         let mut rollouts = index::rollouts(&cluster, reader.timeline.model(), uid, reader.now, MOST as usize);
         // Without a history, no episode tells whether trouble after completion belongs to the rollout.
         let complete = rollouts.iter_mut().filter(|rollout| rollout.outcome == Outcome::Complete);
-        complete.for_each(|rollout| rollout.cause.clear());
+        complete.for_each(|rollout| {
+            rollout.cause.clear();
+            rollout.title.clear();
+        });
         rollouts.reverse();
         rollouts
     });

@@ -46,6 +46,9 @@ impl Timeline {
         let Some(known) = told else { return }; // one that comes back from a list says nothing new
         let is_told = event.is_warning && !self.is_routine_probe(about, &event);
         self.emit(Change::Event(uid, Box::new(event.clone())));
+        if matches!(event.reason.as_str(), "Killing" | "FailedPostStartHook") {
+            self.retell_restart(at, uid, about, event.at_millis);
+        }
         if is_told {
             self.tell_event(told_millis, uid, &event, event.count.saturating_sub(known));
         }

@@ -45,7 +45,8 @@ impl PodCause {
     /// Returns whether the message of one pod does not hold for the other.
     pub(super) fn has_other_message(&self, other: &Self) -> bool {
         match &self.kind {
-            CauseKind::Crash(_) | CauseKind::Starting { hold: StartHold::Unknown, .. } => false,
+            CauseKind::Crash(_) | CauseKind::Flapping { .. } => false,
+            CauseKind::Starting { hold: StartHold::Unknown, .. } => false,
             // Where one does not say why, the other does.
             CauseKind::Image { .. } => {
                 !self.says_why_no_pull() && !other.says_why_no_pull() && self.evidence.message != other.evidence.message

@@ -134,6 +134,8 @@ pub struct CrashCause {
     pub runs_millis: Option<Millis>,
     /// Its pod has several containers.
     pub is_one_of_several: bool,
+    /// Other containers that end again and again in each of the pods: their parts and names.
+    pub others: Vec<(Role, String)>,
 }
 
 impl CrashCause {
@@ -232,6 +234,11 @@ pub enum CauseKind {
         /// Last result of that probe of the example, where an Event has it.
         saw: Option<String>,
     },
+    /// Containers run, and their pods are ready and not ready in turn.
+    Flapping {
+        /// Number of times that the example lost its readiness within [`crate::model::pod::FLAP_MILLIS`].
+        losses: usize,
+    },
     /// Their node was reported not to be ready: nobody asks their probes.
     NodeSilent {
         /// Its name, where it is known.
@@ -292,7 +299,7 @@ impl CauseKind {
             Self::PodsFailed { .. } | Self::Unschedulable { .. } => true,
             Self::SchedulingGated | Self::NoScheduler { .. } => true,
             Self::Starting { .. } | Self::Init { .. } | Self::NotReady { .. } | Self::Gate { .. } => true,
-            Self::NodeSilent { .. } | Self::MinReady { .. } => true,
+            Self::Flapping { .. } | Self::NodeSilent { .. } | Self::MinReady { .. } => true,
             Self::ControllerSilent | Self::SetMissing | Self::Paused { .. } | Self::Refused { .. } => false,
             Self::Deadlock { .. } | Self::OldNotGoing | Self::PodsMissing { .. } | Self::OldTroubles { .. } => false,
         }

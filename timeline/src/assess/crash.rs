@@ -38,6 +38,12 @@ pub fn crash<'p>(pod: &'p Pod, now: Now) -> Option<Crash<'p>> {
     crashes.reduce(|most, next| if (next.is_loop, next.exits) > (most.is_loop, most.exits) { next } else { most })
 }
 
+/// The other containers of its pod that end again and again.
+pub fn others<'p>(pod: &'p Pod, crash: &Crash<'_>, now: Now) -> impl Iterator<Item = &'p Container> {
+    let others = pod.now.containers.iter().filter(move |container| container.name != crash.container.name);
+    others.filter(move |container| of_container(pod, container, now).is_some_and(|other| other.is_loop))
+}
+
 fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Crash<'p>> {
     let exit = container.last_exit.as_ref();
     let exits = container.exits();

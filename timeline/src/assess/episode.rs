@@ -1,6 +1,8 @@
 //! Judges an episode that holds no rollout: its kind, its begin and end, and what was lost in it. The model is that of a recording of the
 //! episode alone.
 
+use std::ops::RangeInclusive;
+
 use crate::model::fact::Exit;
 use crate::model::story::{Entry, Happening};
 use crate::model::{Deployment, EpisodeKind, Pod, PodState};
@@ -84,6 +86,12 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         restarted,
         missing: (shortage.most, desired),
     })
+}
+
+/// Finds the entries of a story that tell of losses in a time, in order.
+pub fn losses(deployment: &Deployment, times: RangeInclusive<Millis>) -> Vec<&Happening> {
+    let entries = deployment.story.iter().filter(|entry| times.contains(&entry.at_millis));
+    entries.map(|entry| &entry.what).filter(|what| is_loss(what)).collect()
 }
 
 fn scaling(what: &Happening) -> Option<(u32, u32)> {

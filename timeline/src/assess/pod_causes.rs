@@ -11,6 +11,7 @@ use super::rollout_causes::{of_pod, troubled_since};
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
+use crate::model::pod::{FLAP_MILLIS, FLAPS};
 use crate::model::{Deployment, Event, Pod, PodState};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node, probe_saw};
 use crate::rules::phase::{LONGEST_PROBE_MILLIS, allowed_until_ready_millis};
@@ -52,11 +53,12 @@ impl<'m> Assessment<'m> {
                 (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) => {
                     *saw = saw.take().or_else(|| other.clone());
                 }
-                // A code that only some of them ended with is not said of all.
-                (CauseKind::Crash(known), CauseKind::Crash(other))
-                    if other.exit_code.is_some() && known.exit_code != other.exit_code =>
-                {
-                    (known.exit_code, known.start_error) = (None, None);
+                // A code that only some of them ended with is not said of all, nor are containers that end in some of them.
+                (CauseKind::Crash(known), CauseKind::Crash(other)) => {
+                    if other.exit_code.is_some() && known.exit_code != other.exit_code {
+                        (known.exit_code, known.start_error) = (None, None);
+                    }
+                    known.others.retain(|container| other.others.contains(container));
                 }
                 _ if is_better => *shown = cause,
                 _ => {}
@@ -111,6 +113,9 @@ impl<'m> Assessment<'m> {
             let severity = |(kind, evidence): &(CauseKind, Evidence)| self.severity(kind, evidence);
             let hold = self.restart_hold(pod).filter(|hold| waiting.is_none() && severity(hold) >= severity(&crash));
             return Some(hold.unwrap_or(crash));
+        }
+        if let Some(flapping) = self.flapping(pod) {
+            return Some(flapping);
         }
         let since = pod.since_millis();
         match pod.state() {
@@ -224,6 +229,7 @@ impl<'m> Assessment<'m> {
             is_overdue: is_awaited && self.now.millis - ended > LONGEST_BACK_OFF_MILLIS,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
             is_one_of_several: pod.now.containers.len() > 1,
+            others: crash::others(pod, &crash, self.now).map(|other| (other.role, other.name.clone())).collect(),
         }));
         let message = message.unwrap_or_else(|| match &container.state {
             Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => {
@@ -367,6 +373,21 @@ impl<'m> Assessment<'m> {
         (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)))
     }
 
+    /// Finds out whether the readiness of a pod flaps. Containers that ended lately take it with them each time.
+    fn flapping(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
+        let is_running = pod.state().is_ready() || pod.state() == PodState::Unready;
+        let since = self.now.millis - FLAP_MILLIS;
+        let has_ended = self.last_exit_millis(pod).is_some_and(|at| at >= since);
+        if !is_running || has_ended || pod.now.terminal_millis.is_some() {
+            return None;
+        }
+        let losses: Vec<Millis> = pod.readiness_losses().take_while(|at| *at >= since).collect();
+        let first = losses.last().filter(|_| losses.len() >= FLAPS)?;
+        let message = probe_saw(self.deployment, pod, "Readiness probe", *first).unwrap_or_default().to_owned();
+        let evidence = Evidence { reason: String::new(), message, ..of_pod(pod, *first) };
+        Some((CauseKind::Flapping { losses: losses.len() }, evidence))
+    }
+
     /// Computes the allowed start time: as long as the rule says, or twice as long as the slowest pod before it took.
     fn start_time(&self, spent_millis: Millis, allowed_millis: Millis, pod: &Pod) -> StartTime {
         let earlier = self.model.start_times(self.deployment.uid);
@@ -479,7 +500,7 @@ const fn rank(kind: &CauseKind) -> u8 {
         CauseKind::Init { .. } => 7,
         CauseKind::Gate { .. } => 8,
         CauseKind::NodeSilent { .. } => 9,
-        CauseKind::NotReady { .. } => 10,
+        CauseKind::Flapping { .. } | CauseKind::NotReady { .. } => 10,
         _ => 11,
     }
 }

@@ -38,6 +38,8 @@ const PULL_MILLIS: Millis = 300_000;
 const UNLIMITED_MILLIS: Millis = 300_000;
 /// Pods that lost their readiness are a fault after this time.
 const LOST_MILLIS: Millis = 60_000;
+/// Nothing available is a fault after this time, where something was available before.
+pub(super) const OUTAGE_MILLIS: Millis = 10_000;
 /// `wait --fail-fast` ends this long after a fault that is final was first seen.
 const FINAL_MILLIS: Millis = 10_000;
 /// `wait --fail-fast` ends this long after a configuration error was first seen: what it names may be created a moment later.
@@ -97,6 +99,9 @@ impl Assessment<'_> {
             CauseKind::Starting { hold, .. } if hold.is_error() => bad_after(IDLE_MILLIS, Severity::Normal),
             CauseKind::Starting { hold: StartHold::Pull, .. } if lasts(PULL_MILLIS) => Severity::Slow,
             CauseKind::Starting { hold: StartHold::Pull, .. } => Severity::Normal,
+            // New pods that flap do not keep a rollout from going on.
+            CauseKind::Flapping { .. } if self.is_rolling_out() => Severity::Normal,
+            CauseKind::Flapping { .. } => Severity::Bad,
             CauseKind::NotReady { was_ready: true, .. } | CauseKind::NodeSilent { .. } => {
                 bad_after(LOST_MILLIS, Severity::Normal)
             }

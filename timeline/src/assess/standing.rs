@@ -7,7 +7,7 @@ use super::cause::{Cause, CauseKind, Severity};
 use super::severity;
 use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{KubectlVerdict, Pod, Rollout};
+use crate::model::{KubectlVerdict, Pod, PodState, Rollout};
 use crate::rules::budget::Next;
 
 /// The colour of a verdict.
@@ -152,7 +152,7 @@ impl Assessment<'_> {
             _ if self.is_crashing() => Standing::Failing,
             _ if self.sums.old_desired() == 0 && counts.available >= desired => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),
-            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() },
+            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage() },
             _ => match self.decisive() {
                 Some(cause) if cause.kind.is_failure() => Standing::Failing,
                 Some(_) => Standing::Blocked,
@@ -225,9 +225,26 @@ impl Assessment<'_> {
         let (desired, is_stuck) = (self.deployment.now.spec.replicas, self.is_stuck());
         match had {
             Some(had) if had < desired && had <= self.counts.available => Standing::ScalingUp { is_stuck },
-            None if !is_stuck => Standing::CatchingUp { is_stuck },
-            _ => Standing::Degraded { is_stuck },
+            None if !is_stuck && !self.is_outage() => Standing::CatchingUp { is_stuck },
+            _ => Standing::Degraded { is_stuck: is_stuck || self.is_outage() },
         }
+    }
+
+    /// No pod has been available for a while, since the last one that was.
+    fn is_outage(&self) -> bool {
+        if self.counts.available > 0 || !self.sees_pods {
+            return false;
+        }
+        let lost_millis = |pod: &Pod| match pod.state() {
+            PodState::Available => pod.releases.last().map(|release| release.at_millis),
+            _ => pod.states.windows(2).rev().find_map(|pair| match pair {
+                [(PodState::Available, _), (_, at)] => Some(*at),
+                _ => None,
+            }),
+        };
+        let pods = self.model.pods_of_deployment(self.deployment.uid);
+        let since = pods.into_iter().filter_map(lost_millis).max();
+        since.is_some_and(|since| self.now.millis - since > severity::OUTAGE_MILLIS)
     }
 
     /// Everything that holds it up is named and passes by itself.

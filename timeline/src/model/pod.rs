@@ -12,6 +12,11 @@ use crate::{Millis, Uid};
 /// A pod that arrives this long after its creation was there before somebody looked. Creation times are whole seconds.
 const LATE_MILLIS: Millis = 2_500;
 
+/// The readiness of a pod flaps from this many losses on within [`FLAP_MILLIS`].
+pub const FLAPS: usize = 3;
+/// Losses of readiness count for this time.
+pub const FLAP_MILLIS: Millis = 300_000;
+
 /// A Pod and its life.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pod {
@@ -117,6 +122,14 @@ impl Pod {
     /// It was available at some time.
     pub fn was_available(&self) -> bool {
         self.states.iter().any(|(state, _)| *state == PodState::Available)
+    }
+
+    /// Times at which it lost its readiness and ran on, the last one first.
+    pub fn readiness_losses(&self) -> impl Iterator<Item = Millis> {
+        self.states.windows(2).rev().filter_map(|pair| match pair {
+            [(before, _), (PodState::Unready, at)] if before.is_ready() => Some(*at),
+            _ => None,
+        })
     }
 
     /// When it was gone.

@@ -4,6 +4,7 @@
 //! alters it, and [`crate::Model`] calls it around every change of a pod.
 
 use crate::model::fact::{Container, ContainerState};
+use crate::model::pod::{FLAP_MILLIS, FLAPS};
 use crate::model::table::{Index, Table};
 use crate::model::{Pod, PodState};
 use crate::{Millis, Uid};
@@ -370,8 +371,8 @@ fn moves(pod: &Pod, since_millis: Millis) -> Vec<PodMove> {
     moves
 }
 
-/// Until when a pod is noteworthy: always, unless it is gone, or is available and its containers run and have recovered: from a single
-/// end they have once the pod is available. By the clock that told when they were started.
+/// Until when a pod is noteworthy: always, unless it is gone, or is available, its readiness does not flap, and its containers run and have
+/// recovered: from a single end they have once the pod is available. By the clock that told when they were started.
 fn noteworthy_until(pod: &Pod) -> Millis {
     match pod.state() {
         PodState::Gone => return Millis::MIN,
@@ -388,7 +389,8 @@ fn noteworthy_until(pod: &Pod) -> Millis {
         }
         _ => Millis::MAX,
     };
-    pod.now.containers.iter().map(of).max().unwrap_or(Millis::MIN)
+    let flaps = pod.readiness_losses().nth(FLAPS - 1).map(|at| at.saturating_add(FLAP_MILLIS));
+    pod.now.containers.iter().map(of).chain(flaps).max().unwrap_or(Millis::MIN)
 }
 
 /// Time from the creation of a pod until it was available, as far as that was seen.

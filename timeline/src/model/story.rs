@@ -374,6 +374,8 @@ pub enum Happening {
         pod: String,
         /// The ReplicaSet.
         by: Adopter,
+        /// Name of the pod that the ReplicaSet removed, as it had one too many then.
+        removed: Option<String>,
     },
     /// The Deployment does not control a ReplicaSet any more.
     SetReleased {

@@ -29,7 +29,7 @@ pub struct PastRollout {
     /// Kind of the episode.
     #[serde(default)]
     pub episode: EpisodeKind,
-    /// The events of an episode without a rollout, in words; empty for a rollout.
+    /// The events of an episode without a rollout, in words; of a rollout the losses in its episode after it was complete.
     #[serde(default)]
     pub title: String,
     /// Namespace of the workload.

@@ -77,14 +77,22 @@ impl PastRollout {
         Status { mark, word, note }
     }
 
-    /// The events of an episode without a rollout; of a rollout why it had trouble, where its revision stands beside it: "Could not create pods: quota pods was used up." What is over is told as past.
+    /// The events of an episode without a rollout; of a rollout why it had trouble, where its revision stands beside it: "Could not create
+    /// pods: quota pods was used up.", and the losses after it was complete. What is over is told as past.
     pub fn cause_words(&self) -> String {
         if !self.is_rollout() {
             return self.title.clone();
         }
         let own = format!("Revision {} ", self.revision);
-        let Some(rest) = self.cause.strip_prefix(&own) else { return self.cause.clone() };
-        capitalized(if self.is_going_on() { rest.to_owned() } else { past(rest) })
+        let cause = match self.cause.strip_prefix(&own) {
+            None => self.cause.clone(),
+            Some(rest) => capitalized(if self.is_going_on() { rest.to_owned() } else { past(rest) }),
+        };
+        match (cause.is_empty(), self.title.is_empty()) {
+            (_, true) => cause,
+            (true, false) => self.title.clone(),
+            (false, false) => format!("{cause} {}.", self.title),
+        }
     }
 
     /// Names the trigger.
@@ -215,6 +223,12 @@ mod tests {
         assert_eq!(told("Revision 8 cannot start: no image.", Outcome::Complete), "Could not start: no image.");
         assert_eq!(told("Revision 8 cannot start: no image.", Outcome::Progressing), "Cannot start: no image.");
         assert_eq!(told("The next revision cannot start.", Outcome::Complete), "The next revision cannot start.");
+        let lost = |cause: &str| {
+            let (cause, title) = (cause.to_owned(), "2 pods deleted after it was complete".to_owned());
+            PastRollout { cause, title, outcome: Outcome::Complete, ..PastRollout::default() }.cause_words()
+        };
+        assert_eq!(lost(""), "2 pods deleted after it was complete");
+        assert_eq!(lost("No progress."), "No progress. 2 pods deleted after it was complete.");
     }
 
     #[test]

@@ -4,12 +4,15 @@ use super::excerpt::{Quota, named_containers, quota, refusal, scheduler_says, st
 use crate::assess::pod_causes::{COMPLETED, FAILED_MILLIS};
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
 use crate::model::fact::Role;
+use crate::model::pod::FLAP_MILLIS;
 use crate::rules::messages::{self, NewNode, StartHold};
 use crate::rules::pulls::{self, PullFailure};
-use crate::words::{capitalized, count, duration, images, is_are, safe, sentence_end, short};
+use crate::words::{capitalized, count, duration, images, is_are, list, safe, sentence_end, short};
 
 /// Restarts within less time than this say nothing of how often they come.
 const LONG_MILLIS: crate::Millis = 10_000;
+/// Most further containers of a crash that are named.
+const MOST_CONTAINERS: usize = 3;
 
 /// A cause in one sentence.
 pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
@@ -114,10 +117,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 0 | 1 => " Its restartPolicy says so: the pod does not become ready.",
                 _ => " Its restartPolicy says so: the pods do not become ready.",
             };
+            let others = other_containers(crash);
             // Restarts are those of one pod.
             match pods {
-                0 | 1 => format!("{what}{times} (pod {name}).{saw}{start}{runs}{end}"),
-                pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{start}{runs}{end}"),
+                0 | 1 => format!("{what}{times} (pod {name}).{saw}{start}{runs}{end}{others}"),
+                pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{start}{runs}{end}{others}"),
             }
         }
         CauseKind::PodsFailed { exit, .. } => {
@@ -250,6 +254,12 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let over = if *was_ready { String::new() } else { over(time) };
             format!("{} {verb} {what}{container} for {since}.{saw}{over}", pod_of(pods))
         }
+        CauseKind::Flapping { losses } => {
+            let saw = Some(evidence.message.as_str()).filter(|message| !message.is_empty());
+            let saw = saw.map(|saw| format!(" A probe saw: {}", sentence_end(saw))).unwrap_or_default();
+            let minutes = FLAP_MILLIS / 60_000;
+            format!("Pods lose readiness repeatedly ({one_is}: {losses} times in the last {minutes} min).{saw}")
+        }
         CauseKind::NodeSilent { node } => {
             let node = node.as_deref().map_or_else(|| "A node".to_owned(), |node| format!("Node {}", safe(node)));
             let (verb, them) = if pods == 1 { ("does", "it") } else { ("do", "them") };
@@ -312,6 +322,16 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("{revision} has problems of its own: {failing} ({}).", safe(&evidence.reason)).replace(" ().", ".")
         }
     }
+}
+
+/// Names the other containers that end again and again: " Container b and container c end again and again too."
+fn other_containers(crash: &CrashCause) -> String {
+    let all = crash.others.len();
+    let mut names: Vec<String> =
+        crash.others.iter().take(MOST_CONTAINERS).map(|(role, name)| container_name(*role, name)).collect();
+    names.extend((all > MOST_CONTAINERS).then(|| format!("{} more", all - MOST_CONTAINERS)));
+    let verb = if all == 1 { "ends" } else { "end" };
+    if all == 0 { String::new() } else { format!(" {} {verb} again and again too.", capitalized(list(&names))) }
 }
 
 /// The step in which the start of a container fails (`startContainer` in `kuberuntime_container.go`).

@@ -58,10 +58,24 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         let lasted = lasted.map(|ended| format!(" for {}", duration(ended - began_millis))).unwrap_or_default();
         return format!("{missing}{lasted}");
     }
+    let events = first_events(events);
+    end.map_or_else(|| events.clone(), |end| format!("{events}, {end}"))
+}
+
+/// The losses after a rollout was complete, safe to show: "2 pods evicted from node n1 after it was complete". Empty without any.
+pub fn losses_after(losses: &[&Happening]) -> String {
+    if losses.is_empty() {
+        return String::new();
+    }
+    let events = grouped(losses, &[]).iter().map(LostPods::said).collect();
+    format!("{} after it was complete", first_events(events))
+}
+
+/// Joins the events that a title names.
+fn first_events(mut events: Vec<String>) -> String {
     let more = events.len() > MOST;
     events.truncate(MOST);
-    let events = events.join("; ") + if more { " and more" } else { "" };
-    end.map_or_else(|| events.clone(), |end| format!("{events}, {end}"))
+    events.join("; ") + if more { " and more" } else { "" }
 }
 
 impl LostPods<'_> {

@@ -116,14 +116,19 @@ pub fn happening(happening: &Happening) -> String {
                 pod_name(pod)
             )
         }
-        Happening::Adopted { pod, by } => {
+        Happening::Adopted { pod, by, removed } => {
             let by = match by {
                 Adopter::Same => "again: its labels match".to_owned(),
                 Adopter::Revision(Some(revision)) => format!("by revision {revision}: its labels match"),
                 Adopter::Revision(None) => "by another ReplicaSet: its labels match".to_owned(),
                 Adopter::Elsewhere => "by a ReplicaSet that does not belong to this Deployment".to_owned(),
             };
-            format!("Pod {} adopted {by}.", pod_name(pod))
+            let removed = match removed {
+                Some(other) if other == pod => " That made one pod too many, and it was removed.".to_owned(),
+                Some(other) => format!(" That made one pod too many, and {} was removed.", pod_name(other)),
+                None => String::new(),
+            };
+            format!("Pod {} adopted {by}.{removed}", pod_name(pod))
         }
         Happening::CleanedUp { hash, revision, limit } => format!(
             "Old ReplicaSet {}{} cleaned up (revisionHistoryLimit {limit}).",

@@ -98,6 +98,7 @@ fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         },
         CauseKind::NotReady { was_ready: true, .. } => "pods are not ready any more".to_owned(),
         CauseKind::NotReady { .. } => "pods do not become ready".to_owned(),
+        CauseKind::Flapping { .. } => "pods lose readiness repeatedly".to_owned(),
         CauseKind::Gate { gate, .. } => {
             let gate =
                 gate.as_deref().map_or_else(|| "a readiness gate".to_owned(), |gate| format!("gate {}", safe(gate)));

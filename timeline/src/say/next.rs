@@ -2,6 +2,7 @@
 
 use crate::assess::pod_causes::FAILED_MILLIS;
 use crate::assess::{Assessment, CauseKind, Refused, Standing, Tone};
+use crate::model::KubectlVerdict;
 use crate::model::fact::{Container, ContainerState};
 use crate::rules::budget::Next;
 use crate::rules::phase::is_over;
@@ -25,6 +26,8 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
             "The kubelet starts the containers again after a back-off.".to_owned()
         }
         Standing::Crashing => "If a container ends again, the kubelet starts it again after a back-off.".to_owned(),
+        // It has not seen yet what is asked for now.
+        Standing::Finishing if assessment.kubectl == KubectlVerdict::NotObserved => controllers(assessment),
         Standing::Finishing => "Waiting for the Deployment controller to report this in its status.".to_owned(),
         Standing::TakingDown if assessment.has_begun_next() => {
             let old = assessment.sums.old_pods;

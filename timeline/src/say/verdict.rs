@@ -88,7 +88,9 @@ pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
 /// The verdict: one sentence of at most twelve words.
 pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
     let desired = assessment.deployment.now.spec.replicas;
-    let (available, new_available) = (assessment.counts.available, assessment.counts.new_available);
+    // More are there for a moment where fewer are asked for since, or a ReplicaSet is taken up again.
+    let [available, new_available] =
+        [assessment.counts.available, assessment.counts.new_available].map(|pods| pods.min(desired));
     // The pods of the current revision are no new ones any more once its template was edited.
     match standing {
         Standing::Deleted => {
@@ -105,10 +107,7 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
             format!("The Deployment controller has not reacted for {}.", duration(silence(assessment)))
         }
         Standing::ScaledToZero => format!("{} is scaled to zero.", subject(assessment)),
-        // More are there for a moment where a ReplicaSet is taken up again or a scale down just began.
-        Standing::Complete => {
-            format!("{} is complete: {} of {desired} available.", subject(assessment), available.min(desired))
-        }
+        Standing::Complete => format!("{} is complete: {available} of {desired} available.", subject(assessment)),
         Standing::Crashing => crashing(assessment),
         Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked
             if let Some(cause) = assessment.decisive() =>
@@ -143,6 +142,10 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
         }
         Standing::ScalingUp { .. } => {
             format!("{} is scaling up: {available} of {desired} available.", subject(assessment))
+        }
+        Standing::CatchingUp { is_stuck: true } | Standing::Degraded { is_stuck: true } if available == 0 => {
+            let revision = assessment.revision().map(|revision| format!("revision {revision}"));
+            format!("No pod of {} is available: 0 of {desired}.", revision.as_deref().unwrap_or("this Deployment"))
         }
         // Pods of the revisions before may still be there, and are not its own.
         Standing::Finishing => format!("{}: {new_available} of {desired} available.", subject(assessment)),
@@ -224,9 +227,11 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
             // For Kubernetes a rollout that fails is complete as soon as no pod is asked for any more.
             let is_nothing = standing == Standing::ScaledToZero && assessment.came_to_nothing();
             let revision = assessment.revision().filter(|_| is_nothing);
+            let flapping = assessment.causes.iter().find(|one| matches!(one.kind, CauseKind::Flapping { .. }));
             unseen
                 .into_iter()
                 .chain(revision.map(|revision| format!("No pod of revision {revision} was ever available.")))
+                .chain(flapping.map(|one| cause(one, assessment)))
                 .chain(Some(leftovers(assessment)).filter(|left| !left.is_empty()))
                 .collect::<Vec<_>>()
                 .join(" ")
@@ -234,7 +239,8 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => with(Some(missing(assessment))),
         Standing::Blocked => with(Some("Nothing has moved for a while, and nothing says why.".to_owned())),
         Standing::Crashing => {
-            let (available, desired) = (assessment.counts.available, assessment.deployment.now.spec.replicas);
+            let desired = assessment.deployment.now.spec.replicas;
+            let available = assessment.counts.available.min(desired);
             with(None) + &format!(" {available} of {desired} available at the moment.")
         }
         Standing::DeadlineExceeded

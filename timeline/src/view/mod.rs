@@ -73,7 +73,7 @@ pub struct View {
 impl View {
     /// The figure of a rollout: "2 of 4" new pods are available.
     pub fn new_of_desired(&self) -> String {
-        format!("{} of {}", self.counts.new_available, self.desired)
+        format!("{} of {}", self.counts.new_available.min(self.desired), self.desired)
     }
 
     /// Why it is so and what comes next, one after the other: for places that have one text for both.

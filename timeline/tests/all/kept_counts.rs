@@ -57,9 +57,10 @@ fn start_times(model: &Model, deployment: Uid) -> Option<(i64, i64)> {
 fn is_plain(pod: &Pod) -> bool {
     let never_ended = || pod.now.containers.iter().all(|container| container.exits() == 0);
     let is_waiting = || pod.now.containers.iter().any(|one| matches!(one.state, Some(ContainerState::Waiting { .. })));
+    let flaps = || pod.readiness_losses().count() >= 3;
     match pod.state() {
         PodState::Gone => true,
-        PodState::Available => pod.now.terminal_millis.is_none() && never_ended() && !is_waiting(),
+        PodState::Available => pod.now.terminal_millis.is_none() && never_ended() && !is_waiting() && !flaps(),
         _ => false,
     }
 }

@@ -153,7 +153,8 @@ fn no_frame_holds_what_stays_on_the_server() {
     const STAYS: &str = "stays-on-the-server";
     let stays = || STAYS.to_owned();
     let failed = || Some(made::condition(ConditionStatus::True, STAYS, STAYS));
-    let entry = || Entry { id: 1, at_millis: 0, what: Happening::Adopted { pod: stays(), by: Adopter::Same } };
+    let entry =
+        || Entry { id: 1, at_millis: 0, what: Happening::Adopted { pod: stays(), by: Adopter::Same, removed: None } };
     let event = || Event { reason: stays(), message: stays(), about: (stays(), stays()), ..Event::default() };
     let mut full = snapshot(&Web::live(3));
     let known = &mut full.objects.deployments[0];

@@ -60,8 +60,8 @@ pub fn append(database: &mut Connection, head: LastBatch, commit: &Commit) -> Re
     Ok(LastBatch { cluster, seq })
 }
 
-/// Writes the row of a rollout or another episode. Its last known cause stays, and the figures of its pods once it
-/// has ended. Restarts still grow while the rollout has a cause: its pods fail in the same episode.
+/// Writes the row of a rollout or another episode. Its last known cause and losses stay, and the figures of its pods
+/// once it has ended. Restarts still grow while the rollout has a cause: its pods fail in the same episode.
 fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key: RowKey) -> Result<(), StoreError> {
     let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis, kind)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
@@ -197,6 +197,7 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
         started_millis: first.started_millis,
         deadline_millis: known.deadline_millis.or(rollout.deadline_millis),
         available_millis: known.available_millis.or(rollout.available_millis),
+        title: if rollout.title.is_empty() { known.title.clone() } else { rollout.title.clone() },
         peak_pods: known.peak_pods.max(rollout.peak_pods),
         min_available: known.min_available.min(rollout.min_available),
         ..rollout.clone()

@@ -8,7 +8,9 @@ use server::history::options::Limits;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
+use timeline::model::Pod;
 use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
+use timeline::phase::PodState;
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
 use timeline::{Millis, Uid, Workload};
@@ -238,6 +240,41 @@ fn a_crash_loop_right_after_completion_is_the_cause_of_the_rollout() {
         let rows = found.iter().map(|row| (row.revision, row.outcome, row.cause.as_str(), row.restarts));
         let expected = [(last.revision, Outcome::Complete, last.cause.as_str(), Some(3))];
         assert_eq!(rows.collect::<Vec<_>>(), expected);
+    }
+}
+
+/// A pod that is deleted right after a rollout is named with that rollout, also once its episode is over.
+#[test]
+fn a_pod_that_is_deleted_right_after_completion_is_a_loss_of_the_rollout() {
+    let Indexed { mut batches, timeline, uid, now, rollouts } = indexed();
+    assert!(rollouts.last().unwrap().title.is_empty(), "{:?}", rollouts.last());
+    let is_there = |pod: &&Pod| pod.state() == PodState::Available;
+    let pod = timeline.model().pods.values().find(is_there).unwrap();
+    let text: String = batches.iter().map(|(.., text)| text.as_str()).collect();
+    let is_pod =
+        |line: &&str| line.contains("\"kind\":\"Pod\"") && line.contains(&format!("\"name\":\"{}\"", pod.name));
+    let mut line: Value = serde_json::from_str(text.lines().rfind(is_pod).unwrap()).unwrap();
+    let at_millis = now.millis + 40_000;
+    (line["observedAtMillis"], line["type"]) = (at_millis.into(), "MODIFIED".into());
+    line["object"]["metadata"]["resourceVersion"] = "999999".into();
+    line["object"]["metadata"]["deletionTimestamp"] = line["object"]["metadata"]["creationTimestamp"].clone();
+    line["object"]["metadata"]["deletionGracePeriodSeconds"] = 30.into();
+    batches.push((at_millis, at_millis, format!("{line}\n")));
+    let (mut timeline, _) = play(&batches);
+    timeline.tick(at_millis + 5_000);
+    let now = Now { millis: at_millis + 5_000, skew_millis: 0 };
+    let last = index::rollouts("c", timeline.model(), uid, now, index::LAST).pop().unwrap();
+    let name = &pod.name[pod.name.len() - 5..];
+    assert_eq!(last.title, format!("Pod {name} deleted after it was complete"));
+    for place in places() {
+        let mut store = place.open(SMALL);
+        let later = PastRollout { title: String::new(), ..last.clone() };
+        for rollouts in [rollouts.clone(), vec![last.clone()], vec![later]] {
+            store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+        }
+        let search = Search { text: "deleted".to_owned(), ..Search::default() };
+        let found = Reader::new(&place.location).search(&search, &Permissions::All, None, 9).unwrap().rollouts;
+        assert_eq!(found.iter().map(PastRollout::cause_words).collect::<Vec<_>>(), [last.title.clone()]);
     }
 }
 

@@ -76,9 +76,31 @@ impl Timeline {
             (EndReason::NodeLost | EndReason::Evicted | EndReason::DeletedManually, ..) => {
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
             }
+            (EndReason::ScaledDown, Some(set), _) => match self.tell_one_too_many(deployment, at, set, name) {
+                Some(entry) => entry,
+                None => return,
+            },
             (EndReason::DeploymentDeleted | EndReason::ReplicaSetDeleted | EndReason::ScaledDown, ..) => return,
         };
         self.told_ends.insert(uid, (deployment, entry));
+    }
+
+    /// A ReplicaSet that adopted a pod a moment ago has one too many, and removes one: that is told with the adoption.
+    fn tell_one_too_many(&mut self, deployment: Uid, at: Millis, set: Uid, name: String) -> Option<u64> {
+        let is_recent = |millis: Millis| (0..=REPLACEMENT_MILLIS).contains(&(at - millis));
+        let is_scaled = self.model.replica_sets.get(&set)?.scales.iter().any(|scale| is_recent(scale.at_millis));
+        let is_its = |name: &str| self.model.pods_of(set).any(|pod| pod.name == name && pod.last_owner() == Some(set));
+        let is_it = |entry: &Entry| match &entry.what {
+            Happening::Adopted { pod, removed: None, .. } => is_recent(entry.at_millis) && is_its(pod),
+            _ => false,
+        };
+        let id = self.entry(deployment, is_it).filter(|_| !is_scaled)?.id;
+        self.retell(deployment, id, |entry| {
+            if let Happening::Adopted { removed, .. } = &mut entry.what {
+                *removed = Some(name);
+            }
+        });
+        Some(id)
     }
 
     /// A pod failed as a whole: it had to leave its node, or another reason is given. Its object may lie about for days.
@@ -164,10 +186,10 @@ impl Timeline {
         let Some((deployment, entry)) = self.told_ends.remove(&uid) else { return };
         self.replacing.retain(|one| one.pod != uid);
         let mut is_shared = false;
-        self.retell(deployment, entry, |entry| {
-            if let Happening::KilledMore { pods: pods @ 2.., .. } = &mut entry.what {
-                (*pods, is_shared) = (*pods - 1, true);
-            }
+        self.retell(deployment, entry, |entry| match &mut entry.what {
+            Happening::KilledMore { pods: pods @ 2.., .. } => (*pods, is_shared) = (*pods - 1, true),
+            Happening::Adopted { removed, .. } => (*removed, is_shared) = (None, true),
+            _ => {}
         });
         if !is_shared {
             self.untell(deployment, entry);
@@ -242,11 +264,11 @@ impl Timeline {
         let by = if last == Some(set) { Adopter::Same } else { Adopter::Revision(revision) };
         let new = self.teller_of_set(set);
         if let Some(deployment) = new {
-            self.tell(deployment, at, Happening::Adopted { pod: pod.clone(), by });
+            self.tell(deployment, at, Happening::Adopted { pod: pod.clone(), by, removed: None });
         }
         let old = last.and_then(|last| self.teller_of_set(last));
         if let Some(deployment) = old.filter(|old| Some(*old) != new) {
-            self.tell(deployment, at, Happening::Adopted { pod, by: Adopter::Elsewhere });
+            self.tell(deployment, at, Happening::Adopted { pod, by: Adopter::Elsewhere, removed: None });
         }
     }
 

@@ -11,6 +11,9 @@ use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::rules::messages;
 use crate::{Millis, Uid};
 
+/// An Event about the end of a container arrives no later than this after its restart was told: kubelets send few at a time.
+const LATE_MILLIS: Millis = 10_000;
+
 impl Timeline {
     /// Tells which containers of a pod were started again since the pod was seen last.
     pub(in crate::apply) fn tell_restarts(&mut self, at: Millis, uid: Uid, containers: &[Container], was_seen: bool) {
@@ -67,6 +70,42 @@ impl Timeline {
             if let Happening::Restarted { pods, restarts, lasted_millis, .. } = &mut entry.what {
                 (*pods, *restarts) = (*pods + u32::from(is_other), restarts.saturating_add(more));
                 *lasted_millis = at - entry.at_millis;
+            }
+        });
+    }
+
+    /// The kubelet stopped a container of a pod, as an Event tells: that may be why containers ended whose first restart was told with no
+    /// more than an exit code.
+    pub(in crate::apply) fn retell_restart(&mut self, at: Millis, deployment: Uid, uid: Uid, stopped_millis: Millis) {
+        let Some(known) = self.model.deployments.get(&deployment) else { return };
+        let is_near = |told: &&ToldRestarts| {
+            let last_millis = told.last_millis;
+            told.pods.contains(&uid) && stopped_millis <= last_millis && at - last_millis <= LATE_MILLIS
+        };
+        let Some(told) = self.restarting.iter().filter(is_near).max_by_key(|told| told.last_millis) else { return };
+        let is_it = |entry: &&Entry| entry.id == told.entry;
+        let Some(Happening::Restarted { restart, restarts, .. }) =
+            known.story.iter().find(is_it).map(|entry| &entry.what)
+        else {
+            return;
+        };
+        if *restarts as usize != told.pods.len() || !matches!(restart.end, ContainerEnd::Exited(_)) {
+            return;
+        }
+        let end = |pod: &Uid| {
+            let pod = self.model.pods.get(pod)?;
+            let container = pod.now.containers.iter().find(|one| one.name == restart.container)?;
+            Some(last_end(known, pod, container, self.skew.millis()))
+        };
+        let mut ends = told.pods.iter().map(end);
+        let Some(first) = ends.next().flatten() else { return };
+        if !ends.all(|end| end == Some(first)) {
+            return;
+        }
+        let id = told.entry;
+        self.retell(deployment, id, |entry| {
+            if let Happening::Restarted { restart, .. } = &mut entry.what {
+                restart.end = first;
             }
         });
     }

@@ -47,6 +47,25 @@ fn a_deleted_pod_that_is_replaced_is_a_recovery() {
 }
 
 #[test]
+fn losses_after_a_rollout_are_those_of_a_time() {
+    let mut web = at_rest(3);
+    web.kill_pod(100);
+    web.now = 110_000;
+    for number in [101, 102] {
+        web.pod(number, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+        web.kill_pod(number);
+    }
+    let after = |from: Millis, to: Millis| {
+        let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+        say::losses_after(&assess::losses(deployment, from..=to))
+    };
+    let both = "Pod p0100 deleted; 2 pods evicted from node node-1 after it was complete";
+    assert_eq!(after(105_000, 110_000), both);
+    assert_eq!(after(105_001, 110_000), "2 pods evicted from node node-1 after it was complete");
+    assert_eq!(after(105_001, 109_999), "");
+}
+
+#[test]
 fn pods_that_leave_a_node_are_counted_with_the_reason() {
     let mut web = at_rest(3);
     for number in 0..2 {

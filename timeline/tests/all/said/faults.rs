@@ -2,7 +2,7 @@
 
 use crate::made::{SECOND, Web, condition, crashing, image, ready, set, unready, waiting, warning};
 use timeline::Fact;
-use timeline::fact::{ConditionStatus, ContainerState, EventFact, Exit, Image, Phase, PodFact};
+use timeline::fact::{ConditionStatus, Container, ContainerState, EventFact, Exit, Image, Phase, PodFact};
 use timeline::story::LineKind;
 
 #[test]
@@ -143,6 +143,36 @@ fn the_restarts_of_a_crash_loop_are_told_with_the_time_since_its_first_exit() {
     assert_eq!(
         web.view().reasons[0].sentence,
         "Container web crashes with exit code 1: 5 restarts in 1 min 52 s (pod p0100)."
+    );
+}
+
+#[test]
+fn every_container_of_a_pod_that_crashes_is_named() {
+    let first = |pods: &[(u128, &[&str])]| {
+        let mut web = Web::live(2).at(60_000);
+        for (pod, names) in pods {
+            web.pod(*pod, |pod| {
+                unready(pod);
+                crashing(4)(pod);
+                for name in *names {
+                    let container = Container { name: (*name).into(), restarts: 2, ..pod.containers[0].clone() };
+                    pod.containers.push(container);
+                }
+            });
+        }
+        web.view().reasons[0].sentence.clone()
+    };
+    let one = "Container web crashes with exit code 1: 4 restarts so far (pod p0100).";
+    assert_eq!(first(&[(100, &["proxy"])]), format!("{one} Container proxy ends again and again too."));
+    assert_eq!(
+        first(&[(100, &["a", "b", "c", "d", "e"])]),
+        format!("{one} Container a, container b, container c and 2 more end again and again too.")
+    );
+    // Of several pods those that end in each of them.
+    assert_eq!(
+        first(&[(100, &["a", "b"]), (101, &["b"])]),
+        "Container web crashes with exit code 1 in 2 pods (pod p0100: 4 restarts so far). Container b ends again and \
+         again too."
     );
 }
 

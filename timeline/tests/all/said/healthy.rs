@@ -33,6 +33,34 @@ fn a_hundred_healthy_rollouts_are_never_bad() {
 }
 
 #[test]
+fn readiness_that_flaps_is_told_and_two_blinks_are_not() {
+    let mut web = Web::live(2).at(60_000);
+    let blink = |web: &mut Web| {
+        web.wait(12_000).pod(100, unready);
+        web.event(100, "Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503");
+        web.report();
+        let said = (web.verdict(), web.view().verdict.why);
+        web.wait(8_000).pod(100, ready);
+        web.report();
+        said
+    };
+    for _ in 0..2 {
+        assert_eq!(blink(&mut web).0, "[Recovering] Revision 1: 1 of 2 available.");
+    }
+    assert_eq!(web.view().verdict.why, "");
+    let (verdict, why) = blink(&mut web);
+    assert_eq!(verdict, "[Degraded] Revision 1 has 1 of 2 available: pods lose readiness repeatedly.");
+    let flaps = "Pods lose readiness repeatedly (pod p0100: 3 times in the last 5 min). A probe saw: HTTP probe failed with \
+                 statuscode: 503.";
+    assert_eq!(why, flaps);
+    for (now, why) in [(web.now, flaps), (372_000, flaps), (372_001, "")] {
+        web.now = now;
+        assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 2 of 2 available.");
+        assert_eq!(web.view().verdict.why, why);
+    }
+}
+
+#[test]
 fn a_crash_loop_is_never_called_well() {
     let mut web = Web::reported();
     let restart = |web: &mut Web, restarts: u32| {

@@ -73,7 +73,11 @@ fn what_is_scaled_is_made_or_removed() {
     web.deployment(|deployment| deployment.spec.replicas = 3);
     assert_eq!(next(&web), "The controllers have nothing left to do.", "the status is of before");
     web.deployment(|deployment| deployment.generation += 1);
-    assert_eq!(next(&web), "Waiting for the Deployment controller to report this in its status.");
+    assert_eq!(next(&web), "2 pods too many are removed.");
+    assert_eq!(web.verdict(), "[Finishing] Revision 1: 3 of 3 available.", "5 are");
+    assert_eq!(web.view().new_of_desired(), "3 of 3");
+    web.deployment(|deployment| deployment.spec.replicas = 5);
+    assert_eq!(next(&web), "Waiting for the controllers to react.");
     web.scale(2, 0);
     (100..105).for_each(|pod| web.kill_pod(pod));
     assert_eq!(next(&web), "The controllers have nothing left to do. Pods are created when it is scaled up.");

@@ -268,3 +268,22 @@ fn who_named_an_owner_of_another_namespace_before_it_was_known_is_forgotten() {
     assert_eq!(timeline.model().sets_of(WEB).count(), 0);
     assert_eq!(timeline.model().pods_of_deployment(WEB), Vec::<&timeline::model::Pod>::new());
 }
+
+#[test]
+fn a_pod_that_goes_because_another_one_was_adopted_is_told_with_the_adoption() {
+    let told = |scales: bool| {
+        let mut web = Web::live(2).at(60_000);
+        web.pod(100, |pod| pod.meta.controller = None);
+        web.add_ready_pod(200, 2);
+        web.wait_until(70_000).pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(2)));
+        if scales {
+            web.scale(2, 1);
+        }
+        web.wait(300).kill_pod(200);
+        web.wait(2_000).report();
+        web.told().into_iter().find(|line| line.starts_with("Pod p0100 adopted")).unwrap()
+    };
+    let again = "Pod p0100 adopted again: its labels match.";
+    assert_eq!(told(false), format!("{again} That made one pod too many, and p0200 was removed."));
+    assert_eq!(told(true), again, "fewer were asked for, too");
+}

@@ -1,8 +1,9 @@
 //! The story of containers that end and are started again.
 
 use super::told::since;
-use crate::made::{Web, crashing, next_revision, unready};
-use timeline::fact::{Container, ContainerState, Exit, PodFact, RESTARTING_ALL, Role};
+use crate::made::{Web, crashing, next_revision, unready, warning};
+use timeline::Fact;
+use timeline::fact::{Container, ContainerState, EventFact, Exit, PodFact, RESTARTING_ALL, Role};
 
 /// Its container ended in that way and runs again, for the so-manyth time.
 fn restarted(restarts: u32, code: i32, reason: &'static str) -> impl FnOnce(&mut PodFact) {
@@ -46,6 +47,35 @@ fn a_restart_is_told_with_the_end_before_it() {
     let mut web = Web::live(1).at(60_000);
     web.pod(100, crashing(0));
     assert_eq!(since(&web, 60_000), Vec::<String>::new());
+}
+
+/// Kubelets send few Events at a time: the one that says why may arrive after the restart.
+#[test]
+fn an_event_that_arrives_after_the_restart_says_why_the_containers_ended() {
+    let told = |pods: u128, stopped_millis: i64, arrived_millis: i64| {
+        let mut web = Web::live(2).at(60_000);
+        for pod in 100..100 + pods {
+            web.pod(pod, |pod| {
+                restarted(1, 137, "Error")(pod);
+                let exit = pod.containers[0].last_exit.as_mut().unwrap();
+                (exit.finished_millis, exit.ran_millis) = (Some(59_000), Some(50_000));
+            });
+        }
+        for pod in 100..100 + pods {
+            let (name, said) = (format!("web-2-p0{pod}"), "Container web failed liveness probe, will be restarted");
+            let event = warning(900 + pod, pod, ("Pod", &name), "Killing", said);
+            let event = EventFact { is_warning: false, last_millis: Some(stopped_millis), ..event };
+            web.timeline.apply(arrived_millis, Fact::Event(Box::new(event)));
+        }
+        since(&web, 60_000)
+    };
+    let killed = "container web was killed after its liveness probe failed and was restarted";
+    assert_eq!(told(1, 58_000, 63_000), [format!("60000 Pod p0100 of revision 1: {killed}.")]);
+    assert_eq!(told(2, 58_000, 63_000), [format!("60000 2 pods of revision 1: {killed} 2 times in all.")]);
+    // One that arrives much later, or tells of a later moment, may be about another end.
+    let ended = "60000 Pod p0100 of revision 1: container web ended with exit code 137 (SIGKILL) and was restarted.";
+    assert_eq!(told(1, 58_000, 70_001), [ended]);
+    assert_eq!(told(1, 62_000, 63_000), [ended]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Scaling and recovering are told apart.
 
-use crate::made::{Web, unready};
+use crate::made::{Web, condition, ready, unready};
+use timeline::fact::{ConditionStatus, Phase};
+use timeline::view::Tone;
 
 #[test]
 fn a_complete_deployment_that_is_scaled_up_does_not_recover_from_anything() {
@@ -31,7 +33,54 @@ fn from_zero_it_scales_up_too() {
     web.wait_until(60_000).scale(2, 3);
     (0..3).for_each(|number| web.add_pod(200 + number, 2, |_| {}));
     web.report();
-    assert_eq!(web.verdict(), "[Scaling up] Revision 1 is scaling up: 0 of 3 available.");
+    let scales_up = "[Scaling up] Revision 1 is scaling up: 0 of 3 available.";
+    assert_eq!(web.verdict(), scales_up);
+
+    // That there was none for long is no outage.
+    let mut web = Web::live(3).at(60_000);
+    web.scale(2, 0);
+    (0..3).for_each(|number| web.delete_pod(100 + number));
+    web.report();
+    web.wait_until(80_000).scale(2, 3);
+    (0..3).for_each(|number| web.add_pod(200 + number, 2, |_| {}));
+    web.report();
+    web.now = 95_000;
+    assert_eq!(web.verdict(), scales_up);
+}
+
+#[test]
+fn nothing_available_for_more_than_ten_seconds_is_no_recovery() {
+    let mut web = Web::live(2).at(60_000);
+    web.pod(100, unready);
+    web.wait_until(65_000).pod(101, unready);
+    web.report();
+    web.now = 75_000;
+    assert_eq!(web.verdict(), "[Recovering] Revision 1: 0 of 2 available.");
+    web.now += 1;
+    assert_eq!(web.verdict(), "[Degraded] No pod of revision 1 is available: 0 of 2.");
+    assert_eq!(web.view().verdict.tone, Tone::Bad);
+    web.pod(100, ready);
+    web.report();
+    assert_eq!(web.verdict(), "[Recovering] Revision 1: 1 of 2 available.");
+
+    // Pods that were killed, and replacements for which there is no node.
+    let mut web = Web::live(2).at(60_000);
+    for number in [100, 101] {
+        web.kill_pod(number);
+        web.add_pod(number + 100, 2, |pod| {
+            (pod.node, pod.phase, pod.containers) = (None, Phase::Pending, Vec::new());
+            pod.scheduled = Some(condition(
+                ConditionStatus::False,
+                "Unschedulable",
+                "0/4 nodes are available: 4 Insufficient cpu.",
+            ));
+        });
+    }
+    web.report();
+    assert_eq!(web.verdict(), "[Recovering] Revision 1: 0 of 2 available.");
+    web.now = 90_000;
+    assert_eq!(web.verdict(), "[Degraded] No pod of revision 1 is available: 0 of 2.");
+    assert!(web.view().verdict.why.starts_with("No node fits 2 pods: 4 Insufficient cpu."), "{:?}", web.view().verdict);
 }
 
 #[test]

@@ -37,17 +37,17 @@ impl Invariants {
             hold("# of at least #", &[available, floor]);
             hold("(floor #", &[floor]);
             hold("(ceiling #", &[ceiling]);
+            // No more than are wanted: others may be there for a moment.
+            let [all, new] = [available, u64::from(counted.new_available)].map(|pods| pods.min(wanted));
             // A rollout is told of the new revision: pods of the old ones may still be available.
-            // What is complete has as many as it wants; more may be there for a moment.
             let told = match view.verdict.badge.as_str() {
-                "Starting" | "Rolling out" | "Waiting" | "Slow" | "Finishing" => u64::from(counted.new_available),
-                "Complete" => available.min(wanted),
-                _ => available,
+                "Starting" | "Rolling out" | "Waiting" | "Slow" | "Finishing" => new,
+                _ => all,
             };
             hold("# of # available.", &[told, wanted]);
-            hold("has # of # available", &[available, wanted]);
-            hold("Paused: # of # pods", &[u64::from(counted.new_available), wanted]);
-            hold("# of # new pods available.", &[u64::from(counted.new_available), wanted]);
+            hold("has # of # available", &[all, wanted]);
+            hold("Paused: # of # pods", &[new, wanted]);
+            hold("# of # new pods available.", &[new, wanted]);
             hold("# pods desired, above the ceiling of #", &[desired, ceiling]);
             if matches(text, "# of at most #").iter().any(|numbers| numbers[0] > numbers[1]) && !is_recreate {
                 found.push(format!("{text:?}: more than the most"));
