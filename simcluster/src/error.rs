@@ -1,5 +1,6 @@
 //! Refusals, as the API server words them: a code, a reason, a message, and for invalid objects the fields.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -33,51 +34,48 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// A value that is not allowed.
-    pub fn invalid(field: &str, value: &str, detail: &str) -> Self {
-        Self {
-            reason: "FieldValueInvalid",
-            field: field.to_owned(),
-            message: format!("Invalid value: {value}: {detail}"),
-        }
+    fn new(reason: &'static str, field: &str, message: String) -> Self {
+        Self { reason, field: field.to_owned(), message }
+    }
+
+    /// A value that is not allowed, which the message has as JSON.
+    pub fn invalid(field: &str, value: impl Serialize, detail: &str) -> Self {
+        let value = serde_json::to_string(&value).unwrap_or_default();
+        Self::new("FieldValueInvalid", field, format!("Invalid value: {value}: {detail}"))
     }
 
     /// A value that is missing.
     pub fn required(field: &str, detail: &str) -> Self {
         let message = if detail.is_empty() { "Required value".to_owned() } else { format!("Required value: {detail}") };
-        Self { reason: "FieldValueRequired", field: field.to_owned(), message }
+        Self::new("FieldValueRequired", field, message)
     }
 
     /// A value that is none of those that are known.
     pub fn unsupported(field: &str, value: &str, known: &[&str]) -> Self {
         let known: Vec<String> = known.iter().map(|known| format!("\"{known}\"")).collect();
         let message = format!("Unsupported value: \"{value}\": supported values: {}", known.join(", "));
-        Self { reason: "FieldValueNotSupported", field: field.to_owned(), message }
+        Self::new("FieldValueNotSupported", field, message)
     }
 
     /// A value that must not be there.
     pub fn forbidden(field: &str, detail: &str) -> Self {
-        Self { reason: "FieldValueForbidden", field: field.to_owned(), message: format!("Forbidden: {detail}") }
+        Self::new("FieldValueForbidden", field, format!("Forbidden: {detail}"))
     }
 
     /// A value that names something which is not there.
     pub fn not_found(field: &str, value: &str) -> Self {
-        Self { reason: "FieldValueNotFound", field: field.to_owned(), message: format!("Not found: \"{value}\"") }
+        Self::new("FieldValueNotFound", field, format!("Not found: \"{value}\""))
     }
 
     /// A value that is there twice.
     pub fn duplicate(field: &str, value: &str) -> Self {
-        Self {
-            reason: "FieldValueDuplicate",
-            field: field.to_owned(),
-            message: format!("Duplicate value: \"{value}\""),
-        }
+        Self::new("FieldValueDuplicate", field, format!("Duplicate value: \"{value}\""))
     }
 }
 
 impl ApiError {
-    fn new(code: u16, reason: &'static str, message: String) -> Self {
-        Self { code, reason, message, about: None, causes: Vec::new() }
+    fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { code, reason, message: message.into(), about: None, causes: Vec::new() }
     }
 
     fn about(mut self, resource: Resource, name: &str) -> Self {
@@ -86,7 +84,7 @@ impl ApiError {
     }
 
     /// 400.
-    pub fn bad_request(message: String) -> Self {
+    pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
 
@@ -97,12 +95,12 @@ impl ApiError {
 
     /// 404 for an address.
     pub fn no_such_path() -> Self {
-        Self::new(404, "NotFound", "the server could not find the requested resource".to_owned())
+        Self::new(404, "NotFound", "the server could not find the requested resource")
     }
 
     /// 405.
     pub fn not_allowed() -> Self {
-        Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource".to_owned())
+        Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
     }
 
     /// 409 because it is there already.
@@ -129,31 +127,25 @@ impl ApiError {
     }
 
     /// 415.
-    pub fn unsupported_media_type(message: String) -> Self {
+    pub fn unsupported_media_type(message: impl Into<String>) -> Self {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
     /// 422 with the fields.
     pub fn invalid(resource: Resource, name: &str, causes: Vec<Cause>) -> Self {
-        let each: Vec<String> = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
-        let list = match &each[..] {
-            [one] => one.clone(),
-            many => format!("[{}]", many.join(", ")),
-        };
+        let list = listed(&causes);
+        let list = if causes.len() == 1 { list } else { format!("[{list}]") };
         let kind = match resource.group() {
             "" => resource.kind().to_owned(),
             group => format!("{}.{group}", resource.kind()),
         };
-        let mut error =
-            Self::new(422, "Invalid", format!("{kind} \"{name}\" is invalid: {list}")).about(resource, name);
-        error.causes = causes;
-        error
+        let error = Self::new(422, "Invalid", format!("{kind} \"{name}\" is invalid: {list}"));
+        Self { causes, ..error.about(resource, name) }
     }
 
     /// 422 for the options of a list or a watch.
     pub fn invalid_options(causes: Vec<Cause>) -> Self {
-        let each: Vec<String> = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
-        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {}", each.join(", "));
+        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {}", listed(&causes));
         Self { causes, ..Self::new(422, "Invalid", message) }
     }
 
@@ -188,4 +180,8 @@ impl ApiError {
         }
         status
     }
+}
+
+fn listed(causes: &[Cause]) -> String {
+    causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect::<Vec<_>>().join(", ")
 }

@@ -70,7 +70,7 @@ pub fn list(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
     let limit = match target.query.get("limit").map(str::parse::<usize>) {
         None | Some(Ok(0)) => usize::MAX,
         Some(Ok(limit)) => limit,
-        Some(Err(_)) => return Err(ApiError::bad_request("limit must be a whole number".to_owned())),
+        Some(Err(_)) => return Err(ApiError::bad_request("limit must be a whole number")),
     };
     let page = page(cluster, target, &selection, limit)?;
     let token =
@@ -147,7 +147,7 @@ fn token(text: &str) -> Result<After, ApiError> {
         (Some(revision), Some(passed), Some(namespace), Some(name)) => {
             Ok(After { revision, passed, key: Key::new(namespace, name) })
         }
-        _ => Err(ApiError::bad_request("continue key is not valid".to_owned())),
+        _ => Err(ApiError::bad_request("continue key is not valid")),
     }
 }
 

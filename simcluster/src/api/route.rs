@@ -55,7 +55,7 @@ async fn answer(State(cluster): State<Cluster>, request: Request<Body>) -> Respo
     let body = match Limited::new(body, LONGEST).collect().await {
         Ok(body) => body.to_bytes(),
         Err(_) => {
-            return ApiError::bad_request("the body is longer than 3 MiB, or was cut off".to_owned()).into_response();
+            return ApiError::bad_request("the body is longer than 3 MiB, or was cut off").into_response();
         }
     };
     match dispatch(&cluster, &parts.method, target, &parts.headers, &body) {
@@ -92,7 +92,7 @@ fn dispatch(
     match (method, is_one) {
         (&Method::GET, false) if target.query.is("watch") => watch::watch(cluster, target),
         (&Method::GET, true) if target.query.is("watch") => {
-            Err(ApiError::bad_request("watch a list with a field selector instead".to_owned()))
+            Err(ApiError::bad_request("watch a list with a field selector instead"))
         }
         (&Method::GET, false) => read::list(cluster, &target),
         (&Method::GET, true) if target.part == Subresource::Scale => scale::get(cluster, &target),

@@ -44,7 +44,7 @@ pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
 pub fn into_object(object: &Object, scale: &Value) -> Result<Object, ApiError> {
     let replicas = scale.pointer("/spec/replicas").map_or(Some(0), Value::as_i64);
     let replicas = replicas.and_then(|number| i32::try_from(number).ok());
-    let replicas = replicas.ok_or_else(|| ApiError::bad_request("spec.replicas must be a whole number".to_owned()))?;
+    let replicas = replicas.ok_or_else(|| ApiError::bad_request("spec.replicas must be a whole number"))?;
     let mut object = object.clone();
     match &mut object {
         Object::Deployment(deployment) => deployment.spec.get_or_insert_default().replicas = Some(replicas),

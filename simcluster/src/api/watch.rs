@@ -50,7 +50,7 @@ pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
     let asked = match target.query.get("resourceVersion").map(str::parse::<u64>) {
         None => 0,
         Some(Ok(revision)) => revision,
-        Some(Err(_)) => return Err(ApiError::bad_request("invalid resource version".to_owned())),
+        Some(Err(_)) => return Err(ApiError::bad_request("invalid resource version")),
     };
     check_initial_events(&target)?;
     let sends_initial = target.query.is("sendInitialEvents");

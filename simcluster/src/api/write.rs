@@ -22,7 +22,7 @@ fn media_type(headers: &HeaderMap) -> &str {
 fn body(headers: &HeaderMap, body: &Bytes) -> Result<Value, ApiError> {
     match media_type(headers) {
         "application/json" => {}
-        "application/vnd.kubernetes.protobuf" => return Err(ApiError::unsupported_media_type(PROTOBUF.to_owned())),
+        "application/vnd.kubernetes.protobuf" => return Err(ApiError::unsupported_media_type(PROTOBUF)),
         other => {
             let message = format!(
                 "the body of the request was in an unknown format ({other:?}); accepted media types: application/json"
@@ -86,7 +86,7 @@ fn placed(target: &Target, mut object: Object) -> Result<Object, ApiError> {
         match meta.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
             Some(namespace) if namespace != asked => {
                 return Err(ApiError::bad_request(
-                    "the namespace of the provided object does not match the namespace sent on the request".to_owned(),
+                    "the namespace of the provided object does not match the namespace sent on the request",
                 ));
             }
             _ => meta.namespace = Some(asked),
@@ -96,7 +96,7 @@ fn placed(target: &Target, mut object: Object) -> Result<Object, ApiError> {
     }
     if let Some(name) = &target.name {
         if meta.name.as_ref().is_some_and(|known| !known.is_empty() && known != name) {
-            return Err(ApiError::bad_request("the name of the object does not match the name on the URL".to_owned()));
+            return Err(ApiError::bad_request("the name of the object does not match the name on the URL"));
         }
         meta.name = Some(name.clone());
     }
@@ -163,9 +163,8 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
     let style = Style::of(headers)?;
     let patch = match style {
         // kubectl sends JSON, which is YAML as well.
-        Style::Apply => serde_json::from_slice(bytes).map_err(|_| {
-            ApiError::bad_request("apply patches must be JSON here: this cluster reads no other YAML".to_owned())
-        })?,
+        Style::Apply => serde_json::from_slice(bytes)
+            .map_err(|_| ApiError::bad_request("apply patches must be JSON here: this cluster reads no other YAML"))?,
         _ => json(bytes)?,
     };
     let (written, status, strange) = cluster.with(|world| {
@@ -210,7 +209,7 @@ fn merge(value: &mut Value, patch: &Value, style: Style) -> Result<(), ApiError>
             Ok(())
         }
         Style::Strategic | Style::Apply if !patch.is_object() => {
-            Err(ApiError::bad_request("the patch must be an object".to_owned()))
+            Err(ApiError::bad_request("the patch must be an object"))
         }
         Style::Strategic | Style::Apply => {
             strategic_patch::apply(value, patch);
@@ -276,7 +275,7 @@ pub fn evict(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
     let eviction = body(headers, bytes)?;
     let key = target.key();
     if eviction.pointer("/metadata/name").and_then(Value::as_str).is_some_and(|name| name != key.name) {
-        return Err(ApiError::bad_request("name in URL does not match name in Eviction object".to_owned()));
+        return Err(ApiError::bad_request("name in URL does not match name in Eviction object"));
     }
     let options = options(target, eviction.get("deleteOptions").unwrap_or(&Value::Null))?;
     cluster.with(|world| world.evict(&key, &options))?;
