@@ -86,16 +86,6 @@ impl Agenda {
         self.due.retain(|task, _| is_kept(task));
     }
 
-    /// Returns the number of tasks.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Returns whether there is no task.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// Returns whether a task other than the regular rounds is due before then.
     pub fn is_busy_before(&self, millis: i64) -> bool {
         let is_round = |task: &Task| matches!(task, Task::CollectPods | Task::Nodes | Task::TaintEviction(..));
@@ -114,9 +104,9 @@ mod tests {
         agenda.add(20, task());
         agenda.add(10, task());
         agenda.add(30, task());
-        assert_eq!((agenda.len(), agenda.next_millis()), (1, Some(10)));
+        assert_eq!((agenda.entries.len(), agenda.next_millis()), (1, Some(10)));
         assert_eq!(agenda.take(9), None);
         assert_eq!(agenda.take(10), Some((10, task())));
-        assert!(agenda.is_empty());
+        assert_eq!(agenda.next_millis(), None);
     }
 }

@@ -27,7 +27,7 @@
 //! - The hash in a ReplicaSet's name is made like Kubernetes' (FNV-1a, same alphabet) but of JSON and not of Go's dump, so names differ.
 
 pub mod action;
-pub mod agenda;
+mod agenda;
 #[cfg(feature = "api")]
 pub mod api;
 pub mod change;

@@ -27,7 +27,6 @@ impl PodRecord {
             self.add_timer(context.now + wait, Timer::Mount);
             return;
         }
-        self.is_mounted = true;
         let at = context.between(400, 900);
         self.add_timer(at, Timer::Sandbox);
     }
