@@ -39,21 +39,21 @@ pub struct Target {
 impl Target {
     /// `[namespaces NAMESPACE] RESOURCE [NAME [PART]]` behind the group and version.
     pub fn parse(segments: &[&str], query: Query, headers: &HeaderMap) -> Option<Self> {
-        let (group, version, rest) = match segments {
-            ["api", version, rest @ ..] => ("", *version, rest),
-            ["apis", group, version, rest @ ..] => (*group, *version, rest),
+        let (group, rest) = match segments {
+            ["api", "v1", rest @ ..] => ("", rest),
+            ["apis", group, "v1", rest @ ..] => (*group, rest),
             _ => return None,
         };
         let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default().to_owned();
-        let known = |plural: &str| {
-            Resource::ALL.into_iter().find(|of| of.plural() == plural && of.group() == group && of.version() == version)
-        };
         let (namespace, rest) = match rest {
             ["namespaces", namespace, rest @ ..] if !rest.is_empty() && *rest != ["status"] => (Some(*namespace), rest),
             rest => (None, rest),
         };
         let [plural, rest @ ..] = rest else { return None };
-        let resource = known(plural).filter(|of| namespace.is_none() || of.is_namespaced())?;
+        let resource = Resource::ALL.into_iter().find(|of| of.plural() == *plural && of.group() == group)?;
+        if namespace.is_some() && !resource.is_namespaced() {
+            return None;
+        }
         let (name, part) = match rest {
             [] => (None, Subresource::Whole),
             [name] => (Some(*name), Subresource::Whole),

@@ -57,13 +57,8 @@ fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError
     let strange = sent.map(|sent| unknown::fields(&sent, &object.to_value())).unwrap_or_default();
     if validation == "Strict" && !strange.is_empty() {
         let all: Vec<String> = strange.iter().map(|field| format!("unknown field \"{field}\"")).collect();
-        let message = format!(
-            "{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
-            target.resource.kind(),
-            target.resource.version(),
-            target.resource.kind(),
-            all.join(", ")
-        );
+        let (kind, all) = (target.resource.kind(), all.join(", "));
+        let message = format!("{kind} in version \"v1\" cannot be handled as a {kind}: strict decoding error: {all}");
         return Err(ApiError::bad_request(message));
     }
     Ok((object, strange))
