@@ -42,7 +42,6 @@ pub enum Task {
     Event(Box<NewEvent>),
 }
 
-/// Due tasks, in order.
 #[derive(Debug, Default)]
 pub struct Agenda {
     entries: BTreeSet<(i64, u64, Task)>,
@@ -65,7 +64,6 @@ impl Agenda {
         self.entries.insert((at_millis, self.count, task));
     }
 
-    /// When the next task is due.
     pub fn next_millis(&self) -> Option<i64> {
         self.entries.first().map(|(at, ..)| *at)
     }

@@ -67,7 +67,6 @@ pub fn set_ready(node: &mut Node, now: &Time) {
     });
 }
 
-/// Its taints.
 pub fn taints(node: &Node) -> &[Taint] {
     node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default()
 }

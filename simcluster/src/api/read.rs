@@ -45,7 +45,6 @@ fn refused(error: ParseSelectorError) -> ApiError {
     ApiError::bad_request(format!("unable to parse requirement: {error}"))
 }
 
-/// One object.
 pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
     let found = cluster.with(|world| world.store().existing(target.resource, &target.key()))?;
     Ok(respond_with(cluster, target, StatusCode::OK, &found))
@@ -64,7 +63,6 @@ struct Page {
     now_millis: i64,
 }
 
-/// Objects of a kind.
 pub fn list(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
     let selection = Selection::of(target)?;
     let limit = match target.query.get("limit").map(str::parse::<usize>) {

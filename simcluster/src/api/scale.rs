@@ -9,7 +9,6 @@ use crate::change::Stored;
 use crate::object::Object;
 use crate::{ApiError, meta};
 
-/// The scale of an object.
 pub fn of(stored: &Stored) -> Value {
     let meta = stored.object.meta();
     let (asked, there, selector) = match &stored.object {

@@ -22,7 +22,6 @@ pub enum Subresource {
 /// Target of a request.
 #[derive(Debug)]
 pub struct Target {
-    /// Which kind.
     pub resource: Resource,
     /// Which namespace, if one is named.
     pub namespace: Option<String>,
@@ -30,9 +29,7 @@ pub struct Target {
     pub name: Option<String>,
     /// Which part of it.
     pub part: Subresource,
-    /// Query of the address.
     pub query: Query,
-    /// Header `Accept`.
     pub accept: String,
 }
 
@@ -68,13 +65,11 @@ impl Target {
         Some(Self { resource, namespace: owned(namespace), name: owned(name), part, query, accept })
     }
 
-    /// Where the named object is.
     pub fn key(&self) -> Key {
         Key::new(self.namespace.as_deref().unwrap_or_default(), self.name.as_deref().unwrap_or_default())
     }
 }
 
-/// Query of an address.
 #[derive(Debug, Default)]
 pub struct Query(BTreeMap<String, String>);
 

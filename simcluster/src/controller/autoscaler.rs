@@ -21,7 +21,6 @@ fn nodes_of(world: &World, pool: &Pool) -> Vec<String> {
     names.filter(|name| name.starts_with(&prefix)).collect()
 }
 
-/// Looks around.
 pub(crate) fn round(world: &mut World) {
     let Some(pool) = world.settings.pool.clone() else { return };
     let nodes = nodes_of(world, &pool);
@@ -74,7 +73,6 @@ fn refused(pod: &Pod, pool: &Pool, is_full: bool) -> Option<String> {
     why.or_else(|| is_full.then(|| "max node group size reached".to_owned()))
 }
 
-/// A node comes.
 pub(crate) fn boot(world: &mut World, name: &str) {
     world.autoscaler.boots = None;
     world.autoscaler.told.clear();

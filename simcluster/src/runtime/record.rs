@@ -50,7 +50,6 @@ pub(crate) enum Timer {
     Killed(usize, u32),
     /// A probe asks.
     Probe(usize, u32, Kind),
-    /// A round.
     Round,
     /// The pod may go.
     Gone,
