@@ -1,11 +1,12 @@
 //! Running other programs, with the line that is run said first.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 /// The workspace root.
 pub fn root() -> PathBuf {
@@ -62,12 +63,22 @@ pub fn run(command: &mut Command) -> Result<()> {
 
 /// Runs a command and returns what it printed, trimmed.
 pub fn output(command: &mut Command) -> Result<String> {
+    output_with_input(command, "")
+}
+
+/// Runs a command that reads this and returns what it printed, trimmed.
+pub fn output_with_input(command: &mut Command, input: &str) -> Result<String> {
     let line = command_line(command);
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {line}"))?;
-    if !output.status.success() {
-        bail!("`{line}` failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().with_context(|| format!("cannot start {line}"))?;
+    child.stdin.take().with_context(|| format!("{line} takes no input"))?.write_all(input.as_bytes())?;
+    let output = child.wait_with_output()?;
+    let [printed, complaint] =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).trim().to_owned());
+    // kubeconform complains on its standard output.
+    let why = if complaint.is_empty() { &printed } else { &complaint };
+    ensure!(output.status.success(), "`{line}` failed ({}): {why}", output.status);
+    Ok(printed)
 }
 
 /// Runs a command and returns what it printed; what it says beside that is shown as it comes.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
@@ -247,18 +246,10 @@ impl Kubectl {
     }
 
     pub fn apply(&self, manifest: &Value) -> Result<()> {
-        let mut child = self
-            .command()
-            .args(["apply", "--server-side", "--force-conflicts", "-f", "-"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()?;
-        serde_json::to_writer(child.stdin.take().context("kubectl takes no input")?, manifest)?;
-        ensure!(
-            child.wait()?.success(),
-            "kubectl apply failed for {}",
-            manifest.pointer("/metadata/name").unwrap_or(&Value::Null)
-        );
-        Ok(())
+        let mut command = self.command();
+        command.args(["apply", "--server-side", "--force-conflicts", "-f", "-"]);
+        let name = manifest.pointer("/metadata/name").unwrap_or(&Value::Null);
+        let applied = process::output_with_input(&mut command, &manifest.to_string());
+        applied.map(drop).with_context(|| format!("cannot apply {name}"))
     }
 }
