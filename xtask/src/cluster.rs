@@ -235,10 +235,7 @@ impl Cluster {
             }
         }
         node::remove(&self.folder)?;
-        if self.folder.exists() {
-            std::fs::remove_dir_all(&self.folder)?;
-        }
-        Ok(())
+        process::remove_folder(&self.folder)
     }
 
     fn answers(&self, binaries: &Binaries) -> bool {

@@ -24,6 +24,22 @@ pub fn is_outdated(made: &Path, sources: &[PathBuf]) -> bool {
     time(made).is_none_or(|made| sources.iter().filter_map(|source| time(source)).any(|source| source > made))
 }
 
+/// Removes a folder with everything in it, if it is there.
+pub fn remove_folder(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)?;
+    }
+    Ok(())
+}
+
+/// Returns the paths of everything in a folder, in order.
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let read = || std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>();
+    let mut paths = read().with_context(|| format!("cannot read the folder {}", folder.display()))?;
+    paths.sort();
+    Ok(paths)
+}
+
 /// When the first command was announced.
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 

@@ -72,11 +72,8 @@ pub fn list() -> Result<()> {
 }
 
 fn names() -> Result<Vec<String>> {
-    let mut names: Vec<String> = std::fs::read_dir(process::workspace_path(FOLDER))?
-        .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_string_lossy().into_owned()))
-        .collect();
-    names.sort();
-    Ok(names)
+    let files = process::entries(&process::workspace_path(FOLDER))?;
+    Ok(files.iter().filter_map(|file| Some(file.file_stem()?.to_string_lossy().into_owned())).collect())
 }
 
 impl Story {
