@@ -3,6 +3,7 @@
 
 mod node;
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -205,7 +206,7 @@ impl Cluster {
         std::fs::write(self.folder.join("registry"), format!("{address} registry.secure:{secure}"))?;
         self.start("registry", &programs.join("app"), &["registry", &address, &secured])?;
         let (program, arguments) = node::command(&self.folder, &programs, &kubernetes, port, archives)?;
-        self.start(node::PART, &program, &arguments.iter().map(String::as_str).collect::<Vec<_>>())?;
+        self.start(node::PART, &program, &arguments)?;
         let (name, kubeconfig) = (format!("node/{}", node::NAME), self.kubeconfig());
         for condition in ["create", "condition=Ready"] {
             let wait = ["kubectl", "wait", &name, "--for", condition, "--timeout=60s", "--kubeconfig"];
@@ -249,88 +250,60 @@ impl Cluster {
     fn start_control_plane(&self, binaries: &Binaries, ports: &Ports) -> Result<()> {
         let etcd = format!("http://127.0.0.1:{}", ports.etcd);
         let peers = format!("http://127.0.0.1:{}", ports.etcd_peers);
-        self.start(
-            "etcd",
-            &binaries.etcd,
-            &[
-                "--data-dir",
-                &self.text("etcd"),
-                "--unsafe-no-fsync",
-                "--log-level=warn",
-                "--listen-client-urls",
-                &etcd,
-                "--advertise-client-urls",
-                &etcd,
-                "--listen-peer-urls",
-                &peers,
-                "--initial-advertise-peer-urls",
-                &peers,
-                "--initial-cluster",
-                &format!("default={peers}"),
-            ],
-        )?;
-        self.start(
-            "apiserver",
-            &binaries.kubernetes,
-            &[
-                "kube-apiserver",
-                "--etcd-servers",
-                &etcd,
-                "--bind-address=127.0.0.1",
-                "--secure-port",
-                &ports.apiserver.to_string(),
-                "--tls-cert-file",
-                &self.text("pki/server.crt"),
-                "--tls-private-key-file",
-                &self.text("pki/server.key"),
-                "--client-ca-file",
-                &self.text("pki/ca.crt"),
-                "--service-account-key-file",
-                &self.text("pki/service-account.pub"),
-                "--service-account-signing-key-file",
-                &self.text("pki/service-account.key"),
-                "--service-account-issuer=https://kubernetes.default.svc",
-                "--authorization-mode=RBAC",
-                "--service-cluster-ip-range=10.0.0.0/24",
-                "--disable-admission-plugins=ServiceAccount",
-                "--feature-gates=ImageVolume=true", // off in 1.34
-                "--audit-policy-file",
-                &process::workspace_path("end2end/cluster/audit.yaml").display().to_string(),
-                "--audit-log-path",
-                &self.text("audit.log"), // beside the kubeconfig, where tests look for it
-            ],
-        )
+        let arguments = [
+            format!("--data-dir={}", self.text("etcd")),
+            format!("--listen-client-urls={etcd}"),
+            format!("--advertise-client-urls={etcd}"),
+            format!("--listen-peer-urls={peers}"),
+            format!("--initial-advertise-peer-urls={peers}"),
+            format!("--initial-cluster=default={peers}"),
+            "--unsafe-no-fsync".to_owned(),
+            "--log-level=warn".to_owned(),
+        ];
+        self.start("etcd", &binaries.etcd, &arguments)?;
+        let audit = process::workspace_path("end2end/cluster/audit.yaml");
+        let arguments = [
+            "kube-apiserver".to_owned(),
+            format!("--etcd-servers={etcd}"),
+            format!("--secure-port={}", ports.apiserver),
+            format!("--tls-cert-file={}", self.text("pki/server.crt")),
+            format!("--tls-private-key-file={}", self.text("pki/server.key")),
+            format!("--client-ca-file={}", self.text("pki/ca.crt")),
+            format!("--service-account-key-file={}", self.text("pki/service-account.pub")),
+            format!("--service-account-signing-key-file={}", self.text("pki/service-account.key")),
+            format!("--audit-policy-file={}", audit.display()),
+            format!("--audit-log-path={}", self.text("audit.log")), // beside the kubeconfig, where tests look for it
+            "--bind-address=127.0.0.1".to_owned(),
+            "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+            "--authorization-mode=RBAC".to_owned(),
+            "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+            "--disable-admission-plugins=ServiceAccount".to_owned(),
+            "--feature-gates=ImageVolume=true".to_owned(), // off in 1.34
+        ];
+        self.start("apiserver", &binaries.kubernetes, &arguments)
     }
 
     fn start_rest(&self, binaries: &Binaries, ports: &Ports) -> Result<()> {
         let kubeconfig = self.text("kubeconfig");
-        let credentials = [
-            "--kubeconfig",
-            &kubeconfig,
-            "--authentication-kubeconfig",
-            &kubeconfig,
-            "--authorization-kubeconfig",
-            &kubeconfig,
+        let common = |port: u16| {
+            let credentials = ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"];
+            let credentials = credentials.map(|flag| format!("--{flag}={kubeconfig}"));
+            let address = ["--leader-elect=false".to_owned(), "--bind-address=127.0.0.1".to_owned()];
+            credentials.into_iter().chain(address).chain([format!("--secure-port={port}")])
+        };
+        let mut manager = vec![
+            "kube-controller-manager".to_owned(),
+            "--controllers=*,-nodeipam,-route".to_owned(),
+            "--use-service-account-credentials=true".to_owned(), // each controller has a name in the audit log
+            format!("--service-account-private-key-file={}", self.text("pki/service-account.key")),
+            format!("--root-ca-file={}", self.text("pki/ca.crt")),
+            "--kube-api-qps=200".to_owned(),
+            "--kube-api-burst=400".to_owned(),
         ];
-        let mut manager = vec!["kube-controller-manager"];
-        let (key, authority) = (self.text("pki/service-account.key"), self.text("pki/ca.crt"));
-        let port = format!("--secure-port={}", ports.controller_manager);
-        manager.extend(credentials);
-        manager.extend(["--leader-elect=false", "--controllers=*,-nodeipam,-route", "--bind-address=127.0.0.1", &port]);
-        manager.extend([
-            "--use-service-account-credentials=true", // each controller has a name in the audit log
-            "--service-account-private-key-file",
-            &key,
-            "--root-ca-file",
-            &authority,
-            "--kube-api-qps=200",
-            "--kube-api-burst=400",
-        ]);
+        manager.extend(common(ports.controller_manager));
         self.start("controller-manager", &binaries.kubernetes, &manager)?;
-        let mut scheduler = vec!["kube-scheduler"];
-        let port = format!("--secure-port={}", ports.scheduler);
-        scheduler.extend(credentials);
-        scheduler.extend(["--leader-elect=false", "--bind-address=127.0.0.1", &port]);
+        let mut scheduler = vec!["kube-scheduler".to_owned()];
+        scheduler.extend(common(ports.scheduler));
         self.start("scheduler", &binaries.kubernetes, &scheduler)?;
         for node in NODES {
             self.apply(&binaries.kubernetes, &story::node(node))?;
@@ -355,7 +328,7 @@ impl Cluster {
         story::Kubectl::new(kubernetes.to_path_buf()).with(&self.kubeconfig()).apply(manifest)
     }
 
-    fn start(&self, part: &str, program: &Path, arguments: &[&str]) -> Result<()> {
+    fn start(&self, part: &str, program: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<()> {
         let log = File::create(self.folder.join(format!("{part}.log")))?;
         let child = std::process::Command::new(program)
             .args(arguments)
