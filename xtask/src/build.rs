@@ -4,18 +4,26 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 
-use crate::{page, process};
+use crate::page::{self, Speed};
+use crate::process;
 
-/// Builds page and server, both at once: development binaries read the page's files when they are asked for them. Returns the path
-/// of the development binary.
+/// Builds page and server. Returns the path of the development binary.
 pub fn build() -> Result<PathBuf> {
-    let rollcast = std::thread::spawn(server);
-    page::build()?;
-    rollcast.join().map_err(|_| anyhow!("building the server broke off"))?
+    build_as(Speed::Small)
 }
 
-/// Builds the server alone; returns the path of the development binary.
-pub fn server() -> Result<PathBuf> {
+/// Builds page and server, both at once: development binaries read the page's files when they are asked for them, and need their folder
+/// alone before. Returns the path of the development binary.
+pub fn build_as(speed: Speed) -> Result<PathBuf> {
+    std::fs::create_dir_all(process::workspace_path(page::SITE))?;
+    let rollcast = std::thread::spawn(server);
+    let page = page::build_as(speed);
+    let rollcast = rollcast.join().map_err(|_| anyhow!("building the server broke off"))?;
+    page.and(rollcast)
+}
+
+/// Builds the server alone.
+fn server() -> Result<PathBuf> {
     process::run(&mut process::command("cargo", &["build", "--package", "server", "--bin", "rollcast"]))?;
     Ok(development())
 }

@@ -3,13 +3,13 @@
 //! Components run on both sides, so both are built: the browser's program without optimising its size, the server as in every development
 //! build. A page that is open loads itself again when its server has another build.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 
-use crate::page::{self, Speed};
+use crate::page::Speed;
 use crate::{build, process};
 
 /// Folders that are watched.
@@ -26,7 +26,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         if seen != changed {
             seen = changed;
             let began = Instant::now();
-            match made() {
+            match build::build_as(Speed::Soon) {
                 Ok(program) => {
                     stop(running.take());
                     running = Some(build::playground_command(&program, arguments).spawn()?);
@@ -37,17 +37,6 @@ pub fn run(arguments: &[String]) -> Result<()> {
         }
         std::thread::sleep(LOOK);
     }
-}
-
-/// Builds both at once: the server reads the page's files when it runs, and needs their folder alone before.
-fn made() -> Result<PathBuf> {
-    std::fs::create_dir_all(process::workspace_path(page::SITE))?;
-    std::thread::scope(|both| {
-        let page = both.spawn(|| page::build_as(Speed::Soon));
-        let server = build::server();
-        page.join().map_err(|_| anyhow!("the build of the page panicked"))??;
-        server
-    })
 }
 
 fn stop(running: Option<Child>) {
