@@ -16,7 +16,7 @@ mod webkit;
 
 use anyhow::Result;
 
-pub use browser::{ensure_browser, ensure_node_modules};
+pub use browser::{Browser, ensure_browser, ensure_node_modules};
 pub use cargo_tool::{CYCLONEDX, DENY, MDBOOK, MUTANTS};
 pub use chart_tools::{ChartTools, ensure_chart_tools, ensure_helm};
 pub use control_plane::{Binaries, KUBERNETES, OLDER_KUBERNETES, TEST_KUBERNETES, ensure_binaries, minor};
