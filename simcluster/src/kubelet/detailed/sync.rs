@@ -27,8 +27,7 @@ impl PodRecord {
             self.add_timer(context.now + wait, Timer::Mount);
             return;
         }
-        let at = context.between(400, 900);
-        self.add_timer(at, Timer::Sandbox);
+        self.add_timer_between((400, 900), Timer::Sandbox, context);
     }
 
     /// Does what is next: kills what a probe gave up, starts what is to run.
