@@ -90,7 +90,7 @@ impl ApiError {
 
     /// 404 for an object.
     pub fn not_found(resource: Resource, name: &str) -> Self {
-        Self::new(404, "NotFound", format!("{} \"{name}\" not found", resource.qualified())).about(resource, name)
+        Self::new(404, "NotFound", format!("{} not found", named(resource, name))).about(resource, name)
     }
 
     /// 404 for an address.
@@ -105,20 +105,18 @@ impl ApiError {
 
     /// 409 because it is there already.
     pub fn already_exists(resource: Resource, name: &str) -> Self {
-        Self::new(409, "AlreadyExists", format!("{} \"{name}\" already exists", resource.qualified()))
-            .about(resource, name)
+        Self::new(409, "AlreadyExists", format!("{} already exists", named(resource, name))).about(resource, name)
     }
 
     /// 409 because of a precondition.
     pub fn conflict(resource: Resource, name: &str, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", resource.qualified());
+        let message = format!("Operation cannot be fulfilled on {}: {why}", named(resource, name));
         Self::new(409, "Conflict", message).about(resource, name)
     }
 
     /// 403.
     pub fn forbidden(resource: Resource, name: &str, why: &str) -> Self {
-        Self::new(403, "Forbidden", format!("{} \"{name}\" is forbidden: {why}", resource.qualified()))
-            .about(resource, name)
+        Self::new(403, "Forbidden", format!("{} is forbidden: {why}", named(resource, name))).about(resource, name)
     }
 
     /// 410: a resourceVersion that is too old.
@@ -135,10 +133,7 @@ impl ApiError {
     pub fn invalid(resource: Resource, name: &str, causes: Vec<Cause>) -> Self {
         let list = listed(&causes);
         let list = if causes.len() == 1 { list } else { format!("[{list}]") };
-        let kind = match resource.group() {
-            "" => resource.kind().to_owned(),
-            group => format!("{}.{group}", resource.kind()),
-        };
+        let kind = resource.qualified(resource.kind());
         let error = Self::new(422, "Invalid", format!("{kind} \"{name}\" is invalid: {list}"));
         Self { causes, ..error.about(resource, name) }
     }
@@ -180,6 +175,10 @@ impl ApiError {
         }
         status
     }
+}
+
+fn named(resource: Resource, name: &str) -> String {
+    format!("{} \"{name}\"", resource.qualified(resource.plural()))
 }
 
 fn listed(causes: &[Cause]) -> String {

@@ -163,11 +163,11 @@ impl Resource {
         }
     }
 
-    /// As errors name it: `deployments.apps`.
-    pub fn qualified(self) -> String {
+    /// As errors name it or its kind: `deployments.apps`.
+    pub(crate) fn qualified(self, name: &str) -> String {
         match self.group() {
-            "" => self.plural().to_owned(),
-            group => format!("{}.{group}", self.plural()),
+            "" => name.to_owned(),
+            group => format!("{name}.{group}"),
         }
     }
 }

@@ -33,20 +33,8 @@ pub fn check(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
     let meta = object.meta();
     metadata(meta, object.resource().is_namespaced(), &mut causes);
     match (object, before) {
-        (Object::Deployment(deployment), before) => {
-            self::deployment(deployment, &mut causes);
-            if let Some(Object::Deployment(before)) = before {
-                let selector = |of: &Deployment| of.spec.as_ref().map(|spec| spec.selector.clone());
-                is_same_selector(selector(deployment), selector(before), &mut causes);
-            }
-        }
-        (Object::ReplicaSet(set), before) => {
-            replica_set(set, &mut causes);
-            if let Some(Object::ReplicaSet(before)) = before {
-                let selector = |of: &ReplicaSet| of.spec.as_ref().map(|spec| spec.selector.clone());
-                is_same_selector(selector(set), selector(before), &mut causes);
-            }
-        }
+        (Object::Deployment(deployment), _) => self::deployment(deployment, &mut causes),
+        (Object::ReplicaSet(set), _) => replica_set(set, &mut causes),
         (Object::Pod(pod), before) => {
             if let Some(spec) = &pod.spec {
                 pod_spec(spec, "spec", &mut causes);
@@ -66,11 +54,22 @@ pub fn check(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
         }
         _ => {}
     }
+    if before.is_some_and(|before| selector_of(before) != selector_of(object)) {
+        causes.push(Cause::invalid("spec.selector", selector_of(object), "field is immutable"));
+    }
     if causes.is_empty() {
         return Ok(());
     }
     let name = meta.name.as_deref().or(meta.generate_name.as_deref()).unwrap_or_default();
     Err(ApiError::invalid(object.resource(), name, causes))
+}
+
+fn selector_of(object: &Object) -> Option<&LabelSelector> {
+    match object {
+        Object::Deployment(deployment) => Some(&deployment.spec.as_ref()?.selector),
+        Object::ReplicaSet(set) => Some(&set.spec.as_ref()?.selector),
+        _ => None,
+    }
 }
 
 fn metadata(meta: &ObjectMeta, is_namespaced: bool, causes: &mut Vec<Cause>) {
@@ -274,12 +273,6 @@ fn only_name<'a>(name: &'a str, field: &str, names: &mut BTreeSet<&'a str>, caus
         causes.push(Cause::invalid(field, name, LABEL));
     } else if !names.insert(name) {
         causes.push(Cause::duplicate(field, name));
-    }
-}
-
-fn is_same_selector(now: Option<LabelSelector>, before: Option<LabelSelector>, causes: &mut Vec<Cause>) {
-    if now != before {
-        causes.push(Cause::invalid("spec.selector", now, "field is immutable"));
     }
 }
 
