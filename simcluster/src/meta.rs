@@ -77,8 +77,13 @@ pub fn condition<'a>(pod: &'a Pod, r#type: &str) -> Option<&'a PodCondition> {
     find(pod.status.as_ref()?, r#type)
 }
 
+/// Returns whether a condition of a pod holds.
+pub fn is_true(pod: &Pod, r#type: &str) -> bool {
+    condition(pod, r#type).is_some_and(|condition| condition.status == "True")
+}
+
 pub fn is_ready(pod: &Pod) -> bool {
-    condition(pod, "Ready").is_some_and(|condition| condition.status == "True")
+    is_true(pod, "Ready")
 }
 
 pub fn phase(pod: &Pod) -> &str {
