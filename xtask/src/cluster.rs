@@ -207,10 +207,10 @@ impl Cluster {
         self.start("registry", &programs.join("app"), &["registry", &address, &secured])?;
         let (program, arguments) = node::command(&self.folder, &programs, &kubernetes, port, archives)?;
         self.start(node::PART, &program, &arguments)?;
-        let (name, kubeconfig) = (format!("node/{}", node::NAME), self.kubeconfig());
         for condition in ["create", "condition=Ready"] {
-            let wait = ["kubectl", "wait", &name, "--for", condition, "--timeout=60s", "--kubeconfig"];
-            process::output(process::command(&kubernetes, &wait).arg(&kubeconfig))
+            let wait = format!("wait node/{} --for {condition} --timeout=60s", node::NAME);
+            self.kubectl(&kubernetes)
+                .run(&wait)
                 .with_context(|| format!("the real node does not become ready; see {}", self.text("node.log")))?;
         }
         process::print_note(&format!("the real node is ready after {:.1} s", started.elapsed().as_secs_f32()));
@@ -240,11 +240,8 @@ impl Cluster {
     }
 
     fn answers(&self, binaries: &Binaries) -> bool {
-        let mut ready = process::command(
-            &binaries.kubernetes,
-            &["kubectl", "get", "--raw=/readyz", "--request-timeout=2s", "--kubeconfig"],
-        );
-        self.kubeconfig().exists() && process::output(ready.arg(self.kubeconfig())).is_ok_and(|text| text == "ok")
+        let ready = || self.kubectl(&binaries.kubernetes).run("get --raw=/readyz --request-timeout=2s");
+        self.kubeconfig().exists() && ready().is_ok_and(|text| text == "ok")
     }
 
     fn start_control_plane(&self, binaries: &Binaries, ports: &Ports) -> Result<()> {
@@ -305,9 +302,8 @@ impl Cluster {
         let mut scheduler = vec!["kube-scheduler".to_owned()];
         scheduler.extend(common(ports.scheduler));
         self.start("scheduler", &binaries.kubernetes, &scheduler)?;
-        for node in NODES {
-            self.apply(&binaries.kubernetes, &story::node(node))?;
-        }
+        let kubectl = self.kubectl(&binaries.kubernetes);
+        NODES.iter().try_for_each(|node| kubectl.apply(&story::node(node)))?;
         let stages = process::workspace_path("end2end/cluster/stages.yaml").display().to_string();
         let others = format!("--manage-nodes-with-label-selector=!{}", node::KEY);
         self.start(
@@ -315,17 +311,14 @@ impl Cluster {
             &binaries.kwok,
             &["--kubeconfig", &kubeconfig, "--manage-all-nodes=false", &others, "--config", &stages],
         )?;
-        let mut wait = process::command(
-            &binaries.kubernetes,
-            &["kubectl", "wait", "--for=condition=Ready", "nodes", "--all", "--timeout=60s", "--kubeconfig"],
-        );
-        process::output(wait.arg(&kubeconfig))
+        kubectl
+            .run("wait --for=condition=Ready nodes --all --timeout=60s")
             .with_context(|| format!("the nodes do not become ready; see {}", self.text("kwok.log")))?;
         Ok(())
     }
 
-    fn apply(&self, kubernetes: &Path, manifest: &serde_json::Value) -> Result<()> {
-        story::Kubectl::new(kubernetes.to_path_buf()).with(&self.kubeconfig()).apply(manifest)
+    fn kubectl(&self, kubernetes: &Path) -> story::Kubectl {
+        story::Kubectl::new(kubernetes.to_path_buf()).with(&self.kubeconfig())
     }
 
     fn start(&self, part: &str, program: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<()> {
