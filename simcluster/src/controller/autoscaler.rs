@@ -7,8 +7,8 @@ use crate::agenda::Task;
 use crate::events::NewEvent;
 use crate::object::{Key, Object, Resource};
 use crate::scheduler::{Load, refusals_of};
+use crate::world::Pool;
 use crate::world::autoscaler::ROUND_MILLIS;
-use crate::world::{DeleteOptions, Pool};
 use crate::{World, meta, node};
 
 const COMPONENT: &str = "cluster-autoscaler";
@@ -97,7 +97,6 @@ fn scale_down(world: &mut World, pool: &Pool, nodes: &[String]) {
             let message = format!("node removed by cluster autoscaler ({})", pool.name);
             world.record_event(NewEvent::about::<Node>(&node.metadata, COMPONENT, "ScaleDown", message));
         }
-        // Gone already is as good.
-        let _ = world.delete(Resource::Node, &key, &DeleteOptions::default());
+        world.delete_if_there(Resource::Node, &key);
     }
 }

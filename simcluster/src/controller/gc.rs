@@ -42,7 +42,7 @@ pub fn collect(world: &mut World, resource: Resource, key: &Key) {
             }
         };
     if !owners.is_empty() && !owners.iter().any(is_there) {
-        let _ = world.delete(resource, key, &DeleteOptions::default());
+        world.delete_if_there(resource, key);
     }
 }
 

@@ -10,7 +10,6 @@ use crate::meta::{self, desired, replicas_of};
 use crate::object::{Key, Resource};
 use crate::strategy::max_unavailable;
 use crate::time;
-use crate::world::DeleteOptions;
 
 const PROGRESSING: &str = "Progressing";
 const COMPLETE: &str = "NewReplicaSetAvailable";
@@ -231,8 +230,7 @@ impl Round<'_> {
         for set in old.into_iter().take(excess) {
             let status = set.status.clone().unwrap_or_default();
             if status.replicas == 0 && replicas_of(set) == 0 && set.metadata.generation <= status.observed_generation {
-                // Gone already is as good.
-                let _ = self.world.delete(Resource::ReplicaSet, &Key::of(&set.metadata), &DeleteOptions::default());
+                self.world.delete_if_there(Resource::ReplicaSet, &Key::of(&set.metadata));
             }
         }
     }
