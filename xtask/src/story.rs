@@ -120,7 +120,7 @@ impl Step {
         if let Some(name) = &self.node {
             let mut node = node(&filled(name, memory));
             let taint = json!({ "key": "story", "value": memory.get("namespace"), "effect": "NoSchedule" });
-            merge(&mut node, &serde_json::Map::from_iter([("spec".to_owned(), json!({ "taints": [taint] }))]));
+            merge(&mut node, [("spec".to_owned(), json!({ "taints": [taint] }))]);
             kubectl.apply(&node)?;
         }
         for (name, arguments) in &self.remember {
@@ -148,22 +148,16 @@ impl Deploy {
         let labels = json!({ "app": self.name });
         let mut pod = json!({ "containers": [{ "name": self.name, "image": self.image }] });
         let mut spec = json!({ "replicas": self.replicas, "selector": { "matchLabels": labels } });
-        merge(&mut pod, &self.pod);
-        merge(&mut spec, &self.spec);
-        merge(
-            &mut spec,
-            &serde_json::Map::from_iter([(
-                "template".to_owned(),
-                json!({ "metadata": { "labels": labels }, "spec": pod }),
-            )]),
-        );
+        merge(&mut pod, self.pod.clone());
+        merge(&mut spec, self.spec.clone());
+        merge(&mut spec, [("template".to_owned(), json!({ "metadata": { "labels": labels }, "spec": pod }))]);
         json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": self.name, "labels": labels }, "spec": spec })
     }
 }
 
-fn merge(into: &mut Value, from: &serde_json::Map<String, Value>) {
+fn merge(into: &mut Value, from: impl IntoIterator<Item = (String, Value)>) {
     if let Some(object) = into.as_object_mut() {
-        object.extend(from.clone());
+        object.extend(from);
     }
 }
 
