@@ -223,16 +223,16 @@ impl Cluster {
             let Ok(pid) = std::fs::read_to_string(self.folder.join(format!("{part}.pid"))) else {
                 continue;
             };
-            let (pid, started) = (pid.trim().to_owned(), Instant::now());
-            let is_there = || Path::new("/proc").join(&pid).exists() && !is_zombie(&pid);
+            let pid = pid.trim();
+            let is_there = || Path::new("/proc").join(pid).exists() && !is_zombie(pid);
             let signal = if part == node::PART { "-KILL" } else { "-TERM" };
-            let _ = process::command("kill", &[signal, &pid]).stderr(Stdio::null()).status();
-            while is_there() {
-                if started.elapsed() > STOP_LIMIT {
-                    let _ = process::command("kill", &["-9", &pid]).status();
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(50)); // polling another process
+            let _ = process::command("kill", &[signal, pid]).stderr(Stdio::null()).status();
+            let ended = process::poll(STOP_LIMIT, || {
+                ensure!(!is_there(), "{part} does not end");
+                Ok(())
+            });
+            if ended.is_err() {
+                let _ = process::command("kill", &["-9", pid]).status();
             }
         }
         node::remove(&self.folder)?;

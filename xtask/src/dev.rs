@@ -3,7 +3,6 @@
 //! Components run on both sides, so both are built: the browser's program without optimising its size, the server as in every development
 //! build. A page that is open loads itself again when its server has another build.
 
-use std::path::Path;
 use std::process::Child;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -48,13 +47,6 @@ fn stop(running: Option<Child>) {
 
 /// When the last change was made.
 fn latest() -> Option<SystemTime> {
-    SOURCES.iter().filter_map(|folder| latest_of(&process::workspace_path(folder))).max()
-}
-
-fn latest_of(path: &Path) -> Option<SystemTime> {
-    if !path.is_dir() {
-        return path.metadata().and_then(|data| data.modified()).ok();
-    }
-    let entries = std::fs::read_dir(path).ok()?;
-    entries.flatten().filter_map(|entry| latest_of(&entry.path())).max()
+    let files = SOURCES.iter().filter_map(|folder| process::files_below(&process::workspace_path(folder)).ok());
+    files.flatten().filter_map(|file| file.metadata().ok()?.modified().ok()).max()
 }

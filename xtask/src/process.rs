@@ -40,6 +40,15 @@ pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// Returns every file below a folder, in order.
+pub fn files_below(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let below = entries(path)?.iter().map(|path| files_below(path)).collect::<Result<Vec<_>>>()?;
+    Ok(below.concat())
+}
+
 /// When the first command was announced.
 static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
 
@@ -112,12 +121,8 @@ pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
     let Ok(mut child) = command.stdin(Stdio::null()).spawn() else {
         return false;
     };
-    let started = Instant::now();
-    while started.elapsed() < limit {
-        if let Ok(Some(status)) = child.try_wait() {
-            return status.success();
-        }
-        std::thread::sleep(Duration::from_millis(100)); // waiting for another process to end
+    if let Ok(status) = poll(limit, || child.try_wait()?.context("it still runs")) {
+        return status.success();
     }
     let _ = child.kill();
     let _ = child.wait();
