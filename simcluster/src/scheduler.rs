@@ -58,7 +58,6 @@ fn requests(spec: &PodSpec) -> [(&'static str, i128); 2] {
     })
 }
 
-/// Load of a node.
 #[derive(Default)]
 pub(crate) struct Load {
     pods: i128,

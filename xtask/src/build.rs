@@ -22,7 +22,6 @@ pub fn build_as(speed: Speed) -> Result<PathBuf> {
     page.and(rollcast)
 }
 
-/// Builds the server alone.
 fn server() -> Result<PathBuf> {
     process::run(&mut process::command("cargo", &["build", "--package", "server", "--bin", "rollcast"]))?;
     Ok(development())
@@ -60,7 +59,6 @@ fn playground(rollcast: &Path, arguments: &[String]) -> Result<()> {
     process::run(&mut playground_command(rollcast, arguments))
 }
 
-/// Returns the command that starts the playground.
 pub fn playground_command(rollcast: &Path, arguments: &[String]) -> std::process::Command {
     let kubeconfig = process::workspace_path("target/playground.kubeconfig");
     let mut command = process::command(rollcast, &["demo"]);

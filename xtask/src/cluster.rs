@@ -120,7 +120,6 @@ pub fn test_real_node(tests: &Tests, is_whole: bool, situations: &str) -> Result
     tests.run_ignored("server", &["kubelet::"], &["--nocapture"], &environment)
 }
 
-/// A cluster by its name.
 pub struct Cluster {
     folder: PathBuf,
 }
@@ -139,7 +138,6 @@ impl Cluster {
         Self { folder: process::workspace_path("target/cluster").join(name) }
     }
 
-    /// The folder of its state and logs.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -157,7 +155,6 @@ impl Cluster {
         Ok(port.parse()?)
     }
 
-    /// Its administrator's kubeconfig.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
     }

@@ -8,7 +8,6 @@ use pulldown_cmark::{BrokenLink, Event, Options, Parser, Tag, TagEnd};
 
 use crate::process;
 
-/// The folder of the book.
 pub const BOOK: &str = "docs";
 /// The page that orders the others.
 pub const SUMMARY: &str = "docs/SUMMARY.md";

@@ -212,7 +212,6 @@ fn unpacking() -> Result<String> {
     Ok(format!("/*! fzstd\n{}*/\n{}", of("LICENSE")?, of("umd/index.js")?))
 }
 
-/// A file of `style`.
 fn part(name: &str) -> Result<String> {
     std::fs::read_to_string(process::workspace_path("style").join(name))
         .with_context(|| format!("there is no style/{name}"))

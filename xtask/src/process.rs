@@ -8,12 +8,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-/// The workspace root.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// A path below the workspace root.
 pub fn workspace_path(path: &str) -> PathBuf {
     root().join(path)
 }
@@ -58,7 +56,6 @@ fn announce(line: &str) {
     eprintln!("  {:02}:{:02} $ {line}", seconds / 60, seconds % 60);
 }
 
-/// Says what happens next.
 pub fn print_note(text: &str) {
     eprintln!("xtask: {text}");
 }

@@ -31,7 +31,6 @@ pub use webkit::ensure_webkit;
 
 use crate::process;
 
-/// Everything that any command needs.
 pub fn everything() -> Result<()> {
     ensure_wasm()?;
     ensure_node_modules()?;

@@ -20,7 +20,6 @@ const WAIT_LIMIT: Duration = Duration::from_secs(240);
 pub struct Story {
     /// Subject, in a sentence.
     title: String,
-    /// Its steps, in order.
     step: Vec<Step>,
     /// Expected timeline document at the end; read by the tests.
     #[serde(default, rename = "expect")]
@@ -63,7 +62,6 @@ struct Deploy {
     pod: serde_json::Map<String, Value>,
 }
 
-/// Prints every story with its title.
 pub fn list() -> Result<()> {
     for name in names()? {
         println!("{name:32} {}", Story::named(&name)?.title);
@@ -77,7 +75,6 @@ fn names() -> Result<Vec<String>> {
 }
 
 impl Story {
-    /// Reads a story.
     pub fn named(name: &str) -> Result<Self> {
         let path = process::workspace_path(FOLDER).join(format!("{name}.toml"));
         let known = || format!("there is no story {name:?}; there are: {}", names().unwrap_or_default().join(", "));
@@ -208,12 +205,10 @@ impl Kubectl {
         Ok(Self { program: "kubectl".into(), prefix: None, kubeconfig: None, namespace: None })
     }
 
-    /// Points it at a cluster.
     pub fn with(&self, kubeconfig: &Path) -> Self {
         Self { kubeconfig: Some(kubeconfig.to_path_buf()), ..self.clone() }
     }
 
-    /// Points it at a namespace.
     pub fn in_namespace(&self, namespace: &str) -> Self {
         Self { namespace: Some(namespace.to_owned()), ..self.clone() }
     }

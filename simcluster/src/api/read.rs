@@ -50,7 +50,6 @@ pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
     Ok(respond_with(cluster, target, StatusCode::OK, &found))
 }
 
-/// A page of a list.
 struct Page {
     objects: Vec<Arc<Stored>>,
     revision: u64,

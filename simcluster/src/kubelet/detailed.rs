@@ -32,9 +32,7 @@ struct SyncContext<'w> {
     now: i64,
     random: &'w mut fastrand::Rng,
     config_maps: BTreeSet<String>,
-    /// Events to record.
     events: Vec<NewEvent>,
-    /// Status to write.
     status: Option<PodStatus>,
     is_gone: bool,
 }

@@ -58,7 +58,7 @@ pub(super) fn record_step(world: &mut World, pod: &Pod, step: Step) {
     events.into_iter().for_each(|event| world.record_event(event));
 }
 
-/// A pod begins to go.
+/// Records that the containers of a pod are stopped.
 pub fn killing(world: &mut World, pod: &Pod) {
     // Of a pod that is told in detail the kubelet's next round says it.
     if world.settings.has_container_events && is_running(pod) && !is_detailed(pod) {

@@ -14,7 +14,6 @@ const RUSTUP_LIMIT: Duration = Duration::from_secs(60);
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 
-/// Toolchain that compiles for wasm32.
 pub enum Toolchain {
     /// `cargo build --target wasm32-unknown-unknown` just works.
     Installed,

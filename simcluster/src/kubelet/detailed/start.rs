@@ -83,7 +83,6 @@ impl PodRecord {
         self.add_timer_between((80, 300), Timer::Started(index, run), context);
     }
 
-    /// A container runs.
     pub(super) fn started(&mut self, index: usize, run: u32, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };
@@ -113,7 +112,6 @@ impl PodRecord {
         self.timers.extend(due);
     }
 
-    /// A probe asks.
     pub(super) fn ask(&mut self, index: usize, run: u32, kind: Kind, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };
