@@ -7,7 +7,14 @@ use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 
-use crate::object::{Kind, Resource};
+use crate::object::{Kind, Object, Resource};
+
+/// Labels that an object selects, as kubectl writes them.
+pub fn selected(object: &Object) -> String {
+    let labels = object.selector().and_then(|selector| selector.match_labels.as_ref());
+    let all = labels.into_iter().flatten().map(|(name, value)| format!("{name}={value}"));
+    all.collect::<Vec<_>>().join(",")
+}
 
 /// Labels or annotations; none are as good as absent.
 pub type Map = BTreeMap<String, String>;

@@ -3,7 +3,7 @@
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace, Node, Pod, ResourceQuota};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -181,6 +181,15 @@ impl Object {
     /// Its UID; empty before it is stored.
     pub fn uid(&self) -> &str {
         self.meta().uid.as_deref().unwrap_or_default()
+    }
+
+    /// Selector of a Deployment or ReplicaSet.
+    pub(crate) fn selector(&self) -> Option<&LabelSelector> {
+        match self {
+            Self::Deployment(deployment) => Some(&deployment.spec.as_ref()?.selector),
+            Self::ReplicaSet(set) => Some(&set.spec.as_ref()?.selector),
+            _ => None,
+        }
     }
 
     /// As JSON.

@@ -54,22 +54,14 @@ pub fn check(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
         }
         _ => {}
     }
-    if before.is_some_and(|before| selector_of(before) != selector_of(object)) {
-        causes.push(Cause::invalid("spec.selector", selector_of(object), "field is immutable"));
+    if before.is_some_and(|before| before.selector() != object.selector()) {
+        causes.push(Cause::invalid("spec.selector", object.selector(), "field is immutable"));
     }
     if causes.is_empty() {
         return Ok(());
     }
     let name = meta.name.as_deref().or(meta.generate_name.as_deref()).unwrap_or_default();
     Err(ApiError::invalid(object.resource(), name, causes))
-}
-
-fn selector_of(object: &Object) -> Option<&LabelSelector> {
-    match object {
-        Object::Deployment(deployment) => Some(&deployment.spec.as_ref()?.selector),
-        Object::ReplicaSet(set) => Some(&set.spec.as_ref()?.selector),
-        _ => None,
-    }
 }
 
 fn metadata(meta: &ObjectMeta, is_namespaced: bool, causes: &mut Vec<Cause>) {

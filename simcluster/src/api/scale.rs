@@ -11,25 +11,19 @@ use crate::{ApiError, meta};
 
 pub fn of(stored: &Stored) -> Value {
     let meta = stored.object.meta();
-    let (asked, there, selector) = match &stored.object {
-        Object::Deployment(deployment) => (
-            meta::desired(deployment),
-            deployment.status.as_ref().and_then(|status| status.replicas).unwrap_or_default(),
-            deployment.spec.as_ref().map(|spec| spec.selector.clone()),
-        ),
-        Object::ReplicaSet(set) => (
-            meta::replicas_of(set),
-            set.status.as_ref().map_or(0, |status| status.replicas),
-            set.spec.as_ref().map(|spec| spec.selector.clone()),
-        ),
-        _ => (0, 0, None),
+    let (asked, there) = match &stored.object {
+        Object::Deployment(deployment) => {
+            let there = deployment.status.as_ref().and_then(|status| status.replicas);
+            (meta::desired(deployment), there.unwrap_or_default())
+        }
+        Object::ReplicaSet(set) => (meta::replicas_of(set), set.status.as_ref().map_or(0, |status| status.replicas)),
+        _ => (0, 0),
     };
-    let labels = selector.and_then(|selector| selector.match_labels).unwrap_or_default();
-    let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let selector = meta::selected(&stored.object);
     json!({
         "kind": "Scale", "apiVersion": "autoscaling/v1",
         "metadata": { "name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version, "creationTimestamp": meta.creation_timestamp },
-        "spec": { "replicas": asked }, "status": { "replicas": there, "selector": labels.join(",") },
+        "spec": { "replicas": asked }, "status": { "replicas": there, "selector": selector },
     })
 }
 

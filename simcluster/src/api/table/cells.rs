@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{
     ContainerState, ContainerStatus, Event, Node, Pod, PodReadinessGate, PodStatus, PodTemplateSpec, ResourceQuota,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
 use crate::node;
@@ -31,18 +31,12 @@ fn age(millis: i64) -> String {
     }
 }
 
-fn since(time: Option<&k8s_openapi::apimachinery::pkg::apis::meta::v1::Time>, now_millis: i64) -> String {
+fn since(time: Option<&Time>, now_millis: i64) -> String {
     time.map_or_else(|| "<unknown>".to_owned(), |time| age(now_millis - time::millis(time)))
 }
 
 fn or_none(text: Option<&str>) -> &str {
     text.filter(|text| !text.is_empty()).unwrap_or("<none>")
-}
-
-fn selector(selector: Option<&LabelSelector>) -> String {
-    let labels = selector.and_then(|selector| selector.match_labels.as_ref());
-    let all: Vec<String> = labels.into_iter().flatten().map(|(name, value)| format!("{name}={value}")).collect();
-    all.join(",")
 }
 
 fn containers(template: Option<&PodTemplateSpec>) -> (String, String) {
@@ -64,15 +58,13 @@ pub fn cells(object: &Object, now_millis: i64) -> Value {
             let updated = status.updated_replicas.unwrap_or_default();
             let available = status.available_replicas.unwrap_or_default();
             let (names, images) = containers(spec.map(|spec| &spec.template));
-            let selector = selector(spec.map(|spec| &spec.selector));
-            json!([name, ready, updated, available, old, names, images, selector])
+            json!([name, ready, updated, available, old, names, images, meta::selected(object)])
         }
         Object::ReplicaSet(set) => {
             let (spec, status) = (set.spec.as_ref(), set.status.clone().unwrap_or_default());
             let (desired, ready) = (meta::replicas_of(set), status.ready_replicas.unwrap_or_default());
             let (names, images) = containers(spec.and_then(|spec| spec.template.as_ref()));
-            let selector = selector(spec.map(|spec| &spec.selector));
-            json!([name, desired, status.replicas, ready, old, names, images, selector])
+            json!([name, desired, status.replicas, ready, old, names, images, meta::selected(object)])
         }
         Object::Pod(pod) => pod_cells(pod, name, &old, now_millis),
         Object::Event(event) => event_cells(event, name, now_millis),
