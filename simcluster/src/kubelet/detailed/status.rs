@@ -51,13 +51,11 @@ pub(super) fn status(life: &PodRecord, pod: &Pod, now: i64) -> PodStatus {
         }
     });
     status.conditions = Some(made.chain(others).collect());
-    let has_init = life.containers.iter().any(|known| known.is_init);
-    let init = life.containers.iter().filter(|known| known.is_init);
-    status.init_container_statuses = has_init.then(|| init.map(|known| container(known, life, pod)).collect());
-    let mut all: Vec<_> =
-        life.containers.iter().filter(|known| !known.is_init).map(|known| container(known, life, pod)).collect();
-    all.sort_by(|one, other| one.name.cmp(&other.name));
-    status.container_statuses = Some(all);
+    let made = |known: &ContainerRecord| container(known, life, pod);
+    let (init, mut own): (Vec<_>, Vec<_>) = life.containers.iter().partition(|known| known.is_init);
+    status.init_container_statuses = (!init.is_empty()).then(|| init.into_iter().map(made).collect());
+    own.sort_by(|one, other| one.name.cmp(&other.name));
+    status.container_statuses = Some(own.into_iter().map(made).collect());
     status
 }
 
