@@ -3,7 +3,7 @@
 
 mod node;
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -109,14 +109,12 @@ pub fn test_real_node(tests: &Tests, is_whole: bool, situations: &str) -> Result
     cluster.down()?; // of an earlier run, with its namespaces
     cluster.up()?;
     cluster.add_real_node()?;
-    let mut environment = vec![
+    let mut environment: Vec<(&str, OsString)> = vec![
         ("ROLLCAST_TEST_KUBECONFIG", cluster.kubeconfig().into()),
         ("ROLLCAST_RECORDED", process::workspace_path("target/kubelet").into()),
         ("ROLLCAST_TEST_SITUATIONS", situations.into()),
     ];
-    if is_whole {
-        environment.push((WHOLE, "yes".into()));
-    }
+    environment.extend(is_whole.then(|| (WHOLE, "yes".into())));
     tests.run_ignored("server", &["kubelet::"], &["--nocapture"], &environment)
 }
 
