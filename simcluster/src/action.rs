@@ -296,8 +296,10 @@ impl Choice {
         let name = |pod: &Pod| pod.metadata.name.clone().unwrap_or_default();
         let orphans = world.store().orphans(&of.namespace).filter_map(|stored| Pod::of(&stored.object));
         let there: Vec<&Node> = world.store().all::<Node>(None).collect();
-        let named = |node: &Node| node.metadata.name.clone().unwrap_or_default();
-        let is_cordoned = |node: &Node| node.spec.as_ref().and_then(|spec| spec.unschedulable) == Some(true);
+        let named = |is_it: fn(&Node) -> bool| {
+            let found = there.iter().filter(|node| is_it(node));
+            found.filter_map(|node| node.metadata.name.clone()).collect()
+        };
         let is_there = |name: &String| there.iter().any(|node| node.metadata.name.as_ref() == Some(name));
         let quota = world.store().typed::<ResourceQuota>(&Key::new(&of.namespace, QUOTA));
         let hard = quota.and_then(|quota| quota.spec.as_ref()?.hard.as_ref()?.get("pods")?.0.parse().ok());
@@ -310,12 +312,8 @@ impl Choice {
             newest: newest.and_then(|(_, set)| set.metadata.name.clone()),
             revisions: all.iter().rev().skip(1).map(|(revision, _)| *revision).collect(),
             lost: world.settings.nodes.iter().filter(|node| !is_there(node)).cloned().collect(),
-            nodes: there
-                .iter()
-                .filter(|node| node::is_ready(node) && !is_cordoned(node))
-                .map(|node| named(node))
-                .collect(),
-            drained: there.iter().filter(|node| is_cordoned(node)).map(|node| named(node)).collect(),
+            nodes: named(|node| node::is_ready(node) && !node::is_cordoned(node)),
+            drained: named(node::is_cordoned),
             replicas: meta::desired(deployment),
             is_paused: spec.paused == Some(true),
             image: containers.first().and_then(|container| container.image.clone()).unwrap_or_default(),

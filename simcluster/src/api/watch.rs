@@ -152,24 +152,17 @@ impl Watch {
 
     fn tell_changes(&mut self, lines: &mut BytesMut) {
         let (cluster, resource) = (self.cluster.clone(), self.target.resource);
-        let found: Result<Vec<Change>, u64> = cluster.with(|world| {
-            let store = world.store();
-            match store.since(resource, self.revision) {
-                Some(changes) => Ok(changes.take(500).cloned().collect()),
-                None => Err(store.compacted(resource)),
-            }
+        let found: Result<Vec<Change>, ApiError> = cluster.with(|world| {
+            let changes = world.store().since(resource, self.revision);
+            let changes = changes.map(|changes| changes.take(500).cloned().collect());
+            changes.ok_or_else(|| ApiError::expired(self.revision, world.store().compacted(resource)))
         });
-        let changes = match found {
-            Ok(changes) => changes,
-            Err(oldest) => {
-                // As Kubernetes tells it: as an event of a watch that was granted.
-                let error = ApiError::expired(self.revision, oldest).status();
-                lines.put_slice(format!("{{\"type\":\"ERROR\",\"object\":{error}}}\n").as_bytes());
-                self.is_over = true;
-                return;
-            }
-        };
-        for change in changes {
+        // As Kubernetes tells it: as an event of a watch that was granted.
+        if let Err(error) = &found {
+            lines.put_slice(format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", error.status()).as_bytes());
+            self.is_over = true;
+        }
+        for change in found.into_iter().flatten() {
             self.revision = change.object.revision;
             let namespace = change.object.object.meta().namespace.as_deref();
             if self.target.namespace.is_some() && self.target.namespace.as_deref() != namespace {

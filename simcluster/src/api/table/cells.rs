@@ -203,7 +203,7 @@ fn event_cells(event: &Event, name: &str, now_millis: i64) -> Value {
 
 fn node_cells(node: &Node, name: &str, old: &str) -> Value {
     let mut word = if node::is_ready(node) { "Ready" } else { "NotReady" }.to_owned();
-    if node.spec.as_ref().and_then(|spec| spec.unschedulable) == Some(true) {
+    if node::is_cordoned(node) {
         word.push_str(",SchedulingDisabled");
     }
     let info = node.status.as_ref().and_then(|status| status.node_info.clone()).unwrap_or_default();
