@@ -90,7 +90,7 @@ impl ApiError {
 
     /// 404 for an object.
     pub fn not_found(resource: Resource, name: &str) -> Self {
-        Self::new(404, "NotFound", format!("{} not found", named(resource, name))).about(resource, name)
+        Self::new(404, "NotFound", format!("{} not found", object_name(resource, name))).about(resource, name)
     }
 
     /// 404 for an address.
@@ -105,18 +105,19 @@ impl ApiError {
 
     /// 409 because it is there already.
     pub fn already_exists(resource: Resource, name: &str) -> Self {
-        Self::new(409, "AlreadyExists", format!("{} already exists", named(resource, name))).about(resource, name)
+        Self::new(409, "AlreadyExists", format!("{} already exists", object_name(resource, name))).about(resource, name)
     }
 
     /// 409 because of a precondition.
     pub fn conflict(resource: Resource, name: &str, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {}: {why}", named(resource, name));
+        let message = format!("Operation cannot be fulfilled on {}: {why}", object_name(resource, name));
         Self::new(409, "Conflict", message).about(resource, name)
     }
 
     /// 403.
     pub fn forbidden(resource: Resource, name: &str, why: &str) -> Self {
-        Self::new(403, "Forbidden", format!("{} is forbidden: {why}", named(resource, name))).about(resource, name)
+        Self::new(403, "Forbidden", format!("{} is forbidden: {why}", object_name(resource, name)))
+            .about(resource, name)
     }
 
     /// 410: a resourceVersion that is too old.
@@ -131,7 +132,7 @@ impl ApiError {
 
     /// 422 with the fields.
     pub fn invalid(resource: Resource, name: &str, causes: Vec<Cause>) -> Self {
-        let list = listed(&causes);
+        let list = join_causes(&causes);
         let list = if causes.len() == 1 { list } else { format!("[{list}]") };
         let kind = resource.qualified(resource.kind());
         let error = Self::new(422, "Invalid", format!("{kind} \"{name}\" is invalid: {list}"));
@@ -140,7 +141,7 @@ impl ApiError {
 
     /// 422 for the options of a list or a watch.
     pub fn invalid_options(causes: Vec<Cause>) -> Self {
-        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {}", listed(&causes));
+        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {}", join_causes(&causes));
         Self { causes, ..Self::new(422, "Invalid", message) }
     }
 
@@ -177,10 +178,10 @@ impl ApiError {
     }
 }
 
-fn named(resource: Resource, name: &str) -> String {
+fn object_name(resource: Resource, name: &str) -> String {
     format!("{} \"{name}\"", resource.qualified(resource.plural()))
 }
 
-fn listed(causes: &[Cause]) -> String {
+fn join_causes(causes: &[Cause]) -> String {
     causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect::<Vec<_>>().join(", ")
 }

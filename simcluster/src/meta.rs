@@ -9,8 +9,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference,
 
 use crate::object::{Kind, Object, Resource};
 
-/// Labels that an object selects, as kubectl writes them.
-pub fn selected(object: &Object) -> String {
+/// Returns the labels that an object selects, as kubectl writes them.
+pub fn selector_text(object: &Object) -> String {
     let labels = object.selector().and_then(|selector| selector.match_labels.as_ref());
     let all = labels.into_iter().flatten().map(|(name, value)| format!("{name}={value}"));
     all.collect::<Vec<_>>().join(",")

@@ -19,7 +19,7 @@ pub fn of(stored: &Stored) -> Value {
         Object::ReplicaSet(set) => (meta::replicas_of(set), set.status.as_ref().map_or(0, |status| status.replicas)),
         _ => (0, 0),
     };
-    let selector = meta::selected(&stored.object);
+    let selector = meta::selector_text(&stored.object);
     json!({
         "kind": "Scale", "apiVersion": "autoscaling/v1",
         "metadata": { "name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version, "creationTimestamp": meta.creation_timestamp },

@@ -58,13 +58,13 @@ pub fn cells(object: &Object, now_millis: i64) -> Value {
             let updated = status.updated_replicas.unwrap_or_default();
             let available = status.available_replicas.unwrap_or_default();
             let (names, images) = containers(spec.map(|spec| &spec.template));
-            json!([name, ready, updated, available, old, names, images, meta::selected(object)])
+            json!([name, ready, updated, available, old, names, images, meta::selector_text(object)])
         }
         Object::ReplicaSet(set) => {
             let (spec, status) = (set.spec.as_ref(), set.status.clone().unwrap_or_default());
             let (desired, ready) = (meta::replicas_of(set), status.ready_replicas.unwrap_or_default());
             let (names, images) = containers(spec.and_then(|spec| spec.template.as_ref()));
-            json!([name, desired, status.replicas, ready, old, names, images, meta::selected(object)])
+            json!([name, desired, status.replicas, ready, old, names, images, meta::selector_text(object)])
         }
         Object::Pod(pod) => pod_cells(pod, name, &old, now_millis),
         Object::Event(event) => event_cells(event, name, now_millis),
