@@ -122,14 +122,6 @@ pub struct Cluster {
     folder: PathBuf,
 }
 
-struct Ports {
-    etcd: u16,
-    etcd_peers: u16,
-    apiserver: u16,
-    controller_manager: u16,
-    scheduler: u16,
-}
-
 impl Cluster {
     /// The cluster of that name, whether it runs or not.
     pub fn named(name: &str) -> Self {
@@ -168,16 +160,15 @@ impl Cluster {
         process::print_note("starting the control plane");
         let started = Instant::now();
         let [etcd, etcd_peers, apiserver, controller_manager, scheduler] = free_ports()?;
-        let ports = Ports { etcd, etcd_peers, apiserver, controller_manager, scheduler };
         process::run(process::command(&binaries.kubernetes, &["certificates"]).arg(self.folder.join("pki")))?;
-        self.write_kubeconfig(ports.apiserver)?;
-        self.start_control_plane(&binaries, &ports)?;
+        self.write_kubeconfig(apiserver)?;
+        self.start_control_plane(&binaries, [etcd, etcd_peers, apiserver])?;
         let log = self.folder.join("apiserver.log");
         process::poll(START_LIMIT, || {
             ensure!(self.answers(&binaries), "the API server did not start; see {}", log.display());
             Ok(())
         })?;
-        self.start_rest(&binaries, &ports)?;
+        self.start_rest(&binaries, [controller_manager, scheduler])?;
         process::print_note(&format!("the control plane answers after {:.1} s", started.elapsed().as_secs_f32()));
         Ok(())
     }
@@ -239,9 +230,8 @@ impl Cluster {
         self.kubeconfig().exists() && ready().is_ok_and(|text| text == "ok")
     }
 
-    fn start_control_plane(&self, binaries: &Binaries, ports: &Ports) -> Result<()> {
-        let etcd = format!("http://127.0.0.1:{}", ports.etcd);
-        let peers = format!("http://127.0.0.1:{}", ports.etcd_peers);
+    fn start_control_plane(&self, binaries: &Binaries, [etcd, peers, apiserver]: [u16; 3]) -> Result<()> {
+        let [etcd, peers] = [etcd, peers].map(|port| format!("http://127.0.0.1:{port}"));
         let arguments = [
             format!("--data-dir={}", self.text("etcd")),
             format!("--listen-client-urls={etcd}"),
@@ -257,7 +247,7 @@ impl Cluster {
         let arguments = [
             "kube-apiserver".to_owned(),
             format!("--etcd-servers={etcd}"),
-            format!("--secure-port={}", ports.apiserver),
+            format!("--secure-port={apiserver}"),
             format!("--tls-cert-file={}", self.text("pki/server.crt")),
             format!("--tls-private-key-file={}", self.text("pki/server.key")),
             format!("--client-ca-file={}", self.text("pki/ca.crt")),
@@ -275,7 +265,7 @@ impl Cluster {
         self.start("apiserver", &binaries.kubernetes, &arguments)
     }
 
-    fn start_rest(&self, binaries: &Binaries, ports: &Ports) -> Result<()> {
+    fn start_rest(&self, binaries: &Binaries, [manager_port, scheduler_port]: [u16; 2]) -> Result<()> {
         let kubeconfig = self.text("kubeconfig");
         let common = |port: u16| {
             let credentials = ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"];
@@ -292,10 +282,10 @@ impl Cluster {
             "--kube-api-qps=200".to_owned(),
             "--kube-api-burst=400".to_owned(),
         ];
-        manager.extend(common(ports.controller_manager));
+        manager.extend(common(manager_port));
         self.start("controller-manager", &binaries.kubernetes, &manager)?;
         let mut scheduler = vec!["kube-scheduler".to_owned()];
-        scheduler.extend(common(ports.scheduler));
+        scheduler.extend(common(scheduler_port));
         self.start("scheduler", &binaries.kubernetes, &scheduler)?;
         let kubectl = self.kubectl(&binaries.kubernetes);
         NODES.iter().try_for_each(|node| kubectl.apply(&story::node(node)))?;

@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use serde_json::json;
@@ -58,10 +59,7 @@ async fn answer(State(cluster): State<Cluster>, request: Request<Body>) -> Respo
             return ApiError::bad_request("the body is longer than 3 MiB, or was cut off").into_response();
         }
     };
-    match dispatch(&cluster, &parts.method, target, &parts.headers, &body) {
-        Ok(response) => response,
-        Err(error) => error.into_response(),
-    }
+    dispatch(&cluster, &parts, target, &body).into_response()
 }
 
 /// Pages of other sites must not reach this cluster under a name of theirs.
@@ -71,13 +69,8 @@ fn is_local(headers: &HeaderMap) -> bool {
     matches!(name, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-fn dispatch(
-    cluster: &Cluster,
-    method: &Method,
-    target: Target,
-    headers: &HeaderMap,
-    body: &Bytes,
-) -> Result<Response, ApiError> {
+fn dispatch(cluster: &Cluster, parts: &Parts, target: Target, body: &Bytes) -> Result<Response, ApiError> {
+    let (method, headers) = (&parts.method, &parts.headers);
     let is_one = target.name.is_some();
     if is_one && target.resource.is_namespaced() && target.namespace.is_none() {
         return Err(ApiError::no_such_path());

@@ -127,15 +127,10 @@ impl Watch {
 
     fn tell_initial(&mut self, lines: &mut BytesMut) {
         let Some(after) = self.initial.take() else { return };
-        let cluster = self.cluster.clone();
-        let objects: Vec<Arc<Stored>> = cluster.with(|world| {
-            world
-                .store()
-                .list(self.target.resource, self.target.namespace.as_deref(), after.as_ref())
-                .take(200)
-                .cloned()
-                .collect()
-        });
+        let (resource, namespace) = (self.target.resource, self.target.namespace.as_deref());
+        let objects: Vec<Arc<Stored>> = self
+            .cluster
+            .with(|world| world.store().list(resource, namespace, after.as_ref()).take(200).cloned().collect());
         self.initial = objects.last().map(|object| Some(object.object.key()));
         for object in &objects {
             // What was written after this watch began comes as a change.

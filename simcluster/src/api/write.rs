@@ -78,14 +78,11 @@ fn placed(target: &Target, mut object: Object) -> Result<Object, ApiError> {
     let meta = object.meta_mut();
     if target.resource.is_namespaced() {
         let asked = target.namespace.clone().unwrap_or_default();
-        match meta.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
-            Some(namespace) if namespace != asked => {
-                return Err(ApiError::bad_request(
-                    "the namespace of the provided object does not match the namespace sent on the request",
-                ));
-            }
-            _ => meta.namespace = Some(asked),
+        if meta.namespace.as_ref().is_some_and(|known| !known.is_empty() && *known != asked) {
+            let why = "the namespace of the provided object does not match the namespace sent on the request";
+            return Err(ApiError::bad_request(why));
         }
+        meta.namespace = Some(asked);
     } else {
         meta.namespace = None;
     }
