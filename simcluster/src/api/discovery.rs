@@ -66,7 +66,7 @@ fn resources(group: &str) -> Value {
             all.push(with(entry, more));
         };
         let plural = resource.plural();
-        let verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+        let verbs = ["create", "delete", "get", "list", "patch", "update", "watch"];
         let is_of_all = matches!(resource, Resource::Deployment | Resource::Pod | Resource::ReplicaSet);
         let names = json!({
             "singularName": resource.kind().to_lowercase(), "shortNames": resource.short(),

@@ -94,7 +94,6 @@ fn dispatch(cluster: &Cluster, parts: &Parts, target: Target, body: &Bytes) -> R
         (&Method::PUT, true) => write::update(cluster, &target, headers, body),
         (&Method::PATCH, true) => write::patch(cluster, &target, headers, body),
         (&Method::DELETE, true) if target.part == Subresource::Whole => write::delete(cluster, &target, body),
-        (&Method::DELETE, false) => write::delete_all(cluster, &target, body),
         _ => Err(ApiError::not_allowed()),
     }
 }

@@ -5,10 +5,10 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::Value;
 
-use super::read::{Selection, respond_with};
+use super::read::respond_with;
 use super::target::{Subresource, Target};
 use super::{Cluster, answer, scale, unknown};
-use crate::object::{Key, Object, Resource};
+use crate::object::{Object, Resource};
 use crate::world::{DeleteOptions, Propagation, Write};
 use crate::{ApiError, strategic_patch};
 
@@ -210,11 +210,6 @@ fn merge(value: &mut Value, patch: &Value, style: Style) -> Result<(), ApiError>
     }
 }
 
-/// kubectl sends JSON; a body that is none says how to delete in a way that is not understood.
-fn options_in(target: &Target, bytes: &Bytes) -> Result<DeleteOptions, ApiError> {
-    options(target, &if bytes.is_empty() { Value::Null } else { json(bytes)? })
-}
-
 fn options(target: &Target, sent: &Value) -> Result<DeleteOptions, ApiError> {
     let text = |name: &str| {
         let sent = sent.get(name).and_then(Value::as_str);
@@ -247,7 +242,8 @@ fn options(target: &Target, sent: &Value) -> Result<DeleteOptions, ApiError> {
 
 /// DELETE of one object.
 pub fn delete(cluster: &Cluster, target: &Target, bytes: &Bytes) -> Result<Response, ApiError> {
-    let options = options_in(target, bytes)?;
+    // kubectl sends JSON; a body that is none says how to delete in a way that is not understood.
+    let options = options(target, &if bytes.is_empty() { Value::Null } else { json(bytes)? })?;
     let key = target.key();
     let (object, is_gone) = cluster.with(|world| world.delete(target.resource, &key, &options))?;
     if is_gone && target.resource != Resource::Pod {
@@ -272,25 +268,4 @@ pub fn evict(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
     let options = options(target, eviction.get("deleteOptions").unwrap_or(&Value::Null))?;
     cluster.with(|world| world.evict(&key, &options))?;
     Ok(success(StatusCode::CREATED, None))
-}
-
-/// DELETE of all that are selected.
-pub fn delete_all(cluster: &Cluster, target: &Target, bytes: &Bytes) -> Result<Response, ApiError> {
-    if target.resource == Resource::Namespace {
-        return Err(ApiError::not_allowed());
-    }
-    let (selection, options) = (Selection::of(target)?, options_in(target, bytes)?);
-    cluster.with(|world| {
-        let mut keys: Vec<Key> = Vec::new();
-        for object in world.store().list(target.resource, target.namespace.as_deref(), None) {
-            if selection.matches(object)? {
-                keys.push(object.object.key());
-            }
-        }
-        for key in keys {
-            world.delete(target.resource, &key, &options)?;
-        }
-        Ok::<_, ApiError>(())
-    })?;
-    Ok(success(StatusCode::OK, None))
 }
