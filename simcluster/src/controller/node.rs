@@ -146,12 +146,9 @@ pub fn collect_pods(world: &mut World) {
     let now = world.now_millis();
     world.agenda.add(now + PODS_ROUND_MILLIS, Task::CollectPods);
     let is_there = |name: &str| world.store.get(Resource::Node, &Key::new("", name)).is_some();
-    let stray: Vec<(String, Key)> = world
-        .store
-        .all::<Pod>(None)
-        .filter_map(|pod| Some((meta::node_of(pod)?.to_owned(), Key::of(&pod.metadata))))
-        .filter(|(node, _)| !is_there(node))
-        .collect();
+    let place = |pod: &Pod| Some((meta::node_of(pod)?.to_owned(), Key::of(&pod.metadata)));
+    let stray = world.store.all::<Pod>(None).filter_map(place);
+    let stray: Vec<(String, Key)> = stray.filter(|(node, _)| !is_there(node)).collect();
     world.lost.retain(|node, _| stray.iter().any(|(of, _)| of == node));
     let mut turn = 0;
     for (node, key) in stray {

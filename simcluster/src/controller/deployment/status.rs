@@ -96,14 +96,13 @@ impl Round<'_> {
             collision_count: self.status().collision_count,
             conditions: self.status().conditions,
         };
-        let condition = if available >= desired(&self.deployment) - max_unavailable(&self.deployment) {
-            let message = "Deployment has minimum availability.".to_owned();
-            self.condition("Available", "True", "MinimumReplicasAvailable", message)
+        let is_available = available >= desired(&self.deployment) - max_unavailable(&self.deployment);
+        let (holds, reason, message) = if is_available {
+            ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
         } else {
-            let message = "Deployment does not have minimum availability.".to_owned();
-            self.condition("Available", "False", "MinimumReplicasUnavailable", message)
+            ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
         };
-        set(&mut status, condition);
+        set(&mut status, self.condition("Available", holds, reason, message.to_owned()));
         status
     }
 

@@ -13,14 +13,9 @@ impl PodRecord {
         if self.stops.is_some() {
             return;
         }
-        let missing = context
-            .pod
-            .spec
-            .iter()
-            .flat_map(config_maps::of_volumes)
-            .find(|(_, map)| !context.config_maps.contains(*map))
-            .map(|(volume, map)| (volume.to_owned(), map.to_owned()));
-        if let Some((volume, map)) = missing {
+        let mut volumes = context.pod.spec.iter().flat_map(config_maps::of_volumes);
+        let missing = volumes.find(|(_, map)| !context.config_maps.contains(*map));
+        if let Some((volume, map)) = missing.map(|(volume, map)| (volume.to_owned(), map.to_owned())) {
             context.record_mount(&volume, &map);
             let wait = (MOUNT_MILLIS << self.mount_tries.min(10)).min(MAX_MOUNT_MILLIS);
             self.mount_tries += 1;
