@@ -66,7 +66,7 @@ pub fn quota(namespace: &str, pods: u32) -> Value {
     json!({ "metadata": { "name": QUOTA, "namespace": namespace }, "spec": { "hard": { "pods": pods.to_string() } } })
 }
 
-/// Words of a command, quoted for a shell where that is needed.
+/// A word of a command, quoted for a shell where that is needed: names of objects never need it.
 fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,".contains(&byte);
     if text.bytes().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
@@ -80,64 +80,40 @@ fn node_manifest(name: &str) -> Value {
 impl Action {
     /// The kubectl command that does the same, as a line for a shell; the namespace is named unless it is "default".
     pub fn command(&self, world: &World, of: &Key) -> String {
-        let words: Vec<String> = self.arguments(world, of).iter().map(|word| quoted(word)).collect();
-        let kubectl = format!("kubectl {}", words.join(" "));
-        match self {
-            Self::AddNode(node) => format!("echo {} | {kubectl}", quoted(&node_manifest(node).to_string())),
-            _ => kubectl,
-        }
-    }
-
-    /// The arguments of that command.
-    fn arguments(&self, world: &World, of: &Key) -> Vec<String> {
-        let name = format!("deployment/{}", of.name);
-        let deployment = world.get::<Deployment>(of).unwrap_or_default();
+        let (name, deployment) = (format!("deployment/{}", of.name), world.get::<Deployment>(of).unwrap_or_default());
         let (label, value) = label(&deployment).unwrap_or_default();
-        let container = deployment
-            .spec
-            .and_then(|spec| spec.template.spec?.containers.into_iter().next())
-            .map(|container| container.name);
-        let mut words: Vec<String> = match self {
-            Self::Image(image) => {
-                vec!["set".into(), "image".into(), name, format!("{}={image}", container.unwrap_or_default())]
-            }
-            Self::KillPod(pod) => vec!["delete".into(), "pod".into(), pod.clone()],
-            Self::Unlabel(pod) => vec!["label".into(), "pod".into(), pod.clone(), format!("{label}-")],
-            Self::Label(pod) => vec!["label".into(), "pod".into(), pod.clone(), format!("{label}={value}")],
-            Self::DeleteReplicaSet(set) => vec!["delete".into(), "replicaset".into(), set.clone()],
-            Self::Scale(replicas) => vec!["scale".into(), name, format!("--replicas={replicas}")],
-            Self::Pause => vec!["rollout".into(), "pause".into(), name],
-            Self::Resume => vec!["rollout".into(), "resume".into(), name],
-            Self::Undo(None) => vec!["rollout".into(), "undo".into(), name],
-            Self::Undo(Some(revision)) => {
-                vec!["rollout".into(), "undo".into(), name, format!("--to-revision={revision}")]
-            }
-            Self::Restart => vec!["rollout".into(), "restart".into(), name],
-            Self::Patch(patch) => vec!["patch".into(), name, "--patch".into(), patch.to_string()],
-            Self::MakeConfigMap(map) => {
-                vec!["create".into(), "configmap".into(), map.clone(), "--from-literal=greeting=hello".into()]
-            }
+        let container = deployment.spec.and_then(|spec| spec.template.spec?.containers.into_iter().next());
+        let container = container.map(|container| container.name).unwrap_or_default();
+        let mut command = match self {
+            Self::Image(image) => format!("kubectl set image {name} {}", quoted(&format!("{container}={image}"))),
+            Self::KillPod(pod) => format!("kubectl delete pod {pod}"),
+            Self::Unlabel(pod) => format!("kubectl label pod {pod} {label}-"),
+            Self::Label(pod) => format!("kubectl label pod {pod} {label}={value}"),
+            Self::DeleteReplicaSet(set) => format!("kubectl delete replicaset {set}"),
+            Self::Scale(replicas) => format!("kubectl scale {name} --replicas={replicas}"),
+            Self::Pause => format!("kubectl rollout pause {name}"),
+            Self::Resume => format!("kubectl rollout resume {name}"),
+            Self::Undo(None) => format!("kubectl rollout undo {name}"),
+            Self::Undo(Some(revision)) => format!("kubectl rollout undo {name} --to-revision={revision}"),
+            Self::Restart => format!("kubectl rollout restart {name}"),
+            Self::Patch(patch) => format!("kubectl patch {name} --patch {}", quoted(&patch.to_string())),
+            Self::MakeConfigMap(map) => format!("kubectl create configmap {map} --from-literal=greeting=hello"),
             Self::Quota(pods) => {
-                let patch = json!({ "spec": { "hard": { "pods": pods.to_string() } } });
-                vec![
-                    "patch".into(),
-                    "resourcequota".into(),
-                    QUOTA.into(),
-                    "--type=merge".into(),
-                    "-p".into(),
-                    patch.to_string(),
-                ]
+                let patch = json!({ "spec": { "hard": { "pods": pods.to_string() } } }).to_string();
+                format!("kubectl patch resourcequota {QUOTA} --type=merge -p {}", quoted(&patch))
             }
-            Self::LoseNode(node) => vec!["delete".into(), "node".into(), node.clone()],
-            Self::AddNode(_) => vec!["apply".into(), "-f".into(), "-".into()],
-            Self::Drain(node) => vec!["drain".into(), node.clone()],
-            Self::Uncordon(node) => vec!["uncordon".into(), node.clone()],
+            Self::LoseNode(node) => format!("kubectl delete node {node}"),
+            Self::AddNode(node) => {
+                format!("echo {} | kubectl apply -f -", quoted(&node_manifest(node).to_string()))
+            }
+            Self::Drain(node) => format!("kubectl drain {node}"),
+            Self::Uncordon(node) => format!("kubectl uncordon {node}"),
         };
         let is_of_cluster = matches!(self, Self::LoseNode(_) | Self::AddNode(_) | Self::Drain(_) | Self::Uncordon(_));
         if of.namespace != "default" && !is_of_cluster {
-            words.extend(["--namespace".to_owned(), of.namespace.clone()]);
+            command += &format!(" --namespace {}", of.namespace);
         }
-        words
+        command
     }
 
     /// Does it, as the command would.
@@ -145,20 +121,16 @@ impl Action {
         let usual = DeleteOptions::default();
         match self {
             Self::Image(image) => edit(world, of, |deployment| {
-                let containers = deployment
-                    .spec
-                    .as_mut()
-                    .and_then(|spec| spec.template.spec.as_mut())
-                    .map(|spec| &mut spec.containers);
-                if let Some(container) = containers.and_then(|containers| containers.first_mut()) {
+                let pod = deployment.spec.as_mut().and_then(|spec| spec.template.spec.as_mut());
+                if let Some(container) = pod.and_then(|pod| pod.containers.first_mut()) {
                     container.image = Some(image.clone());
                 }
             }),
-            Self::KillPod(pod) => world.delete(Resource::Pod, &Key::new(&of.namespace, pod), &usual).map(|_| ()),
+            Self::KillPod(pod) => world.delete(Resource::Pod, &Key::new(&of.namespace, pod), &usual).map(drop),
             Self::DeleteReplicaSet(set) => {
-                world.delete(Resource::ReplicaSet, &Key::new(&of.namespace, set), &usual).map(|_| ())
+                world.delete(Resource::ReplicaSet, &Key::new(&of.namespace, set), &usual).map(drop)
             }
-            Self::LoseNode(node) => world.delete(Resource::Node, &Key::new("", node), &usual).map(|_| ()),
+            Self::LoseNode(node) => world.delete(Resource::Node, &Key::new("", node), &usual).map(drop),
             Self::Unlabel(pod) | Self::Label(pod) => {
                 let (label, value) = label(&deployment(world, of)?).unwrap_or_default();
                 let key = Key::new(&of.namespace, pod);
@@ -169,7 +141,7 @@ impl Action {
                 } else {
                     labels.remove(&label);
                 }
-                world.update(pod.into_object(), Write::Spec, false).map(|_| ())
+                world.update(pod.into_object(), Write::Spec, false).map(drop)
             }
             Self::Scale(replicas) => edit(world, of, |deployment| {
                 deployment.spec.get_or_insert_default().replicas = Some(*replicas);
@@ -189,25 +161,22 @@ impl Action {
             Self::Patch(patch) => {
                 let mut value = deployment(world, of)?.into_object().to_value();
                 strategic_patch::apply(&mut value, patch);
-                world.update(Object::read(Resource::Deployment, value)?, Write::Spec, false).map(|_| ())
+                world.update(Object::read(Resource::Deployment, value)?, Write::Spec, false).map(drop)
             }
             Self::MakeConfigMap(map) => {
                 let meta = json!({ "name": map, "namespace": of.namespace });
                 let made = json!({ "metadata": meta, "data": { "greeting": "hello" } });
-                world.create(Object::read(Resource::ConfigMap, made)?, false).map(|_| ())
+                world.create(Object::read(Resource::ConfigMap, made)?, false).map(drop)
             }
             Self::Quota(pods) => {
                 let key = Key::new(&of.namespace, QUOTA);
                 let object = Object::read(Resource::ResourceQuota, quota(&of.namespace, *pods))?;
                 match world.get::<ResourceQuota>(&key) {
-                    Some(_) => world.update(object, Write::Spec, false).map(|_| ()),
-                    None => world.create(object, false).map(|_| ()),
+                    Some(_) => world.update(object, Write::Spec, false).map(drop),
+                    None => world.create(object, false).map(drop),
                 }
             }
-            Self::AddNode(name) => {
-                let object = Object::read(Resource::Node, node_manifest(name))?;
-                world.create(object, false).map(|_| ())
-            }
+            Self::AddNode(name) => world.create(Object::read(Resource::Node, node_manifest(name))?, false).map(drop),
             Self::Drain(node) => {
                 cordon(world, node, true)?;
                 let pods: Vec<Key> = world.store().pods_on(node).map(|pod| Key::of(&pod.metadata)).collect();
@@ -220,10 +189,10 @@ impl Action {
 
 /// Lets no more pods onto a node, or lets them again.
 fn cordon(world: &mut World, name: &str, is_cordoned: bool) -> Result<(), ApiError> {
-    let node = world.get::<Node>(&Key::new("", name)).ok_or_else(|| ApiError::not_found(Resource::Node, name));
-    let mut node = node?;
+    let node = world.get::<Node>(&Key::new("", name));
+    let mut node = node.ok_or_else(|| ApiError::not_found(Resource::Node, name))?;
     node.spec.get_or_insert_default().unschedulable = is_cordoned.then_some(true);
-    world.update(node.into_object(), Write::Spec, false).map(|_| ())
+    world.update(node.into_object(), Write::Spec, false).map(drop)
 }
 
 fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
@@ -234,7 +203,7 @@ fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
 pub fn edit(world: &mut World, of: &Key, change: impl FnOnce(&mut Deployment)) -> Result<(), ApiError> {
     let mut deployment = deployment(world, of)?;
     change(&mut deployment);
-    world.update(deployment.into_object(), Write::Spec, false).map(|_| ())
+    world.update(deployment.into_object(), Write::Spec, false).map(drop)
 }
 
 /// ReplicaSets of a Deployment with their revisions, oldest first.
@@ -327,8 +296,10 @@ impl Choice {
         let name = |pod: &Pod| pod.metadata.name.clone().unwrap_or_default();
         let orphans = world.store().orphans(&of.namespace).filter_map(|stored| Pod::of(&stored.object));
         let there: Vec<&Node> = world.store().all::<Node>(None).collect();
-        let named = |node: &Node| node.metadata.name.clone().unwrap_or_default();
-        let is_cordoned = |node: &Node| node.spec.as_ref().and_then(|spec| spec.unschedulable) == Some(true);
+        let named = |is_it: fn(&Node) -> bool| {
+            let found = there.iter().filter(|node| is_it(node));
+            found.filter_map(|node| node.metadata.name.clone()).collect()
+        };
         let is_there = |name: &String| there.iter().any(|node| node.metadata.name.as_ref() == Some(name));
         let quota = world.store().typed::<ResourceQuota>(&Key::new(&of.namespace, QUOTA));
         let hard = quota.and_then(|quota| quota.spec.as_ref()?.hard.as_ref()?.get("pods")?.0.parse().ok());
@@ -341,12 +312,8 @@ impl Choice {
             newest: newest.and_then(|(_, set)| set.metadata.name.clone()),
             revisions: all.iter().rev().skip(1).map(|(revision, _)| *revision).collect(),
             lost: world.settings.nodes.iter().filter(|node| !is_there(node)).cloned().collect(),
-            nodes: there
-                .iter()
-                .filter(|node| node::is_ready(node) && !is_cordoned(node))
-                .map(|node| named(node))
-                .collect(),
-            drained: there.iter().filter(|node| is_cordoned(node)).map(|node| named(node)).collect(),
+            nodes: named(|node| node::is_ready(node) && !node::is_cordoned(node)),
+            drained: named(node::is_cordoned),
             replicas: meta::desired(deployment),
             is_paused: spec.paused == Some(true),
             image: containers.first().and_then(|container| container.image.clone()).unwrap_or_default(),

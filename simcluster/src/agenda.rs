@@ -42,7 +42,6 @@ pub enum Task {
     Event(Box<NewEvent>),
 }
 
-/// Due tasks, in order.
 #[derive(Debug, Default)]
 pub struct Agenda {
     entries: BTreeSet<(i64, u64, Task)>,
@@ -65,7 +64,6 @@ impl Agenda {
         self.entries.insert((at_millis, self.count, task));
     }
 
-    /// When the next task is due.
     pub fn next_millis(&self) -> Option<i64> {
         self.entries.first().map(|(at, ..)| *at)
     }
@@ -86,16 +84,6 @@ impl Agenda {
         self.due.retain(|task, _| is_kept(task));
     }
 
-    /// Returns the number of tasks.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Returns whether there is no task.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// Returns whether a task other than the regular rounds is due before then.
     pub fn is_busy_before(&self, millis: i64) -> bool {
         let is_round = |task: &Task| matches!(task, Task::CollectPods | Task::Nodes | Task::TaintEviction(..));
@@ -114,9 +102,9 @@ mod tests {
         agenda.add(20, task());
         agenda.add(10, task());
         agenda.add(30, task());
-        assert_eq!((agenda.len(), agenda.next_millis()), (1, Some(10)));
+        assert_eq!((agenda.entries.len(), agenda.next_millis()), (1, Some(10)));
         assert_eq!(agenda.take(9), None);
         assert_eq!(agenda.take(10), Some((10, task())));
-        assert!(agenda.is_empty());
+        assert_eq!(agenda.next_millis(), None);
     }
 }

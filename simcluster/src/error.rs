@@ -1,5 +1,6 @@
 //! Refusals, as the API server words them: a code, a reason, a message, and for invalid objects the fields.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -33,51 +34,48 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// A value that is not allowed.
-    pub fn invalid(field: &str, value: &str, detail: &str) -> Self {
-        Self {
-            reason: "FieldValueInvalid",
-            field: field.to_owned(),
-            message: format!("Invalid value: {value}: {detail}"),
-        }
+    fn new(reason: &'static str, field: &str, message: String) -> Self {
+        Self { reason, field: field.to_owned(), message }
+    }
+
+    /// A value that is not allowed, which the message has as JSON.
+    pub fn invalid(field: &str, value: impl Serialize, detail: &str) -> Self {
+        let value = serde_json::to_string(&value).unwrap_or_default();
+        Self::new("FieldValueInvalid", field, format!("Invalid value: {value}: {detail}"))
     }
 
     /// A value that is missing.
     pub fn required(field: &str, detail: &str) -> Self {
         let message = if detail.is_empty() { "Required value".to_owned() } else { format!("Required value: {detail}") };
-        Self { reason: "FieldValueRequired", field: field.to_owned(), message }
+        Self::new("FieldValueRequired", field, message)
     }
 
     /// A value that is none of those that are known.
     pub fn unsupported(field: &str, value: &str, known: &[&str]) -> Self {
         let known: Vec<String> = known.iter().map(|known| format!("\"{known}\"")).collect();
         let message = format!("Unsupported value: \"{value}\": supported values: {}", known.join(", "));
-        Self { reason: "FieldValueNotSupported", field: field.to_owned(), message }
+        Self::new("FieldValueNotSupported", field, message)
     }
 
     /// A value that must not be there.
     pub fn forbidden(field: &str, detail: &str) -> Self {
-        Self { reason: "FieldValueForbidden", field: field.to_owned(), message: format!("Forbidden: {detail}") }
+        Self::new("FieldValueForbidden", field, format!("Forbidden: {detail}"))
     }
 
     /// A value that names something which is not there.
     pub fn not_found(field: &str, value: &str) -> Self {
-        Self { reason: "FieldValueNotFound", field: field.to_owned(), message: format!("Not found: \"{value}\"") }
+        Self::new("FieldValueNotFound", field, format!("Not found: \"{value}\""))
     }
 
     /// A value that is there twice.
     pub fn duplicate(field: &str, value: &str) -> Self {
-        Self {
-            reason: "FieldValueDuplicate",
-            field: field.to_owned(),
-            message: format!("Duplicate value: \"{value}\""),
-        }
+        Self::new("FieldValueDuplicate", field, format!("Duplicate value: \"{value}\""))
     }
 }
 
 impl ApiError {
-    fn new(code: u16, reason: &'static str, message: String) -> Self {
-        Self { code, reason, message, about: None, causes: Vec::new() }
+    fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { code, reason, message: message.into(), about: None, causes: Vec::new() }
     }
 
     fn about(mut self, resource: Resource, name: &str) -> Self {
@@ -86,40 +84,39 @@ impl ApiError {
     }
 
     /// 400.
-    pub fn bad_request(message: String) -> Self {
+    pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
 
     /// 404 for an object.
     pub fn not_found(resource: Resource, name: &str) -> Self {
-        Self::new(404, "NotFound", format!("{} \"{name}\" not found", resource.qualified())).about(resource, name)
+        Self::new(404, "NotFound", format!("{} not found", object_name(resource, name))).about(resource, name)
     }
 
     /// 404 for an address.
     pub fn no_such_path() -> Self {
-        Self::new(404, "NotFound", "the server could not find the requested resource".to_owned())
+        Self::new(404, "NotFound", "the server could not find the requested resource")
     }
 
     /// 405.
     pub fn not_allowed() -> Self {
-        Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource".to_owned())
+        Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
     }
 
     /// 409 because it is there already.
     pub fn already_exists(resource: Resource, name: &str) -> Self {
-        Self::new(409, "AlreadyExists", format!("{} \"{name}\" already exists", resource.qualified()))
-            .about(resource, name)
+        Self::new(409, "AlreadyExists", format!("{} already exists", object_name(resource, name))).about(resource, name)
     }
 
     /// 409 because of a precondition.
     pub fn conflict(resource: Resource, name: &str, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", resource.qualified());
+        let message = format!("Operation cannot be fulfilled on {}: {why}", object_name(resource, name));
         Self::new(409, "Conflict", message).about(resource, name)
     }
 
     /// 403.
     pub fn forbidden(resource: Resource, name: &str, why: &str) -> Self {
-        Self::new(403, "Forbidden", format!("{} \"{name}\" is forbidden: {why}", resource.qualified()))
+        Self::new(403, "Forbidden", format!("{} is forbidden: {why}", object_name(resource, name)))
             .about(resource, name)
     }
 
@@ -129,31 +126,22 @@ impl ApiError {
     }
 
     /// 415.
-    pub fn unsupported_media_type(message: String) -> Self {
+    pub fn unsupported_media_type(message: impl Into<String>) -> Self {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
     /// 422 with the fields.
     pub fn invalid(resource: Resource, name: &str, causes: Vec<Cause>) -> Self {
-        let each: Vec<String> = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
-        let list = match &each[..] {
-            [one] => one.clone(),
-            many => format!("[{}]", many.join(", ")),
-        };
-        let kind = match resource.group() {
-            "" => resource.kind().to_owned(),
-            group => format!("{}.{group}", resource.kind()),
-        };
-        let mut error =
-            Self::new(422, "Invalid", format!("{kind} \"{name}\" is invalid: {list}")).about(resource, name);
-        error.causes = causes;
-        error
+        let list = join_causes(&causes);
+        let list = if causes.len() == 1 { list } else { format!("[{list}]") };
+        let kind = resource.qualified(resource.kind());
+        let error = Self::new(422, "Invalid", format!("{kind} \"{name}\" is invalid: {list}"));
+        Self { causes, ..error.about(resource, name) }
     }
 
     /// 422 for the options of a list or a watch.
     pub fn invalid_options(causes: Vec<Cause>) -> Self {
-        let each: Vec<String> = causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
-        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {}", each.join(", "));
+        let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {}", join_causes(&causes));
         Self { causes, ..Self::new(422, "Invalid", message) }
     }
 
@@ -188,4 +176,12 @@ impl ApiError {
         }
         status
     }
+}
+
+fn object_name(resource: Resource, name: &str) -> String {
+    format!("{} \"{name}\"", resource.qualified(resource.plural()))
+}
+
+fn join_causes(causes: &[Cause]) -> String {
+    causes.iter().map(|cause| format!("{}: {}", cause.field, cause.message)).collect::<Vec<_>>().join(", ")
 }

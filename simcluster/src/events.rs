@@ -36,9 +36,7 @@ pub struct NewEvent {
     pub component: &'static str,
     /// "Normal" or "Warning".
     pub r#type: &'static str,
-    /// `reason`, in one word.
     pub reason: &'static str,
-    /// `message`, for people.
     pub message: String,
 }
 
@@ -57,14 +55,12 @@ impl NewEvent {
         }
     }
 
-    /// A warning.
     #[must_use]
     pub fn warning(mut self) -> Self {
         self.r#type = "Warning";
         self
     }
 
-    /// About one container.
     #[must_use]
     pub fn of_container(mut self, name: &str) -> Self {
         self.field_path = Some(format!("spec.containers{{{name}}}"));

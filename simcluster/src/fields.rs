@@ -27,7 +27,6 @@ impl Fields {
         Ok(Self(all))
     }
 
-    /// Returns whether it matches everything.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -13,7 +13,6 @@ fn letter(number: usize) -> char {
     ALPHABET.get(number % ALPHABET.len()).map_or('b', |letter| char::from(*letter))
 }
 
-/// The hash of a template.
 pub fn of_template(template: &PodTemplateSpec, collisions: Option<i32>) -> String {
     let text = serde_json::to_vec(template).unwrap_or_default();
     let count = collisions.map(|count| i64::from(count).to_le_bytes());

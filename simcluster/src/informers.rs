@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::agenda::Task;
 use crate::change::{Change, Verb};
-use crate::object::{Key, Kind, Object};
+use crate::object::{Key, Object, Resource};
 use crate::world::delete::{FOREGROUND, ORPHAN};
 use crate::{World, kubelet, meta, strategy};
 use selector::Labels;
@@ -58,41 +58,28 @@ impl World {
 
     fn wake_for_set(&mut self, set: &ReplicaSet, before: Option<&Object>, verb: Verb) {
         let key = Key::of(&set.metadata);
-        self.wake_deployment_of(&set.metadata);
-        if let Some(before) = before {
-            self.wake_deployment_of(before.meta());
+        for meta in std::iter::once(&set.metadata).chain(before.map(Object::meta)) {
+            self.wake_owner(meta, Resource::Deployment, Task::Deployment);
         }
         if meta::controller(&set.metadata).is_none() && verb != Verb::Deleted {
-            let read =
-                |owner: &Deployment| Some((Key::of(&owner.metadata), Labels::of(&owner.spec.as_ref()?.selector)));
-            self.wake_selecting(&set.metadata, read, Task::Deployment);
+            self.wake_selecting(&set.metadata, Resource::Deployment, Task::Deployment);
         }
         self.schedule_soon(Task::ReplicaSet(key));
     }
 
     /// Nobody's: whoever selects it may adopt it.
-    fn wake_selecting<K: Kind>(
-        &mut self,
-        orphan: &ObjectMeta,
-        read: fn(&K) -> Option<(Key, Labels)>,
-        task: fn(Key) -> Task,
-    ) {
-        let owners = self.store.all::<K>(orphan.namespace.as_deref()).filter_map(read);
+    fn wake_selecting(&mut self, orphan: &ObjectMeta, resource: Resource, task: fn(Key) -> Task) {
         let labels = meta::labels(orphan);
-        let found: Vec<Key> = owners.filter(|(_, selector)| selector.matches(labels)).map(|(key, _)| key).collect();
+        let selects = |owner: &&Object| owner.selector().is_some_and(|of| Labels::of(of).matches(labels));
+        let owners = self.store.list(resource, orphan.namespace.as_deref(), None).map(|stored| &stored.object);
+        let found: Vec<Key> = owners.filter(selects).map(Object::key).collect();
         found.into_iter().for_each(|key| self.schedule_soon(task(key)));
     }
 
-    fn wake_deployment_of(&mut self, meta: &ObjectMeta) {
-        if let Some(owner) = meta::controller(meta).filter(|owner| owner.kind == "Deployment") {
-            self.schedule_soon(Task::Deployment(Key::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name)));
-        }
-    }
-
-    fn wake_set_of(&mut self, meta: &ObjectMeta) -> Option<Key> {
-        let owner = meta::controller(meta).filter(|owner| owner.kind == "ReplicaSet")?;
+    fn wake_owner(&mut self, meta: &ObjectMeta, resource: Resource, task: fn(Key) -> Task) -> Option<Key> {
+        let owner = meta::controller(meta).filter(|owner| owner.kind == resource.kind())?;
         let key = Key::new(meta.namespace.as_deref().unwrap_or_default(), &owner.name);
-        self.schedule_soon(Task::ReplicaSet(key.clone()));
+        self.schedule_soon(task(key.clone()));
         Some(key)
     }
 
@@ -100,27 +87,25 @@ impl World {
         let key = Key::of(&pod.metadata);
         // A ReplicaSet's round would find nothing to do after any other change.
         let is_concerned = verb != Verb::Modified || before.is_none_or(|before| concerns_owner(pod, before));
-        let set = if is_concerned { self.wake_set_of(&pod.metadata) } else { None };
+        let of = Resource::ReplicaSet;
+        let set = if is_concerned { self.wake_owner(&pod.metadata, of, Task::ReplicaSet) } else { None };
         if let Some(before) = before.filter(|_| is_concerned) {
-            self.wake_set_of(before.meta());
+            self.wake_owner(before.meta(), of, Task::ReplicaSet);
         }
         let was_changed = before.is_none_or(|before| {
             before.meta().labels != pod.metadata.labels
                 || before.meta().owner_references != pod.metadata.owner_references
         });
         if is_concerned && set.is_none() && was_changed && verb != Verb::Deleted {
-            let read =
-                |owner: &ReplicaSet| Some((Key::of(&owner.metadata), Labels::of(&owner.spec.as_ref()?.selector)));
-            self.wake_selecting(&pod.metadata, read, Task::ReplicaSet);
+            self.wake_selecting(&pod.metadata, of, Task::ReplicaSet);
         }
         if verb == Verb::Deleted {
             // A Recreate rollout waits for the last pod to be gone.
             let owner = set.as_ref().and_then(|set| meta::controller(&self.store.typed::<ReplicaSet>(set)?.metadata));
-            if let Some(deployment) = owner.map(|owner| Key::new(&key.namespace, &owner.name))
-                && self
-                    .store
-                    .typed::<Deployment>(&deployment)
-                    .is_some_and(|deployment| strategy::strategy(deployment) == "Recreate")
+            let deployment = owner.map(|owner| Key::new(&key.namespace, &owner.name));
+            let is_recreate = |of: &Deployment| strategy::strategy(of) == "Recreate";
+            if let Some(deployment) =
+                deployment.filter(|key| self.store.typed::<Deployment>(key).is_some_and(is_recreate))
             {
                 self.schedule_soon(Task::Deployment(deployment));
             }

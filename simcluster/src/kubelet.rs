@@ -69,7 +69,6 @@ fn next(pod: &Pod, now_millis: i64) -> Option<(Step, i64, i64)> {
 }
 
 impl World {
-    /// The address of a new pod.
     fn pick_address(&mut self) -> String {
         format!("10.{}.{}.{}", self.random.u8(0..250), self.random.u8(..), self.random.u8(1..))
     }

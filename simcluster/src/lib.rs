@@ -16,7 +16,7 @@
 //!   with caches). What that does (a round more or less) does not change what is decided.
 //! - Other kinds than [`Resource`], admission plugins other than defaulting, `DefaultTolerationSeconds` and `ResourceQuota` on counts of
 //!   pods, authentication, authorisation (reviews of a client's own rights allow everything), field ownership (server-side apply merges,
-//!   it never conflicts), `kubectl logs`, `exec`.
+//!   it never conflicts), deletion of a collection (kubectl deletes its objects), `kubectl logs`, `exec`.
 //! - Services: EndpointSlices can be stored and watched, nothing fills them.
 //! - Containers: a word in an image's tag and arguments decide a program's life (see [`kubelet`]); nothing is run, no volume but ConfigMaps
 //!   is looked for, a container's image is not changed in place, hooks and ephemeral containers do nothing.
@@ -27,7 +27,7 @@
 //! - The hash in a ReplicaSet's name is made like Kubernetes' (FNV-1a, same alphabet) but of JSON and not of Go's dump, so names differ.
 
 pub mod action;
-pub mod agenda;
+mod agenda;
 #[cfg(feature = "api")]
 pub mod api;
 pub mod change;

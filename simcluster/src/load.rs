@@ -47,13 +47,7 @@ impl Load {
         Ok(load)
     }
 
-    fn deploy(
-        &mut self,
-        world: &mut World,
-        number: usize,
-        pods: usize,
-        old_replica_sets: usize,
-    ) -> Result<(), ApiError> {
+    fn deploy(&mut self, world: &mut World, number: usize, pods: usize, old_sets: usize) -> Result<(), ApiError> {
         let namespace = format!("load-{}", number / NAMESPACE);
         if number.is_multiple_of(NAMESPACE) {
             let made = json!({ "metadata": { "name": namespace } });
@@ -64,16 +58,16 @@ impl Load {
         let made = json!({
             "metadata": { "name": name, "namespace": namespace, "labels": labels },
             "spec": {
-                "replicas": if old_replica_sets == 0 { pods } else { 0 }, "selector": { "matchLabels": labels },
+                "replicas": if old_sets == 0 { pods } else { 0 }, "selector": { "matchLabels": labels },
                 "template": { "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } },
             },
         });
         let key = world.create(Object::read(Resource::Deployment, made)?, false)?.object.key();
         // The round that makes the ReplicaSet ends with a refused second status, as always; the next one writes it.
         let _ = deployment::sync(world, &key);
-        for revision in 2..old_replica_sets + 2 {
+        for revision in 2..old_sets + 2 {
             // Only the last revision gets pods.
-            let replicas = if revision == old_replica_sets + 1 { pods } else { 0 };
+            let replicas = if revision == old_sets + 1 { pods } else { 0 };
             world.modify::<Deployment>(&key, Write::Spec, |deployment| {
                 let Some(spec) = &mut deployment.spec else { return };
                 spec.replicas = i32::try_from(replicas).ok();

@@ -7,7 +7,14 @@ use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 
-use crate::object::{Kind, Resource};
+use crate::object::{Kind, Object, Resource};
+
+/// Returns the labels that an object selects, as kubectl writes them.
+pub fn selector_text(object: &Object) -> String {
+    let labels = object.selector().and_then(|selector| selector.match_labels.as_ref());
+    let all = labels.into_iter().flatten().map(|(name, value)| format!("{name}={value}"));
+    all.collect::<Vec<_>>().join(",")
+}
 
 /// Labels or annotations; none are as good as absent.
 pub type Map = BTreeMap<String, String>;
@@ -34,23 +41,19 @@ pub fn reference<K: Kind>(owner: &ObjectMeta) -> OwnerReference {
     }
 }
 
-/// Labels.
 pub fn labels(meta: &ObjectMeta) -> &Map {
     static NONE: Map = Map::new();
     meta.labels.as_ref().unwrap_or(&NONE)
 }
 
-/// An annotation.
 pub fn annotation<'a>(meta: &'a ObjectMeta, name: &str) -> Option<&'a str> {
     meta.annotations.as_ref()?.get(name).map(String::as_str)
 }
 
-/// When it was made.
 pub fn created(meta: &ObjectMeta) -> Option<&Time> {
     meta.creation_timestamp.as_ref()
 }
 
-/// Returns whether it is being deleted.
 pub fn is_deleting(meta: &ObjectMeta) -> bool {
     meta.deletion_timestamp.is_some()
 }
@@ -60,12 +63,10 @@ pub fn has_finalizers(meta: &ObjectMeta) -> bool {
     meta.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty())
 }
 
-/// Desired replicas.
 pub fn replicas_of(set: &ReplicaSet) -> i32 {
     set.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1)
 }
 
-/// Desired replicas.
 pub fn desired(deployment: &Deployment) -> i32 {
     deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1)
 }
@@ -75,32 +76,31 @@ pub fn available_of(set: &ReplicaSet) -> i32 {
     set.status.as_ref().and_then(|status| status.available_replicas).unwrap_or_default()
 }
 
-/// A condition of a pod's status.
 pub fn find<'a>(status: &'a PodStatus, r#type: &str) -> Option<&'a PodCondition> {
     status.conditions.iter().flatten().find(|condition| condition.type_ == r#type)
 }
 
-/// A condition of a pod.
 pub fn condition<'a>(pod: &'a Pod, r#type: &str) -> Option<&'a PodCondition> {
     find(pod.status.as_ref()?, r#type)
 }
 
-/// Returns whether a pod is ready.
-pub fn is_ready(pod: &Pod) -> bool {
-    condition(pod, "Ready").is_some_and(|condition| condition.status == "True")
+/// Returns whether a condition of a pod holds.
+pub fn is_true(pod: &Pod, r#type: &str) -> bool {
+    condition(pod, r#type).is_some_and(|condition| condition.status == "True")
 }
 
-/// Its phase.
+pub fn is_ready(pod: &Pod) -> bool {
+    is_true(pod, "Ready")
+}
+
 pub fn phase(pod: &Pod) -> &str {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("Pending")
 }
 
-/// The node it is on.
 pub fn node_of(pod: &Pod) -> Option<&str> {
     pod.spec.as_ref()?.node_name.as_deref().filter(|node| !node.is_empty())
 }
 
-/// Succeeded or failed.
 pub fn is_finished(pod: &Pod) -> bool {
     matches!(phase(pod), "Succeeded" | "Failed")
 }

@@ -67,7 +67,11 @@ pub fn set_ready(node: &mut Node, now: &Time) {
     });
 }
 
-/// Its taints.
+/// Returns whether a node was cordoned: it takes no new pods.
+pub fn is_cordoned(node: &Node) -> bool {
+    node.spec.as_ref().and_then(|spec| spec.unschedulable) == Some(true)
+}
+
 pub fn taints(node: &Node) -> &[Taint] {
     node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default()
 }

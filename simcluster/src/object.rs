@@ -3,7 +3,7 @@
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Namespace, Node, Pod, ResourceQuota};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -43,7 +43,7 @@ pub trait Kind: Clone + PartialEq {
 }
 
 macro_rules! kinds {
-    ($($kind:ident $plural:literal $singular:literal [$($short:literal)*] $group:literal $version:literal $namespaced:literal,)*) => {
+    ($($kind:ident $plural:literal [$($short:literal)*] $group:literal,)*) => {
         /// A kind of the cluster, as addresses name it.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Resource {
@@ -59,11 +59,6 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $plural,)* }
             }
 
-            /// One of it, in lower case: "deployment".
-            pub const fn singular(self) -> &'static str {
-                match self { $(Self::$kind => $singular,)* }
-            }
-
             /// As in `kind`: "Deployment".
             pub const fn kind(self) -> &'static str {
                 match self { $(Self::$kind => stringify!($kind),)* }
@@ -77,16 +72,6 @@ macro_rules! kinds {
             /// API group; empty for the core.
             pub const fn group(self) -> &'static str {
                 match self { $(Self::$kind => $group,)* }
-            }
-
-            /// API version in its group.
-            pub const fn version(self) -> &'static str {
-                match self { $(Self::$kind => $version,)* }
-            }
-
-            /// Returns whether its objects are in namespaces.
-            pub const fn is_namespaced(self) -> bool {
-                match self { $(Self::$kind => $namespaced,)* }
             }
         }
 
@@ -153,31 +138,36 @@ macro_rules! kinds {
 }
 
 kinds! {
-    ConfigMap "configmaps" "configmap" ["cm"] "" "v1" true,
-    Deployment "deployments" "deployment" ["deploy"] "apps" "v1" true,
-    EndpointSlice "endpointslices" "endpointslice" [] "discovery.k8s.io" "v1" true,
-    Event "events" "event" ["ev"] "" "v1" true,
-    Namespace "namespaces" "namespace" ["ns"] "" "v1" false,
-    Node "nodes" "node" ["no"] "" "v1" false,
-    Pod "pods" "pod" ["po"] "" "v1" true,
-    ReplicaSet "replicasets" "replicaset" ["rs"] "apps" "v1" true,
-    ResourceQuota "resourcequotas" "resourcequota" ["quota"] "" "v1" true,
+    ConfigMap "configmaps" ["cm"] "",
+    Deployment "deployments" ["deploy"] "apps",
+    EndpointSlice "endpointslices" [] "discovery.k8s.io",
+    Event "events" ["ev"] "",
+    Namespace "namespaces" ["ns"] "",
+    Node "nodes" ["no"] "",
+    Pod "pods" ["po"] "",
+    ReplicaSet "replicasets" ["rs"] "apps",
+    ResourceQuota "resourcequotas" ["quota"] "",
 }
 
 impl Resource {
-    /// `apiVersion` of its objects.
+    /// Returns whether its objects are in namespaces.
+    pub const fn is_namespaced(self) -> bool {
+        !matches!(self, Self::Namespace | Self::Node)
+    }
+
+    /// `apiVersion` of its objects: every group has a v1, and no other version here.
     pub fn api_version(self) -> String {
         match self.group() {
-            "" => self.version().to_owned(),
-            group => format!("{group}/{}", self.version()),
+            "" => "v1".to_owned(),
+            group => format!("{group}/v1"),
         }
     }
 
-    /// As errors name it: `deployments.apps`.
-    pub fn qualified(self) -> String {
+    /// As errors name it or its kind: `deployments.apps`.
+    pub(crate) fn qualified(self, name: &str) -> String {
         match self.group() {
-            "" => self.plural().to_owned(),
-            group => format!("{}.{group}", self.plural()),
+            "" => name.to_owned(),
+            group => format!("{name}.{group}"),
         }
     }
 }
@@ -191,6 +181,15 @@ impl Object {
     /// Its UID; empty before it is stored.
     pub fn uid(&self) -> &str {
         self.meta().uid.as_deref().unwrap_or_default()
+    }
+
+    /// Selector of a Deployment or ReplicaSet.
+    pub(crate) fn selector(&self) -> Option<&LabelSelector> {
+        match self {
+            Self::Deployment(deployment) => Some(&deployment.spec.as_ref()?.selector),
+            Self::ReplicaSet(set) => Some(&set.spec.as_ref()?.selector),
+            _ => None,
+        }
     }
 
     /// As JSON.

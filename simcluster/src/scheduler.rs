@@ -58,7 +58,6 @@ fn requests(spec: &PodSpec) -> [(&'static str, i128); 2] {
     })
 }
 
-/// Load of a node.
 #[derive(Default)]
 pub(crate) struct Load {
     pods: i128,
@@ -115,7 +114,7 @@ fn choose(world: &World, pod: &Pod) -> Result<String, String> {
 
 /// Why a node does not take a pod.
 pub(crate) fn refusals_of(node: &Node, spec: &PodSpec, load: &Load) -> Vec<String> {
-    if node.spec.as_ref().and_then(|spec| spec.unschedulable) == Some(true) {
+    if node::is_cordoned(node) {
         return vec!["node(s) were unschedulable".to_owned()];
     }
     let tolerations = spec.tolerations.as_deref().unwrap_or_default();

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::action::{self, Action, Choice, PLENTY};
 use crate::object::{Key, Kind, Object, Resource};
 use crate::runtime::Behavior;
-use crate::{DeleteOptions, World, meta};
+use crate::{World, meta};
 
 pub use self::told::STORIES;
 
@@ -205,7 +205,7 @@ impl Player {
         if self.step + 1 < story.steps.len() {
             self.begin(self.story, self.step + 1);
         } else {
-            self.begin((self.story + 1) % STORIES.len(), 0);
+            self.next_story();
         }
     }
 }
@@ -264,9 +264,7 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
         // A node or pod that is there or gone already is as good.
         let _ = action.perform(world, of);
     }
-    // Gone already is as good.
-    let map = Key::new(&of.namespace, lives::CONFIG_MAP);
-    let _ = world.delete(Resource::ConfigMap, &map, &DeleteOptions::default());
+    world.delete_if_there(Resource::ConfigMap, &Key::new(&of.namespace, lives::CONFIG_MAP));
     let image = choice.next_image("");
     let is_sick = Behavior::of_image(&choice.image) != Behavior::Healthy;
     let _ = action::edit(world, of, |deployment| {

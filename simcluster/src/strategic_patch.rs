@@ -39,11 +39,8 @@ pub fn apply(target: &mut Value, patch: &Value) {
 
 fn merge(into: &mut Map<String, Value>, patch: &Map<String, Value>) {
     if patch.get("$patch").and_then(Value::as_str) == Some("replace") {
-        *into = patch
-            .iter()
-            .filter(|(name, _)| *name != "$patch")
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect();
+        into.clone_from(patch);
+        into.remove("$patch");
         return;
     }
     if let Some(Value::Array(kept)) = patch.get("$retainKeys") {

@@ -33,20 +33,8 @@ pub fn check(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
     let meta = object.meta();
     metadata(meta, object.resource().is_namespaced(), &mut causes);
     match (object, before) {
-        (Object::Deployment(deployment), before) => {
-            self::deployment(deployment, &mut causes);
-            if let Some(Object::Deployment(before)) = before {
-                let selector = |of: &Deployment| of.spec.as_ref().map(|spec| spec.selector.clone());
-                is_same_selector(selector(deployment), selector(before), &mut causes);
-            }
-        }
-        (Object::ReplicaSet(set), before) => {
-            replica_set(set, &mut causes);
-            if let Some(Object::ReplicaSet(before)) = before {
-                let selector = |of: &ReplicaSet| of.spec.as_ref().map(|spec| spec.selector.clone());
-                is_same_selector(selector(set), selector(before), &mut causes);
-            }
-        }
+        (Object::Deployment(deployment), _) => self::deployment(deployment, &mut causes),
+        (Object::ReplicaSet(set), _) => replica_set(set, &mut causes),
         (Object::Pod(pod), before) => {
             if let Some(spec) = &pod.spec {
                 pod_spec(spec, "spec", &mut causes);
@@ -60,11 +48,14 @@ pub fn check(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
             for (name, quantity) in hard.filter(|(name, _)| *name == "pods" || name.starts_with("count/")) {
                 if quantity.0.parse::<u64>().is_err() {
                     let field = format!("spec.hard[{name}]");
-                    causes.push(Cause::invalid(&field, &format!("\"{}\"", quantity.0), "must be an integer"));
+                    causes.push(Cause::invalid(&field, &quantity.0, "must be an integer"));
                 }
             }
         }
         _ => {}
+    }
+    if before.is_some_and(|before| before.selector() != object.selector()) {
+        causes.push(Cause::invalid("spec.selector", object.selector(), "field is immutable"));
     }
     if causes.is_empty() {
         return Ok(());
@@ -77,7 +68,7 @@ fn metadata(meta: &ObjectMeta, is_namespaced: bool, causes: &mut Vec<Cause>) {
     match meta.name.as_deref() {
         None | Some("") => causes.push(Cause::required("metadata.name", "name or generateName is required")),
         Some(name) if !is_subdomain(name) => {
-            causes.push(Cause::invalid("metadata.name", &format!("\"{name}\""), SUBDOMAIN));
+            causes.push(Cause::invalid("metadata.name", name, SUBDOMAIN));
         }
         Some(_) => {}
     }
@@ -87,7 +78,7 @@ fn metadata(meta: &ObjectMeta, is_namespaced: bool, causes: &mut Vec<Cause>) {
     labels(meta.labels.as_ref(), "metadata.labels", causes);
     for key in meta.annotations.iter().flat_map(|annotations| annotations.keys()) {
         if !is_qualified(&key.to_ascii_lowercase()) {
-            causes.push(Cause::invalid("metadata.annotations", &format!("\"{key}\""), LABEL_KEY));
+            causes.push(Cause::invalid("metadata.annotations", key, LABEL_KEY));
         }
     }
 }
@@ -95,11 +86,11 @@ fn metadata(meta: &ObjectMeta, is_namespaced: bool, causes: &mut Vec<Cause>) {
 fn labels(labels: Option<&Map>, field: &str, causes: &mut Vec<Cause>) {
     for (key, value) in labels.into_iter().flatten() {
         if !is_qualified(key) {
-            causes.push(Cause::invalid(field, &format!("\"{key}\""), LABEL_KEY));
+            causes.push(Cause::invalid(field, key, LABEL_KEY));
         }
         if !value.is_empty() && (value.len() > 63 || !is_name(value)) {
             let detail = if value.len() > 63 { "must be no more than 63 characters" } else { LABEL_VALUE };
-            causes.push(Cause::invalid(field, &format!("\"{value}\""), detail));
+            causes.push(Cause::invalid(field, value, detail));
         }
     }
 }
@@ -119,7 +110,7 @@ fn deployment(deployment: &Deployment, causes: &mut Vec<Cause>) {
         let field = "spec.progressDeadlineSeconds";
         not_negative(Some(seconds), field, causes);
         if seconds <= spec.min_ready_seconds.unwrap_or_default() {
-            causes.push(Cause::invalid(field, &seconds.to_string(), "must be greater than minReadySeconds"));
+            causes.push(Cause::invalid(field, seconds, "must be greater than minReadySeconds"));
         }
     }
 }
@@ -157,12 +148,11 @@ fn deployment_strategy(spec: &DeploymentSpec, causes: &mut Vec<Cause>) {
             if let Some(IntOrString::String(text)) = unavailable
                 && strategy::percent(text).is_some_and(|percent| percent > 100)
             {
-                causes.push(Cause::invalid(field, &format!("\"{text}\""), "must not be greater than 100%"));
+                causes.push(Cause::invalid(field, text, "must not be greater than 100%"));
             }
             let is_zero = |value: Option<&IntOrString>| value.is_some_and(|value| strategy::parts(value).0 == 0);
             if is_zero(surge) && is_zero(unavailable) {
-                let value = unavailable.map(shown).unwrap_or_default();
-                causes.push(Cause::invalid(field, &value, "may not be 0 when `maxSurge` is 0"));
+                causes.push(Cause::invalid(field, unavailable, "may not be 0 when `maxSurge` is 0"));
             }
         }
         other => {
@@ -172,18 +162,11 @@ fn deployment_strategy(spec: &DeploymentSpec, causes: &mut Vec<Cause>) {
     }
 }
 
-fn shown(value: &IntOrString) -> String {
-    match value {
-        IntOrString::Int(number) => number.to_string(),
-        IntOrString::String(text) => format!("\"{text}\""),
-    }
-}
-
 fn amount(value: Option<&IntOrString>, field: &str, causes: &mut Vec<Cause>) {
     match value {
         Some(IntOrString::Int(number)) => not_negative(Some(*number), field, causes),
         Some(IntOrString::String(text)) if strategy::percent(text).is_none() => {
-            causes.push(Cause::invalid(field, &format!("\"{text}\""), PERCENT));
+            causes.push(Cause::invalid(field, text, PERCENT));
         }
         _ => {}
     }
@@ -191,7 +174,7 @@ fn amount(value: Option<&IntOrString>, field: &str, causes: &mut Vec<Cause>) {
 
 fn not_negative(value: Option<impl Into<i64>>, field: &str, causes: &mut Vec<Cause>) {
     if let Some(value) = value.map(Into::<i64>::into).filter(|value| *value < 0) {
-        causes.push(Cause::invalid(field, &value.to_string(), NOT_NEGATIVE));
+        causes.push(Cause::invalid(field, value, NOT_NEGATIVE));
     }
 }
 
@@ -202,36 +185,27 @@ fn selector(selector: &LabelSelector, template: Option<&PodTemplateSpec>, causes
         return;
     }
     for (index, expression) in selector.match_expressions.iter().flatten().enumerate() {
-        let field = format!("spec.selector.matchExpressions[{index}]");
+        let field = |name: &str| format!("spec.selector.matchExpressions[{index}].{name}");
         let is_empty = expression.values.as_ref().is_none_or(Vec::is_empty);
         match expression.operator.as_str() {
-            "In" | "NotIn" if is_empty => causes.push(Cause::required(
-                &format!("{field}.values"),
-                "must be specified when `operator` is 'In' or 'NotIn'",
-            )),
-            "In" | "NotIn" => {}
-            "Exists" | "DoesNotExist" if is_empty => {}
-            "Exists" | "DoesNotExist" => causes.push(Cause::forbidden(
-                &format!("{field}.values"),
-                "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-            )),
-            other => causes.push(Cause::invalid(
-                &format!("{field}.operator"),
-                &format!("\"{other}\""),
-                "not a valid selector operator",
-            )),
+            "In" | "NotIn" if is_empty => {
+                let detail = "must be specified when `operator` is 'In' or 'NotIn'";
+                causes.push(Cause::required(&field("values"), detail));
+            }
+            "Exists" | "DoesNotExist" if !is_empty => {
+                let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                causes.push(Cause::forbidden(&field("values"), detail));
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            other => causes.push(Cause::invalid(&field("operator"), other, "not a valid selector operator")),
         }
     }
     let Some(template) = template else { return };
     let none = Map::new();
     let labels = template.metadata.as_ref().and_then(|meta| meta.labels.as_ref()).unwrap_or(&none);
     if !parsed.matches(labels) {
-        let value = serde_json::to_string(labels).unwrap_or_default();
-        causes.push(Cause::invalid(
-            "spec.template.metadata.labels",
-            &value,
-            "`selector` does not match template `labels`",
-        ));
+        let detail = "`selector` does not match template `labels`";
+        causes.push(Cause::invalid("spec.template.metadata.labels", labels, detail));
     }
 }
 
@@ -252,20 +226,20 @@ fn pod_spec(spec: &PodSpec, field: &str, causes: &mut Vec<Cause>) {
         causes.push(Cause::required(&format!("{field}.containers"), ""));
     }
     let mut names = BTreeSet::new();
-    let all = spec
-        .containers
-        .iter()
-        .enumerate()
-        .map(|(index, container)| (format!("{field}.containers[{index}]"), container));
-    let init = spec.init_containers.iter().flatten().enumerate();
-    let init = init.map(|(index, container)| (format!("{field}.initContainers[{index}]"), container));
-    for (field, container) in all.chain(init) {
-        let is_plain_init = field.contains(".initContainers[") && container.restart_policy.as_deref() != Some("Always");
-        self::container(container, &field, &mut names, causes);
-        probe::probes(container, &field, is_plain_init, causes);
+    for (list, containers) in container_lists(spec) {
+        for (index, container) in containers.into_iter().flatten().enumerate() {
+            let field = format!("{field}.{list}[{index}]");
+            let is_plain_init = list == "initContainers" && container.restart_policy.as_deref() != Some("Always");
+            self::container(container, &field, &mut names, causes);
+            probe::probes(container, &field, is_plain_init, causes);
+        }
     }
     probe::volumes(spec, field, causes);
     not_negative(spec.termination_grace_period_seconds, &format!("{field}.terminationGracePeriodSeconds"), causes);
+}
+
+fn container_lists(spec: &PodSpec) -> [(&'static str, Option<&Vec<Container>>); 2] {
+    [("containers", Some(&spec.containers)), ("initContainers", spec.init_containers.as_ref())]
 }
 
 fn container<'a>(container: &'a Container, field: &str, names: &mut BTreeSet<&'a str>, causes: &mut Vec<Cause>) {
@@ -275,7 +249,7 @@ fn container<'a>(container: &'a Container, field: &str, names: &mut BTreeSet<&'a
         causes.push(Cause::required(&format!("{field}.image"), ""));
     } else if image.trim() != image {
         let detail = "must not have leading or trailing whitespace";
-        causes.push(Cause::invalid(&format!("{field}.image"), &format!("\"{image}\""), detail));
+        causes.push(Cause::invalid(&format!("{field}.image"), image, detail));
     }
     let policies = ["Always", "IfNotPresent", "Never"];
     if let Some(policy) = container.image_pull_policy.as_deref().filter(|policy| !policies.contains(policy)) {
@@ -288,16 +262,9 @@ fn only_name<'a>(name: &'a str, field: &str, names: &mut BTreeSet<&'a str>, caus
     if name.is_empty() {
         causes.push(Cause::required(field, ""));
     } else if !is_label(name) {
-        causes.push(Cause::invalid(field, &format!("\"{name}\""), LABEL));
+        causes.push(Cause::invalid(field, name, LABEL));
     } else if !names.insert(name) {
         causes.push(Cause::duplicate(field, name));
-    }
-}
-
-fn is_same_selector(now: Option<LabelSelector>, before: Option<LabelSelector>, causes: &mut Vec<Cause>) {
-    if now != before {
-        let value = serde_json::to_string(&now).unwrap_or_default();
-        causes.push(Cause::invalid("spec.selector", &value, "field is immutable"));
     }
 }
 

@@ -10,6 +10,7 @@ mod quota;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::agenda::{Agenda, Task};
@@ -126,10 +127,8 @@ impl World {
 
     pub(crate) fn write_event(&mut self, event: NewEvent) {
         while let Some(key) = self.recorder.ended(self.now_millis) {
-            let last = self
-                .store
-                .typed::<k8s_openapi::api::core::v1::Event>(&key)
-                .and_then(|event| event.last_timestamp.as_ref().map(time::millis));
+            let event = self.store.typed::<Event>(&key);
+            let last = event.and_then(|event| event.last_timestamp.as_ref().map(time::millis));
             match last {
                 Some(last) if last + LIFE_MILLIS > self.now_millis => self.recorder.keep(key, last),
                 _ => self.remove(Resource::Event, &key),
@@ -139,7 +138,7 @@ impl World {
             Outcome::New(event) => self.put(*event),
             Outcome::Again(key, message) => {
                 let now = time::second(self.now_millis);
-                self.modify::<k8s_openapi::api::core::v1::Event>(&key, Write::Spec, |event| {
+                self.modify::<Event>(&key, Write::Spec, |event| {
                     event.count = Some(event.count.unwrap_or(1) + 1);
                     event.last_timestamp = Some(now);
                     event.message = Some(message);

@@ -66,8 +66,7 @@ fn copy_linked_files(output: &Path) -> Result<()> {
 
 /// Counts pages and their relative links. Fails with each link that leads to no file or to no element.
 fn check_pages(output: &Path) -> Result<(usize, usize)> {
-    let mut pages = BTreeMap::new();
-    read_pages(output, Path::new(""), &mut pages)?;
+    let pages = read_pages(output)?;
     let ids: BTreeMap<&PathBuf, BTreeSet<&str>> =
         pages.iter().map(|(path, html)| (path, values_of(html, " id=\"").collect())).collect();
     let (mut errors, mut links) = (Vec::new(), 0);
@@ -86,17 +85,16 @@ fn check_pages(output: &Path) -> Result<(usize, usize)> {
     Ok((pages.len(), links))
 }
 
-fn read_pages(output: &Path, folder: &Path, pages: &mut BTreeMap<PathBuf, String>) -> Result<()> {
-    for entry in output.join(folder).read_dir()? {
-        let path = folder.join(entry?.file_name());
-        let is_page = path.extension().is_some_and(|extension| extension == "html");
-        if output.join(&path).is_dir() && path != Path::new(FILES) {
-            read_pages(output, &path, pages)?;
-        } else if is_page && !UNCHECKED.iter().any(|name| path == Path::new(name)) {
-            pages.insert(path.clone(), std::fs::read_to_string(output.join(&path))?);
+fn read_pages(output: &Path) -> Result<BTreeMap<PathBuf, String>> {
+    let mut pages = BTreeMap::new();
+    for file in process::files_below(output)? {
+        let path = file.strip_prefix(output)?;
+        let is_unchecked = path.starts_with(FILES) || UNCHECKED.iter().any(|name| path == Path::new(name));
+        if !is_unchecked && path.extension().is_some_and(|extension| extension == "html") {
+            pages.insert(path.to_owned(), std::fs::read_to_string(&file)?);
         }
     }
-    Ok(())
+    Ok(pages)
 }
 
 /// Returns the values of an attribute of a page: the texts between its opening and the next quote.

@@ -4,18 +4,25 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow};
 
-use crate::{page, process};
+use crate::page::{self, Speed};
+use crate::process;
 
-/// Builds page and server, both at once: development binaries read the page's files when they are asked for them. Returns the path
-/// of the development binary.
+/// Builds page and server. Returns the path of the development binary.
 pub fn build() -> Result<PathBuf> {
-    let rollcast = std::thread::spawn(server);
-    page::build()?;
-    rollcast.join().map_err(|_| anyhow!("building the server broke off"))?
+    build_as(Speed::Small)
 }
 
-/// Builds the server alone; returns the path of the development binary.
-pub fn server() -> Result<PathBuf> {
+/// Builds page and server, both at once: development binaries read the page's files when they are asked for them, and need their folder
+/// alone before. Returns the path of the development binary.
+pub fn build_as(speed: Speed) -> Result<PathBuf> {
+    std::fs::create_dir_all(process::workspace_path(page::SITE))?;
+    let rollcast = std::thread::spawn(server);
+    let page = page::build_as(speed);
+    let rollcast = rollcast.join().map_err(|_| anyhow!("building the server broke off"))?;
+    page.and(rollcast)
+}
+
+fn server() -> Result<PathBuf> {
     process::run(&mut process::command("cargo", &["build", "--package", "server", "--bin", "rollcast"]))?;
     Ok(development())
 }
@@ -52,7 +59,6 @@ fn playground(rollcast: &Path, arguments: &[String]) -> Result<()> {
     process::run(&mut playground_command(rollcast, arguments))
 }
 
-/// Returns the command that starts the playground.
 pub fn playground_command(rollcast: &Path, arguments: &[String]) -> std::process::Command {
     let kubeconfig = process::workspace_path("target/playground.kubeconfig");
     let mut command = process::command(rollcast, &["demo"]);

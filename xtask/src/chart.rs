@@ -95,13 +95,9 @@ fn cases() -> Result<Vec<String>> {
 
 /// Lists the files in a folder of the chart whose names end so, without that end, in order.
 fn names(folder: &str, end: &str) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(process::workspace_path(CHART).join(folder))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        names.extend(name.strip_suffix(end).map(str::to_owned));
-    }
-    names.sort();
-    Ok(names)
+    let files = process::entries(&process::workspace_path(CHART).join(folder))?;
+    let name = |file: &PathBuf| Some(file.file_name()?.to_str()?.strip_suffix(end)?.to_owned());
+    Ok(files.iter().filter_map(name).collect())
 }
 
 fn values_file(case: &str) -> PathBuf {

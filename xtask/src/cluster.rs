@@ -3,6 +3,7 @@
 
 mod node;
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
@@ -108,28 +109,17 @@ pub fn test_real_node(tests: &Tests, is_whole: bool, situations: &str) -> Result
     cluster.down()?; // of an earlier run, with its namespaces
     cluster.up()?;
     cluster.add_real_node()?;
-    let mut environment = vec![
+    let mut environment: Vec<(&str, OsString)> = vec![
         ("ROLLCAST_TEST_KUBECONFIG", cluster.kubeconfig().into()),
         ("ROLLCAST_RECORDED", process::workspace_path("target/kubelet").into()),
         ("ROLLCAST_TEST_SITUATIONS", situations.into()),
     ];
-    if is_whole {
-        environment.push((WHOLE, "yes".into()));
-    }
+    environment.extend(is_whole.then(|| (WHOLE, "yes".into())));
     tests.run_ignored("server", &["kubelet::"], &["--nocapture"], &environment)
 }
 
-/// A cluster by its name.
 pub struct Cluster {
     folder: PathBuf,
-}
-
-struct Ports {
-    etcd: u16,
-    etcd_peers: u16,
-    apiserver: u16,
-    controller_manager: u16,
-    scheduler: u16,
 }
 
 impl Cluster {
@@ -138,7 +128,6 @@ impl Cluster {
         Self { folder: process::workspace_path("target/cluster").join(name) }
     }
 
-    /// The folder of its state and logs.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -156,7 +145,6 @@ impl Cluster {
         Ok(port.parse()?)
     }
 
-    /// Its administrator's kubeconfig.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
     }
@@ -172,16 +160,15 @@ impl Cluster {
         process::print_note("starting the control plane");
         let started = Instant::now();
         let [etcd, etcd_peers, apiserver, controller_manager, scheduler] = free_ports()?;
-        let ports = Ports { etcd, etcd_peers, apiserver, controller_manager, scheduler };
         process::run(process::command(&binaries.kubernetes, &["certificates"]).arg(self.folder.join("pki")))?;
-        self.write_kubeconfig(ports.apiserver)?;
-        self.start_control_plane(&binaries, &ports)?;
+        self.write_kubeconfig(apiserver)?;
+        self.start_control_plane(&binaries, [etcd, etcd_peers, apiserver])?;
         let log = self.folder.join("apiserver.log");
         process::poll(START_LIMIT, || {
             ensure!(self.answers(&binaries), "the API server did not start; see {}", log.display());
             Ok(())
         })?;
-        self.start_rest(&binaries, &ports)?;
+        self.start_rest(&binaries, [controller_manager, scheduler])?;
         process::print_note(&format!("the control plane answers after {:.1} s", started.elapsed().as_secs_f32()));
         Ok(())
     }
@@ -205,11 +192,11 @@ impl Cluster {
         std::fs::write(self.folder.join("registry"), format!("{address} registry.secure:{secure}"))?;
         self.start("registry", &programs.join("app"), &["registry", &address, &secured])?;
         let (program, arguments) = node::command(&self.folder, &programs, &kubernetes, port, archives)?;
-        self.start(node::PART, &program, &arguments.iter().map(String::as_str).collect::<Vec<_>>())?;
-        let (name, kubeconfig) = (format!("node/{}", node::NAME), self.kubeconfig());
+        self.start(node::PART, &program, &arguments)?;
         for condition in ["create", "condition=Ready"] {
-            let wait = ["kubectl", "wait", &name, "--for", condition, "--timeout=60s", "--kubeconfig"];
-            process::output(process::command(&kubernetes, &wait).arg(&kubeconfig))
+            let wait = format!("wait node/{} --for {condition} --timeout=60s", node::NAME);
+            self.kubectl(&kubernetes)
+                .run(&wait)
                 .with_context(|| format!("the real node does not become ready; see {}", self.text("node.log")))?;
         }
         process::print_note(&format!("the real node is ready after {:.1} s", started.elapsed().as_secs_f32()));
@@ -222,122 +209,86 @@ impl Cluster {
             let Ok(pid) = std::fs::read_to_string(self.folder.join(format!("{part}.pid"))) else {
                 continue;
             };
-            let (pid, started) = (pid.trim().to_owned(), Instant::now());
-            let is_there = || Path::new("/proc").join(&pid).exists() && !is_zombie(&pid);
+            let pid = pid.trim();
+            let is_there = || Path::new("/proc").join(pid).exists() && !is_zombie(pid);
             let signal = if part == node::PART { "-KILL" } else { "-TERM" };
-            let _ = process::command("kill", &[signal, &pid]).stderr(Stdio::null()).status();
-            while is_there() {
-                if started.elapsed() > STOP_LIMIT {
-                    let _ = process::command("kill", &["-9", &pid]).status();
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(50)); // polling another process
+            let _ = process::command("kill", &[signal, pid]).stderr(Stdio::null()).status();
+            let ended = process::poll(STOP_LIMIT, || {
+                ensure!(!is_there(), "{part} does not end");
+                Ok(())
+            });
+            if ended.is_err() {
+                let _ = process::command("kill", &["-9", pid]).status();
             }
         }
         node::remove(&self.folder)?;
-        if self.folder.exists() {
-            std::fs::remove_dir_all(&self.folder)?;
-        }
-        Ok(())
+        process::remove_folder(&self.folder)
     }
 
     fn answers(&self, binaries: &Binaries) -> bool {
-        let mut ready = process::command(
-            &binaries.kubernetes,
-            &["kubectl", "get", "--raw=/readyz", "--request-timeout=2s", "--kubeconfig"],
-        );
-        self.kubeconfig().exists() && process::output(ready.arg(self.kubeconfig())).is_ok_and(|text| text == "ok")
+        let ready = || self.kubectl(&binaries.kubernetes).run("get --raw=/readyz --request-timeout=2s");
+        self.kubeconfig().exists() && ready().is_ok_and(|text| text == "ok")
     }
 
-    fn start_control_plane(&self, binaries: &Binaries, ports: &Ports) -> Result<()> {
-        let etcd = format!("http://127.0.0.1:{}", ports.etcd);
-        let peers = format!("http://127.0.0.1:{}", ports.etcd_peers);
-        self.start(
-            "etcd",
-            &binaries.etcd,
-            &[
-                "--data-dir",
-                &self.text("etcd"),
-                "--unsafe-no-fsync",
-                "--log-level=warn",
-                "--listen-client-urls",
-                &etcd,
-                "--advertise-client-urls",
-                &etcd,
-                "--listen-peer-urls",
-                &peers,
-                "--initial-advertise-peer-urls",
-                &peers,
-                "--initial-cluster",
-                &format!("default={peers}"),
-            ],
-        )?;
-        self.start(
-            "apiserver",
-            &binaries.kubernetes,
-            &[
-                "kube-apiserver",
-                "--etcd-servers",
-                &etcd,
-                "--bind-address=127.0.0.1",
-                "--secure-port",
-                &ports.apiserver.to_string(),
-                "--tls-cert-file",
-                &self.text("pki/server.crt"),
-                "--tls-private-key-file",
-                &self.text("pki/server.key"),
-                "--client-ca-file",
-                &self.text("pki/ca.crt"),
-                "--service-account-key-file",
-                &self.text("pki/service-account.pub"),
-                "--service-account-signing-key-file",
-                &self.text("pki/service-account.key"),
-                "--service-account-issuer=https://kubernetes.default.svc",
-                "--authorization-mode=RBAC",
-                "--service-cluster-ip-range=10.0.0.0/24",
-                "--disable-admission-plugins=ServiceAccount",
-                "--feature-gates=ImageVolume=true", // off in 1.34
-                "--audit-policy-file",
-                &process::workspace_path("end2end/cluster/audit.yaml").display().to_string(),
-                "--audit-log-path",
-                &self.text("audit.log"), // beside the kubeconfig, where tests look for it
-            ],
-        )
-    }
-
-    fn start_rest(&self, binaries: &Binaries, ports: &Ports) -> Result<()> {
-        let kubeconfig = self.text("kubeconfig");
-        let credentials = [
-            "--kubeconfig",
-            &kubeconfig,
-            "--authentication-kubeconfig",
-            &kubeconfig,
-            "--authorization-kubeconfig",
-            &kubeconfig,
+    fn start_control_plane(&self, binaries: &Binaries, [etcd, peers, apiserver]: [u16; 3]) -> Result<()> {
+        let [etcd, peers] = [etcd, peers].map(|port| format!("http://127.0.0.1:{port}"));
+        let arguments = [
+            format!("--data-dir={}", self.text("etcd")),
+            format!("--listen-client-urls={etcd}"),
+            format!("--advertise-client-urls={etcd}"),
+            format!("--listen-peer-urls={peers}"),
+            format!("--initial-advertise-peer-urls={peers}"),
+            format!("--initial-cluster=default={peers}"),
+            "--unsafe-no-fsync".to_owned(),
+            "--log-level=warn".to_owned(),
         ];
-        let mut manager = vec!["kube-controller-manager"];
-        let (key, authority) = (self.text("pki/service-account.key"), self.text("pki/ca.crt"));
-        let port = format!("--secure-port={}", ports.controller_manager);
-        manager.extend(credentials);
-        manager.extend(["--leader-elect=false", "--controllers=*,-nodeipam,-route", "--bind-address=127.0.0.1", &port]);
-        manager.extend([
-            "--use-service-account-credentials=true", // each controller has a name in the audit log
-            "--service-account-private-key-file",
-            &key,
-            "--root-ca-file",
-            &authority,
-            "--kube-api-qps=200",
-            "--kube-api-burst=400",
-        ]);
+        self.start("etcd", &binaries.etcd, &arguments)?;
+        let audit = process::workspace_path("end2end/cluster/audit.yaml");
+        let arguments = [
+            "kube-apiserver".to_owned(),
+            format!("--etcd-servers={etcd}"),
+            format!("--secure-port={apiserver}"),
+            format!("--tls-cert-file={}", self.text("pki/server.crt")),
+            format!("--tls-private-key-file={}", self.text("pki/server.key")),
+            format!("--client-ca-file={}", self.text("pki/ca.crt")),
+            format!("--service-account-key-file={}", self.text("pki/service-account.pub")),
+            format!("--service-account-signing-key-file={}", self.text("pki/service-account.key")),
+            format!("--audit-policy-file={}", audit.display()),
+            format!("--audit-log-path={}", self.text("audit.log")), // beside the kubeconfig, where tests look for it
+            "--bind-address=127.0.0.1".to_owned(),
+            "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+            "--authorization-mode=RBAC".to_owned(),
+            "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+            "--disable-admission-plugins=ServiceAccount".to_owned(),
+            "--feature-gates=ImageVolume=true".to_owned(), // off in 1.34
+        ];
+        self.start("apiserver", &binaries.kubernetes, &arguments)
+    }
+
+    fn start_rest(&self, binaries: &Binaries, [manager_port, scheduler_port]: [u16; 2]) -> Result<()> {
+        let kubeconfig = self.text("kubeconfig");
+        let common = |port: u16| {
+            let credentials = ["kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig"];
+            let credentials = credentials.map(|flag| format!("--{flag}={kubeconfig}"));
+            let address = ["--leader-elect=false".to_owned(), "--bind-address=127.0.0.1".to_owned()];
+            credentials.into_iter().chain(address).chain([format!("--secure-port={port}")])
+        };
+        let mut manager = vec![
+            "kube-controller-manager".to_owned(),
+            "--controllers=*,-nodeipam,-route".to_owned(),
+            "--use-service-account-credentials=true".to_owned(), // each controller has a name in the audit log
+            format!("--service-account-private-key-file={}", self.text("pki/service-account.key")),
+            format!("--root-ca-file={}", self.text("pki/ca.crt")),
+            "--kube-api-qps=200".to_owned(),
+            "--kube-api-burst=400".to_owned(),
+        ];
+        manager.extend(common(manager_port));
         self.start("controller-manager", &binaries.kubernetes, &manager)?;
-        let mut scheduler = vec!["kube-scheduler"];
-        let port = format!("--secure-port={}", ports.scheduler);
-        scheduler.extend(credentials);
-        scheduler.extend(["--leader-elect=false", "--bind-address=127.0.0.1", &port]);
+        let mut scheduler = vec!["kube-scheduler".to_owned()];
+        scheduler.extend(common(scheduler_port));
         self.start("scheduler", &binaries.kubernetes, &scheduler)?;
-        for node in NODES {
-            self.apply(&binaries.kubernetes, &story::node(node))?;
-        }
+        let kubectl = self.kubectl(&binaries.kubernetes);
+        NODES.iter().try_for_each(|node| kubectl.apply(&story::node(node)))?;
         let stages = process::workspace_path("end2end/cluster/stages.yaml").display().to_string();
         let others = format!("--manage-nodes-with-label-selector=!{}", node::KEY);
         self.start(
@@ -345,20 +296,17 @@ impl Cluster {
             &binaries.kwok,
             &["--kubeconfig", &kubeconfig, "--manage-all-nodes=false", &others, "--config", &stages],
         )?;
-        let mut wait = process::command(
-            &binaries.kubernetes,
-            &["kubectl", "wait", "--for=condition=Ready", "nodes", "--all", "--timeout=60s", "--kubeconfig"],
-        );
-        process::output(wait.arg(&kubeconfig))
+        kubectl
+            .run("wait --for=condition=Ready nodes --all --timeout=60s")
             .with_context(|| format!("the nodes do not become ready; see {}", self.text("kwok.log")))?;
         Ok(())
     }
 
-    fn apply(&self, kubernetes: &Path, manifest: &serde_json::Value) -> Result<()> {
-        story::Kubectl::new(kubernetes.to_path_buf()).with(&self.kubeconfig()).apply(manifest)
+    fn kubectl(&self, kubernetes: &Path) -> story::Kubectl {
+        story::Kubectl::new(kubernetes.to_path_buf()).with(&self.kubeconfig())
     }
 
-    fn start(&self, part: &str, program: &Path, arguments: &[&str]) -> Result<()> {
+    fn start(&self, part: &str, program: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<()> {
         let log = File::create(self.folder.join(format!("{part}.log")))?;
         let child = std::process::Command::new(program)
             .args(arguments)

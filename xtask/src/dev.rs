@@ -3,13 +3,12 @@
 //! Components run on both sides, so both are built: the browser's program without optimising its size, the server as in every development
 //! build. A page that is open loads itself again when its server has another build.
 
-use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 
-use crate::page::{self, Speed};
+use crate::page::Speed;
 use crate::{build, process};
 
 /// Folders that are watched.
@@ -26,7 +25,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         if seen != changed {
             seen = changed;
             let began = Instant::now();
-            match made() {
+            match build::build_as(Speed::Soon) {
                 Ok(program) => {
                     stop(running.take());
                     running = Some(build::playground_command(&program, arguments).spawn()?);
@@ -39,17 +38,6 @@ pub fn run(arguments: &[String]) -> Result<()> {
     }
 }
 
-/// Builds both at once: the server reads the page's files when it runs, and needs their folder alone before.
-fn made() -> Result<PathBuf> {
-    std::fs::create_dir_all(process::workspace_path(page::SITE))?;
-    std::thread::scope(|both| {
-        let page = both.spawn(|| page::build_as(Speed::Soon));
-        let server = build::server();
-        page.join().map_err(|_| anyhow!("the build of the page panicked"))??;
-        server
-    })
-}
-
 fn stop(running: Option<Child>) {
     if let Some(mut running) = running {
         let _ = running.kill(); // it may have ended by itself
@@ -59,13 +47,6 @@ fn stop(running: Option<Child>) {
 
 /// When the last change was made.
 fn latest() -> Option<SystemTime> {
-    SOURCES.iter().filter_map(|folder| latest_of(&process::workspace_path(folder))).max()
-}
-
-fn latest_of(path: &Path) -> Option<SystemTime> {
-    if !path.is_dir() {
-        return path.metadata().and_then(|data| data.modified()).ok();
-    }
-    let entries = std::fs::read_dir(path).ok()?;
-    entries.flatten().filter_map(|entry| latest_of(&entry.path())).max()
+    let files = SOURCES.iter().filter_map(|folder| process::files_below(&process::workspace_path(folder)).ok());
+    files.flatten().filter_map(|file| file.metadata().ok()?.modified().ok()).max()
 }

@@ -8,7 +8,6 @@ use pulldown_cmark::{BrokenLink, Event, Options, Parser, Tag, TagEnd};
 
 use crate::process;
 
-/// The folder of the book.
 pub const BOOK: &str = "docs";
 /// The page that orders the others.
 pub const SUMMARY: &str = "docs/SUMMARY.md";
@@ -28,8 +27,14 @@ pub struct Document {
 /// Reads all documents, by their path relative to the workspace root.
 pub fn read_documents() -> Result<BTreeMap<PathBuf, Document>> {
     let mut documents = BTreeMap::new();
+    let root = process::root();
     for place in PLACES {
-        add_documents(Path::new(place), &mut documents)?;
+        for path in process::files_below(&root.join(place))? {
+            if path.extension().is_some_and(|extension| extension == "md") {
+                let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+                documents.insert(path.strip_prefix(&root)?.to_owned(), parse(&text));
+            }
+        }
     }
     Ok(documents)
 }
@@ -59,19 +64,6 @@ pub fn resolve_link(document: &Path, link: &str) -> Option<(PathBuf, Option<Stri
         path => normalize(&document.parent().unwrap_or(Path::new("")).join(path)),
     };
     Some((target, anchor))
-}
-
-fn add_documents(place: &Path, documents: &mut BTreeMap<PathBuf, Document>) -> Result<()> {
-    let path = process::root().join(place);
-    if path.is_dir() {
-        for entry in path.read_dir()? {
-            add_documents(&place.join(entry?.file_name()), documents)?;
-        }
-    } else if place.extension().is_some_and(|extension| extension == "md") {
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", place.display()))?;
-        documents.insert(place.to_owned(), parse(&text));
-    }
-    Ok(())
 }
 
 /// Reads links and headings of a text. Anchors are those of Git hosts, which mdBook makes too.

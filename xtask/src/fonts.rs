@@ -72,8 +72,10 @@ fn file(folder: &Path, name: &str) -> Result<String> {
 }
 
 fn woff2(folder: &Path) -> Result<Vec<PathBuf>> {
-    let files = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
-    Ok(files.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "woff2")).collect())
+    Ok(process::entries(folder)?
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|extension| extension == "woff2"))
+        .collect())
 }
 
 fn put(from: &Path, to: &Path) -> Result<()> {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use crate::server::Server;
-use crate::{build, process, setup};
+use crate::{process, shots};
 
 const LIST: &str = "end2end/measure/moments.toml";
 /// Where the book has its pages about the picture, and their pictures.
@@ -54,10 +54,7 @@ impl Moment {
 
 /// Takes the pictures into a folder.
 pub fn take(folder: &str) -> Result<()> {
-    let rollcast = build::build()?;
-    let browser = setup::ensure_browser()?;
-    let folder = process::workspace_path(folder);
-    std::fs::create_dir_all(&folder)?;
+    let (rollcast, browser, folder) = shots::prepare(folder)?;
     for moment in read()? {
         let seconds = moment.seconds.to_string();
         let server = Server::replaying(&rollcast, &seconds, [moment.file()])?;

@@ -1,11 +1,8 @@
 //! Which mistakes the tests would find: cargo-mutants makes them one at a time, in a copy of the sources.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
-use crate::process;
-
-/// Figures in docs/mutants.md are of this version; another one makes other mutants.
-const VERSION: &str = "27.1.0";
+use crate::{process, setup};
 
 /// A changed part of the code, and the tests that have to notice.
 struct Part {
@@ -37,7 +34,7 @@ pub fn run(only: &str, arguments: &[String]) -> Result<()> {
         "server" => SERVER,
         _ => anyhow::bail!("there is no part {only:?}; there are: timeline, server"),
     };
-    let program = ensure_program()?;
+    let program = setup::MUTANTS.ensure().context("cargo-mutants cannot be installed here")?;
     let mut command = process::command(program, &["mutants", "--jobs=1", "--no-shuffle", "--baseline=run"]);
     command.args(["--package", part.package, "--test-package", part.package, "--timeout", part.timeout_seconds]);
     let out = format!("target/mutants/{only}");
@@ -48,9 +45,7 @@ pub fn run(only: &str, arguments: &[String]) -> Result<()> {
             command.args(["--file", files]);
         }
     }
-    if !part.tests.is_empty() {
-        command.arg("--").args(part.tests);
-    }
+    command.arg("--").args(part.tests);
     // One folder for the dependencies of all runs of a part, of which cargo-mutants lets only one run at a time; nobody debugs a
     // mutant; a few cases find most of what many find.
     command.env("CARGO_TARGET_DIR", process::workspace_path(&out).join("build"));
@@ -62,18 +57,4 @@ pub fn run(only: &str, arguments: &[String]) -> Result<()> {
         "what was caught and missed: {out}/mutants.out; the figures of record: docs/mutants.md"
     ));
     Ok(())
-}
-
-/// cargo-mutants of our version, in a folder of its own: another one that is installed stays as it is.
-fn ensure_program() -> Result<std::path::PathBuf> {
-    let program = process::workspace_path("target/tools/bin/cargo-mutants");
-    let is_there = program.is_file()
-        && process::output(&mut process::command(&program, &["mutants", "--version"]))
-            .is_ok_and(|line| line.ends_with(VERSION));
-    if !is_there {
-        process::print_note(&format!("installing cargo-mutants {VERSION} into target/tools (minutes, once)"));
-        let install = ["install", "cargo-mutants", "--locked", "--force", "--root=target/tools", "--version", VERSION];
-        process::run(&mut process::command("cargo", &install))?;
-    }
-    Ok(program)
 }

@@ -79,8 +79,7 @@ pub fn build_as(speed: Speed) -> Result<()> {
     write(&pkg.join("still.css"), &minified(&still)?)?;
     // Only files that people export carry this one: what they hold is packed.
     write(&pkg.join("unpack.js"), &unpacking()?)?;
-    for entry in std::fs::read_dir(process::workspace_path("public"))? {
-        let path = entry?.path();
+    for path in process::entries(&process::workspace_path("public"))? {
         let name = path.file_name().context("a file without a name in public")?;
         write(&site.join(name), &std::fs::read_to_string(&path)?)?;
     }
@@ -130,9 +129,7 @@ fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
     let made = process::workspace_path("target/page/bindings");
     let (folder, lists) = (pkg.join(PARTS), pkg.join(format!("{PARTS}.txt")));
     for old in [&made, &folder] {
-        if old.exists() {
-            std::fs::remove_dir_all(old)?;
-        }
+        process::remove_folder(old)?;
     }
     std::fs::create_dir_all(&folder)?;
     let split = parts::split(wasm, &made.join(PARTS), speed == Speed::Small)?;
@@ -215,7 +212,6 @@ fn unpacking() -> Result<String> {
     Ok(format!("/*! fzstd\n{}*/\n{}", of("LICENSE")?, of("umd/index.js")?))
 }
 
-/// A file of `style`.
 fn part(name: &str) -> Result<String> {
     std::fs::read_to_string(process::workspace_path("style").join(name))
         .with_context(|| format!("there is no style/{name}"))

@@ -1,18 +1,17 @@
 //! Running other programs, with the line that is run said first.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
-/// The workspace root.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// A path below the workspace root.
 pub fn workspace_path(path: &str) -> PathBuf {
     root().join(path)
 }
@@ -21,6 +20,31 @@ pub fn workspace_path(path: &str) -> PathBuf {
 pub fn is_outdated(made: &Path, sources: &[PathBuf]) -> bool {
     let time = |path: &Path| path.metadata().and_then(|data| data.modified()).ok();
     time(made).is_none_or(|made| sources.iter().filter_map(|source| time(source)).any(|source| source > made))
+}
+
+/// Removes a folder with everything in it, if it is there.
+pub fn remove_folder(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)?;
+    }
+    Ok(())
+}
+
+/// Returns the paths of everything in a folder, in order.
+pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let read = || std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>();
+    let mut paths = read().with_context(|| format!("cannot read the folder {}", folder.display()))?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// Returns every file below a folder, in order.
+pub fn files_below(path: &Path) -> Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let below = entries(path)?.iter().map(|path| files_below(path)).collect::<Result<Vec<_>>>()?;
+    Ok(below.concat())
 }
 
 /// When the first command was announced.
@@ -32,7 +56,6 @@ fn announce(line: &str) {
     eprintln!("  {:02}:{:02} $ {line}", seconds / 60, seconds % 60);
 }
 
-/// Says what happens next.
 pub fn print_note(text: &str) {
     eprintln!("xtask: {text}");
 }
@@ -62,12 +85,22 @@ pub fn run(command: &mut Command) -> Result<()> {
 
 /// Runs a command and returns what it printed, trimmed.
 pub fn output(command: &mut Command) -> Result<String> {
+    output_with_input(command, "")
+}
+
+/// Runs a command that reads this and returns what it printed, trimmed.
+pub fn output_with_input(command: &mut Command, input: &str) -> Result<String> {
     let line = command_line(command);
-    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {line}"))?;
-    if !output.status.success() {
-        bail!("`{line}` failed ({}): {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().with_context(|| format!("cannot start {line}"))?;
+    child.stdin.take().with_context(|| format!("{line} takes no input"))?.write_all(input.as_bytes())?;
+    let output = child.wait_with_output()?;
+    let [printed, complaint] =
+        [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).trim().to_owned());
+    // kubeconform complains on its standard output.
+    let why = if complaint.is_empty() { &printed } else { &complaint };
+    ensure!(output.status.success(), "`{line}` failed ({}): {why}", output.status);
+    Ok(printed)
 }
 
 /// Runs a command and returns what it printed; what it says beside that is shown as it comes.
@@ -85,12 +118,8 @@ pub fn succeeds_within(command: &mut Command, limit: Duration) -> bool {
     let Ok(mut child) = command.stdin(Stdio::null()).spawn() else {
         return false;
     };
-    let started = Instant::now();
-    while started.elapsed() < limit {
-        if let Ok(Some(status)) = child.try_wait() {
-            return status.success();
-        }
-        std::thread::sleep(Duration::from_millis(100)); // waiting for another process to end
+    if let Ok(status) = poll(limit, || child.try_wait()?.context("it still runs")) {
+        return status.success();
     }
     let _ = child.kill();
     let _ = child.wait();

@@ -20,14 +20,12 @@ pub struct Server {
     pub address: String,
 }
 
-/// Status and body of a response.
 pub struct Response {
     pub status: u16,
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// The body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

@@ -16,8 +16,8 @@ mod webkit;
 
 use anyhow::Result;
 
-pub use browser::{ensure_browser, ensure_node_modules};
-pub use cargo_tool::{CYCLONEDX, DENY, MDBOOK};
+pub use browser::{Browser, ensure_browser, ensure_node_modules};
+pub use cargo_tool::{CYCLONEDX, DENY, MDBOOK, MUTANTS};
 pub use chart_tools::{ChartTools, ensure_chart_tools, ensure_helm};
 pub use control_plane::{Binaries, KUBERNETES, OLDER_KUBERNETES, TEST_KUBERNETES, ensure_binaries, minor};
 pub use firefox::ensure_firefox;
@@ -31,29 +31,19 @@ pub use webkit::ensure_webkit;
 
 use crate::process;
 
-/// Everything that any command needs.
 pub fn everything() -> Result<()> {
     ensure_wasm()?;
     ensure_node_modules()?;
     ensure_browser()?;
-    if ensure_firefox().is_none() {
-        process::print_note(
-            "no Firefox here, and none to install: the tests in it will be left out (FIREFOX names one)",
-        );
-    }
-    if ensure_webkit().is_none() {
-        process::print_note("no WebKit here, and none to install: the tests in it will be left out by night");
-    }
-    if !ensure_postgres() {
-        process::print_note(
-            "no PostgreSQL here, and none to install: the tests of history in a database will be left out",
-        );
-    }
-    if DENY.ensure().is_none() {
-        process::print_note(
-            "no cargo-deny here, and none to install: licences and sources of dependencies will not be checked",
-        );
-    }
+    let tell = |is_there: bool, what: &str, without: &str| {
+        if !is_there {
+            process::print_note(&format!("no {what} here, and none to install: {without}"));
+        }
+    };
+    tell(ensure_firefox().is_some(), "Firefox", "the tests in it will be left out (FIREFOX names one)");
+    tell(ensure_webkit().is_some(), "WebKit", "the tests in it will be left out by night");
+    tell(ensure_postgres(), "PostgreSQL", "the tests of history in a database will be left out");
+    tell(DENY.ensure().is_some(), "cargo-deny", "licences and sources of dependencies will not be checked");
     if process::is_installed("go") {
         ensure_binaries()?;
         ensure_provider()?;

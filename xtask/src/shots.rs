@@ -1,11 +1,12 @@
 //! Screenshots of chosen moments: recordings held at fixed times, both themes, several widths; and a film of one of them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::server::Server;
-use crate::{build, process, setup};
+use crate::setup::{self, Browser};
+use crate::{build, process};
 
 /// Where screenshots go if no other folder is named.
 pub const FOLDER: &str = "target/shots";
@@ -36,6 +37,13 @@ const FILM_TIMES: [&str; 3] = ["1795236788750", "1795236801250", "250"];
 /// No file of the repository has more bytes.
 const FILM_LIMIT: &str = "1000000";
 
+/// Builds the program, finds a browser and makes the folder for pictures.
+pub fn prepare(folder: &str) -> Result<(PathBuf, Browser, PathBuf)> {
+    let prepared = (build::build()?, setup::ensure_browser()?, process::workspace_path(folder));
+    std::fs::create_dir_all(&prepared.2)?;
+    Ok(prepared)
+}
+
 /// Plays recordings until so many seconds after their begin.
 fn held(rollcast: &Path, seconds: &str, names: &[&str]) -> Result<Server> {
     let traces = process::workspace_path("server/tests/traces");
@@ -44,10 +52,7 @@ fn held(rollcast: &Path, seconds: &str, names: &[&str]) -> Result<Server> {
 
 /// Makes the film into a folder.
 pub fn film(folder: &str) -> Result<()> {
-    let rollcast = build::build()?;
-    let browser = setup::ensure_browser()?;
-    let folder = process::workspace_path(folder);
-    std::fs::create_dir_all(&folder)?;
+    let (rollcast, browser, folder) = prepare(folder)?;
     let (recording, deployment, size, scale) = FILM;
     // Held after the last moment of the film, so that the slider comes near its end.
     let server = held(&rollcast, "16", &[recording])?;
@@ -63,9 +68,7 @@ pub fn film(folder: &str) -> Result<()> {
 
 /// Makes the sheets into a folder: all pages of the playground and some of recordings.
 pub fn sheet(folder: &str) -> Result<()> {
-    let rollcast = build::build()?;
-    let browser = setup::ensure_browser()?;
-    let folder = process::workspace_path(folder);
+    let (rollcast, browser, folder) = prepare(folder)?;
     let data = folder.join("data");
     std::fs::create_dir_all(&data)?;
     let mut demo = process::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
@@ -78,10 +81,7 @@ pub fn sheet(folder: &str) -> Result<()> {
 
 /// Takes them into a folder.
 pub fn take(folder: &str) -> Result<()> {
-    let rollcast = build::build()?;
-    let browser = setup::ensure_browser()?;
-    let folder = process::workspace_path(folder);
-    std::fs::create_dir_all(&folder)?;
+    let (rollcast, browser, folder) = prepare(folder)?;
     let shoot = |name: &str, address: &str, size: &str, click: &str, says: &str| {
         let file = folder.join(format!("{name}.png"));
         process::run(browser.node("measure/shoot.mjs").arg(address).arg(file).args([size, click, says]))

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
@@ -21,7 +20,6 @@ const WAIT_LIMIT: Duration = Duration::from_secs(240);
 pub struct Story {
     /// Subject, in a sentence.
     title: String,
-    /// Its steps, in order.
     step: Vec<Step>,
     /// Expected timeline document at the end; read by the tests.
     #[serde(default, rename = "expect")]
@@ -64,7 +62,6 @@ struct Deploy {
     pod: serde_json::Map<String, Value>,
 }
 
-/// Prints every story with its title.
 pub fn list() -> Result<()> {
     for name in names()? {
         println!("{name:32} {}", Story::named(&name)?.title);
@@ -73,15 +70,11 @@ pub fn list() -> Result<()> {
 }
 
 fn names() -> Result<Vec<String>> {
-    let mut names: Vec<String> = std::fs::read_dir(process::workspace_path(FOLDER))?
-        .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_string_lossy().into_owned()))
-        .collect();
-    names.sort();
-    Ok(names)
+    let files = process::entries(&process::workspace_path(FOLDER))?;
+    Ok(files.iter().filter_map(|file| Some(file.file_stem()?.to_string_lossy().into_owned())).collect())
 }
 
 impl Story {
-    /// Reads a story.
     pub fn named(name: &str) -> Result<Self> {
         let path = process::workspace_path(FOLDER).join(format!("{name}.toml"));
         let known = || format!("there is no story {name:?}; there are: {}", names().unwrap_or_default().join(", "));
@@ -124,7 +117,7 @@ impl Step {
         if let Some(name) = &self.node {
             let mut node = node(&filled(name, memory));
             let taint = json!({ "key": "story", "value": memory.get("namespace"), "effect": "NoSchedule" });
-            merge(&mut node, &serde_json::Map::from_iter([("spec".to_owned(), json!({ "taints": [taint] }))]));
+            merge(&mut node, [("spec".to_owned(), json!({ "taints": [taint] }))]);
             kubectl.apply(&node)?;
         }
         for (name, arguments) in &self.remember {
@@ -152,22 +145,16 @@ impl Deploy {
         let labels = json!({ "app": self.name });
         let mut pod = json!({ "containers": [{ "name": self.name, "image": self.image }] });
         let mut spec = json!({ "replicas": self.replicas, "selector": { "matchLabels": labels } });
-        merge(&mut pod, &self.pod);
-        merge(&mut spec, &self.spec);
-        merge(
-            &mut spec,
-            &serde_json::Map::from_iter([(
-                "template".to_owned(),
-                json!({ "metadata": { "labels": labels }, "spec": pod }),
-            )]),
-        );
+        merge(&mut pod, self.pod.clone());
+        merge(&mut spec, self.spec.clone());
+        merge(&mut spec, [("template".to_owned(), json!({ "metadata": { "labels": labels }, "spec": pod }))]);
         json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": self.name, "labels": labels }, "spec": spec })
     }
 }
 
-fn merge(into: &mut Value, from: &serde_json::Map<String, Value>) {
+fn merge(into: &mut Value, from: impl IntoIterator<Item = (String, Value)>) {
     if let Some(object) = into.as_object_mut() {
-        object.extend(from.clone());
+        object.extend(from);
     }
 }
 
@@ -218,12 +205,10 @@ impl Kubectl {
         Ok(Self { program: "kubectl".into(), prefix: None, kubeconfig: None, namespace: None })
     }
 
-    /// Points it at a cluster.
     pub fn with(&self, kubeconfig: &Path) -> Self {
         Self { kubeconfig: Some(kubeconfig.to_path_buf()), ..self.clone() }
     }
 
-    /// Points it at a namespace.
     pub fn in_namespace(&self, namespace: &str) -> Self {
         Self { namespace: Some(namespace.to_owned()), ..self.clone() }
     }
@@ -247,18 +232,10 @@ impl Kubectl {
     }
 
     pub fn apply(&self, manifest: &Value) -> Result<()> {
-        let mut child = self
-            .command()
-            .args(["apply", "--server-side", "--force-conflicts", "-f", "-"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()?;
-        serde_json::to_writer(child.stdin.take().context("kubectl takes no input")?, manifest)?;
-        ensure!(
-            child.wait()?.success(),
-            "kubectl apply failed for {}",
-            manifest.pointer("/metadata/name").unwrap_or(&Value::Null)
-        );
-        Ok(())
+        let mut command = self.command();
+        command.args(["apply", "--server-side", "--force-conflicts", "-f", "-"]);
+        let name = manifest.pointer("/metadata/name").unwrap_or(&Value::Null);
+        let applied = process::output_with_input(&mut command, &manifest.to_string());
+        applied.map(drop).with_context(|| format!("cannot apply {name}"))
     }
 }

@@ -138,9 +138,7 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
         environment.push(("ROLLCAST_TEST_NO_POSTGRES", "yes".into()));
         left_out.extend(["--skip", "in_postgres"]);
     }
-    if is_whole {
-        environment.push((WHOLE, "yes".into()));
-    }
+    environment.extend(is_whole.then(|| (WHOLE, "yes".into())));
     process::run(&mut process::command("cargo", &XTASK))?;
     let mut all = process::command("cargo", &test_programs::ALL);
     all.envs(environment.iter().cloned());
@@ -167,9 +165,7 @@ fn browsers(is_whole: bool) -> Result<Command> {
         .current_dir(process::workspace_path("end2end"))
         .env("ROLLCAST_BIN", build::development())
         .env("ROLLCAST_XTASK", std::env::current_exe()?);
-    if is_whole {
-        command.env(WHOLE, "yes");
-    }
+    command.envs(is_whole.then_some((WHOLE, "yes")));
     setup::ensure_browser()?.configure(&mut command);
     process::run(process::command("npx", &["tsc", "--project", "."]).current_dir(process::workspace_path("end2end")))?;
     Ok(command)
@@ -208,9 +204,7 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
         return Ok(false);
     };
     let recorded = process::workspace_path(RECORDED);
-    if recorded.exists() {
-        std::fs::remove_dir_all(&recorded)?; // of an earlier run
-    }
+    process::remove_folder(&recorded)?; // of an earlier run
     let mut environment: Vec<(&str, OsString)> =
         vec![("ROLLCAST_TEST_KUBECONFIG", kubeconfig.clone().into()), ("ROLLCAST_RECORDED", recorded.clone().into())];
     let mut left_out: &[&str] = &[];
@@ -218,9 +212,7 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
         Some(program) => environment.push(("ROLLCAST_KUBECTL", program.into())),
         None => left_out = &["--skip", "the_account_of_the_manifests_may_do"], // said above
     }
-    if is_whole {
-        environment.push((WHOLE, "yes".into()));
-    }
+    environment.extend(is_whole.then(|| (WHOLE, "yes".into())));
     // Pods of a real node take their time, and so does a right until it is gone: both wait most of it.
     std::thread::scope(|scope| {
         let node = scope.spawn(|| test_real_node(tests, is_whole, ""));

@@ -1,13 +1,13 @@
 //! Discovery: versions, groups, resources, and whether the server checks fields.
 
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::answer;
 use crate::Resource;
 
 /// Kubernetes' version whose behaviour is simulated.
-const VERSION: (&str, &str, &str) = ("1", "36", "v1.36.3+simcluster");
+const VERSION: &str = "v1.36.3+simcluster";
 const GROUPS: [&str; 2] = ["apps", "discovery.k8s.io"];
 
 /// The answer, if the path is one of these.
@@ -17,7 +17,7 @@ pub fn answer(segments: &[&str]) -> Option<Response> {
         ["healthz" | "livez" | "readyz", ..] => return Some("ok".into_response()),
         ["api"] => json!({ "kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": [] }),
         ["apis"] => json!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": GROUPS.map(group) }),
-        ["apis", name] if GROUPS.contains(name) => with(group(name), &[("kind", "APIGroup"), ("apiVersion", "v1")]),
+        ["apis", name] if GROUPS.contains(name) => with(group(name), json!({ "kind": "APIGroup", "apiVersion": "v1" })),
         ["api", "v1"] => resources(""),
         ["apis", name, "v1"] if GROUPS.contains(name) => resources(name),
         ["openapi", "v3"] => index(),
@@ -28,18 +28,17 @@ pub fn answer(segments: &[&str]) -> Option<Response> {
     Some(answer::ok(&value))
 }
 
-fn with(mut value: Value, more: &[(&str, &str)]) -> Value {
-    if let Some(object) = value.as_object_mut() {
-        object.extend(more.iter().map(|(name, text)| ((*name).to_owned(), json!(text))));
+fn with(mut value: Value, more: Value) -> Value {
+    if let (Some(object), Value::Object(more)) = (value.as_object_mut(), more) {
+        object.extend(more);
     }
     value
 }
 
 fn version() -> Value {
-    let (major, minor, all) = VERSION;
     json!({
-        "major": major, "minor": minor, "gitVersion": all, "gitCommit": "", "gitTreeState": "clean", "buildDate": "2026-01-01T00:00:00Z",
-        "goVersion": "none", "compiler": "rustc", "platform": "linux/amd64",
+        "major": "1", "minor": "36", "gitVersion": VERSION, "gitCommit": "", "gitTreeState": "clean",
+        "buildDate": "2026-01-01T00:00:00Z", "goVersion": "none", "compiler": "rustc", "platform": "linux/amd64",
     })
 }
 
@@ -52,57 +51,55 @@ fn of(group: &str) -> impl Iterator<Item = Resource> + use<'_> {
     Resource::ALL.into_iter().filter(move |resource| resource.group() == group)
 }
 
+/// Where the group is served, without the first slash.
+fn path(group: &str) -> String {
+    if group.is_empty() { "api/v1".to_owned() } else { format!("apis/{group}/v1") }
+}
+
 fn resources(group: &str) -> Value {
     let mut all = Vec::new();
     for resource in of(group) {
-        let entry = |name: String, verbs: &[&str]| {
-            json!({
-                "name": name, "singularName": "", "namespaced": resource.is_namespaced(), "kind": resource.kind(), "verbs": verbs,
-            })
+        let mut add = |name: &str, verbs: &[&str], more: Value| {
+            let (is_namespaced, kind) = (resource.is_namespaced(), resource.kind());
+            let entry =
+                json!({ "name": name, "singularName": "", "namespaced": is_namespaced, "kind": kind, "verbs": verbs });
+            all.push(with(entry, more));
         };
-        let verbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-        let mut whole = with(entry(resource.plural().to_owned(), &verbs), &[("singularName", resource.singular())]);
-        if let Some(whole) = whole.as_object_mut() {
-            whole.insert("shortNames".to_owned(), json!(resource.short()));
-            if matches!(resource, Resource::Deployment | Resource::Pod | Resource::ReplicaSet) {
-                whole.insert("categories".to_owned(), json!(["all"]));
-            }
-        }
-        all.push(whole);
+        let plural = resource.plural();
+        let verbs = ["create", "delete", "get", "list", "patch", "update", "watch"];
+        let is_of_all = matches!(resource, Resource::Deployment | Resource::Pod | Resource::ReplicaSet);
+        let names = json!({
+            "singularName": resource.kind().to_lowercase(), "shortNames": resource.short(),
+            "categories": is_of_all.then_some(["all"]),
+        });
+        add(plural, &verbs, names);
+        let part = ["get", "patch", "update"];
         if !matches!(resource, Resource::Event | Resource::EndpointSlice | Resource::ConfigMap) {
-            all.push(entry(format!("{}/status", resource.plural()), &["get", "patch", "update"]));
+            add(&format!("{plural}/status"), &part, json!({}));
         }
         if resource == Resource::Pod {
-            let eviction = entry("pods/eviction".to_owned(), &["create"]);
-            all.push(with(eviction, &[("kind", "Eviction"), ("group", "policy"), ("version", "v1")]));
+            add("pods/eviction", &["create"], json!({ "kind": "Eviction", "group": "policy", "version": "v1" }));
         }
         if group == "apps" {
-            let scale = entry(format!("{}/scale", resource.plural()), &["get", "patch", "update"]);
-            all.push(with(scale, &[("kind", "Scale"), ("group", "autoscaling"), ("version", "v1")]));
+            let scale = json!({ "kind": "Scale", "group": "autoscaling", "version": "v1" });
+            add(&format!("{plural}/scale"), &part, scale);
         }
     }
-    let version = if group.is_empty() { "v1".to_owned() } else { format!("{group}/v1") };
+    let path = path(group);
+    let version = path.split_once('/').map(|(_, version)| version);
     json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": all })
 }
 
 /// kubectl looks here for whether the server checks fields; it does.
 fn index() -> Value {
-    let mut paths = json!({ "api/v1": { "serverRelativeURL": "/openapi/v3/api/v1" } });
-    if let Some(paths) = paths.as_object_mut() {
-        for group in GROUPS {
-            paths.insert(
-                format!("apis/{group}/v1"),
-                json!({ "serverRelativeURL": format!("/openapi/v3/apis/{group}/v1") }),
-            );
-        }
-    }
-    json!({ "paths": paths })
+    let paths = std::iter::once("").chain(GROUPS).map(path);
+    let paths = paths.map(|path| (path.clone(), json!({ "serverRelativeURL": format!("/openapi/v3/{path}") })));
+    json!({ "paths": paths.collect::<Map<String, Value>>() })
 }
 
 fn document(group: &str) -> Value {
-    let mut paths = serde_json::Map::new();
+    let mut paths = Map::new();
     for resource in of(group) {
-        let root = if group.is_empty() { "/api/v1".to_owned() } else { format!("/apis/{group}/v1") };
         let namespaced = if resource.is_namespaced() { "/namespaces/{namespace}" } else { "" };
         let kind = json!({ "group": group, "version": "v1", "kind": resource.kind() });
         let parameter = json!({ "name": "fieldValidation", "in": "query", "schema": { "type": "string" } });
@@ -110,7 +107,8 @@ fn document(group: &str) -> Value {
             "parameters": [parameter], "x-kubernetes-action": "patch", "x-kubernetes-group-version-kind": kind,
             "responses": { "200": { "description": "OK" } },
         });
-        paths.insert(format!("{root}{namespaced}/{}/{{name}}", resource.plural()), json!({ "patch": patch }));
+        let address = format!("/{}{namespaced}/{}/{{name}}", path(group), resource.plural());
+        paths.insert(address, json!({ "patch": patch }));
     }
-    json!({ "openapi": "3.0.0", "info": { "title": "simcluster", "version": VERSION.2 }, "paths": paths, "components": { "schemas": {} } })
+    json!({ "openapi": "3.0.0", "info": { "title": "simcluster", "version": VERSION }, "paths": paths, "components": { "schemas": {} } })
 }

@@ -45,13 +45,11 @@ fn refused(error: ParseSelectorError) -> ApiError {
     ApiError::bad_request(format!("unable to parse requirement: {error}"))
 }
 
-/// One object.
 pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
     let found = cluster.with(|world| world.store().existing(target.resource, &target.key()))?;
     Ok(respond_with(cluster, target, StatusCode::OK, &found))
 }
 
-/// A page of a list.
 struct Page {
     objects: Vec<Arc<Stored>>,
     revision: u64,
@@ -64,13 +62,12 @@ struct Page {
     now_millis: i64,
 }
 
-/// Objects of a kind.
 pub fn list(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
     let selection = Selection::of(target)?;
     let limit = match target.query.get("limit").map(str::parse::<usize>) {
         None | Some(Ok(0)) => usize::MAX,
         Some(Ok(limit)) => limit,
-        Some(Err(_)) => return Err(ApiError::bad_request("limit must be a whole number".to_owned())),
+        Some(Err(_)) => return Err(ApiError::bad_request("limit must be a whole number")),
     };
     let page = page(cluster, target, &selection, limit)?;
     let token =
@@ -110,8 +107,8 @@ fn page(cluster: &Cluster, target: &Target, selection: &Selection, limit: usize)
         let compacted = store.compacted(target.resource);
         // Later pages are of the first page's revision: what changed meanwhile is told by the watch from there.
         let (revision, mut passed, after) = match after {
-            Some(after) if after.revision < compacted => return Err(ApiError::expired(after.revision, compacted)),
-            Some(after) => (after.revision, after.passed, Some(after.key)),
+            Some((revision, ..)) if revision < compacted => return Err(ApiError::expired(revision, compacted)),
+            Some((revision, passed, key)) => (revision, passed, Some(key)),
             None => (store.revision(), 0, None),
         };
         let mut objects: Vec<Arc<Stored>> = Vec::new();
@@ -131,24 +128,14 @@ fn page(cluster: &Cluster, target: &Target, selection: &Selection, limit: usize)
     })
 }
 
-/// Where a page begins.
-struct After {
-    revision: u64,
-    passed: usize,
-    key: Key,
-}
-
-/// `REVISION/PASSED/NAMESPACE/NAME` of the last object of the page before.
-fn token(text: &str) -> Result<After, ApiError> {
-    let mut parts = text.splitn(4, '/');
-    let mut number = || parts.next().and_then(|number| number.parse::<u64>().ok());
-    let (revision, passed) = (number(), number().and_then(|passed| usize::try_from(passed).ok()));
-    match (revision, passed, parts.next(), parts.next()) {
-        (Some(revision), Some(passed), Some(namespace), Some(name)) => {
-            Ok(After { revision, passed, key: Key::new(namespace, name) })
-        }
-        _ => Err(ApiError::bad_request("continue key is not valid".to_owned())),
-    }
+/// Reads `REVISION/PASSED/NAMESPACE/NAME` of the last object of the page before.
+fn token(text: &str) -> Result<(u64, usize, Key), ApiError> {
+    let read = || -> Option<(u64, usize, Key)> {
+        let mut parts = text.splitn(4, '/');
+        let (revision, passed) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        Some((revision, passed, Key::new(parts.next()?, parts.next()?)))
+    };
+    read().ok_or_else(|| ApiError::bad_request("continue key is not valid"))
 }
 
 /// An object, or its row if the client prefers tables.

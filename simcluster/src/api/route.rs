@@ -5,6 +5,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use serde_json::json;
@@ -55,13 +56,10 @@ async fn answer(State(cluster): State<Cluster>, request: Request<Body>) -> Respo
     let body = match Limited::new(body, LONGEST).collect().await {
         Ok(body) => body.to_bytes(),
         Err(_) => {
-            return ApiError::bad_request("the body is longer than 3 MiB, or was cut off".to_owned()).into_response();
+            return ApiError::bad_request("the body is longer than 3 MiB, or was cut off").into_response();
         }
     };
-    match dispatch(&cluster, &parts.method, target, &parts.headers, &body) {
-        Ok(response) => response,
-        Err(error) => error.into_response(),
-    }
+    dispatch(&cluster, &parts, target, &body).into_response()
 }
 
 /// Pages of other sites must not reach this cluster under a name of theirs.
@@ -71,13 +69,8 @@ fn is_local(headers: &HeaderMap) -> bool {
     matches!(name, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-fn dispatch(
-    cluster: &Cluster,
-    method: &Method,
-    target: Target,
-    headers: &HeaderMap,
-    body: &Bytes,
-) -> Result<Response, ApiError> {
+fn dispatch(cluster: &Cluster, parts: &Parts, target: Target, body: &Bytes) -> Result<Response, ApiError> {
+    let (method, headers) = (&parts.method, &parts.headers);
     let is_one = target.name.is_some();
     if is_one && target.resource.is_namespaced() && target.namespace.is_none() {
         return Err(ApiError::no_such_path());
@@ -92,7 +85,7 @@ fn dispatch(
     match (method, is_one) {
         (&Method::GET, false) if target.query.is("watch") => watch::watch(cluster, target),
         (&Method::GET, true) if target.query.is("watch") => {
-            Err(ApiError::bad_request("watch a list with a field selector instead".to_owned()))
+            Err(ApiError::bad_request("watch a list with a field selector instead"))
         }
         (&Method::GET, false) => read::list(cluster, &target),
         (&Method::GET, true) if target.part == Subresource::Scale => scale::get(cluster, &target),
@@ -101,7 +94,6 @@ fn dispatch(
         (&Method::PUT, true) => write::update(cluster, &target, headers, body),
         (&Method::PATCH, true) => write::patch(cluster, &target, headers, body),
         (&Method::DELETE, true) if target.part == Subresource::Whole => write::delete(cluster, &target, body),
-        (&Method::DELETE, false) => write::delete_all(cluster, &target, body),
         _ => Err(ApiError::not_allowed()),
     }
 }

@@ -9,28 +9,21 @@ use crate::change::Stored;
 use crate::object::Object;
 use crate::{ApiError, meta};
 
-/// The scale of an object.
 pub fn of(stored: &Stored) -> Value {
     let meta = stored.object.meta();
-    let (asked, there, selector) = match &stored.object {
-        Object::Deployment(deployment) => (
-            meta::desired(deployment),
-            deployment.status.as_ref().and_then(|status| status.replicas).unwrap_or_default(),
-            deployment.spec.as_ref().map(|spec| spec.selector.clone()),
-        ),
-        Object::ReplicaSet(set) => (
-            meta::replicas_of(set),
-            set.status.as_ref().map_or(0, |status| status.replicas),
-            set.spec.as_ref().map(|spec| spec.selector.clone()),
-        ),
-        _ => (0, 0, None),
+    let (asked, there) = match &stored.object {
+        Object::Deployment(deployment) => {
+            let there = deployment.status.as_ref().and_then(|status| status.replicas);
+            (meta::desired(deployment), there.unwrap_or_default())
+        }
+        Object::ReplicaSet(set) => (meta::replicas_of(set), set.status.as_ref().map_or(0, |status| status.replicas)),
+        _ => (0, 0),
     };
-    let labels = selector.and_then(|selector| selector.match_labels).unwrap_or_default();
-    let labels: Vec<String> = labels.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let selector = meta::selector_text(&stored.object);
     json!({
         "kind": "Scale", "apiVersion": "autoscaling/v1",
         "metadata": { "name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version, "creationTimestamp": meta.creation_timestamp },
-        "spec": { "replicas": asked }, "status": { "replicas": there, "selector": labels.join(",") },
+        "spec": { "replicas": asked }, "status": { "replicas": there, "selector": selector },
     })
 }
 
@@ -44,7 +37,7 @@ pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
 pub fn into_object(object: &Object, scale: &Value) -> Result<Object, ApiError> {
     let replicas = scale.pointer("/spec/replicas").map_or(Some(0), Value::as_i64);
     let replicas = replicas.and_then(|number| i32::try_from(number).ok());
-    let replicas = replicas.ok_or_else(|| ApiError::bad_request("spec.replicas must be a whole number".to_owned()))?;
+    let replicas = replicas.ok_or_else(|| ApiError::bad_request("spec.replicas must be a whole number"))?;
     let mut object = object.clone();
     match &mut object {
         Object::Deployment(deployment) => deployment.spec.get_or_insert_default().replicas = Some(replicas),

@@ -22,7 +22,6 @@ pub enum Subresource {
 /// Target of a request.
 #[derive(Debug)]
 pub struct Target {
-    /// Which kind.
     pub resource: Resource,
     /// Which namespace, if one is named.
     pub namespace: Option<String>,
@@ -30,30 +29,28 @@ pub struct Target {
     pub name: Option<String>,
     /// Which part of it.
     pub part: Subresource,
-    /// Query of the address.
     pub query: Query,
-    /// Header `Accept`.
     pub accept: String,
 }
 
 impl Target {
     /// `[namespaces NAMESPACE] RESOURCE [NAME [PART]]` behind the group and version.
     pub fn parse(segments: &[&str], query: Query, headers: &HeaderMap) -> Option<Self> {
-        let (group, version, rest) = match segments {
-            ["api", version, rest @ ..] => ("", *version, rest),
-            ["apis", group, version, rest @ ..] => (*group, *version, rest),
+        let (group, rest) = match segments {
+            ["api", "v1", rest @ ..] => ("", rest),
+            ["apis", group, "v1", rest @ ..] => (*group, rest),
             _ => return None,
         };
         let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default().to_owned();
-        let known = |plural: &str| {
-            Resource::ALL.into_iter().find(|of| of.plural() == plural && of.group() == group && of.version() == version)
-        };
         let (namespace, rest) = match rest {
             ["namespaces", namespace, rest @ ..] if !rest.is_empty() && *rest != ["status"] => (Some(*namespace), rest),
             rest => (None, rest),
         };
         let [plural, rest @ ..] = rest else { return None };
-        let resource = known(plural).filter(|of| namespace.is_none() || of.is_namespaced())?;
+        let resource = Resource::ALL.into_iter().find(|of| of.plural() == *plural && of.group() == group)?;
+        if namespace.is_some() && !resource.is_namespaced() {
+            return None;
+        }
         let (name, part) = match rest {
             [] => (None, Subresource::Whole),
             [name] => (Some(*name), Subresource::Whole),
@@ -68,13 +65,11 @@ impl Target {
         Some(Self { resource, namespace: owned(namespace), name: owned(name), part, query, accept })
     }
 
-    /// Where the named object is.
     pub fn key(&self) -> Key {
         Key::new(self.namespace.as_deref().unwrap_or_default(), self.name.as_deref().unwrap_or_default())
     }
 }
 
-/// Query of an address.
 #[derive(Debug, Default)]
 pub struct Query(BTreeMap<String, String>);
 

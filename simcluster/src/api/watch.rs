@@ -50,7 +50,7 @@ pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
     let asked = match target.query.get("resourceVersion").map(str::parse::<u64>) {
         None => 0,
         Some(Ok(revision)) => revision,
-        Some(Err(_)) => return Err(ApiError::bad_request("invalid resource version".to_owned())),
+        Some(Err(_)) => return Err(ApiError::bad_request("invalid resource version")),
     };
     check_initial_events(&target)?;
     let sends_initial = target.query.is("sendInitialEvents");
@@ -127,15 +127,10 @@ impl Watch {
 
     fn tell_initial(&mut self, lines: &mut BytesMut) {
         let Some(after) = self.initial.take() else { return };
-        let cluster = self.cluster.clone();
-        let objects: Vec<Arc<Stored>> = cluster.with(|world| {
-            world
-                .store()
-                .list(self.target.resource, self.target.namespace.as_deref(), after.as_ref())
-                .take(200)
-                .cloned()
-                .collect()
-        });
+        let (resource, namespace) = (self.target.resource, self.target.namespace.as_deref());
+        let objects: Vec<Arc<Stored>> = self
+            .cluster
+            .with(|world| world.store().list(resource, namespace, after.as_ref()).take(200).cloned().collect());
         self.initial = objects.last().map(|object| Some(object.object.key()));
         for object in &objects {
             // What was written after this watch began comes as a change.
@@ -152,24 +147,17 @@ impl Watch {
 
     fn tell_changes(&mut self, lines: &mut BytesMut) {
         let (cluster, resource) = (self.cluster.clone(), self.target.resource);
-        let found: Result<Vec<Change>, u64> = cluster.with(|world| {
-            let store = world.store();
-            match store.since(resource, self.revision) {
-                Some(changes) => Ok(changes.take(500).cloned().collect()),
-                None => Err(store.compacted(resource)),
-            }
+        let found: Result<Vec<Change>, ApiError> = cluster.with(|world| {
+            let changes = world.store().since(resource, self.revision);
+            let changes = changes.map(|changes| changes.take(500).cloned().collect());
+            changes.ok_or_else(|| ApiError::expired(self.revision, world.store().compacted(resource)))
         });
-        let changes = match found {
-            Ok(changes) => changes,
-            Err(oldest) => {
-                // As Kubernetes tells it: as an event of a watch that was granted.
-                let error = ApiError::expired(self.revision, oldest).status();
-                lines.put_slice(format!("{{\"type\":\"ERROR\",\"object\":{error}}}\n").as_bytes());
-                self.is_over = true;
-                return;
-            }
-        };
-        for change in changes {
+        // As Kubernetes tells it: as an event of a watch that was granted.
+        if let Err(error) = &found {
+            lines.put_slice(format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", error.status()).as_bytes());
+            self.is_over = true;
+        }
+        for change in found.into_iter().flatten() {
             self.revision = change.object.revision;
             let namespace = change.object.object.meta().namespace.as_deref();
             if self.target.namespace.is_some() && self.target.namespace.as_deref() != namespace {

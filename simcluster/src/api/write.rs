@@ -5,10 +5,10 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::Value;
 
-use super::read::{Selection, respond_with};
+use super::read::respond_with;
 use super::target::{Subresource, Target};
 use super::{Cluster, answer, scale, unknown};
-use crate::object::{Key, Object, Resource};
+use crate::object::{Object, Resource};
 use crate::world::{DeleteOptions, Propagation, Write};
 use crate::{ApiError, strategic_patch};
 
@@ -22,7 +22,7 @@ fn media_type(headers: &HeaderMap) -> &str {
 fn body(headers: &HeaderMap, body: &Bytes) -> Result<Value, ApiError> {
     match media_type(headers) {
         "application/json" => {}
-        "application/vnd.kubernetes.protobuf" => return Err(ApiError::unsupported_media_type(PROTOBUF.to_owned())),
+        "application/vnd.kubernetes.protobuf" => return Err(ApiError::unsupported_media_type(PROTOBUF)),
         other => {
             let message = format!(
                 "the body of the request was in an unknown format ({other:?}); accepted media types: application/json"
@@ -57,13 +57,8 @@ fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError
     let strange = sent.map(|sent| unknown::fields(&sent, &object.to_value())).unwrap_or_default();
     if validation == "Strict" && !strange.is_empty() {
         let all: Vec<String> = strange.iter().map(|field| format!("unknown field \"{field}\"")).collect();
-        let message = format!(
-            "{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
-            target.resource.kind(),
-            target.resource.version(),
-            target.resource.kind(),
-            all.join(", ")
-        );
+        let (kind, all) = (target.resource.kind(), all.join(", "));
+        let message = format!("{kind} in version \"v1\" cannot be handled as a {kind}: strict decoding error: {all}");
         return Err(ApiError::bad_request(message));
     }
     Ok((object, strange))
@@ -83,20 +78,17 @@ fn placed(target: &Target, mut object: Object) -> Result<Object, ApiError> {
     let meta = object.meta_mut();
     if target.resource.is_namespaced() {
         let asked = target.namespace.clone().unwrap_or_default();
-        match meta.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
-            Some(namespace) if namespace != asked => {
-                return Err(ApiError::bad_request(
-                    "the namespace of the provided object does not match the namespace sent on the request".to_owned(),
-                ));
-            }
-            _ => meta.namespace = Some(asked),
+        if meta.namespace.as_ref().is_some_and(|known| !known.is_empty() && *known != asked) {
+            let why = "the namespace of the provided object does not match the namespace sent on the request";
+            return Err(ApiError::bad_request(why));
         }
+        meta.namespace = Some(asked);
     } else {
         meta.namespace = None;
     }
     if let Some(name) = &target.name {
         if meta.name.as_ref().is_some_and(|known| !known.is_empty() && known != name) {
-            return Err(ApiError::bad_request("the name of the object does not match the name on the URL".to_owned()));
+            return Err(ApiError::bad_request("the name of the object does not match the name on the URL"));
         }
         meta.name = Some(name.clone());
     }
@@ -163,9 +155,8 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
     let style = Style::of(headers)?;
     let patch = match style {
         // kubectl sends JSON, which is YAML as well.
-        Style::Apply => serde_json::from_slice(bytes).map_err(|_| {
-            ApiError::bad_request("apply patches must be JSON here: this cluster reads no other YAML".to_owned())
-        })?,
+        Style::Apply => serde_json::from_slice(bytes)
+            .map_err(|_| ApiError::bad_request("apply patches must be JSON here: this cluster reads no other YAML"))?,
         _ => json(bytes)?,
     };
     let (written, status, strange) = cluster.with(|world| {
@@ -210,18 +201,13 @@ fn merge(value: &mut Value, patch: &Value, style: Style) -> Result<(), ApiError>
             Ok(())
         }
         Style::Strategic | Style::Apply if !patch.is_object() => {
-            Err(ApiError::bad_request("the patch must be an object".to_owned()))
+            Err(ApiError::bad_request("the patch must be an object"))
         }
         Style::Strategic | Style::Apply => {
             strategic_patch::apply(value, patch);
             Ok(())
         }
     }
-}
-
-/// kubectl sends JSON; a body that is none says how to delete in a way that is not understood.
-fn options_in(target: &Target, bytes: &Bytes) -> Result<DeleteOptions, ApiError> {
-    options(target, &if bytes.is_empty() { Value::Null } else { json(bytes)? })
 }
 
 fn options(target: &Target, sent: &Value) -> Result<DeleteOptions, ApiError> {
@@ -256,7 +242,8 @@ fn options(target: &Target, sent: &Value) -> Result<DeleteOptions, ApiError> {
 
 /// DELETE of one object.
 pub fn delete(cluster: &Cluster, target: &Target, bytes: &Bytes) -> Result<Response, ApiError> {
-    let options = options_in(target, bytes)?;
+    // kubectl sends JSON; a body that is none says how to delete in a way that is not understood.
+    let options = options(target, &if bytes.is_empty() { Value::Null } else { json(bytes)? })?;
     let key = target.key();
     let (object, is_gone) = cluster.with(|world| world.delete(target.resource, &key, &options))?;
     if is_gone && target.resource != Resource::Pod {
@@ -276,30 +263,9 @@ pub fn evict(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
     let eviction = body(headers, bytes)?;
     let key = target.key();
     if eviction.pointer("/metadata/name").and_then(Value::as_str).is_some_and(|name| name != key.name) {
-        return Err(ApiError::bad_request("name in URL does not match name in Eviction object".to_owned()));
+        return Err(ApiError::bad_request("name in URL does not match name in Eviction object"));
     }
     let options = options(target, eviction.get("deleteOptions").unwrap_or(&Value::Null))?;
     cluster.with(|world| world.evict(&key, &options))?;
     Ok(success(StatusCode::CREATED, None))
-}
-
-/// DELETE of all that are selected.
-pub fn delete_all(cluster: &Cluster, target: &Target, bytes: &Bytes) -> Result<Response, ApiError> {
-    if target.resource == Resource::Namespace {
-        return Err(ApiError::not_allowed());
-    }
-    let (selection, options) = (Selection::of(target)?, options_in(target, bytes)?);
-    cluster.with(|world| {
-        let mut keys: Vec<Key> = Vec::new();
-        for object in world.store().list(target.resource, target.namespace.as_deref(), None) {
-            if selection.matches(object)? {
-                keys.push(object.object.key());
-            }
-        }
-        for key in keys {
-            world.delete(target.resource, &key, &options)?;
-        }
-        Ok::<_, ApiError>(())
-    })?;
-    Ok(success(StatusCode::OK, None))
 }

@@ -7,8 +7,8 @@ use crate::agenda::Task;
 use crate::events::NewEvent;
 use crate::object::{Key, Object, Resource};
 use crate::scheduler::{Load, refusals_of};
+use crate::world::Pool;
 use crate::world::autoscaler::ROUND_MILLIS;
-use crate::world::{DeleteOptions, Pool};
 use crate::{World, meta, node};
 
 const COMPONENT: &str = "cluster-autoscaler";
@@ -21,7 +21,6 @@ fn nodes_of(world: &World, pool: &Pool) -> Vec<String> {
     names.filter(|name| name.starts_with(&prefix)).collect()
 }
 
-/// Looks around.
 pub(crate) fn round(world: &mut World) {
     let Some(pool) = world.settings.pool.clone() else { return };
     let nodes = nodes_of(world, &pool);
@@ -74,7 +73,6 @@ fn refused(pod: &Pod, pool: &Pool, is_full: bool) -> Option<String> {
     why.or_else(|| is_full.then(|| "max node group size reached".to_owned()))
 }
 
-/// A node comes.
 pub(crate) fn boot(world: &mut World, name: &str) {
     world.autoscaler.boots = None;
     world.autoscaler.told.clear();
@@ -99,7 +97,6 @@ fn scale_down(world: &mut World, pool: &Pool, nodes: &[String]) {
             let message = format!("node removed by cluster autoscaler ({})", pool.name);
             world.record_event(NewEvent::about::<Node>(&node.metadata, COMPONENT, "ScaleDown", message));
         }
-        // Gone already is as good.
-        let _ = world.delete(Resource::Node, &key, &DeleteOptions::default());
+        world.delete_if_there(Resource::Node, &key);
     }
 }

@@ -1,5 +1,7 @@
 //! The garbage collector: what belongs to nobody that exists is deleted; owners that wait for their dependents are let go.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
 use crate::agenda::Task;
 use crate::meta;
 use crate::object::{Key, Resource};
@@ -31,18 +33,17 @@ pub fn collect(world: &mut World, resource: Resource, key: &Key) {
         return;
     }
     let owners = meta.owner_references.clone().unwrap_or_default();
-    let is_there =
-        |owner: &k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference| match meta::resource_of(owner) {
-            // A kind that this cluster does not hold may exist elsewhere.
-            None => true,
-            Some(resource) => {
-                let namespace = if resource.is_namespaced() { key.namespace.as_str() } else { "" };
-                let found = world.store.get(resource, &Key::new(namespace, &owner.name));
-                found.is_some_and(|found| found.object.uid() == owner.uid)
-            }
-        };
+    let is_there = |owner: &OwnerReference| match meta::resource_of(owner) {
+        // A kind that this cluster does not hold may exist elsewhere.
+        None => true,
+        Some(resource) => {
+            let namespace = if resource.is_namespaced() { key.namespace.as_str() } else { "" };
+            let found = world.store.get(resource, &Key::new(namespace, &owner.name));
+            found.is_some_and(|found| found.object.uid() == owner.uid)
+        }
+    };
     if !owners.is_empty() && !owners.iter().any(is_there) {
-        let _ = world.delete(resource, key, &DeleteOptions::default());
+        world.delete_if_there(resource, key);
     }
 }
 

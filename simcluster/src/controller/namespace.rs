@@ -2,7 +2,7 @@
 
 use crate::agenda::Task;
 use crate::object::{Key, Resource};
-use crate::world::{DeleteOptions, World};
+use crate::world::World;
 
 /// Deletes what is left in a namespace that is being deleted, then the namespace.
 pub fn empty(world: &mut World, name: &str) {
@@ -10,8 +10,7 @@ pub fn empty(world: &mut World, name: &str) {
     for resource in Resource::ALL.into_iter().filter(|resource| resource.is_namespaced()) {
         let keys: Vec<Key> = world.store.list(resource, Some(name), None).map(|stored| stored.object.key()).collect();
         for key in keys {
-            // Gone already is as good.
-            let _ = world.delete(resource, &key, &DeleteOptions::default());
+            world.delete_if_there(resource, &key);
             is_empty &= world.store.get(resource, &key).is_none();
         }
     }

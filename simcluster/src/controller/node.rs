@@ -18,6 +18,7 @@ const GRACE_MILLIS: i64 = 50_000;
 /// A node must be gone for this long before its pods are written off (`quarantineTime`).
 const QUARANTINE_MILLIS: i64 = 40_000;
 
+const COMPONENT: &str = "node-controller";
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 
 /// A node's kubelet reports: the node becomes ready.
@@ -88,7 +89,7 @@ fn mark_unreachable(world: &mut World, key: &Key) {
     });
     if let Some(node) = world.get::<Node>(key) {
         let message = format!("Node {} status is now: NodeNotReady", key.name);
-        world.record_event(NewEvent::about::<Node>(&node.metadata, "node-controller", "NodeNotReady", message));
+        world.record_event(NewEvent::about::<Node>(&node.metadata, COMPONENT, "NodeNotReady", message));
     }
     let pods: Vec<Pod> = world.store.pods_on(&key.name).cloned().collect();
     for pod in pods {
@@ -101,10 +102,8 @@ fn mark_unreachable(world: &mut World, key: &Key) {
                 }
             }
         });
-        world.record_event(
-            NewEvent::about::<Pod>(&pod.metadata, "node-controller", "NodeNotReady", "Node is not ready".to_owned())
-                .warning(),
-        );
+        let message = "Node is not ready".to_owned();
+        world.record_event(NewEvent::about::<Pod>(&pod.metadata, COMPONENT, "NodeNotReady", message).warning());
         if let Some(seconds) = patience(&pod) {
             let uid = pod.metadata.uid.clone().unwrap_or_default();
             world.agenda.add(world.now_millis + seconds * 1000, Task::TaintEviction(of, uid));
@@ -136,15 +135,10 @@ pub fn evict(world: &mut World, key: &Key, uid: &str) {
         return;
     }
     let message = format!("Marking for deletion Pod {}/{}", key.namespace, key.name);
-    world.record_event(NewEvent::about::<Pod>(
-        &pod.metadata,
-        "taint-eviction-controller",
-        "TaintManagerEviction",
-        message,
-    ));
+    let component = "taint-eviction-controller";
+    world.record_event(NewEvent::about::<Pod>(&pod.metadata, component, "TaintManagerEviction", message));
     world.mark_disrupted(key, "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint");
-    // Gone already is as good.
-    let _ = world.delete(Resource::Pod, key, &DeleteOptions::default());
+    world.delete_if_there(Resource::Pod, key);
 }
 
 /// The pod garbage collector looks around: pods whose node has been gone for long enough are written off.
@@ -152,12 +146,9 @@ pub fn collect_pods(world: &mut World) {
     let now = world.now_millis();
     world.agenda.add(now + PODS_ROUND_MILLIS, Task::CollectPods);
     let is_there = |name: &str| world.store.get(Resource::Node, &Key::new("", name)).is_some();
-    let stray: Vec<(String, Key)> = world
-        .store
-        .all::<Pod>(None)
-        .filter_map(|pod| Some((meta::node_of(pod)?.to_owned(), Key::of(&pod.metadata))))
-        .filter(|(node, _)| !is_there(node))
-        .collect();
+    let place = |pod: &Pod| Some((meta::node_of(pod)?.to_owned(), Key::of(&pod.metadata)));
+    let stray = world.store.all::<Pod>(None).filter_map(place);
+    let stray: Vec<(String, Key)> = stray.filter(|(node, _)| !is_there(node)).collect();
     world.lost.retain(|node, _| stray.iter().any(|(of, _)| of == node));
     let mut turn = 0;
     for (node, key) in stray {

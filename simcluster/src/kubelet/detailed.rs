@@ -32,28 +32,25 @@ struct SyncContext<'w> {
     now: i64,
     random: &'w mut fastrand::Rng,
     config_maps: BTreeSet<String>,
-    /// Events to record.
     events: Vec<NewEvent>,
-    /// Status to write.
     status: Option<PodStatus>,
     is_gone: bool,
 }
 
-impl SyncContext<'_> {
-    fn between(&mut self, from: i64, to: i64) -> i64 {
-        self.now + self.random.i64(from..=to)
-    }
-}
-
 impl PodRecord {
+    /// Adds a timer after a delay that is picked between two.
+    fn add_timer_between(&mut self, (from, to): (i64, i64), timer: Timer, context: &mut SyncContext<'_>) {
+        let delay = context.random.i64(from..=to);
+        self.add_timer(context.now + delay, timer);
+    }
+
     fn run_timer(&mut self, timer: Timer, context: &mut SyncContext<'_>) {
         match timer {
             Timer::Mount => self.mount(context),
             Timer::Sandbox => {
                 self.has_sandbox = true;
                 self.start_containers(context);
-                let soon = context.between(50, 300);
-                self.add_timer(soon, Timer::Round);
+                self.add_timer_between((50, 300), Timer::Round, context);
             }
             Timer::Pulled(index, run) => self.pulled(index, run, context),
             Timer::Started(index, run) => self.started(index, run, context),

@@ -20,49 +20,45 @@ pub(super) fn record_step(world: &mut World, pod: &Pod, step: Step) {
     };
     let about =
         |reason, message: String| NewEvent::about::<Pod>(&pod.metadata, COMPONENT, reason, message).of_container(&name);
-    match step {
-        Step::Create => world.record_event(about("Pulling", format!("Pulling image \"{image}\""))),
+    let started = || about("Started", "Container started".to_owned());
+    let events = match step {
+        Step::Create => vec![about("Pulling", format!("Pulling image \"{image}\""))],
         Step::Run if waiting(pod) == "ContainerCreating" => {
             let message = format!(
                 "Successfully pulled image \"{image}\" in 812ms (812ms including waiting). Image size: 27194366 bytes."
             );
-            world.record_event(about("Pulled", message));
-            world.record_event(about("Created", "Container created".to_owned()));
-            world.record_event(about("Started", "Container started".to_owned()));
+            vec![about("Pulled", message), about("Created", "Container created".to_owned()), started()]
         }
         Step::Run => {
-            world.record_event(about(
-                "Pulled",
-                format!("Container image \"{image}\" already present on machine and can be accessed by the pod"),
-            ));
-            world.record_event(about("Started", "Container started".to_owned()));
+            let message =
+                format!("Container image \"{image}\" already present on machine and can be accessed by the pod");
+            vec![about("Pulled", message), started()]
         }
-        Step::FailPull => {
-            world.record_event(about("Failed", format!("Failed to pull image \"{image}\": not found")).warning());
-            world.record_event(about("Failed", "Error: ErrImagePull".to_owned()).warning());
-        }
-        Step::BackOffPull => {
-            world.record_event(about("BackOff", format!("Back-off pulling image \"{image}\"")));
-            world.record_event(about("Failed", "Error: ImagePullBackOff".to_owned()).warning());
-        }
+        Step::FailPull => vec![
+            about("Failed", format!("Failed to pull image \"{image}\": not found")).warning(),
+            about("Failed", "Error: ErrImagePull".to_owned()).warning(),
+        ],
+        Step::BackOffPull => vec![
+            about("BackOff", format!("Back-off pulling image \"{image}\"")),
+            about("Failed", "Error: ImagePullBackOff".to_owned()).warning(),
+        ],
         Step::RefuseConfig => {
-            world.record_event(about("Failed", "Error: configmap \"settings\" not found".to_owned()).warning())
+            vec![about("Failed", "Error: configmap \"settings\" not found".to_owned()).warning()]
         }
         Step::End if meta::restarts(pod) > 0 => {
             let message = format!("Back-off restarting failed container {name} in pod {}", long_name(pod));
-            world.record_event(about("BackOff", message).warning());
+            vec![about("BackOff", message).warning()]
         }
         Step::Flap if meta::is_ready(pod) => {
-            world.record_event(
-                about("Unhealthy", "Readiness probe failed: HTTP probe failed with statuscode: 503".to_owned())
-                    .warning(),
-            );
+            let message = "Readiness probe failed: HTTP probe failed with statuscode: 503".to_owned();
+            vec![about("Unhealthy", message).warning()]
         }
-        Step::End | Step::Flap | Step::Gate | Step::Remove => {}
-    }
+        Step::End | Step::Flap | Step::Gate | Step::Remove => return,
+    };
+    events.into_iter().for_each(|event| world.record_event(event));
 }
 
-/// A pod begins to go.
+/// Records that the containers of a pod are stopped.
 pub fn killing(world: &mut World, pod: &Pod) {
     // Of a pod that is told in detail the kubelet's next round says it.
     if world.settings.has_container_events && is_running(pod) && !is_detailed(pod) {

@@ -26,8 +26,7 @@ pub(crate) fn is_running(pod: &Pod) -> bool {
 /// The gate that is still closed.
 pub(crate) fn closed_gate(pod: &Pod) -> Option<&str> {
     let gates = pod.spec.as_ref()?.readiness_gates.as_deref()?;
-    let is_open = |gate: &str| meta::condition(pod, gate).is_some_and(|condition| condition.status == "True");
-    gates.iter().map(|gate| gate.condition_type.as_str()).find(|gate| !is_open(gate))
+    gates.iter().map(|gate| gate.condition_type.as_str()).find(|gate| !meta::is_true(pod, gate))
 }
 
 /// As Go writes it: "10s", "1m20s".

@@ -31,10 +31,6 @@ pub(super) fn apply_step(pod: &Pod, status: &mut PodStatus, step: Step, now: &Ti
             let is_ready =
                 matches!(behavior(pod), Behavior::Healthy | Behavior::Slow | Behavior::Flap | Behavior::Linger);
             status.phase = Some("Running".to_owned());
-            let running = ContainerState {
-                running: Some(ContainerStateRunning { started_at: Some(now.clone()) }),
-                ..ContainerState::default()
-            };
             let before = status.container_statuses.take().unwrap_or_default();
             status.container_statuses = Some(containers(pod, |container| {
                 let known = before.iter().find(|known| known.name == container.name);
@@ -44,7 +40,7 @@ pub(super) fn apply_step(pod: &Pod, status: &mut PodStatus, step: Step, now: &Ti
                 container.image_id.clone_from(&container.image);
                 container.ready = is_ready;
                 container.started = Some(true);
-                container.state = Some(running.clone());
+                container.state = Some(running(now.clone()));
             }));
             if is_ready {
                 become_ready(pod, status, now);
@@ -64,13 +60,10 @@ pub(super) fn apply_step(pod: &Pod, status: &mut PodStatus, step: Step, now: &Ti
             }
         }
         Step::FailPull => {
-            let image = image(pod);
-            let why = format!("failed to pull {image}: not found");
-            wait_for(status, "ErrImagePull", &why);
+            wait_for(status, "ErrImagePull", &format!("failed to pull {}: not found", image(pod)));
         }
         Step::BackOffPull => {
-            let why = format!("Back-off pulling image {}", image(pod));
-            wait_for(status, "ImagePullBackOff", &why);
+            wait_for(status, "ImagePullBackOff", &format!("Back-off pulling image {}", image(pod)));
         }
         Step::RefuseConfig => wait_for(status, "CreateContainerConfigError", "configmap \"settings\" not found"),
         Step::End => {
@@ -78,14 +71,13 @@ pub(super) fn apply_step(pod: &Pod, status: &mut PodStatus, step: Step, now: &Ti
                 if behavior(pod) == Behavior::OutOfMemory { (137, "OOMKilled") } else { (1, "Error") };
             for container in status.container_statuses.iter_mut().flatten() {
                 let started_at = container.state.as_ref().and_then(|state| state.running.as_ref()?.started_at.clone());
-                let ended = ContainerStateTerminated {
+                let ended = Some(terminated(ContainerStateTerminated {
                     exit_code,
                     reason: Some(reason.to_owned()),
                     started_at,
                     finished_at: Some(now.clone()),
                     ..ContainerStateTerminated::default()
-                };
-                let ended = Some(ContainerState { terminated: Some(ended), ..ContainerState::default() });
+                }));
                 // The first time it is started again at once, and what happened is its state until then.
                 if container.restart_count == 0 {
                     container.state = ended;
@@ -118,7 +110,16 @@ fn become_ready(pod: &Pod, status: &mut PodStatus, now: &Time) {
     }
 }
 
-fn waiting_for(reason: &str, message: Option<&str>) -> ContainerState {
+pub(super) fn running(since: Time) -> ContainerState {
+    let running = ContainerStateRunning { started_at: Some(since) };
+    ContainerState { running: Some(running), ..ContainerState::default() }
+}
+
+pub(super) fn terminated(end: ContainerStateTerminated) -> ContainerState {
+    ContainerState { terminated: Some(end), ..ContainerState::default() }
+}
+
+pub(super) fn waiting_for(reason: &str, message: Option<&str>) -> ContainerState {
     let waiting = ContainerStateWaiting { reason: Some(reason.to_owned()), message: message.map(str::to_owned) };
     ContainerState { waiting: Some(waiting), ..ContainerState::default() }
 }

@@ -49,7 +49,6 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    /// The probes of a container.
     pub fn of(container: &Container, address: &str) -> Vec<Self> {
         let all = [
             (Kind::Startup, &container.startup_probe),

@@ -22,7 +22,6 @@ const SECOND: i64 = 1000;
 /// Seconds after which a program ends that ends at once.
 const SOON_MILLIS: i64 = SECOND;
 
-/// Program of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Program {
     /// When it is ready after its start; `None` for never.

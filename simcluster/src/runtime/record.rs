@@ -50,7 +50,6 @@ pub(crate) enum Timer {
     Killed(usize, u32),
     /// A probe asks.
     Probe(usize, u32, Kind),
-    /// A round.
     Round,
     /// The pod may go.
     Gone,
@@ -124,14 +123,13 @@ impl ContainerRecord {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PodRecord {
     pub timers: BTreeSet<(i64, Timer)>,
     /// When it wakes up next, and the number of that plan.
     pub wakes: Option<(i64, u64)>,
     pub began: i64,
     pub address: String,
-    pub is_mounted: bool,
     pub mount_tries: u32,
     pub has_sandbox: bool,
     /// It is being deleted: until when it has to be over.
@@ -173,16 +171,10 @@ impl PodRecord {
         });
         Self {
             timers: BTreeSet::from([(now, Timer::Round), (now, Timer::Mount)]),
-            wakes: None,
             began: now,
             containers: containers.collect(),
             address,
-            is_mounted: false,
-            mount_tries: 0,
-            has_sandbox: false,
-            stops: None,
-            is_over: false,
-            is_let_go: false,
+            ..Self::default()
         }
     }
 

@@ -6,12 +6,8 @@ use serde_json::{Value, json};
 /// The ConfigMap that a story misses.
 pub(super) const CONFIG_MAP: &str = "files";
 
-fn patch(container: Value, more: Value) -> Value {
-    let mut spec = json!({ "containers": [container] });
-    if let (Some(spec), Value::Object(more)) = (spec.as_object_mut(), more) {
-        spec.extend(more);
-    }
-    json!({ "spec": { "template": { "spec": spec } } })
+fn patch(container: Value) -> Value {
+    json!({ "spec": { "template": { "spec": { "containers": [container] } } } })
 }
 
 fn probe(path: &str, failures: i32) -> Value {
@@ -21,31 +17,32 @@ fn probe(path: &str, failures: i32) -> Value {
 /// Ready after 28 seconds.
 pub(super) fn slow_start(name: &str, image: &str) -> Value {
     let probe = probe("/ready", 3);
-    patch(json!({ "name": name, "image": image, "args": ["ready=28"], "readinessProbe": probe }), json!({}))
+    patch(json!({ "name": name, "image": image, "args": ["ready=28"], "readinessProbe": probe }))
 }
 
 /// No longer alive after 15 seconds.
 pub(super) fn hangs(name: &str, image: &str) -> Value {
     let probe = probe("/live", 2);
-    patch(json!({ "name": name, "image": image, "args": ["live=15"], "livenessProbe": probe }), json!({}))
+    patch(json!({ "name": name, "image": image, "args": ["live=15"], "livenessProbe": probe }))
 }
 
 /// Returns a patch with the same probe, and a program that stays alive.
 pub(super) fn hangs_no_more(name: &str, image: &str) -> Value {
-    patch(json!({ "name": name, "image": image, "args": null }), json!({}))
+    patch(json!({ "name": name, "image": image, "args": null }))
 }
 
 /// A volume of a ConfigMap.
 pub(super) fn needs_config(name: &str, image: &str) -> Value {
     let mounts = json!([{ "name": CONFIG_MAP, "mountPath": "/files" }]);
     let volumes = json!([{ "name": CONFIG_MAP, "configMap": { "name": CONFIG_MAP } }]);
-    patch(json!({ "name": name, "image": image, "volumeMounts": mounts }), json!({ "volumes": volumes }))
+    let container = json!({ "name": name, "image": image, "volumeMounts": mounts });
+    json!({ "spec": { "template": { "spec": { "containers": [container], "volumes": volumes } } } })
 }
 
 /// Most of a node.
 pub(super) fn large(name: &str, image: &str) -> Value {
     let resources = json!({ "requests": { "cpu": "12" } });
-    patch(json!({ "name": name, "image": image, "resources": resources }), json!({}))
+    patch(json!({ "name": name, "image": image, "resources": resources }))
 }
 
 /// Takes all of that out of a template. Returns whether there was any.

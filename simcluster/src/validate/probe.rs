@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{Container, PodSpec, Probe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::{not_negative, only_name};
+use super::{container_lists, not_negative, only_name};
 use crate::error::Cause;
 
 const PORT: &str = "must be between 1 and 65535, inclusive";
@@ -27,15 +27,15 @@ pub(super) fn probes(container: &Container, field: &str, is_plain_init: bool, ca
         if name != "readinessProbe"
             && let Some(count) = probe.success_threshold.filter(|count| *count != 1)
         {
-            causes.push(Cause::invalid(&format!("{field}.successThreshold"), &count.to_string(), "must be 1"));
+            causes.push(Cause::invalid(&format!("{field}.successThreshold"), count, "must be 1"));
         }
         if let Some(seconds) = probe.termination_grace_period_seconds {
             let field = format!("{field}.terminationGracePeriodSeconds");
             if name == "readinessProbe" {
                 let detail = "must not be set for readinessProbes";
-                causes.push(Cause::invalid(&field, &seconds.to_string(), detail));
+                causes.push(Cause::invalid(&field, seconds, detail));
             } else if seconds <= 0 {
-                causes.push(Cause::invalid(&field, &seconds.to_string(), "must be greater than 0"));
+                causes.push(Cause::invalid(&field, seconds, "must be greater than 0"));
             }
         }
     }
@@ -61,7 +61,7 @@ fn probe(probe: &Probe, field: &str, causes: &mut Vec<Cause>) {
         if let IntOrString::Int(port) = port
             && !(1..=65535).contains(port)
         {
-            causes.push(Cause::invalid(&format!("{field}.{name}.port"), &port.to_string(), PORT));
+            causes.push(Cause::invalid(&format!("{field}.{name}.port"), port, PORT));
         }
     }
     for (name, number) in [
@@ -84,8 +84,7 @@ pub(super) fn volumes(spec: &PodSpec, field: &str, causes: &mut Vec<Cause>) {
             causes.push(Cause::required(&format!("{field}.volumes[{index}].configMap.name"), ""));
         }
     }
-    let lists = [("containers", Some(&spec.containers)), ("initContainers", spec.init_containers.as_ref())];
-    for (list, containers) in lists {
+    for (list, containers) in container_lists(spec) {
         for (index, container) in containers.into_iter().flatten().enumerate() {
             let mut paths = BTreeSet::new();
             for (place, mount) in container.volume_mounts.iter().flatten().enumerate() {
@@ -96,8 +95,7 @@ pub(super) fn volumes(spec: &PodSpec, field: &str, causes: &mut Vec<Cause>) {
                 if mount.mount_path.is_empty() {
                     causes.push(Cause::required(&format!("{field}.mountPath"), ""));
                 } else if !paths.insert(mount.mount_path.as_str()) {
-                    let path = format!("\"{}\"", mount.mount_path);
-                    causes.push(Cause::invalid(&format!("{field}.mountPath"), &path, "must be unique"));
+                    causes.push(Cause::invalid(&format!("{field}.mountPath"), &mount.mount_path, "must be unique"));
                 }
             }
         }

@@ -152,21 +152,17 @@ impl World {
         let before = self.store.existing(resource, &key)?;
         let known = before.object.meta();
         let asked = object.meta();
-        let why = if asked.uid.as_ref().is_some_and(|uid| Some(uid) != known.uid.as_ref()) {
-            Some(
+        let conflict = |why: &str| Err(ApiError::conflict(resource, &key.name, why));
+        if asked.uid.as_ref().is_some_and(|uid| Some(uid) != known.uid.as_ref()) {
+            return conflict(
                 "the UID in the precondition does not match the UID in record. The object might have been deleted and then recreated",
-            )
-        } else if asked
-            .resource_version
-            .as_ref()
-            .is_some_and(|version| !version.is_empty() && Some(version) != known.resource_version.as_ref())
-        {
-            Some("the object has been modified; please apply your changes to the latest version and try again")
-        } else {
-            None
-        };
-        if let Some(why) = why {
-            return Err(ApiError::conflict(resource, &key.name, why));
+            );
+        }
+        let version = asked.resource_version.as_ref().filter(|version| !version.is_empty());
+        if version.is_some_and(|version| Some(version) != known.resource_version.as_ref()) {
+            return conflict(
+                "the object has been modified; please apply your changes to the latest version and try again",
+            );
         }
         if write == Write::Status {
             let mut whole = before.object.clone();

@@ -108,6 +108,11 @@ impl World {
         Ok((marked, false))
     }
 
+    /// Deletes an object in the usual way; one that is gone already is as good.
+    pub(crate) fn delete_if_there(&mut self, resource: Resource, key: &Key) {
+        let _ = self.delete(resource, key, &DeleteOptions::default());
+    }
+
     /// Evicts a pod: its status says so, then it is deleted.
     ///
     /// # Errors

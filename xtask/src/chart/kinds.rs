@@ -1,9 +1,7 @@
 //! Objects of kinds that Kubernetes does not have: a program of ours decodes them strictly into the Go types of the projects that
 //! define them (`end2end/chart`). Their schemas are on the internet only, and one that we wrote would repeat our own mistakes.
 
-use std::io::Write;
 use std::path::Path;
-use std::process::Stdio;
 
 use anyhow::{Context, Result, ensure};
 
@@ -15,18 +13,8 @@ pub const KINDS: [&str; 3] = ["HTTPRoute", "PrometheusRule", "ServiceMonitor"];
 /// Checks all renderings, in which each of the kinds must occur.
 pub fn validate(program: &Path, rendered: &[(String, String)]) -> Result<()> {
     let all: Vec<&str> = rendered.iter().map(|(_, text)| text.as_str()).collect();
-    let mut command = process::command(program, &[]);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .context("cannot start the check of kinds")?;
-    child.stdin.take().context("the check of kinds takes no input")?.write_all(all.join("").as_bytes())?;
-    let output = child.wait_with_output()?;
-    let wrong = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "objects of the chart are not of their types: {}", wrong.trim());
-    let checked = String::from_utf8_lossy(&output.stdout);
+    let checked = process::output_with_input(&mut process::command(program, &[]), &all.concat())
+        .context("objects of the chart are not of their types")?;
     for kind in KINDS {
         ensure!(checked.lines().any(|line| line.ends_with(kind)), "no case of the chart has a {kind}");
     }

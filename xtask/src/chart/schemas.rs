@@ -1,11 +1,9 @@
 //! kubeconform, with schemas made from the OpenAPI document in the Kubernetes module that the test control plane is built
 //! from: its own source of schemas is on the internet, and has other versions.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
 use crate::process;
@@ -20,13 +18,9 @@ pub fn validate(kubeconform: &Path, name: &str, rendered: &str) -> Result<()> {
     let folder = ensure_schemas()?;
     let location = format!("{}/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json", folder.display());
     let mut command = process::command(kubeconform, &["-strict", "-summary", "-schema-location", &location]);
-    command.args(["-skip", &super::kinds::KINDS.join(",")]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = command.spawn().context("cannot start kubeconform")?;
-    child.stdin.take().context("kubeconform takes no input")?.write_all(rendered.as_bytes())?;
-    let output = child.wait_with_output()?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    ensure!(output.status.success(), "kubeconform refuses the rendering {name}: {}", said.trim());
-    process::print_note(&format!("{name}: {}", said.trim()));
+    let said = process::output_with_input(command.args(["-skip", &super::kinds::KINDS.join(",")]), rendered)
+        .with_context(|| format!("kubeconform refuses the rendering {name}"))?;
+    process::print_note(&format!("{name}: {said}"));
     Ok(())
 }
 

@@ -17,7 +17,6 @@ use crate::process;
 
 /// The process that holds the namespaces: it passes no signal on, so it is killed.
 pub const PART: &str = "node";
-/// The node's name.
 pub const NAME: &str = "real-1";
 /// Key of its label, and of the taint that keeps other pods away; the value is "true".
 pub const KEY: &str = "rollcast.dev/real-node";

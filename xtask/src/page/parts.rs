@@ -27,7 +27,6 @@ const TOGETHER: [&str; 2] = ["pictures", "details"];
 const OF_SEVERAL: &str = "chunk_";
 const CALL: &str = " indirect_call_shim";
 
-/// The program in its parts.
 pub struct Split {
     /// Code of all pages, before its bindings are made.
     pub shared: PathBuf,

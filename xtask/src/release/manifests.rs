@@ -30,11 +30,8 @@ pub fn pack() -> Result<()> {
     sbom()?;
     chart()?;
     std::fs::write(dist("SHA256SUMS"), checksums()?)?;
-    for entry in std::fs::read_dir(dist(""))? {
-        let path = entry?.path();
-        if path.is_file() {
-            println!("{}", path.display());
-        }
+    for path in process::entries(&dist(""))?.iter().filter(|path| path.is_file()) {
+        println!("{}", path.display());
     }
     Ok(())
 }
@@ -58,14 +55,10 @@ fn file_name(path: &Path) -> String {
 
 /// Checksums of everything that is published, as `sha256sum --check` reads them.
 fn checksums() -> Result<String> {
-    let entries =
-        std::fs::read_dir(dist(""))?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
     let ends = [".tar.gz", ".tgz", ".cdx.json", ".yaml", ".rb"];
     let is_published = |path: &PathBuf| path.is_file() && ends.iter().any(|end| file_name(path).ends_with(end));
-    let mut published: Vec<PathBuf> = entries.into_iter().filter(is_published).collect();
-    published.sort();
     let mut text = String::new();
-    for path in published {
+    for path in process::entries(&dist(""))?.into_iter().filter(is_published) {
         writeln!(text, "{}  {}", archive::sha256(&path)?, file_name(&path))?;
     }
     Ok(text)
@@ -187,9 +180,7 @@ fn notes(changelog: &str) -> Result<String> {
 /// Packs the chart, which has the image of this release as its default.
 fn chart() -> Result<()> {
     let folder = dist("chart");
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder)?;
-    }
+    process::remove_folder(&folder)?;
     process::run(process::command("cp", &["-R", "deploy/chart"]).arg(&folder))?;
     let values = folder.join("values.yaml");
     let (before, image) = (std::fs::read_to_string(&values)?, format!("  repository: {}\n", registry()));

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use crate::process;
 
-/// A platform with a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Platform {
     /// Linux on x86-64
@@ -44,7 +43,6 @@ impl Platform {
         matches!(self, Self::LinuxAmd64 | Self::LinuxArm64)
     }
 
-    /// The platform of this machine.
     pub const fn here() -> Self {
         match (cfg!(target_os = "macos"), cfg!(target_arch = "aarch64")) {
             (false, false) => Self::LinuxAmd64,
@@ -75,7 +73,6 @@ impl Platform {
     }
 }
 
-/// Version of the workspace.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A path below `target/dist`.

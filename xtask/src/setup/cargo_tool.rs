@@ -17,6 +17,8 @@ pub struct CargoTool {
 pub const DENY: CargoTool = CargoTool { name: "cargo-deny", version: "0.20.2" };
 /// Writes bills of materials.
 pub const CYCLONEDX: CargoTool = CargoTool { name: "cargo-cyclonedx", version: "0.5.9" };
+/// Makes mistakes in the sources. Figures in docs/mutants.md are of this version; another one makes other mutants.
+pub const MUTANTS: CargoTool = CargoTool { name: "cargo-mutants", version: "27.1.0" };
 /// Builds the book from `docs`.
 pub const MDBOOK: CargoTool = CargoTool { name: "mdbook", version: "0.5.4" };
 

@@ -27,7 +27,6 @@ pub fn ensure_chart_tools() -> Result<ChartTools> {
     Ok(ChartTools { helm, kubeconform, kinds: ensure_kinds()? })
 }
 
-/// Installs helm alone.
 pub fn ensure_helm() -> Result<PathBuf> {
     ensure_go_tool(HELM)
 }

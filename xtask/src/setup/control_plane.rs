@@ -18,7 +18,6 @@ const KWOK: &str = "sigs.k8s.io/kwok/cmd/kwok@v0.8.0";
 pub struct Binaries {
     /// kube-apiserver, kube-controller-manager, kube-scheduler and kubectl by first argument.
     pub kubernetes: PathBuf,
-    /// etcd.
     pub etcd: PathBuf,
     /// The fake kubelet.
     pub kwok: PathBuf,

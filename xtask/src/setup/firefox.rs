@@ -1,6 +1,6 @@
 //! A Firefox to run tests in: the machine's own, for Playwright has none that is unchanged.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::apt::apt_install;
 use crate::process;
@@ -20,9 +20,6 @@ pub fn ensure_firefox() -> Option<PathBuf> {
 }
 
 fn find() -> Option<PathBuf> {
-    let on_macos = Path::new(ON_MACOS);
-    PROGRAMS
-        .iter()
-        .find_map(|program| process::find(program))
-        .or_else(|| on_macos.exists().then(|| on_macos.to_owned()))
+    let on_macos = || Some(PathBuf::from(ON_MACOS)).filter(|program| program.exists());
+    PROGRAMS.into_iter().find_map(process::find).or_else(on_macos)
 }

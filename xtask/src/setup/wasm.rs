@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use super::apt::apt_install;
 use crate::process;
@@ -14,7 +14,6 @@ const RUSTUP_LIMIT: Duration = Duration::from_secs(60);
 const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
 const DEBIAN_CARGO: &str = "/usr/bin/cargo";
 
-/// Toolchain that compiles for wasm32.
 pub enum Toolchain {
     /// `cargo build --target wasm32-unknown-unknown` just works.
     Installed,
@@ -107,9 +106,7 @@ fn debian(sysroot: PathBuf) -> Result<Toolchain> {
 /// Builds std for wasm32 into `sysroot`, about a minute.
 fn build_std(sysroot: &Path) -> Result<()> {
     let work = process::workspace_path("target/tools/wasm-std");
-    if work.exists() {
-        std::fs::remove_dir_all(&work)?;
-    }
+    process::remove_folder(&work)?;
     std::fs::create_dir_all(&work)?;
     let library = work.join("library");
     process::run(process::command("cp", &["-rL"]).arg(sources()?).arg(&library))?;
@@ -128,8 +125,7 @@ fn build_std(sysroot: &Path) -> Result<()> {
     let libraries = sysroot.join("lib/rustlib").join(TARGET).join("lib");
     std::fs::create_dir_all(&libraries)?;
     let built = work.join("target").join(TARGET).join("release/deps");
-    for entry in std::fs::read_dir(&built).with_context(|| format!("no standard library in {}", built.display()))? {
-        let path = entry?.path();
+    for path in process::entries(&built)? {
         if let Some(name) = path.file_name().filter(|_| path.extension().is_some_and(|e| e == "rlib")) {
             std::fs::copy(&path, libraries.join(name))?;
         }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    ContainerState, ContainerStatus, Event, Node, Pod, PodStatus, PodTemplateSpec, ResourceQuota,
+    ContainerState, ContainerStatus, Event, Node, Pod, PodReadinessGate, PodStatus, PodTemplateSpec, ResourceQuota,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
 use crate::node;
@@ -31,18 +31,12 @@ fn age(millis: i64) -> String {
     }
 }
 
-fn since(time: Option<&k8s_openapi::apimachinery::pkg::apis::meta::v1::Time>, now_millis: i64) -> String {
+fn since(time: Option<&Time>, now_millis: i64) -> String {
     time.map_or_else(|| "<unknown>".to_owned(), |time| age(now_millis - time::millis(time)))
 }
 
 fn or_none(text: Option<&str>) -> &str {
     text.filter(|text| !text.is_empty()).unwrap_or("<none>")
-}
-
-fn selector(selector: Option<&LabelSelector>) -> String {
-    let labels = selector.and_then(|selector| selector.match_labels.as_ref());
-    let all: Vec<String> = labels.into_iter().flatten().map(|(name, value)| format!("{name}={value}")).collect();
-    all.join(",")
 }
 
 fn containers(template: Option<&PodTemplateSpec>) -> (String, String) {
@@ -59,35 +53,18 @@ pub fn cells(object: &Object, now_millis: i64) -> Value {
     let old = since(meta.creation_timestamp.as_ref(), now_millis);
     match object {
         Object::Deployment(deployment) => {
-            let (spec, status) =
-                (deployment.spec.clone().unwrap_or_default(), deployment.status.clone().unwrap_or_default());
+            let (spec, status) = (deployment.spec.as_ref(), deployment.status.clone().unwrap_or_default());
             let ready = format!("{}/{}", status.ready_replicas.unwrap_or_default(), meta::desired(deployment));
-            let (names, images) = containers(Some(&spec.template));
-            json!([
-                name,
-                ready,
-                status.updated_replicas.unwrap_or_default(),
-                status.available_replicas.unwrap_or_default(),
-                old,
-                names,
-                images,
-                selector(Some(&spec.selector))
-            ])
+            let updated = status.updated_replicas.unwrap_or_default();
+            let available = status.available_replicas.unwrap_or_default();
+            let (names, images) = containers(spec.map(|spec| &spec.template));
+            json!([name, ready, updated, available, old, names, images, meta::selector_text(object)])
         }
         Object::ReplicaSet(set) => {
-            let status = set.status.clone().unwrap_or_default();
-            let spec = set.spec.as_ref();
+            let (spec, status) = (set.spec.as_ref(), set.status.clone().unwrap_or_default());
+            let (desired, ready) = (meta::replicas_of(set), status.ready_replicas.unwrap_or_default());
             let (names, images) = containers(spec.and_then(|spec| spec.template.as_ref()));
-            json!([
-                name,
-                meta::replicas_of(set),
-                status.replicas,
-                status.ready_replicas.unwrap_or_default(),
-                old,
-                names,
-                images,
-                selector(spec.map(|spec| &spec.selector))
-            ])
+            json!([name, desired, status.replicas, ready, old, names, images, meta::selector_text(object)])
         }
         Object::Pod(pod) => pod_cells(pod, name, &old, now_millis),
         Object::Event(event) => event_cells(event, name, now_millis),
@@ -191,27 +168,15 @@ fn pod_cells(pod: &Pod, name: &str, old: &str, now_millis: i64) -> Value {
     if meta::is_deleting(&pod.metadata) {
         word = "Terminating".to_owned();
     }
-    let gates = pod.spec.as_ref().and_then(|spec| spec.readiness_gates.as_ref());
-    let gates = gates.map_or_else(
-        || "<none>".to_owned(),
-        |gates| {
-            let open = gates.iter().filter(|gate| {
-                meta::condition(pod, &gate.condition_type).is_some_and(|condition| condition.status == "True")
-            });
-            format!("{}/{}", open.count(), gates.len())
-        },
-    );
-    json!([
-        name,
-        format!("{ready}/{count}"),
-        word,
-        restarts,
-        old,
-        or_none(status.pod_ip.as_deref()),
-        or_none(meta::node_of(pod)),
-        "<none>",
-        gates
-    ])
+    let gates = match pod.spec.as_ref().and_then(|spec| spec.readiness_gates.as_ref()) {
+        Some(gates) => {
+            let is_open = |gate: &&PodReadinessGate| meta::is_true(pod, &gate.condition_type);
+            format!("{}/{}", gates.iter().filter(is_open).count(), gates.len())
+        }
+        None => "<none>".to_owned(),
+    };
+    let (address, node) = (or_none(status.pod_ip.as_deref()), or_none(meta::node_of(pod)));
+    json!([name, format!("{ready}/{count}"), word, restarts, old, address, node, "<none>", gates])
 }
 
 fn event_cells(event: &Event, name: &str, now_millis: i64) -> Value {
@@ -232,39 +197,21 @@ fn event_cells(event: &Event, name: &str, now_millis: i64) -> Value {
     };
     let source =
         event.source.as_ref().and_then(|source| source.component.clone()).or_else(|| event.reporting_component.clone());
-    json!([
-        seen,
-        event.type_,
-        event.reason,
-        object,
-        event.message,
-        about.field_path.clone().unwrap_or_default(),
-        source,
-        first,
-        count,
-        name
-    ])
+    let part = about.field_path.clone().unwrap_or_default();
+    json!([seen, event.type_, event.reason, object, event.message, part, source, first, count, name])
 }
 
 fn node_cells(node: &Node, name: &str, old: &str) -> Value {
     let mut word = if node::is_ready(node) { "Ready" } else { "NotReady" }.to_owned();
-    if node.spec.as_ref().and_then(|spec| spec.unschedulable) == Some(true) {
+    if node::is_cordoned(node) {
         word.push_str(",SchedulingDisabled");
     }
     let info = node.status.as_ref().and_then(|status| status.node_info.clone()).unwrap_or_default();
     let or_unknown = |text: String| if text.is_empty() { "<unknown>".to_owned() } else { text };
-    json!([
-        name,
-        word,
-        "<none>",
-        old,
-        info.kubelet_version,
-        "<none>",
-        "<none>",
-        or_unknown(info.os_image),
-        or_unknown(info.kernel_version),
-        or_unknown(info.container_runtime_version)
-    ])
+    let version = info.kubelet_version;
+    let [system, kernel, runtime] =
+        [info.os_image, info.kernel_version, info.container_runtime_version].map(or_unknown);
+    json!([name, word, "<none>", old, version, "<none>", "<none>", system, kernel, runtime])
 }
 
 #[cfg(test)]

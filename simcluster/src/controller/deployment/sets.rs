@@ -59,7 +59,6 @@ pub fn split(deployment: &Deployment, sets: &[ReplicaSet]) -> (Option<ReplicaSet
     (new, sets)
 }
 
-/// Returns the ReplicaSets that want pods.
 pub fn active(sets: &[ReplicaSet]) -> Vec<ReplicaSet> {
     sets.iter().filter(|set| replicas_of(set) > 0).cloned().collect()
 }

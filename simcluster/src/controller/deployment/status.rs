@@ -10,7 +10,6 @@ use crate::meta::{self, desired, replicas_of};
 use crate::object::{Key, Resource};
 use crate::strategy::max_unavailable;
 use crate::time;
-use crate::world::DeleteOptions;
 
 const PROGRESSING: &str = "Progressing";
 const COMPLETE: &str = "NewReplicaSetAvailable";
@@ -97,14 +96,13 @@ impl Round<'_> {
             collision_count: self.status().collision_count,
             conditions: self.status().conditions,
         };
-        let condition = if available >= desired(&self.deployment) - max_unavailable(&self.deployment) {
-            let message = "Deployment has minimum availability.".to_owned();
-            self.condition("Available", "True", "MinimumReplicasAvailable", message)
+        let is_available = available >= desired(&self.deployment) - max_unavailable(&self.deployment);
+        let (holds, reason, message) = if is_available {
+            ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
         } else {
-            let message = "Deployment does not have minimum availability.".to_owned();
-            self.condition("Available", "False", "MinimumReplicasUnavailable", message)
+            ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
         };
-        set(&mut status, condition);
+        set(&mut status, self.condition("Available", holds, reason, message.to_owned()));
         status
     }
 
@@ -231,8 +229,7 @@ impl Round<'_> {
         for set in old.into_iter().take(excess) {
             let status = set.status.clone().unwrap_or_default();
             if status.replicas == 0 && replicas_of(set) == 0 && set.metadata.generation <= status.observed_generation {
-                // Gone already is as good.
-                let _ = self.world.delete(Resource::ReplicaSet, &Key::of(&set.metadata), &DeleteOptions::default());
+                self.world.delete_if_there(Resource::ReplicaSet, &Key::of(&set.metadata));
             }
         }
     }

@@ -29,8 +29,7 @@ impl PodRecord {
             (known.program.pull.refusal(&known.image), known.pull_back_off.map(|back_off| back_off.is_waiting(now)))
         {
             known.reason = Some(("ImagePullBackOff", context.record_pull_back_off(known, &why)));
-            let again = context.between(AGAIN_MILLIS.0, AGAIN_MILLIS.1);
-            self.add_timer(again, Timer::Round);
+            self.add_timer_between(AGAIN_MILLIS, Timer::Round, context);
             return;
         }
         context.record_pulling(known);
@@ -52,9 +51,8 @@ impl PodRecord {
             let is_first = known.pull_back_off.is_none();
             known.pull_back_off = Some(BackOff::next(known.pull_back_off, now, now));
             // The first time the sandbox that came up makes a round at once.
-            let again =
-                if is_first { context.between(600, 1_200) } else { context.between(AGAIN_MILLIS.0, AGAIN_MILLIS.1) };
-            self.add_timer(again, Timer::Round);
+            let again = if is_first { (600, 1_200) } else { AGAIN_MILLIS };
+            self.add_timer_between(again, Timer::Round, context);
             return;
         }
         known.has_image = true;
@@ -74,20 +72,17 @@ impl PodRecord {
             known.now = known.phase_after_failure();
             let is_first = known.run <= 1;
             known.run += 1;
-            let again =
-                if is_first { context.between(300, 900) } else { context.between(AGAIN_MILLIS.0, AGAIN_MILLIS.1) };
-            self.add_timer(again, Timer::Round);
+            let again = if is_first { (300, 900) } else { AGAIN_MILLIS };
+            self.add_timer_between(again, Timer::Round, context);
             return;
         }
         context.record_created(known);
         known.run += 1;
         known.now = ContainerPhase::Starting;
         let run = known.run;
-        let at = context.between(80, 300);
-        self.add_timer(at, Timer::Started(index, run));
+        self.add_timer_between((80, 300), Timer::Started(index, run), context);
     }
 
-    /// A container runs.
     pub(super) fn started(&mut self, index: usize, run: u32, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };
@@ -104,8 +99,7 @@ impl PodRecord {
             self.add_timer(now + after, Timer::Exit(index, run));
         }
         self.begin_probes(index, now);
-        let soon = context.between(20, 80);
-        self.add_timer(soon, Timer::Round);
+        self.add_timer_between((20, 80), Timer::Round, context);
     }
 
     /// Starts the probes that are due from here on.
@@ -118,7 +112,6 @@ impl PodRecord {
         self.timers.extend(due);
     }
 
-    /// A probe asks.
     pub(super) fn ask(&mut self, index: usize, run: u32, kind: Kind, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };

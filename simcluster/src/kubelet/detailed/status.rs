@@ -1,10 +1,10 @@
 //! The status of a pod as its kubelet writes it: from what it knows, and nothing else (`pkg/kubelet/kubelet_pods.go`, `status/generate.go`).
 
 use k8s_openapi::api::core::v1::{
-    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, ContainerStatus, HostIP,
-    Pod, PodCondition, PodIP, PodStatus,
+    ContainerState, ContainerStateTerminated, ContainerStatus, HostIP, Pod, PodCondition, PodIP, PodStatus,
 };
 
+use crate::kubelet::status::{running, terminated, waiting_for};
 use crate::meta;
 use crate::runtime::{ContainerPhase, ContainerRecord, Exit, PodRecord, full_name};
 use crate::time::second;
@@ -51,13 +51,11 @@ pub(super) fn status(life: &PodRecord, pod: &Pod, now: i64) -> PodStatus {
         }
     });
     status.conditions = Some(made.chain(others).collect());
-    let has_init = life.containers.iter().any(|known| known.is_init);
-    let init = life.containers.iter().filter(|known| known.is_init);
-    status.init_container_statuses = has_init.then(|| init.map(|known| container(known, life, pod)).collect());
-    let mut all: Vec<_> =
-        life.containers.iter().filter(|known| !known.is_init).map(|known| container(known, life, pod)).collect();
-    all.sort_by(|one, other| one.name.cmp(&other.name));
-    status.container_statuses = Some(all);
+    let made = |known: &ContainerRecord| container(known, life, pod);
+    let (init, mut own): (Vec<_>, Vec<_>) = life.containers.iter().partition(|known| known.is_init);
+    status.init_container_statuses = (!init.is_empty()).then(|| init.into_iter().map(made).collect());
+    own.sort_by(|one, other| one.name.cmp(&other.name));
+    status.container_statuses = Some(own.into_iter().map(made).collect());
     status
 }
 
@@ -135,12 +133,12 @@ fn container(known: &ContainerRecord, life: &PodRecord, pod: &Pod) -> ContainerS
     let last = known.exits.last();
     let before = known.exits.len().checked_sub(2).and_then(|index| known.exits.get(index));
     let (state, last_state) = match (known.now, &known.reason, last) {
-        (ContainerPhase::Running(since) | ContainerPhase::Ending(since, _), _, last) => (running(since), last),
-        (_, Some((reason, message)), last) => (waiting(reason, Some(message)), last),
+        (ContainerPhase::Running(since) | ContainerPhase::Ending(since, _), _, last) => (running(second(since)), last),
+        (_, Some((reason, message)), last) => (waiting_for(reason, Some(message)), last),
         (_, None, Some(exit)) => (ended(exit, known, pod), before),
         (_, None, None) => {
             let has_init = life.containers.iter().any(|known| known.is_init);
-            (waiting(if has_init { "PodInitializing" } else { "ContainerCreating" }, None), None)
+            (waiting_for(if has_init { "PodInitializing" } else { "ContainerCreating" }, None), None)
         }
     };
     ContainerStatus {
@@ -170,24 +168,13 @@ fn id(known: &ContainerRecord, pod: &Pod, restarts: i32) -> String {
     format!("containerd://{}", digest(&format!("{uid} {} {restarts}", known.name)))
 }
 
-fn running(since: i64) -> ContainerState {
-    let running = ContainerStateRunning { started_at: Some(second(since)) };
-    ContainerState { running: Some(running), ..ContainerState::default() }
-}
-
-fn waiting(reason: &str, message: Option<&String>) -> ContainerState {
-    let waiting = ContainerStateWaiting { reason: Some(reason.to_owned()), message: message.cloned() };
-    ContainerState { waiting: Some(waiting), ..ContainerState::default() }
-}
-
 fn ended(exit: &Exit, known: &ContainerRecord, pod: &Pod) -> ContainerState {
-    let terminated = ContainerStateTerminated {
+    terminated(ContainerStateTerminated {
         exit_code: exit.code,
         reason: Some(exit.reason.to_owned()),
         started_at: Some(second(exit.started)),
         finished_at: Some(second(exit.finished)),
         container_id: Some(id(known, pod, exit.restarts)),
         ..ContainerStateTerminated::default()
-    };
-    ContainerState { terminated: Some(terminated), ..ContainerState::default() }
+    })
 }

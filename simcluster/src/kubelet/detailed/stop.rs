@@ -49,8 +49,7 @@ impl PodRecord {
         if self.stops.is_some() {
             self.stop_next(context);
         } else {
-            let at = context.between(200, 900);
-            self.add_timer(at, Timer::Round);
+            self.add_timer_between((200, 900), Timer::Round, context);
         }
     }
 
@@ -79,8 +78,7 @@ impl PodRecord {
         if !is_stopping {
             // In the same round, in which the kubelet still remembers the end before this one.
             self.start(index, before, context);
-            let at = context.between(200, 500);
-            self.add_timer(at, Timer::Round);
+            self.add_timer_between((200, 500), Timer::Round, context);
         } else {
             self.after_end(context);
         }
@@ -89,8 +87,7 @@ impl PodRecord {
     /// Reacts to a change by others: a gate, the deletion of the pod, a shorter grace period.
     pub(super) fn react_to_change(&mut self, pod: &Pod, now: i64) {
         // A readiness gate opened or closed, or the node was silent: nobody but its kubelet says that a pod is ready.
-        let has_others = meta::condition(pod, "ContainersReady").is_some_and(|known| known.status == "True");
-        if has_others && status::is_ready(self, pod) != meta::is_ready(pod) {
+        if meta::is_true(pod, "ContainersReady") && status::is_ready(self, pod) != meta::is_ready(pod) {
             self.add_timer(now, Timer::Round);
         }
         if !meta::is_deleting(&pod.metadata) {
@@ -139,9 +136,8 @@ impl PodRecord {
         self.timers.extend(asked);
         if !has_containers && last.is_none() && !self.is_over {
             self.is_over = true;
-            let (told, gone) = (context.between(100, 400), context.between(500, 1_200));
-            self.add_timer(told, Timer::Round);
-            self.add_timer(gone, Timer::Gone);
+            self.add_timer_between((100, 400), Timer::Round, context);
+            self.add_timer_between((500, 1_200), Timer::Gone, context);
         }
     }
 }

@@ -13,23 +13,16 @@ impl PodRecord {
         if self.stops.is_some() {
             return;
         }
-        let missing = context
-            .pod
-            .spec
-            .iter()
-            .flat_map(config_maps::of_volumes)
-            .find(|(_, map)| !context.config_maps.contains(*map))
-            .map(|(volume, map)| (volume.to_owned(), map.to_owned()));
-        if let Some((volume, map)) = missing {
+        let mut volumes = context.pod.spec.iter().flat_map(config_maps::of_volumes);
+        let missing = volumes.find(|(_, map)| !context.config_maps.contains(*map));
+        if let Some((volume, map)) = missing.map(|(volume, map)| (volume.to_owned(), map.to_owned())) {
             context.record_mount(&volume, &map);
             let wait = (MOUNT_MILLIS << self.mount_tries.min(10)).min(MAX_MOUNT_MILLIS);
             self.mount_tries += 1;
             self.add_timer(context.now + wait, Timer::Mount);
             return;
         }
-        self.is_mounted = true;
-        let at = context.between(400, 900);
-        self.add_timer(at, Timer::Sandbox);
+        self.add_timer_between((400, 900), Timer::Sandbox, context);
     }
 
     /// Does what is next: kills what a probe gave up, starts what is to run.
