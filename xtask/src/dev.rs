@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 
-use crate::page::Speed;
+use crate::page::Optimization;
 use crate::{build, process};
 
 /// Folders that are watched.
@@ -25,7 +25,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         if seen != changed {
             seen = changed;
             let began = Instant::now();
-            match build::build_as(Speed::Soon) {
+            match build::build_as(Optimization::None) {
                 Ok(program) => {
                     stop(running.take());
                     running = Some(build::playground_command(&program, arguments).spawn()?);

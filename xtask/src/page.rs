@@ -1,11 +1,11 @@
-//! Builds the page into `target/site`: wasm, bindings, style sheet, fonts, icons, each compressed once.
+//! Builds the page into `target/site`: wasm, bindings, style sheet, fonts, icons, each compressed once
+//! (`end2end/build/compress.mjs`).
 
 mod parts;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use std::process::Command;
@@ -29,6 +29,8 @@ const PARTS: &str = "parts";
 const SMALL: usize = 2_000;
 /// Name of the page's program, also that of its files.
 const PROGRAM: &str = "rollcast";
+/// Extensions of compressed files.
+const COMPRESSED: [&str; 2] = ["br", "gz"];
 /// What travels is the compressed size, and that is not smallest where the plain one is: -Oz and inlining make the code
 /// less regular and cost 10 % of it. What only calls something of another part is inlined.
 const WASM_OPT: [&str; 10] = [
@@ -46,20 +48,42 @@ const WASM_OPT: [&str; 10] = [
 
 /// Optimization of the page's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speed {
-    /// Small, as it is shipped and tested.
-    Small,
-    /// Soon, for whoever changes a component and looks at it.
-    Soon,
+pub enum Optimization {
+    /// By the compiler, `wasm-opt` and the best compression, as it is shipped and tested.
+    Full,
+    /// By the compiler alone, for browsers on this machine.
+    Compiler,
+    /// None, for whoever changes a component and looks at it.
+    None,
 }
 
-/// Builds the page. What did not change is not built again.
+impl Optimization {
+    /// What the program was made with that lies there is good for this one, too.
+    fn accepts(self, made: &str) -> Result<bool> {
+        let is_made = |with: Self| anyhow::Ok(made == with.way_of_making()?);
+        Ok(is_made(self)? || self == Self::Compiler && is_made(Self::Full)?)
+    }
+
+    /// Tells apart how the program was made of what the compiler left.
+    fn way_of_making(self) -> Result<String> {
+        let mut hasher = DefaultHasher::new();
+        [include_str!("page.rs"), include_str!("page/parts.rs"), include_str!("page/parts.js")].hash(&mut hasher);
+        std::fs::read(process::workspace_path("end2end/package-lock.json"))?.hash(&mut hasher);
+        Ok(format!("{self:?} {:016x}", hasher.finish()))
+    }
+
+    fn profile(self) -> &'static str {
+        if self == Self::None { DEV_PROFILE } else { PROFILE }
+    }
+}
+
+/// Builds the page as it is shipped. What did not change is not built again.
 pub fn build() -> Result<()> {
-    build_as(Speed::Small)
+    build_as(Optimization::Full)
 }
 
-/// Builds the page in one of two ways; both put it into the same place, so only one at a time does.
-pub fn build_as(speed: Speed) -> Result<()> {
+/// Builds the page in one of the ways; all put it into the same place, so only one at a time does.
+pub fn build_as(optimization: Optimization) -> Result<()> {
     let _alone = locked(&process::workspace_path(LOCK), || {
         process::print_note("another command builds the page; waiting until it has")
     })?;
@@ -68,7 +92,7 @@ pub fn build_as(speed: Speed) -> Result<()> {
     let site = process::workspace_path(SITE);
     let pkg = site.join("pkg");
     std::fs::create_dir_all(&pkg)?;
-    program(&toolchain, speed, &pkg)?;
+    program(&toolchain, optimization, &site)?;
     let fonts = fonts::build(&site)?;
     write(&pkg.join("rollcast.css"), &minified(&fonts::named(&style()?, &fonts)?)?)?;
     write(&pkg.join("fonts.txt"), &std::fs::read_to_string(process::workspace_path(fonts::MADE).join("fonts.txt"))?)?;
@@ -83,14 +107,16 @@ pub fn build_as(speed: Speed) -> Result<()> {
         let name = path.file_name().context("a file without a name in public")?;
         write(&site.join(name), &std::fs::read_to_string(&path)?)?;
     }
-    Ok(())
+    compress(&site, optimization)
 }
 
 /// Builds the page's program and its bindings.
-fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()> {
-    let profile = if speed == Speed::Small { PROFILE } else { DEV_PROFILE };
+fn program(toolchain: &setup::Toolchain, optimization: Optimization, site: &Path) -> Result<()> {
+    let (pkg, profile) = (site.join("pkg"), optimization.profile());
     let arguments = ["rustc", "--package", "app", "--lib", "--features", "hydrate", "--target", TARGET];
-    let mut cargo = process::command("cargo", &arguments);
+    // The server, which is built at the same time, takes longer, and its last crates wait for each other.
+    let mut cargo = process::command("nice", &["cargo"]);
+    cargo.args(arguments);
     cargo.args(["--profile", profile, "--target-dir", "target/page"]);
     // Where one function is named in another: what the program is split by.
     cargo.args(["--", "-Clink-arg=--emit-relocs"]);
@@ -100,31 +126,23 @@ fn program(toolchain: &setup::Toolchain, speed: Speed, pkg: &Path) -> Result<()>
     let made = pkg.join(format!("{PROGRAM}_bg.wasm"));
     // Which way it was made last.
     let stamp = process::workspace_path("target/page/made");
-    let way = format!("{profile} {:016x}", way_of_making()?);
-    let is_made = std::fs::read_to_string(&stamp).is_ok_and(|known| known == way);
+    let is_made = std::fs::read_to_string(&stamp).is_ok_and(|made| optimization.accepts(&made).unwrap_or(false));
     if process::is_outdated(&made, std::slice::from_ref(&built)) || !is_made {
         // What is interrupted is made again.
         if stamp.exists() {
             std::fs::remove_file(&stamp)?;
         }
-        bind(&built, speed, pkg)?;
-        compress(&made, speed)?;
-        compress(&pkg.join(format!("{PROGRAM}.js")), speed)?;
-        std::fs::write(&stamp, way)?;
+        for old in process::files_below(site)?.iter().filter(|file| has_extension(file, &COMPRESSED)) {
+            std::fs::remove_file(old)?;
+        }
+        bind(&built, optimization, &pkg)?;
+        std::fs::write(&stamp, optimization.way_of_making()?)?;
     }
     Ok(())
 }
 
-/// Tells apart how the program was made of what the compiler left.
-fn way_of_making() -> Result<u64> {
-    let mut hasher = DefaultHasher::new();
-    [include_str!("page.rs"), include_str!("page/parts.rs"), include_str!("page/parts.js")].hash(&mut hasher);
-    std::fs::read(process::workspace_path("end2end/package-lock.json"))?.hash(&mut hasher);
-    Ok(hasher.finish())
-}
-
 /// Splits the program, makes its JavaScript bindings, and shrinks the wasm where it is to be small.
-fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
+fn bind(wasm: &Path, optimization: Optimization, pkg: &Path) -> Result<()> {
     process::print_note("splitting the page's program and making its bindings");
     let made = process::workspace_path("target/page/bindings");
     let (folder, lists) = (pkg.join(PARTS), pkg.join(format!("{PARTS}.txt")));
@@ -132,7 +150,7 @@ fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
         process::remove_folder(old)?;
     }
     std::fs::create_dir_all(&folder)?;
-    let split = parts::split(wasm, &made.join(PARTS), speed == Speed::Small)?;
+    let split = parts::split(wasm, &made.join(PARTS), optimization != Optimization::None)?;
     let mut bindgen = Bindgen::new();
     bindgen.input_path(&split.shared).out_name(PROGRAM).web(true)?.typescript(false).omit_default_module_path(true);
     // Parts find the table of functions by its name.
@@ -141,7 +159,7 @@ fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
     let name = format!("{PROGRAM}_bg.wasm");
     let program = made.join(&name);
     std::fs::write(&program, parts::without_shared_exports(&std::fs::read(&program)?)?)?;
-    shrink(&program, speed, &pkg.join(name))?;
+    shrink(&program, optimization, &pkg.join(name))?;
     let new = folder.join("new.wasm");
     let (mut files, mut small): (BTreeMap<String, Vec<String>>, _) = (BTreeMap::new(), Vec::new());
     let mut known: BTreeMap<PathBuf, Option<String>> = BTreeMap::new();
@@ -149,14 +167,11 @@ fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
         let names = files.entry(part.clone()).or_default();
         for file in of_part {
             if !known.contains_key(&file) {
-                shrink(&file, speed, &new)?;
+                shrink(&file, optimization, &new)?;
                 let bytes = std::fs::read(&new)?;
                 let name = (bytes.len() > SMALL).then(|| named_after_content(parts::name(&part, &file), &bytes));
                 match &name {
-                    Some(name) => {
-                        std::fs::write(folder.join(name), &bytes)?;
-                        compress(&folder.join(name), speed)?;
-                    }
+                    Some(name) => std::fs::write(folder.join(name), &bytes)?,
                     None => small.push(bytes),
                 }
                 known.insert(file.clone(), name);
@@ -173,8 +188,8 @@ fn bind(wasm: &Path, speed: Speed, pkg: &Path) -> Result<()> {
     std::fs::write(&plain, joined)?;
     let mut to = OsString::from("--outfile=");
     to.push(pkg.join(bindings));
-    let minify = if speed == Speed::Small { "--minify=true" } else { "--minify=false" };
-    process::run(esbuild(&["--format=esm", minify]).arg(to).arg(plain))
+    let minify = format!("--minify={}", optimization != Optimization::None);
+    process::run(esbuild(&["--format=esm", &minify]).arg(to).arg(plain))
 }
 
 fn named_after_content(part: &str, bytes: &[u8]) -> String {
@@ -184,13 +199,18 @@ fn named_after_content(part: &str, bytes: &[u8]) -> String {
 }
 
 /// Writes a program in fewer bytes, where it is to be small.
-fn shrink(program: &Path, speed: Speed, to: &Path) -> Result<()> {
-    if speed == Speed::Soon {
-        std::fs::copy(program, to)?;
-        return Ok(());
+fn shrink(program: &Path, optimization: Optimization, to: &Path) -> Result<()> {
+    match optimization {
+        Optimization::Full => {
+            let wasm_opt = process::workspace_path("end2end/node_modules/.bin/wasm-opt");
+            process::run(process::command(wasm_opt, &WASM_OPT).arg("-o").arg(to).arg(program))?;
+        }
+        Optimization::Compiler => std::fs::write(to, parts::without_names(&std::fs::read(program)?)?)?,
+        Optimization::None => {
+            std::fs::copy(program, to)?;
+        }
     }
-    let wasm_opt = process::workspace_path("end2end/node_modules/.bin/wasm-opt");
-    process::run(process::command(wasm_opt, &WASM_OPT).arg("-o").arg(to).arg(program))
+    Ok(())
 }
 
 /// Puts the style sheet together in the order of `style/main.css`.
@@ -239,26 +259,26 @@ fn write(path: &Path, text: &str) -> Result<()> {
         return Ok(());
     }
     std::fs::write(path, text)?;
-    compress(path, Speed::Small)
+    Ok(())
 }
 
-/// Writes `FILE.br` beside a file, and `FILE.gz` for browsers that came without TLS.
-fn compress(path: &Path, speed: Speed) -> Result<()> {
-    let bytes = std::fs::read(path)?;
-    let mut compressed = Vec::new();
-    let quality = if speed == Speed::Small { 11 } else { 1 };
-    let parameters =
-        brotli::enc::BrotliEncoderParams { quality, lgwin: 24, size_hint: bytes.len(), ..Default::default() };
-    brotli::BrotliCompress(&mut bytes.as_slice(), &mut compressed, &parameters)?;
-    let level = if speed == Speed::Small { flate2::Compression::best() } else { flate2::Compression::fast() };
-    let mut zipped = flate2::write::GzEncoder::new(Vec::new(), level);
-    zipped.write_all(&bytes)?;
-    for (extension, bytes) in [(".br", compressed), (".gz", zipped.finish()?)] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(extension);
-        std::fs::write(name, bytes)?;
+/// Writes `FILE.br`, and `FILE.gz` for browsers that came without TLS, beside each file of which they are missing or outdated.
+fn compress(site: &Path, optimization: Optimization) -> Result<()> {
+    let outdated = process::files_below(site)?.into_iter().filter(|file| {
+        let compressed = COMPRESSED.map(|extension| file.with_added_extension(extension));
+        has_extension(file, &["css", "js", "svg", "txt", "wasm"])
+            && compressed.iter().any(|made| process::is_outdated(made, std::slice::from_ref(file)))
+    });
+    let files: Vec<_> = outdated.collect();
+    if files.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    let effort = if optimization == Optimization::Full { "best" } else { "fast" };
+    process::run(process::command("node", &["end2end/build/compress.mjs", effort]).args(files))
+}
+
+fn has_extension(file: &Path, extensions: &[&str]) -> bool {
+    file.extension().is_some_and(|extension| extensions.iter().any(|other| extension == *other))
 }
 
 #[cfg(test)]

@@ -113,6 +113,27 @@ pub fn without_shared_exports(wasm: &[u8]) -> Result<Vec<u8>> {
     with_exports(wasm, |_| ())
 }
 
+/// Returns the program without the names of functions, and whatever else does not run.
+pub fn without_names(wasm: &[u8]) -> Result<Vec<u8>> {
+    let mut module = Module::new();
+    for payload in Parser::new(0).parse_all(wasm) {
+        let payload = payload?;
+        if !matches!(payload, Payload::CustomSection(_)) {
+            copy(&payload, wasm, &mut module)?;
+        }
+    }
+    Ok(module.finish())
+}
+
+/// Copies the section of a payload, if it begins one.
+fn copy(payload: &Payload, wasm: &[u8], module: &mut Module) -> Result<()> {
+    if let Some((id, range)) = payload.as_section() {
+        let data = wasm.get(range.start as usize..range.end as usize).context("a section beyond the end")?;
+        module.section(&RawSection { id, data });
+    }
+    Ok(())
+}
+
 /// Returns the program with its own exports and these.
 fn with_exports(wasm: &[u8], more: impl Fn(&mut ExportSection)) -> Result<Vec<u8>> {
     let mut module = Module::new();
@@ -135,9 +156,8 @@ fn with_exports(wasm: &[u8], more: impl Fn(&mut ExportSection)) -> Result<Vec<u8
             }
             more(&mut exports);
             module.section(&exports);
-        } else if let Some((id, range)) = payload.as_section() {
-            let data = wasm.get(range.start as usize..range.end as usize).context("a section beyond the end")?;
-            module.section(&RawSection { id, data });
+        } else {
+            copy(&payload, wasm, &mut module)?;
         }
     }
     Ok(module.finish())

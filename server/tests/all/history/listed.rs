@@ -274,7 +274,8 @@ fn a_pod_that_is_deleted_right_after_completion_is_a_loss_of_the_rollout() {
         }
         let search = Search { text: "deleted".to_owned(), ..Search::default() };
         let found = Reader::new(&place.location).search(&search, &Permissions::All, None, 9).unwrap().rollouts;
-        assert_eq!(found.iter().map(PastRollout::cause_words).collect::<Vec<_>>(), [last.title.clone()]);
+        let found: Vec<_> = found.iter().map(PastRollout::cause_words).collect();
+        assert_eq!(found, std::slice::from_ref(&last.title));
     }
 }
 
