@@ -1,6 +1,6 @@
 // Writes FILE.br and FILE.gz beside each file: compress.mjs best|fast FILE... `cargo xtask` runs it.
 
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
@@ -15,12 +15,21 @@ const brotli = (bytes) =>
       [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
     },
   });
-const zip = (bytes) => promisify(gzip)(bytes, { level: isBest ? constants.Z_BEST_COMPRESSION : constants.Z_BEST_SPEED });
+const zip = async (bytes) => {
+  const zipped = await promisify(gzip)(bytes, { level: isBest ? constants.Z_BEST_COMPRESSION : constants.Z_BEST_SPEED });
+  // The system that it was made on, by RFC 1952: unknown.
+  zipped[9] = 255;
+  return zipped;
+};
 
 await Promise.all(
   files.map(async (file) => {
     const bytes = await readFile(file);
-    const write = async (extension, compressed) => writeFile(`${file}.${extension}`, await compressed);
-    await Promise.all([write("br", brotli(bytes)), write("gz", zip(bytes))]);
+    const write = async (extension, compressed) => {
+      await writeFile(`${file}.new`, await compressed);
+      await rename(`${file}.new`, `${file}.${extension}`);
+    };
+    await write("br", brotli(bytes));
+    await write("gz", zip(bytes));
   }),
 );

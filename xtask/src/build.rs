@@ -17,7 +17,8 @@ pub fn build() -> Result<PathBuf> {
 pub fn build_as(optimization: Optimization) -> Result<PathBuf> {
     std::fs::create_dir_all(process::workspace_path(page::SITE))?;
     let rollcast = std::thread::spawn(server);
-    let page = page::build_as(optimization);
+    let page = page::build_as(optimization)
+        .inspect_err(|error| process::print_note(&format!("the page is not built: {error:#}")));
     let rollcast = rollcast.join().map_err(|_| anyhow!("building the server broke off"))?;
     page.and(rollcast)
 }

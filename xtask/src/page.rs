@@ -29,6 +29,10 @@ const PARTS: &str = "parts";
 const SMALL: usize = 2_000;
 /// Name of the page's program, also that of its files.
 const PROGRAM: &str = "rollcast";
+/// Says in which way the page was made. It is missing while it is made.
+const STAMP: &str = "target/page/made";
+/// Extensions of files that are compressed. Fonts are already.
+const COMPRESSIBLE: [&str; 5] = ["css", "js", "svg", "txt", "wasm"];
 /// Extensions of compressed files.
 const COMPRESSED: [&str; 2] = ["br", "gz"];
 /// What travels is the compressed size, and that is not smallest where the plain one is: -Oz and inlining make the code
@@ -67,7 +71,8 @@ impl Optimization {
     /// Tells apart how the program was made of what the compiler left.
     fn way_of_making(self) -> Result<String> {
         let mut hasher = DefaultHasher::new();
-        [include_str!("page.rs"), include_str!("page/parts.rs"), include_str!("page/parts.js")].hash(&mut hasher);
+        let makers = [include_str!("page.rs"), include_str!("page/parts.rs"), include_str!("page/parts.js")];
+        (makers, include_str!("../../end2end/build/compress.mjs")).hash(&mut hasher);
         std::fs::read(process::workspace_path("end2end/package-lock.json"))?.hash(&mut hasher);
         Ok(format!("{self:?} {:016x}", hasher.finish()))
     }
@@ -107,7 +112,16 @@ pub fn build_as(optimization: Optimization) -> Result<()> {
         let name = path.file_name().context("a file without a name in public")?;
         write(&site.join(name), &std::fs::read_to_string(&path)?)?;
     }
-    compress(&site, optimization)
+    // A program that was made in a better way than asked is compressed in that way, as all else.
+    let way = made_in().map_or_else(|| optimization.way_of_making(), Ok)?;
+    compress(&site, if way == Optimization::Full.way_of_making()? { "best" } else { "fast" })?;
+    std::fs::write(process::workspace_path(STAMP), way)?;
+    Ok(())
+}
+
+/// The way in which the page was made last, if that was not interrupted.
+fn made_in() -> Option<String> {
+    std::fs::read_to_string(process::workspace_path(STAMP)).ok()
 }
 
 /// Builds the page's program and its bindings.
@@ -124,19 +138,16 @@ fn program(toolchain: &setup::Toolchain, optimization: Optimization, site: &Path
     process::run(&mut cargo)?;
     let built = process::workspace_path(&format!("target/page/{TARGET}/{profile}/app.wasm"));
     let made = pkg.join(format!("{PROGRAM}_bg.wasm"));
-    // Which way it was made last.
-    let stamp = process::workspace_path("target/page/made");
-    let is_made = std::fs::read_to_string(&stamp).is_ok_and(|made| optimization.accepts(&made).unwrap_or(false));
+    let is_made = made_in().is_some_and(|way| optimization.accepts(&way).unwrap_or(false));
     if process::is_outdated(&made, std::slice::from_ref(&built)) || !is_made {
-        // What is interrupted is made again.
-        if stamp.exists() {
-            std::fs::remove_file(&stamp)?;
+        for file in process::files_below(site)?.iter().filter(|file| has_extension(file, &COMPRESSED)) {
+            std::fs::remove_file(file)?;
         }
-        for old in process::files_below(site)?.iter().filter(|file| has_extension(file, &COMPRESSED)) {
-            std::fs::remove_file(old)?;
+        let stamp = process::workspace_path(STAMP);
+        if stamp.exists() {
+            std::fs::remove_file(stamp)?;
         }
         bind(&built, optimization, &pkg)?;
-        std::fs::write(&stamp, optimization.way_of_making()?)?;
     }
     Ok(())
 }
@@ -258,22 +269,26 @@ fn write(path: &Path, text: &str) -> Result<()> {
     if std::fs::read_to_string(path).is_ok_and(|known| known == text) {
         return Ok(());
     }
+    // What they hold is no longer so, whatever happens next.
+    for file in compressed(path).iter().filter(|file| file.exists()) {
+        std::fs::remove_file(file)?;
+    }
     std::fs::write(path, text)?;
     Ok(())
 }
 
-/// Writes `FILE.br`, and `FILE.gz` for browsers that came without TLS, beside each file of which they are missing or outdated.
-fn compress(site: &Path, optimization: Optimization) -> Result<()> {
-    let outdated = process::files_below(site)?.into_iter().filter(|file| {
-        let compressed = COMPRESSED.map(|extension| file.with_added_extension(extension));
-        has_extension(file, &["css", "js", "svg", "txt", "wasm"])
-            && compressed.iter().any(|made| process::is_outdated(made, std::slice::from_ref(file)))
-    });
-    let files: Vec<_> = outdated.collect();
+fn compressed(file: &Path) -> [PathBuf; 2] {
+    COMPRESSED.map(|extension| file.with_added_extension(extension))
+}
+
+/// Writes `FILE.br`, and `FILE.gz` for browsers that came without TLS, beside each file that has none.
+fn compress(site: &Path, effort: &str) -> Result<()> {
+    let is_missing = |file: &PathBuf| compressed(file).iter().any(|file| !file.exists());
+    let all = process::files_below(site)?.into_iter();
+    let files: Vec<_> = all.filter(|file| has_extension(file, &COMPRESSIBLE) && is_missing(file)).collect();
     if files.is_empty() {
         return Ok(());
     }
-    let effort = if optimization == Optimization::Full { "best" } else { "fast" };
     process::run(process::command("node", &["end2end/build/compress.mjs", effort]).args(files))
 }
 

@@ -93,13 +93,15 @@ pub fn output_with_input(command: &mut Command, input: &str) -> Result<String> {
     let line = command_line(command);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = piped.spawn().with_context(|| format!("cannot start {line}"))?;
-    child.stdin.take().with_context(|| format!("{line} takes no input"))?.write_all(input.as_bytes())?;
+    // A program that ends before it has read all of it says why itself.
+    let written = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));
     let output = child.wait_with_output()?;
     let [printed, complaint] =
         [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).trim().to_owned());
     // kubeconform complains on its standard output.
-    let why = if complaint.is_empty() { &printed } else { &complaint };
-    ensure!(output.status.success(), "`{line}` failed ({}): {why}", output.status);
+    let why = [complaint.as_str(), printed.as_str()].join("\n");
+    ensure!(output.status.success(), "`{line}` failed ({}): {}", output.status, why.trim());
+    written.transpose().with_context(|| format!("{line} did not read its input"))?;
     Ok(printed)
 }
 

@@ -68,10 +68,8 @@ fn resources(group: &str) -> Value {
         let plural = resource.plural();
         let verbs = ["create", "delete", "get", "list", "patch", "update", "watch"];
         let is_of_all = matches!(resource, Resource::Deployment | Resource::Pod | Resource::ReplicaSet);
-        let names = json!({
-            "singularName": resource.kind().to_lowercase(), "shortNames": resource.short(),
-            "categories": is_of_all.then_some(["all"]),
-        });
+        let names = json!({ "singularName": resource.kind().to_lowercase(), "shortNames": resource.short() });
+        let names = if is_of_all { with(names, json!({ "categories": ["all"] })) } else { names };
         add(plural, &verbs, names);
         let part = ["get", "patch", "update"];
         if !matches!(resource, Resource::Event | Resource::EndpointSlice | Resource::ConfigMap) {

@@ -40,7 +40,9 @@ pub fn build(platform: Platform) -> Result<PathBuf> {
     let program = platform.program();
     std::fs::create_dir_all(program.parent().context("no folder")?)?;
     std::fs::copy(&built, &program).with_context(|| format!("cannot copy {}", built.display()))?;
-    std::fs::write(platform.compiler(), process::output(&mut process::command("rustc", &["--version"]))?)?;
+    let version = |program: &str| process::output(&mut process::command(program, &["--version"]));
+    // Node.js compresses the page.
+    std::fs::write(platform.compiler(), format!("{} and Node.js {}", version("rustc")?, version("node")?))?;
     Ok(program)
 }
 
