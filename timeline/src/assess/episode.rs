@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use crate::model::fact::Exit;
-use crate::model::story::{Entry, Happening};
+use crate::model::story::{Entry, Happening, LineKind};
 use crate::model::{Deployment, EpisodeKind, Pod, PodState};
 use crate::rules::messages::{self, ProbeKill};
 use crate::{Millis, Model, Uid};
@@ -88,10 +88,10 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     })
 }
 
-/// Finds the entries of a story that tell of losses in a time, in order.
+/// Finds the entries of a story that tell of losses in a time, in order. It is not known when the unobserved ones were.
 pub fn losses(deployment: &Deployment, times: RangeInclusive<Millis>) -> Vec<&Happening> {
     let entries = deployment.story.iter().filter(|entry| times.contains(&entry.at_millis));
-    entries.map(|entry| &entry.what).filter(|what| is_loss(what)).collect()
+    entries.map(|entry| &entry.what).filter(|what| is_loss(what) && what.kind() != LineKind::Unknown).collect()
 }
 
 fn scaling(what: &Happening) -> Option<(u32, u32)> {

@@ -65,6 +65,17 @@ fn losses_after_a_rollout_are_those_of_a_time() {
     assert_eq!(after(105_001, 109_999), "");
 }
 
+/// It may have gone before the rollout was complete.
+#[test]
+fn a_pod_that_went_while_not_observed_is_no_loss_after_a_rollout() {
+    let mut web = at_rest(3);
+    web.lose_pod(100);
+    web.relisted(102_000);
+    assert_eq!(title(&web), "Pod p0100 disappeared while not observed");
+    let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+    assert_eq!(say::losses_after(&assess::losses(deployment, 0..=Millis::MAX)), "");
+}
+
 #[test]
 fn pods_that_leave_a_node_are_counted_with_the_reason() {
     let mut web = at_rest(3);
