@@ -53,6 +53,9 @@ impl<'m> Assessment<'m> {
                 (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) => {
                     *saw = saw.take().or_else(|| other.clone());
                 }
+                (CauseKind::Flapping { is_unready, .. }, CauseKind::Flapping { is_unready: other, .. }) => {
+                    *is_unready |= other;
+                }
                 // A code that only some of them ended with is not said of all, nor are containers that end in some of them.
                 (CauseKind::Crash(known), CauseKind::Crash(other)) => {
                     if other.exit_code.is_some() && known.exit_code != other.exit_code {
@@ -375,17 +378,17 @@ impl<'m> Assessment<'m> {
 
     /// Finds out whether the readiness of a pod flaps. Containers that ended lately take it with them each time.
     fn flapping(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
-        let is_running = pod.state().is_ready() || pod.state() == PodState::Unready;
+        let is_unready = pod.state() == PodState::Unready;
         let since = self.now.millis - FLAP_MILLIS;
         let has_ended = self.last_exit_millis(pod).is_some_and(|at| at >= since);
-        if !is_running || has_ended || pod.now.terminal_millis.is_some() {
+        if !(is_unready || pod.state().is_ready()) || has_ended || pod.now.terminal_millis.is_some() {
             return None;
         }
         let losses: Vec<Millis> = pod.readiness_losses().take_while(|at| *at >= since).collect();
         let first = losses.last().filter(|_| losses.len() >= FLAPS)?;
         let message = probe_saw(self.deployment, pod, "Readiness probe", *first).unwrap_or_default().to_owned();
         let evidence = Evidence { reason: String::new(), message, ..of_pod(pod, *first) };
-        Some((CauseKind::Flapping { losses: losses.len() }, evidence))
+        Some((CauseKind::Flapping { losses: losses.len(), is_unready }, evidence))
     }
 
     /// Computes the allowed start time: as long as the rule says, or twice as long as the slowest pod before it took.

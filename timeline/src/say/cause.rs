@@ -254,7 +254,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let over = if *was_ready { String::new() } else { over(time) };
             format!("{} {verb} {what}{container} for {since}.{saw}{over}", pod_of(pods))
         }
-        CauseKind::Flapping { losses } => {
+        CauseKind::Flapping { losses, .. } => {
             let saw = Some(evidence.message.as_str()).filter(|message| !message.is_empty());
             let saw = saw.map(|saw| format!(" A probe saw: {}", sentence_end(saw))).unwrap_or_default();
             let minutes = FLAP_MILLIS / 60_000;

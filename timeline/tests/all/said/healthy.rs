@@ -61,6 +61,24 @@ fn readiness_that_flaps_is_told_and_two_blinks_are_not() {
 }
 
 #[test]
+fn a_flapping_pod_that_is_ready_does_not_make_a_scaling_bad() {
+    let mut web = Web::live(3).at(60_000);
+    for _ in 0..3 {
+        web.wait(12_000).pod(100, unready);
+        web.report();
+        web.wait(8_000).pod(100, ready);
+        web.report();
+    }
+    web.scale(2, 5);
+    (103..105).for_each(|pod| web.add_pod(pod, 2, unready));
+    web.report();
+    assert_eq!(web.verdict(), "[Scaling up] Revision 1 is scaling up: 3 of 5 available.");
+    let view = web.view();
+    assert!(view.verdict.why.starts_with("Pods lose readiness repeatedly (pod p0100: 3 times"), "{view:?}");
+    assert!(view.reasons.iter().all(|reason| !reason.is_fault), "{view:?}");
+}
+
+#[test]
 fn a_crash_loop_is_never_called_well() {
     let mut web = Web::reported();
     let restart = |web: &mut Web, restarts: u32| {
