@@ -8,6 +8,7 @@ use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartTime};
 use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
+use super::severity::LOST_MILLIS;
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
@@ -19,6 +20,8 @@ use crate::rules::pulls::{self, is_image_reason};
 
 /// The reason of a pod that ended well, as its containers have it.
 pub const COMPLETED: &str = "Completed";
+/// The reason of a pod that waits for a readiness gate, as its condition has it.
+const GATES_NOT_READY: &str = "ReadinessGatesNotReady";
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once, and a kubelet measures the
 /// volumes of its pods once a minute before it evicts.
 pub const FAILED_MILLIS: Millis = 90_000;
@@ -350,7 +353,7 @@ impl<'m> Assessment<'m> {
     fn unready(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
         let since = pod.since_millis();
         let spent_millis = self.now.millis - since;
-        if pod.now.reason == "ReadinessGatesNotReady" {
+        if pod.now.reason == GATES_NOT_READY {
             let gate = gate_of(&pod.now.message);
             let told = pod.now.conditions.iter().find(|condition| gate.as_deref() == Some(condition.kind.as_str()));
             // What its controller says of the gate is more than that it is closed.
@@ -376,9 +379,11 @@ impl<'m> Assessment<'m> {
         (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)))
     }
 
-    /// Finds out whether the readiness of a pod flaps. Containers that ended lately take it with them each time.
+    /// Finds out whether the readiness of a pod flaps. Containers that ended lately take it with them each time. A pod that stays unready,
+    /// or waits for a readiness gate, has another cause.
     fn flapping(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
-        let is_unready = pod.state() == PodState::Unready;
+        let is_lost = || self.now.millis - pod.since_millis() > LOST_MILLIS || pod.now.reason == GATES_NOT_READY;
+        let is_unready = pod.state() == PodState::Unready && !is_lost();
         let since = self.now.millis - FLAP_MILLIS;
         let has_ended = self.last_exit_millis(pod).is_some_and(|at| at >= since);
         if !(is_unready || pod.state().is_ready()) || has_ended || pod.now.terminal_millis.is_some() {
