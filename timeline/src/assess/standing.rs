@@ -230,9 +230,10 @@ impl Assessment<'_> {
         }
     }
 
-    /// No pod has been available for a while, since the last one that was.
+    /// No pod has been available for a while, since the last one that was, and none is ready and waits for `minReadySeconds`.
     fn is_outage(&self) -> bool {
-        if self.counts.available > 0 || !self.sees_pods {
+        let is_ready = || self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::MinReady { .. }));
+        if self.counts.available > 0 || !self.sees_pods || is_ready() {
             return false;
         }
         let lost_millis = |pod: &Pod| match pod.state() {
