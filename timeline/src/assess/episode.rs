@@ -173,7 +173,7 @@ struct Shortage {
 }
 
 /// A stretch of time, which may have no end.
-type Stretch = (Millis, Option<Millis>);
+pub(super) type Stretch = (Millis, Option<Millis>);
 
 /// Counts the missing pods over time: the replicas that were asked for, less the available pods.
 fn shortage(pods: &[(&Pod, Vec<Stretch>)], before: u32, scalings: &[(Millis, (u32, u32))]) -> Shortage {
@@ -209,7 +209,7 @@ fn shortage(pods: &[(&Pod, Vec<Stretch>)], before: u32, scalings: &[(Millis, (u3
 
 /// When a pod began to be available in a stretch in which it counts, which makes one less missing, and when that ended. What is listed
 /// first was so before.
-fn available(pod: &Pod, counted: &[Stretch], first: Millis) -> Vec<(Millis, i64)> {
+pub(super) fn available(pod: &Pod, counted: &[Stretch], first: Millis) -> Vec<(Millis, i64)> {
     let is_first = pod.now.listed_millis == Some(pod.first_seen_millis());
     let is_listed = is_first && pod.first_seen_millis() - first <= LISTING_MILLIS;
     let ends = pod.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
@@ -229,7 +229,7 @@ fn available(pod: &Pod, counted: &[Stretch], first: Millis) -> Vec<(Millis, i64)
 }
 
 /// Stretches in which a pod counts for a workload: a ReplicaSet controls it, and the workload controls that ReplicaSet.
-fn counted_stretches(model: &Model, workload: Uid, pod: &Pod) -> Vec<Stretch> {
+pub(super) fn counted_stretches(model: &Model, workload: Uid, pod: &Pod) -> Vec<Stretch> {
     let mut owners: Vec<(Millis, Option<Uid>)> = vec![(Millis::MIN, pod.replica_set())];
     for release in &pod.releases {
         owners.push((release.at_millis, None));

@@ -101,6 +101,23 @@ fn a_ready_pod_that_waits_for_its_seconds_is_no_outage() {
 }
 
 #[test]
+fn an_outage_goes_on_whatever_a_released_pod_does() {
+    let mut web = Web::live(1).at(60_000);
+    web.pod(100, |pod| pod.meta.controller = None);
+    web.add_pod(200, 2, |_| {});
+    web.report();
+    let outage = "[Degraded] No pod of revision 1 is available: 0 of 1.";
+    web.now = 70_000;
+    assert_eq!(web.verdict(), "[Recovering] Revision 1: 0 of 1 available.");
+    web.now += 1;
+    assert_eq!(web.verdict(), outage);
+    web.kill_pod(100);
+    assert_eq!(web.verdict(), outage);
+    web.wait(1_000).delete_pod(100);
+    assert_eq!(web.verdict(), outage);
+}
+
+#[test]
 fn down_to_few_and_up_again_is_scaling_and_what_fell_below_the_few_is_not() {
     let mut web = Web::live(4).at(60_000);
     web.scale(2, 2);
