@@ -103,6 +103,28 @@ impl Timeline {
         Some(id)
     }
 
+    /// A ReplicaSet was scaled: that may be why it removed a pod a moment ago, and not the adoption.
+    pub(in crate::apply) fn untell_one_too_many(&mut self, deployment: Uid, at: Millis, set: Uid) {
+        let settling_millis = self.settling_millis();
+        let is_recent = |millis: Millis, longest: Millis| (0..=longest).contains(&(at - millis));
+        let went_just_now = |name: &str| {
+            let mut ends = self.model.pods_of(set).filter(|pod| pod.name == name).filter_map(|pod| pod.ended_millis());
+            ends.any(|ended| is_recent(ended, settling_millis))
+        };
+        let is_it = |entry: &Entry| match &entry.what {
+            Happening::Adopted { removed: Some(pod), .. } => {
+                is_recent(entry.at_millis, REPLACEMENT_MILLIS + settling_millis) && went_just_now(pod)
+            }
+            _ => false,
+        };
+        let Some(id) = self.entry(deployment, is_it).map(|entry| entry.id) else { return };
+        self.retell(deployment, id, |entry| {
+            if let Happening::Adopted { removed, .. } = &mut entry.what {
+                *removed = None;
+            }
+        });
+    }
+
     /// A pod failed as a whole: it had to leave its node, or another reason is given. Its object may lie about for days.
     pub(in crate::apply) fn tell_failure(
         &mut self,
