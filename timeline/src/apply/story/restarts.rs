@@ -82,15 +82,24 @@ impl Timeline {
             let last_millis = told.last_millis;
             told.pods.contains(&uid) && stopped_millis <= last_millis && at - last_millis <= LATE_MILLIS
         };
-        let Some(told) = self.restarting.iter().filter(is_near).max_by_key(|told| told.last_millis) else { return };
-        let is_it = |entry: &&Entry| entry.id == told.entry;
-        let Some(Happening::Restarted { restart, restarts, .. }) =
-            known.story.iter().find(is_it).map(|entry| &entry.what)
-        else {
-            return;
-        };
+        let near = self.restarting.iter().filter(is_near);
+        let better: Vec<(u64, ContainerEnd)> =
+            near.filter_map(|told| Some((told.entry, self.shared_end(known, told)?))).collect();
+        for (id, end) in better {
+            self.retell(deployment, id, |entry| {
+                if let Happening::Restarted { restart, .. } = &mut entry.what {
+                    restart.end = end;
+                }
+            });
+        }
+    }
+
+    /// Finds the end that all containers of an entry share, of whose restarts only the exit code was told; `None` where they share none.
+    fn shared_end(&self, known: &Deployment, told: &ToldRestarts) -> Option<ContainerEnd> {
+        let entry = known.story.iter().find(|entry| entry.id == told.entry)?;
+        let Happening::Restarted { restart, restarts, .. } = &entry.what else { return None };
         if *restarts as usize != told.pods.len() || !matches!(restart.end, ContainerEnd::Exited(_)) {
-            return;
+            return None;
         }
         let end = |pod: &Uid| {
             let pod = self.model.pods.get(pod)?;
@@ -98,16 +107,8 @@ impl Timeline {
             Some(last_end(known, pod, container, self.skew.millis()))
         };
         let mut ends = told.pods.iter().map(end);
-        let Some(first) = ends.next().flatten() else { return };
-        if !ends.all(|end| end == Some(first)) {
-            return;
-        }
-        let id = told.entry;
-        self.retell(deployment, id, |entry| {
-            if let Happening::Restarted { restart, .. } = &mut entry.what {
-                restart.end = first;
-            }
-        });
+        let first = ends.next().flatten()?;
+        ends.all(|end| end == Some(first)).then_some(first)
     }
 }
 
