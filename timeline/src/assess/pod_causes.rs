@@ -216,8 +216,11 @@ impl<'m> Assessment<'m> {
         };
         let is_out_of_memory = exit.is_some_and(|exit| exit.reason == "OOMKilled") || reason == "OOMKilled";
         let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
-        let killed = || messages::probe_kill(self.deployment, pod, container, self.now.skew_millis);
-        let probe = if is_out_of_memory { None } else { killed() };
+        let killed =
+            |container: &Container| messages::probe_kill(self.deployment, pod, container, self.now.skew_millis);
+        let probe = if is_out_of_memory { None } else { killed(container) };
+        let is_resized = |other: &Container| killed(other).as_ref().is_some_and(ProbeKill::is_resize);
+        let others = crash::others(pod, &crash, self.now).filter(|other| !is_resized(other));
         let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
@@ -235,7 +238,7 @@ impl<'m> Assessment<'m> {
             is_overdue: is_awaited && self.now.millis - ended > LONGEST_BACK_OFF_MILLIS,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
             is_one_of_several: pod.now.containers.len() > 1,
-            others: crash::others(pod, &crash, self.now).map(|other| (other.role, other.name.clone())).collect(),
+            others: others.map(|other| (other.role, other.name.clone())).collect(),
         }));
         let message = message.unwrap_or_else(|| match &container.state {
             Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => {
