@@ -47,10 +47,10 @@ impl RolloutIndex {
         let changes = self.activity.update(model, &self.unindexed, now.millis);
         // Why the last pods went was decided after their last change.
         self.unindexed.extend(&changes.settled);
-        let last = |uid: &Uid| index::rollouts(cluster, model, *uid, now, 1).pop();
+        let last = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, 1).pop();
         let is_outdated = |(uid, cause): &(&Uid, &String)| last(uid).is_none_or(|last| last.cause != **cause);
         self.unindexed.extend(self.open.iter().filter(is_outdated).map(|(uid, _)| *uid));
-        let rollouts = |uid: &Uid| index::rollouts(cluster, model, *uid, now, index::LAST);
+        let rollouts = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, index::LAST);
         (self.unindexed.iter().flat_map(rollouts).collect(), changes)
     }
 
