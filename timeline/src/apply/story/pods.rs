@@ -88,13 +88,16 @@ impl Timeline {
     /// A ReplicaSet that adopted a pod a moment ago has one too many, and removes one: that is told with the adoption.
     fn tell_one_too_many(&mut self, deployment: Uid, at: Millis, set: Uid, name: String) -> Option<u64> {
         let is_recent = |millis: Millis| (0..=REPLACEMENT_MILLIS).contains(&(at - millis));
-        let is_scaled = self.model.replica_sets.get(&set)?.scales.iter().any(|scale| is_recent(scale.at_millis));
+        // Most pods go for this reason: the story is not searched for them.
+        if self.model.replica_sets.get(&set)?.scales.iter().rev().any(|scale| is_recent(scale.at_millis)) {
+            return None;
+        }
         let is_its = |name: &str| self.model.pods_of(set).any(|pod| pod.name == name && pod.last_owner() == Some(set));
         let is_it = |entry: &Entry| match &entry.what {
             Happening::Adopted { pod, removed: None, .. } => is_recent(entry.at_millis) && is_its(pod),
             _ => false,
         };
-        let id = self.entry(deployment, is_it).filter(|_| !is_scaled)?.id;
+        let id = self.entry(deployment, is_it)?.id;
         self.retell(deployment, id, |entry| {
             if let Happening::Adopted { removed, .. } = &mut entry.what {
                 *removed = Some(name);
