@@ -60,3 +60,37 @@ impl RolloutIndex {
         self.played_millis.is_some_and(|played| self.indexed_millis.is_none_or(|indexed| is_due(played, indexed)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use timeline::fact::{DeploymentFact, Meta, Seen};
+    use timeline::{Fact, Retention};
+
+    use super::*;
+    use crate::hub::Handle;
+    use crate::kube::{Observed, SourceEvent};
+    use crate::telemetry::clock;
+
+    #[tokio::test]
+    async fn the_rows_of_a_workload_are_written_once_more_when_it_settles() {
+        let (hub, events) = Handle::start("prod", Arc::default(), Retention::default());
+        let meta = Meta { uid: Uid::from_bits(1), namespace: "shop".into(), name: "web".into(), ..Meta::default() };
+        let fact = Fact::Deployment(Box::new(DeploymentFact { meta, ..DeploymentFact::default() }), Seen::Added);
+        let began_millis = clock::now_millis();
+        let observed = Box::new(Observed { at_millis: began_millis, fact: Some(fact) });
+        events.send(SourceEvent::Recorded { observed, line: None }).await.unwrap();
+        let (mut index, mut written) = (RolloutIndex::default(), Vec::new());
+        for after_millis in [1_000, 2_000, 60_999, 61_000, 90_000] {
+            index.played_millis = Some(began_millis + after_millis);
+            let update = move |reader: &HubReader<'_>| {
+                index.update("prod", reader);
+                index
+            };
+            index = hub.read(update).await.unwrap();
+            written.push(mem::take(&mut index.unindexed).len());
+        }
+        assert_eq!(written, [1, 0, 0, 1, 0]);
+    }
+}
