@@ -273,7 +273,7 @@ fn a_pod_that_is_deleted_right_after_completion_is_a_loss_of_the_rollout() {
     };
     assert_eq!((title(19_999).as_str(), title(20_000)), ("", last.title.clone()));
     let name = &pod.name[pod.name.len() - 5..];
-    assert_eq!(last.title, format!("Pod {name} deleted after it was complete"));
+    assert_eq!(last.title, format!("Pod {name} deleted after the rollout was complete"));
     for place in places() {
         let mut store = place.open(SMALL);
         let later = PastRollout { title: String::new(), ..last.clone() };

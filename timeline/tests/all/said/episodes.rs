@@ -59,9 +59,9 @@ fn losses_after_a_rollout_are_those_of_a_time() {
         let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
         say::losses_after(&assess::losses(deployment, from..=to))
     };
-    let both = "Pod p0100 deleted; 2 pods evicted from node node-1 after it was complete";
+    let both = "Pod p0100 deleted; 2 pods evicted from node node-1 after the rollout was complete";
     assert_eq!(after(105_000, 110_000), both);
-    assert_eq!(after(105_001, 110_000), "2 pods evicted from node node-1 after it was complete");
+    assert_eq!(after(105_001, 110_000), "2 pods evicted from node node-1 after the rollout was complete");
     assert_eq!(after(105_001, 109_999), "");
 }
 

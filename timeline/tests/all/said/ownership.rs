@@ -288,7 +288,7 @@ fn a_pod_that_goes_because_another_one_was_adopted_is_told_with_the_adoption() {
         web.told().into_iter().find(|line| line.starts_with("Pod p0100 adopted")).unwrap()
     };
     let again = "Pod p0100 adopted again: its labels match.";
-    let one_too_many = format!("{again} That made one pod too many, and p0200 was removed.");
+    let one_too_many = format!("{again} The ReplicaSet then had one pod too many and removed pod p0200.");
     assert_eq!(told(None), one_too_many);
     assert_eq!(told(Some(0)), again, "fewer were asked for, too");
     assert_eq!(told(Some(1_000)), again, "the streams arrive in any order");
