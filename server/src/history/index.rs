@@ -43,7 +43,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             cluster: cluster.to_owned(),
             kind: WorkloadKind::Deployment,
             episode: EpisodeKind::Rollout,
-            title: lost_afterwards(timeline, deployment, index, now.millis),
+            title: name_losses(timeline, deployment, index, now.millis),
             namespace: deployment.namespace.clone(),
             name: deployment.name.clone(),
             uid,
@@ -77,13 +77,13 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
 }
 
 /// Names the pods and ReplicaSets that went after the rollout at `index` was complete and before the next one; empty if none did.
-fn lost_afterwards(timeline: &Timeline, deployment: &Deployment, index: usize, now_millis: Millis) -> String {
+fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_millis: Millis) -> String {
     let completed = deployment.rollouts.get(index).and_then(|rollout| rollout.completed_millis);
     let Some(completed_millis) = completed else { return String::new() };
     // Until then it may be told better why a pod went; a title that is written stays.
     let decided_millis = now_millis - 2 * timeline.settling_millis();
     let last_millis = rollout::last_moment_millis(timeline.model(), deployment, index).unwrap_or(decided_millis);
-    say::losses_after(&assess::losses(deployment, completed_millis + 1..=last_millis.min(decided_millis)))
+    say::say_losses(&assess::losses(deployment, completed_millis + 1..=last_millis.min(decided_millis)))
 }
 
 /// Returns the row of an episode without a rollout, from its recording; `None` if it has one, or is of no kind. The store adds its cluster

@@ -135,7 +135,7 @@ pub struct CrashCause {
     /// Its pod has several containers.
     pub is_one_of_several: bool,
     /// Other containers that end again and again in each of the pods: their parts and names.
-    pub others: Vec<(Role, String)>,
+    pub other_containers: Vec<(Role, String)>,
 }
 
 impl CrashCause {

@@ -64,7 +64,7 @@ impl<'m> Assessment<'m> {
                     if other.exit_code.is_some() && known.exit_code != other.exit_code {
                         (known.exit_code, known.start_error) = (None, None);
                     }
-                    known.others.retain(|container| other.others.contains(container));
+                    known.other_containers.retain(|container| other.other_containers.contains(container));
                 }
                 _ if is_better => *shown = cause,
                 _ => {}
@@ -220,7 +220,7 @@ impl<'m> Assessment<'m> {
             |container: &Container| messages::probe_kill(self.deployment, pod, container, self.now.skew_millis);
         let probe = if is_out_of_memory { None } else { killed(container) };
         let is_resized = |other: &Container| killed(other).as_ref().is_some_and(ProbeKill::is_resize);
-        let others = crash::others(pod, &crash, self.now).filter(|other| !is_resized(other));
+        let others = crash::other_crashing_containers(pod, &crash, self.now).filter(|other| !is_resized(other));
         let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
@@ -238,7 +238,7 @@ impl<'m> Assessment<'m> {
             is_overdue: is_awaited && self.now.millis - ended > LONGEST_BACK_OFF_MILLIS,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
             is_one_of_several: pod.now.containers.len() > 1,
-            others: others.map(|other| (other.role, other.name.clone())).collect(),
+            other_containers: others.map(|other| (other.role, other.name.clone())).collect(),
         }));
         let message = message.unwrap_or_else(|| match &container.state {
             Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => {

@@ -63,7 +63,7 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
 }
 
 /// The losses after a rollout, safe to show: "2 pods evicted from node n1 after the rollout was complete". Empty without any.
-pub fn losses_after(losses: &[&Happening]) -> String {
+pub fn say_losses(losses: &[&Happening]) -> String {
     if losses.is_empty() {
         return String::new();
     }
