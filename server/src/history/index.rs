@@ -6,18 +6,16 @@ use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
 use timeline::view::{self, Now, Tone};
 use timeline::words::images;
-use timeline::{EpisodeKind, Millis, Model, Uid, WorkloadKind, assess, say};
+use timeline::{EpisodeKind, Millis, Timeline, Uid, WorkloadKind, assess, say};
 
 use crate::feed::recording::Recording;
 
 /// Number of rollouts of a Deployment that may still change: the last one, and those that it superseded.
 pub const LAST: usize = 3;
 
-/// Why a pod went is decided within this time.
-const DECIDED_MILLIS: Millis = 2_000;
-
 /// Returns the last rollouts of a Deployment in order, without those that were over before it was observed.
-pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -> Vec<PastRollout> {
+pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: usize) -> Vec<PastRollout> {
+    let model = timeline.model();
     let Some(deployment) = model.deployments.get(&uid) else { return Vec::new() };
     let first = deployment.rollouts.len().saturating_sub(most);
     let cause = |outcome: Outcome| {
@@ -45,7 +43,7 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
             cluster: cluster.to_owned(),
             kind: WorkloadKind::Deployment,
             episode: EpisodeKind::Rollout,
-            title: lost_afterwards(model, deployment, index, now.millis),
+            title: name_losses(timeline, deployment, index, now.millis),
             namespace: deployment.namespace.clone(),
             name: deployment.name.clone(),
             uid,
@@ -79,12 +77,13 @@ pub fn rollouts(cluster: &str, model: &Model, uid: Uid, now: Now, most: usize) -
 }
 
 /// Names the pods and ReplicaSets that went after the rollout at `index` was complete and before the next one; empty if none did.
-fn lost_afterwards(model: &Model, deployment: &Deployment, index: usize, now_millis: Millis) -> String {
+fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_millis: Millis) -> String {
     let completed = deployment.rollouts.get(index).and_then(|rollout| rollout.completed_millis);
     let Some(completed_millis) = completed else { return String::new() };
-    let decided_millis = now_millis - DECIDED_MILLIS;
-    let last_millis = rollout::last_moment_millis(model, deployment, index).unwrap_or(decided_millis);
-    say::losses_after(&assess::losses(deployment, completed_millis + 1..=last_millis.min(decided_millis)))
+    // Until then it may be told better why a pod went; a title that is written stays.
+    let decided_millis = now_millis - 2 * timeline.settling_millis();
+    let last_millis = rollout::last_moment_millis(timeline.model(), deployment, index).unwrap_or(decided_millis);
+    say::say_losses(&assess::losses(deployment, completed_millis + 1..=last_millis.min(decided_millis)))
 }
 
 /// Returns the row of an episode without a rollout, from its recording; `None` if it has one, or is of no kind. The store adds its cluster
@@ -93,7 +92,7 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
     let mut timeline = Recording::read(text).play();
     timeline.tick(to_millis);
     let (model, now) = (timeline.model(), Now { millis: to_millis, skew_millis: timeline.skew_millis() });
-    if !rollouts("", model, uid, now, usize::MAX).is_empty() {
+    if !rollouts("", &timeline, uid, now, usize::MAX).is_empty() {
         return None;
     }
     let deployment = model.deployments.get(&uid)?;

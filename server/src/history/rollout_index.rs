@@ -47,10 +47,10 @@ impl RolloutIndex {
         let changes = self.activity.update(model, &self.unindexed, now.millis);
         // Why the last pods went was decided after their last change.
         self.unindexed.extend(&changes.settled);
-        let last = |uid: &Uid| index::rollouts(cluster, model, *uid, now, 1).pop();
+        let last = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, 1).pop();
         let is_outdated = |(uid, cause): &(&Uid, &String)| last(uid).is_none_or(|last| last.cause != **cause);
         self.unindexed.extend(self.open.iter().filter(is_outdated).map(|(uid, _)| *uid));
-        let rollouts = |uid: &Uid| index::rollouts(cluster, model, *uid, now, index::LAST);
+        let rollouts = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, index::LAST);
         (self.unindexed.iter().flat_map(rollouts).collect(), changes)
     }
 
@@ -58,5 +58,39 @@ impl RolloutIndex {
     pub(super) fn is_due(&self) -> bool {
         let is_due = |played: Millis, indexed: Millis| played.saturating_sub(indexed) >= EVERY_MILLIS;
         self.played_millis.is_some_and(|played| self.indexed_millis.is_none_or(|indexed| is_due(played, indexed)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use timeline::fact::{DeploymentFact, Meta, Seen};
+    use timeline::{Fact, Retention};
+
+    use super::*;
+    use crate::hub::Handle;
+    use crate::kube::{Observed, SourceEvent};
+    use crate::telemetry::clock;
+
+    #[tokio::test]
+    async fn the_rows_of_a_workload_are_written_once_more_when_it_settles() {
+        let (hub, events) = Handle::start("prod", Arc::default(), Retention::default());
+        let meta = Meta { uid: Uid::from_bits(1), namespace: "shop".into(), name: "web".into(), ..Meta::default() };
+        let fact = Fact::Deployment(Box::new(DeploymentFact { meta, ..DeploymentFact::default() }), Seen::Added);
+        let began_millis = clock::now_millis();
+        let observed = Box::new(Observed { at_millis: began_millis, fact: Some(fact) });
+        events.send(SourceEvent::Recorded { observed, line: None }).await.unwrap();
+        let (mut index, mut written) = (RolloutIndex::default(), Vec::new());
+        for after_millis in [1_000, 2_000, 60_999, 61_000, 90_000] {
+            index.played_millis = Some(began_millis + after_millis);
+            let update = move |reader: &HubReader<'_>| {
+                index.update("prod", reader);
+                index
+            };
+            index = hub.read(update).await.unwrap();
+            written.push(mem::take(&mut index.unindexed).len());
+        }
+        assert_eq!(written, [1, 0, 0, 1, 0]);
     }
 }

@@ -295,8 +295,10 @@ impl Hub {
 #[cfg(test)]
 mod tests {
     use timeline::Change;
+    use timeline::view::{Summary, Tone, Verdict};
 
     use super::*;
+    use crate::hub::ListedDeployment;
 
     fn hub() -> Hub {
         let signals = Signals {
@@ -355,5 +357,19 @@ mod tests {
         assert!(!hub.is_list_due() && !hub.was_list_followed);
         hub.pruned(Uid::from_bits(1));
         assert!(!hub.is_list_outdated());
+    }
+
+    /// "3 times in the last 5 min" is said of a Deployment that is well, too.
+    #[tokio::test(start_paused = true)]
+    async fn sentences_of_the_list_that_change_by_time_are_looked_at_again() {
+        let mut hub = hub();
+        let lines = [(Tone::Ok, ""), (Tone::Ok, "why"), (Tone::Quiet, ""), (Tone::Busy, ""), (Tone::Bad, "")];
+        for (number, (tone, why)) in (0..).zip(lines) {
+            let verdict = Verdict { tone, why: why.to_owned(), ..Verdict::default() };
+            let summary = Summary { uid: Uid::from_bits(number), verdict, ..Summary::default() };
+            hub.listed.insert(ListedDeployment::new(summary, BTreeMap::new()));
+        }
+        hub.look_again();
+        assert!(hub.outdated.iter().copied().eq([1, 3, 4].map(Uid::from_bits)), "{:?}", hub.outdated);
     }
 }

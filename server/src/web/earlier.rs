@@ -41,7 +41,7 @@ pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -
         if named.find(reader.timeline.model()).is_none() {
             return Vec::new();
         }
-        let mut rollouts = index::rollouts(&cluster, reader.timeline.model(), uid, reader.now, MOST as usize);
+        let mut rollouts = index::rollouts(&cluster, reader.timeline, uid, reader.now, MOST as usize);
         // Without a history, no episode tells whether trouble after completion belongs to the rollout.
         let complete = rollouts.iter_mut().filter(|rollout| rollout.outcome == Outcome::Complete);
         complete.for_each(|rollout| {

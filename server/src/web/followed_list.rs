@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use timeline::list::{Query, SentRows, Window};
 use timeline::wire::{self, ServerFrame};
+use tokio::sync::watch::error::RecvError;
 use tokio::time::Instant;
 
 use crate::web::client_view::ClientView;
@@ -35,16 +36,17 @@ impl FollowedList {
         self.choice.chosen.mark_changed();
     }
 
-    /// Waits until it is another one; for ever once nobody chooses it any more.
-    pub(super) async fn changed(&mut self) {
-        if self.choice.chosen.changed().await.is_err() {
-            std::future::pending().await
+    /// Waits until it is another one; for ever where nobody chooses it. Fails once its task ended.
+    pub(super) async fn changed(&mut self) -> Result<(), RecvError> {
+        match self.choice.chosen.changed().await {
+            Err(_) if self.is_turned_away() => std::future::pending().await,
+            changed => changed,
         }
     }
 
     /// Too many lists were followed: nobody chooses this one.
     pub(super) fn is_turned_away(&self) -> bool {
-        self.choice.chosen.has_changed().is_err()
+        self.choice.is_turned_away()
     }
 
     /// Returns the encoded changes since the last call.

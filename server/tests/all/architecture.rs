@@ -105,7 +105,6 @@ fn panics_of_tasks_that_pages_need_end_the_program() {
             "kube/access.rs",
             "kube/watch.rs",
             "telemetry/panics.rs",
-            "web/listing/mod.rs",
         ])
     );
 }

@@ -90,7 +90,8 @@ impl Timeline {
         self.speed_percent = percent;
     }
 
-    fn settling_millis(&self) -> Millis {
+    /// For how long facts of another kind may still tell better why a pod went.
+    pub fn settling_millis(&self) -> Millis {
         SETTLING_MILLIS * Millis::from(self.speed_percent.max(100)) / 100
     }
 

@@ -101,6 +101,7 @@ impl Timeline {
         if let Some(deployment) = owner.filter(|_| from != to) {
             let scale = Scale { at_millis: at, order: self.seq, deployment, from, to, cause };
             self.emit(Change::Scale(uid, scale.clone()));
+            self.untell_one_too_many(deployment, at, uid);
             match was_max {
                 Some(was_max) => self.tell_step(uid, &scale, was_max),
                 None => self.tell_moved(uid, &scale),
@@ -127,7 +128,7 @@ impl Timeline {
         let better = |settling: &UnsettledRemoval| {
             let set = self.model.replica_sets.get(&settling.set)?;
             let deployment = self.model.deployments.get(&set.owner?)?;
-            let because = because(deployment, settling.old);
+            let because = removal_reason(deployment, settling.old);
             (because != RemovedBecause::Deleted).then_some((set.uid, set.removed_millis?, because))
         };
         let better: Vec<(Uid, Millis, RemovedBecause)> = self.settling_sets.iter().filter_map(better).collect();
@@ -159,12 +160,12 @@ impl Timeline {
         let old = self.model.owned_sets(deployment.uid).filter(|set| is_old(set)).count();
         let is_empty = set.now.counts.desired == 0 && set.now.counts.replicas == 0;
         let old = (is_empty && is_old(set)).then_some(old);
-        (because(deployment, old), old)
+        (removal_reason(deployment, old), old)
     }
 }
 
 /// Why a ReplicaSet of a Deployment went, by how many old ones there were with it.
-fn because(deployment: &Deployment, old: Option<usize>) -> RemovedBecause {
+fn removal_reason(deployment: &Deployment, old: Option<usize>) -> RemovedBecause {
     match old {
         _ if deployment.is_over() => RemovedBecause::DeploymentDeleted,
         Some(old) if old > deployment.now.spec.revision_history_limit as usize => RemovedBecause::HistoryLimit,

@@ -135,7 +135,7 @@ pub struct CrashCause {
     /// Its pod has several containers.
     pub is_one_of_several: bool,
     /// Other containers that end again and again in each of the pods: their parts and names.
-    pub others: Vec<(Role, String)>,
+    pub other_containers: Vec<(Role, String)>,
 }
 
 impl CrashCause {
@@ -238,6 +238,8 @@ pub enum CauseKind {
     Flapping {
         /// Number of times that the example lost its readiness within [`crate::model::pod::FLAP_MILLIS`].
         losses: usize,
+        /// One of them is not ready at the moment.
+        is_unready: bool,
     },
     /// Their node was reported not to be ready: nobody asks their probes.
     NodeSilent {

@@ -39,7 +39,7 @@ pub fn crash<'p>(pod: &'p Pod, now: Now) -> Option<Crash<'p>> {
 }
 
 /// The other containers of its pod that end again and again.
-pub fn others<'p>(pod: &'p Pod, crash: &Crash<'_>, now: Now) -> impl Iterator<Item = &'p Container> {
+pub fn other_crashing_containers<'p>(pod: &'p Pod, crash: &Crash<'_>, now: Now) -> impl Iterator<Item = &'p Container> {
     let others = pod.now.containers.iter().filter(move |container| container.name != crash.container.name);
     others.filter(move |container| of_container(pod, container, now).is_some_and(|other| other.is_loop))
 }

@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use crate::model::fact::Exit;
-use crate::model::story::{Entry, Happening};
+use crate::model::story::{Entry, Happening, LineKind};
 use crate::model::{Deployment, EpisodeKind, Pod, PodState};
 use crate::rules::messages::{self, ProbeKill};
 use crate::{Millis, Model, Uid};
@@ -88,10 +88,10 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     })
 }
 
-/// Finds the entries of a story that tell of losses in a time, in order.
+/// Finds the entries of a story that tell of losses in a time, in order. It is not known when the unobserved ones were.
 pub fn losses(deployment: &Deployment, times: RangeInclusive<Millis>) -> Vec<&Happening> {
     let entries = deployment.story.iter().filter(|entry| times.contains(&entry.at_millis));
-    entries.map(|entry| &entry.what).filter(|what| is_loss(what)).collect()
+    entries.map(|entry| &entry.what).filter(|what| is_loss(what) && what.kind() != LineKind::Unknown).collect()
 }
 
 fn scaling(what: &Happening) -> Option<(u32, u32)> {
@@ -173,7 +173,7 @@ struct Shortage {
 }
 
 /// A stretch of time, which may have no end.
-type Stretch = (Millis, Option<Millis>);
+pub(super) type Stretch = (Millis, Option<Millis>);
 
 /// Counts the missing pods over time: the replicas that were asked for, less the available pods.
 fn shortage(pods: &[(&Pod, Vec<Stretch>)], before: u32, scalings: &[(Millis, (u32, u32))]) -> Shortage {
@@ -209,7 +209,7 @@ fn shortage(pods: &[(&Pod, Vec<Stretch>)], before: u32, scalings: &[(Millis, (u3
 
 /// When a pod began to be available in a stretch in which it counts, which makes one less missing, and when that ended. What is listed
 /// first was so before.
-fn available(pod: &Pod, counted: &[Stretch], first: Millis) -> Vec<(Millis, i64)> {
+pub(super) fn available(pod: &Pod, counted: &[Stretch], first: Millis) -> Vec<(Millis, i64)> {
     let is_first = pod.now.listed_millis == Some(pod.first_seen_millis());
     let is_listed = is_first && pod.first_seen_millis() - first <= LISTING_MILLIS;
     let ends = pod.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
@@ -229,7 +229,7 @@ fn available(pod: &Pod, counted: &[Stretch], first: Millis) -> Vec<(Millis, i64)
 }
 
 /// Stretches in which a pod counts for a workload: a ReplicaSet controls it, and the workload controls that ReplicaSet.
-fn counted_stretches(model: &Model, workload: Uid, pod: &Pod) -> Vec<Stretch> {
+pub(super) fn counted_stretches(model: &Model, workload: Uid, pod: &Pod) -> Vec<Stretch> {
     let mut owners: Vec<(Millis, Option<Uid>)> = vec![(Millis::MIN, pod.replica_set())];
     for release in &pod.releases {
         owners.push((release.at_millis, None));

@@ -8,6 +8,7 @@ use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartTime};
 use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
+use super::severity::LOST_MILLIS;
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
@@ -19,6 +20,8 @@ use crate::rules::pulls::{self, is_image_reason};
 
 /// The reason of a pod that ended well, as its containers have it.
 pub const COMPLETED: &str = "Completed";
+/// The reason of a pod that waits for a readiness gate, as its condition has it.
+const GATES_NOT_READY: &str = "ReadinessGatesNotReady";
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once, and a kubelet measures the
 /// volumes of its pods once a minute before it evicts.
 pub const FAILED_MILLIS: Millis = 90_000;
@@ -53,12 +56,15 @@ impl<'m> Assessment<'m> {
                 (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) => {
                     *saw = saw.take().or_else(|| other.clone());
                 }
+                (CauseKind::Flapping { is_unready, .. }, CauseKind::Flapping { is_unready: other, .. }) => {
+                    *is_unready |= other;
+                }
                 // A code that only some of them ended with is not said of all, nor are containers that end in some of them.
                 (CauseKind::Crash(known), CauseKind::Crash(other)) => {
                     if other.exit_code.is_some() && known.exit_code != other.exit_code {
                         (known.exit_code, known.start_error) = (None, None);
                     }
-                    known.others.retain(|container| other.others.contains(container));
+                    known.other_containers.retain(|container| other.other_containers.contains(container));
                 }
                 _ if is_better => *shown = cause,
                 _ => {}
@@ -210,8 +216,11 @@ impl<'m> Assessment<'m> {
         };
         let is_out_of_memory = exit.is_some_and(|exit| exit.reason == "OOMKilled") || reason == "OOMKilled";
         let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
-        let killed = || messages::probe_kill(self.deployment, pod, container, self.now.skew_millis);
-        let probe = if is_out_of_memory { None } else { killed() };
+        let killed =
+            |container: &Container| messages::probe_kill(self.deployment, pod, container, self.now.skew_millis);
+        let probe = if is_out_of_memory { None } else { killed(container) };
+        let is_resized = |other: &Container| killed(other).as_ref().is_some_and(ProbeKill::is_resize);
+        let others = crash::other_crashing_containers(pod, &crash, self.now).filter(|other| !is_resized(other));
         let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
@@ -229,7 +238,7 @@ impl<'m> Assessment<'m> {
             is_overdue: is_awaited && self.now.millis - ended > LONGEST_BACK_OFF_MILLIS,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
             is_one_of_several: pod.now.containers.len() > 1,
-            others: crash::others(pod, &crash, self.now).map(|other| (other.role, other.name.clone())).collect(),
+            other_containers: others.map(|other| (other.role, other.name.clone())).collect(),
         }));
         let message = message.unwrap_or_else(|| match &container.state {
             Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => {
@@ -347,7 +356,7 @@ impl<'m> Assessment<'m> {
     fn unready(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
         let since = pod.since_millis();
         let spent_millis = self.now.millis - since;
-        if pod.now.reason == "ReadinessGatesNotReady" {
+        if pod.now.reason == GATES_NOT_READY {
             let gate = gate_of(&pod.now.message);
             let told = pod.now.conditions.iter().find(|condition| gate.as_deref() == Some(condition.kind.as_str()));
             // What its controller says of the gate is more than that it is closed.
@@ -373,19 +382,21 @@ impl<'m> Assessment<'m> {
         (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)))
     }
 
-    /// Finds out whether the readiness of a pod flaps. Containers that ended lately take it with them each time.
+    /// Finds out whether the readiness of a pod flaps. Containers that ended lately take it with them each time. A pod that stays unready,
+    /// or waits for a readiness gate, has another cause.
     fn flapping(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
-        let is_running = pod.state().is_ready() || pod.state() == PodState::Unready;
+        let is_lost = || self.now.millis - pod.since_millis() > LOST_MILLIS || pod.now.reason == GATES_NOT_READY;
+        let is_unready = pod.state() == PodState::Unready && !is_lost();
         let since = self.now.millis - FLAP_MILLIS;
         let has_ended = self.last_exit_millis(pod).is_some_and(|at| at >= since);
-        if !is_running || has_ended || pod.now.terminal_millis.is_some() {
+        if !(is_unready || pod.state().is_ready()) || has_ended || pod.now.terminal_millis.is_some() {
             return None;
         }
         let losses: Vec<Millis> = pod.readiness_losses().take_while(|at| *at >= since).collect();
         let first = losses.last().filter(|_| losses.len() >= FLAPS)?;
         let message = probe_saw(self.deployment, pod, "Readiness probe", *first).unwrap_or_default().to_owned();
         let evidence = Evidence { reason: String::new(), message, ..of_pod(pod, *first) };
-        Some((CauseKind::Flapping { losses: losses.len() }, evidence))
+        Some((CauseKind::Flapping { losses: losses.len(), is_unready }, evidence))
     }
 
     /// Computes the allowed start time: as long as the rule says, or twice as long as the slowest pod before it took.

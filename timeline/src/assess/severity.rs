@@ -37,7 +37,7 @@ const PULL_MILLIS: Millis = 300_000;
 /// A slow cause becomes a fault after this time more, where no progress deadline can strike.
 const UNLIMITED_MILLIS: Millis = 300_000;
 /// Pods that lost their readiness are a fault after this time.
-const LOST_MILLIS: Millis = 60_000;
+pub(super) const LOST_MILLIS: Millis = 60_000;
 /// Nothing available is a fault after this time, where something was available before.
 pub(super) const OUTAGE_MILLIS: Millis = 10_000;
 /// `wait --fail-fast` ends this long after a fault that is final was first seen.
@@ -100,8 +100,8 @@ impl Assessment<'_> {
             CauseKind::Starting { hold: StartHold::Pull, .. } if lasts(PULL_MILLIS) => Severity::Slow,
             CauseKind::Starting { hold: StartHold::Pull, .. } => Severity::Normal,
             // New pods that flap do not keep a rollout from going on.
-            CauseKind::Flapping { .. } if self.is_rolling_out() => Severity::Normal,
-            CauseKind::Flapping { .. } => Severity::Bad,
+            CauseKind::Flapping { is_unready: true, .. } if !self.is_rolling_out() => Severity::Bad,
+            CauseKind::Flapping { .. } => Severity::Normal,
             CauseKind::NotReady { was_ready: true, .. } | CauseKind::NodeSilent { .. } => {
                 bad_after(LOST_MILLIS, Severity::Normal)
             }

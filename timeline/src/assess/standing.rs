@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, Severity};
-use super::severity;
+use super::{episode, severity};
 use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{KubectlVerdict, Pod, PodState, Rollout};
+use crate::model::{KubectlVerdict, Pod, Rollout};
 use crate::rules::budget::Next;
 
 /// The colour of a verdict.
@@ -223,27 +223,29 @@ impl Assessment<'_> {
     fn standing_of_missing(&self) -> Standing {
         let had = self.deployment.rollouts.last().and_then(|rollout| rollout.available_of);
         let (desired, is_stuck) = (self.deployment.now.spec.replicas, self.is_stuck());
-        match had {
-            Some(had) if had < desired && had <= self.counts.available => Standing::ScalingUp { is_stuck },
-            None if !is_stuck && !self.is_outage() => Standing::CatchingUp { is_stuck },
-            _ => Standing::Degraded { is_stuck: is_stuck || self.is_outage() },
+        if had.is_some_and(|had| had < desired && had <= self.counts.available) {
+            return Standing::ScalingUp { is_stuck };
         }
+        let is_stuck = is_stuck || self.is_outage();
+        if had.is_none() && !is_stuck { Standing::CatchingUp { is_stuck } } else { Standing::Degraded { is_stuck } }
     }
 
-    /// No pod has been available for a while, since the last one that was.
+    /// No pod has been available for a while, since the last one that was, and none is ready and waits for `minReadySeconds`.
     fn is_outage(&self) -> bool {
-        if self.counts.available > 0 || !self.sees_pods {
+        let is_ready = || self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::MinReady { .. }));
+        if self.counts.available > 0 || !self.sees_pods || is_ready() {
             return false;
         }
-        let lost_millis = |pod: &Pod| match pod.state() {
-            PodState::Available => pod.releases.last().map(|release| release.at_millis),
-            _ => pod.states.windows(2).rev().find_map(|pair| match pair {
-                [(PodState::Available, _), (_, at)] => Some(*at),
-                _ => None,
-            }),
+        let uid = self.deployment.uid;
+        // A released pod says nothing of the time after its release.
+        let lost_millis = |pod: &Pod| {
+            let counted = episode::counted_stretches(self.model, uid, pod);
+            let steps = episode::available(pod, &counted, pod.first_seen_millis());
+            steps.into_iter().filter(|(_, missing)| *missing > 0).map(|(at, _)| at).max()
         };
-        let pods = self.model.pods_of_deployment(self.deployment.uid);
-        let since = pods.into_iter().filter_map(lost_millis).max();
+        let pods =
+            self.model.sets_of(uid).flat_map(|set| self.model.pods_of(set.uid)).filter(|pod| pod.was_available());
+        let since = pods.filter_map(lost_millis).max();
         since.is_some_and(|since| self.now.millis - since > severity::OUTAGE_MILLIS)
     }
 

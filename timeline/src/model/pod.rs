@@ -124,9 +124,12 @@ impl Pod {
         self.states.iter().any(|(state, _)| *state == PodState::Available)
     }
 
-    /// Times at which it lost its readiness and ran on, the last one first.
+    /// Times at which it lost its readiness and ran on, the last one first. Those that did not count any more when its last state began
+    /// are left out.
     pub fn readiness_losses(&self) -> impl Iterator<Item = Millis> {
-        self.states.windows(2).rev().filter_map(|pair| match pair {
+        let since = self.since_millis().saturating_sub(FLAP_MILLIS);
+        let late = self.states.windows(2).rev().take_while(move |pair| pair.last().is_some_and(|(_, at)| *at >= since));
+        late.filter_map(|pair| match pair {
             [(before, _), (PodState::Unready, at)] if before.is_ready() => Some(*at),
             _ => None,
         })

@@ -389,7 +389,7 @@ fn noteworthy_until(pod: &Pod) -> Millis {
         }
         _ => Millis::MAX,
     };
-    let flaps = pod.readiness_losses().nth(FLAPS - 1).map(|at| at.saturating_add(FLAP_MILLIS));
+    let flaps = pod.readiness_losses().nth(FLAPS - 1).map(|at| at.saturating_add(FLAP_MILLIS + 1));
     pod.now.containers.iter().map(of).chain(flaps).max().unwrap_or(Millis::MIN)
 }
 

@@ -224,11 +224,11 @@ mod tests {
         assert_eq!(told("Revision 8 cannot start: no image.", Outcome::Progressing), "Cannot start: no image.");
         assert_eq!(told("The next revision cannot start.", Outcome::Complete), "The next revision cannot start.");
         let lost = |cause: &str| {
-            let (cause, title) = (cause.to_owned(), "2 pods deleted after it was complete".to_owned());
+            let (cause, title) = (cause.to_owned(), "2 pods deleted after the rollout was complete".to_owned());
             PastRollout { cause, title, outcome: Outcome::Complete, ..PastRollout::default() }.cause_words()
         };
-        assert_eq!(lost(""), "2 pods deleted after it was complete");
-        assert_eq!(lost("No progress."), "No progress. 2 pods deleted after it was complete.");
+        assert_eq!(lost(""), "2 pods deleted after the rollout was complete");
+        assert_eq!(lost("No progress."), "No progress. 2 pods deleted after the rollout was complete.");
     }
 
     #[test]

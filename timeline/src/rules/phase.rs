@@ -75,11 +75,11 @@ pub fn read(pod: &PodFact) -> Reading {
         return Reading { ready_since_millis: condition.last_transition_millis, ..say(PodState::Ready, "", "") };
     }
     if pod.node.is_none() {
-        let (reason, message) = told(pod.scheduled.as_ref().filter(|c| c.status == ConditionStatus::False));
+        let (reason, message) = condition_words(pod.scheduled.as_ref().filter(|c| c.status == ConditionStatus::False));
         return say(PodState::Scheduling, reason, message);
     }
     if pod.phase == Phase::Running && every_app_container_runs(&pod.containers) {
-        let (reason, message) = told(pod.ready.as_ref());
+        let (reason, message) = condition_words(pod.ready.as_ref());
         return say(PodState::Unready, reason, message);
     }
     // Init containers run one after another: the first that is not done is the one to wait for.
@@ -95,8 +95,8 @@ pub fn read(pod: &PodFact) -> Reading {
 }
 
 /// Reason and message of a condition; empty where there is none.
-fn told(condition: Option<&Condition>) -> (&str, &str) {
-    condition.map_or(("", ""), |told| (told.reason.as_str(), told.message.as_str()))
+fn condition_words(condition: Option<&Condition>) -> (&str, &str) {
+    condition.map_or(("", ""), |condition| (condition.reason.as_str(), condition.message.as_str()))
 }
 
 /// The containers after it may start: an init container that is done, a sidecar that started.

@@ -254,7 +254,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let over = if *was_ready { String::new() } else { over(time) };
             format!("{} {verb} {what}{container} for {since}.{saw}{over}", pod_of(pods))
         }
-        CauseKind::Flapping { losses } => {
+        CauseKind::Flapping { losses, .. } => {
             let saw = Some(evidence.message.as_str()).filter(|message| !message.is_empty());
             let saw = saw.map(|saw| format!(" A probe saw: {}", sentence_end(saw))).unwrap_or_default();
             let minutes = FLAP_MILLIS / 60_000;
@@ -326,9 +326,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
 
 /// Names the other containers that end again and again: " Container b and container c end again and again too."
 fn other_containers(crash: &CrashCause) -> String {
-    let all = crash.others.len();
+    let all = crash.other_containers.len();
     let mut names: Vec<String> =
-        crash.others.iter().take(MOST_CONTAINERS).map(|(role, name)| container_name(*role, name)).collect();
+        crash.other_containers.iter().take(MOST_CONTAINERS).map(|(role, name)| container_name(*role, name)).collect();
     names.extend((all > MOST_CONTAINERS).then(|| format!("{} more", all - MOST_CONTAINERS)));
     let verb = if all == 1 { "ends" } else { "end" };
     if all == 0 { String::new() } else { format!(" {} {verb} again and again too.", capitalized(list(&names))) }

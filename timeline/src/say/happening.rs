@@ -124,8 +124,10 @@ pub fn happening(happening: &Happening) -> String {
                 Adopter::Elsewhere => "by a ReplicaSet that does not belong to this Deployment".to_owned(),
             };
             let removed = match removed {
-                Some(other) if other == pod => " That made one pod too many, and it was removed.".to_owned(),
-                Some(other) => format!(" That made one pod too many, and {} was removed.", pod_name(other)),
+                Some(other) if other == pod => " The ReplicaSet then had one pod too many and removed it.".to_owned(),
+                Some(other) => {
+                    format!(" The ReplicaSet then had one pod too many and removed pod {}.", pod_name(other))
+                }
                 None => String::new(),
             };
             format!("Pod {} adopted {by}.{removed}", pod_name(pod))

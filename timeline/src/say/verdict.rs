@@ -99,10 +99,16 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
             format!("This Deployment was deleted {least}{} ago.", duration(ago))
         }
         Standing::Deleting => "This Deployment is being deleted.".to_owned(),
-        Standing::Paused => match assessment.revision() {
-            Some(revision) => format!("Paused: {new_available} of {desired} pods of revision {revision} available."),
-            None => format!("Paused: {new_available} of {desired} pods available."),
-        },
+        Standing::Paused => {
+            let pods = match desired {
+                0 => count(assessment.counts.new_available, "pod"),
+                _ => format!("{new_available} of {desired} pods"),
+            };
+            match assessment.revision() {
+                Some(revision) => format!("Paused: {pods} of revision {revision} available."),
+                None => format!("Paused: {pods} available."),
+            }
+        }
         Standing::NotObserved { .. } => {
             format!("The Deployment controller has not reacted for {}.", duration(silence(assessment)))
         }

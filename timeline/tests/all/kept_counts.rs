@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use timeline::assess::crash;
 use timeline::fact::ContainerState;
+use timeline::model::pod::{FLAP_MILLIS, FLAPS};
 use timeline::model::{Pod, PodCounts, PodLayer};
 use timeline::phase::PodState;
 use timeline::view::Now;
@@ -57,7 +58,7 @@ fn start_times(model: &Model, deployment: Uid) -> Option<(i64, i64)> {
 fn is_plain(pod: &Pod) -> bool {
     let never_ended = || pod.now.containers.iter().all(|container| container.exits() == 0);
     let is_waiting = || pod.now.containers.iter().any(|one| matches!(one.state, Some(ContainerState::Waiting { .. })));
-    let flaps = || pod.readiness_losses().count() >= 3;
+    let flaps = || pod.readiness_losses().count() >= FLAPS;
     match pod.state() {
         PodState::Gone => true,
         PodState::Available => pod.now.terminal_millis.is_none() && never_ended() && !is_waiting() && !flaps(),
@@ -73,7 +74,9 @@ fn check(model: &Model, now_millis: i64, at_millis: &[i64]) {
         assert!(noteworthy.is_sorted(), "{noteworthy:?}");
         for pod in model.pods_of(*set) {
             let is_crash = crash::crash(pod, Now { millis: now_millis, skew_millis: 0 }).is_some();
-            let is_needed = is_crash || (!is_plain(pod) && pod.state() != PodState::Available);
+            let lost_millis = pod.readiness_losses().nth(FLAPS - 1).filter(|_| pod.state() == PodState::Available);
+            let is_flapping = lost_millis.is_some_and(|at| now_millis - at <= FLAP_MILLIS);
+            let is_needed = is_crash || is_flapping || (!is_plain(pod) && pod.state() != PodState::Available);
             assert!(!is_needed || noteworthy.contains(&pod.uid), "{pod:?}");
             assert!(!is_plain(pod) || !noteworthy.contains(&pod.uid), "{pod:?}");
         }

@@ -99,9 +99,12 @@ impl Hub {
     /// Sentences such as "not ready since 20 s" change by time alone.
     pub(super) fn look_again(&mut self) {
         self.was_list_followed &= self.is_list_followed();
-        let busy = self.listed.summaries();
-        let busy = busy.filter(|summary| !matches!(summary.verdict.tone, Tone::Ok | Tone::Quiet));
-        self.outdated.extend(busy.map(|summary| summary.uid));
+        let ticking = self.listed.summaries().filter(|summary| match summary.verdict.tone {
+            Tone::Ok => !summary.verdict.why.is_empty(),
+            Tone::Quiet => false,
+            Tone::Busy | Tone::Bad => true,
+        });
+        self.outdated.extend(ticking.map(|summary| summary.uid));
     }
 
     pub(in crate::hub) fn subscribe(&mut self, workload: Workload, since: Option<Position>) -> TopicSubscription {

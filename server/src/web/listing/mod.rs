@@ -8,6 +8,7 @@
 mod choose;
 
 use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub use choose::{ListResult, Source, choose};
 use crate::access::clients::{ClientKey, SubscriptionLimit};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::hub::{Handle, List};
-use crate::telemetry::panics::{exit_on_panic, locked};
+use crate::telemetry::panics::locked;
 use crate::web::limits::{Limit, LimitCounters};
 
 /// Different lists of one client at once.
@@ -94,6 +95,11 @@ impl ListSubscription {
     /// It is followed no more, and may be followed anew.
     pub fn leave(&mut self) {
         self.place = None;
+    }
+
+    /// Too many lists were followed: nobody chooses this one.
+    pub const fn is_turned_away(&self) -> bool {
+        self.place.is_none()
     }
 }
 
@@ -217,8 +223,17 @@ impl Listings {
         }
         let (chosen, chosen_out) = signal::channel(first);
         followed.lists.insert(key.clone(), chosen.clone());
-        tokio::spawn(exit_on_panic("the task of a list".to_owned(), self.clone().run(key, chosen, changes)));
+        let task = self.clone().run(key.clone(), chosen, changes);
+        tokio::spawn(self.clone().end_on_panic(key, task));
         chosen_out
+    }
+
+    /// Runs the task of a list. After a panic the list ends for its followers: a search must not end the program.
+    async fn end_on_panic(self: Arc<Self>, key: ListKey, task: impl Future<Output = ()>) {
+        if AssertUnwindSafe(task).catch_unwind().await.is_err() {
+            tracing::error!("the task of a list panicked; the streams that show it end");
+            self.followed().lists.remove(&key);
+        }
     }
 
     /// Returns an empty list with a notice.
@@ -280,9 +295,12 @@ fn normalized(query: &Query) -> Query {
 
 #[cfg(test)]
 mod tests {
+    use timeline::list::Window;
+
     use super::*;
     use crate::access::Subjects;
     use crate::kube::review::Subject;
+    use crate::web::followed_list::FollowedList;
 
     const MANY: ClientKey = ClientKey::Shared;
 
@@ -313,6 +331,29 @@ mod tests {
             tokio::task::yield_now().await;
             assert!(began.elapsed() < CHOOSE_EVERY, "it waits for nothing else");
         }
+    }
+
+    #[tokio::test]
+    async fn a_list_whose_task_panics_ends_for_its_followers_and_may_be_followed_again() {
+        let (listings, permissions) = listings();
+        let key = (of("web"), permissions.clone());
+        let (chosen, _chosen_out) = signal::channel(Arc::new(listings.full(&permissions, "")));
+        listings.followed().lists.insert(key.clone(), chosen.clone());
+        let follow =
+            || FollowedList::new(of("web"), Window::default(), listings.follow(&of("web"), &permissions, &MANY));
+        let mut followed = follow();
+        listings
+            .clone()
+            .end_on_panic(key, async move {
+                let _chosen = chosen;
+                panic!("a row")
+            })
+            .await;
+        assert!(followed.changed().await.is_err() && !followed.is_turned_away());
+        assert_eq!(listings.count(), 0);
+        drop(followed);
+        assert!(follow().changed().now_or_never().is_none());
+        assert_eq!(listings.count(), 1);
     }
 
     #[tokio::test]

@@ -135,7 +135,7 @@ pub(super) async fn next(subscription: &mut Subscription) -> Result<Update, Sess
         Subscription::Nothing | Subscription::Unknown(_) => std::future::pending().await,
         Subscription::List(listed) => loop {
             tokio::time::sleep_until(listed.not_before).await;
-            listed.changed().await;
+            listed.changed().await.map_err(|_| SessionEnd::Broken)?; // it may be asked for again in a moment
             if let Some(bytes) = listed.delta() {
                 return Ok(Update::Frame(bytes));
             }

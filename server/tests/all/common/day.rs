@@ -270,7 +270,7 @@ pub fn keep(store: &mut Sqlite, many: u64) -> KeptDay {
             timeline.apply(*at_millis, object.clone().fact(*seen).unwrap().unwrap());
         }
         let now = Now { millis: began + 30_000, skew_millis: 0 };
-        let of = index::rollouts("prod", timeline.model(), workload, now, index::LAST);
+        let of = index::rollouts("prod", &timeline, workload, now, index::LAST);
         rollouts.extend(of.last().cloned());
         let known = Commit { lines: None, rollouts: of, ..commit("", (began, began)) };
         store.commit(&[known]).unwrap();

@@ -13,7 +13,7 @@ use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
 use timeline::phase::PodState;
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
-use timeline::{Millis, Uid, Workload};
+use timeline::{Millis, Timeline, Uid, Workload};
 
 use crate::history::{Indexed, SMALL, commit, indexed, places, play, recorded};
 
@@ -79,8 +79,9 @@ fn what_went_on_when_watching_began_is_told_once_it_is_over() {
         (first.started_millis, first.superseded_millis) = (None, None);
         first.completed_millis = Some(deployment.first_seen_millis + completed);
         let now = Now { millis: deployment.first_seen_millis + 3_600_000, skew_millis: 0 };
-        let told = index::rollouts("c", &model, uid, now, 99);
-        let revision = model.deployments.get(&uid).unwrap().rollouts[0].revision;
+        let timeline = Timeline::from_model(model, 0);
+        let told = index::rollouts("c", &timeline, uid, now, 99);
+        let revision = timeline.model().deployments.get(&uid).unwrap().rollouts[0].revision;
         told.first().filter(|told| told.revision == revision).cloned()
     };
     let over = told(5_000).unwrap();
@@ -222,7 +223,7 @@ fn a_crash_loop_right_after_completion_is_the_cause_of_the_rollout() {
     batches.push((at_millis, at_millis, crash.clone()));
     let (timeline, _) = play(&batches);
     let now = Now { millis: at_millis + 1_000, skew_millis: 0 };
-    let last = index::rollouts("c", timeline.model(), uid, now, index::LAST).pop().unwrap();
+    let last = index::rollouts("c", &timeline, uid, now, index::LAST).pop().unwrap();
     assert!(last.cause.contains("crashes with exit code 1"), "{}", last.cause);
     assert_eq!((last.outcome, last.restarts), (Outcome::Complete, Some(3)));
     assert!(recorder.is_in_episode(&last));
@@ -263,9 +264,16 @@ fn a_pod_that_is_deleted_right_after_completion_is_a_loss_of_the_rollout() {
     let (mut timeline, _) = play(&batches);
     timeline.tick(at_millis + 5_000);
     let now = Now { millis: at_millis + 5_000, skew_millis: 0 };
-    let last = index::rollouts("c", timeline.model(), uid, now, index::LAST).pop().unwrap();
+    let last = index::rollouts("c", &timeline, uid, now, index::LAST).pop().unwrap();
+    // The streams of a cluster whose time runs faster are later in it.
+    timeline.set_speed(1_000);
+    let title = |after_millis: Millis| {
+        let now = Now { millis: at_millis + after_millis, skew_millis: 0 };
+        index::rollouts("c", &timeline, uid, now, 1).pop().unwrap().title
+    };
+    assert_eq!((title(19_999).as_str(), title(20_000)), ("", last.title.clone()));
     let name = &pod.name[pod.name.len() - 5..];
-    assert_eq!(last.title, format!("Pod {name} deleted after it was complete"));
+    assert_eq!(last.title, format!("Pod {name} deleted after the rollout was complete"));
     for place in places() {
         let mut store = place.open(SMALL);
         let later = PastRollout { title: String::new(), ..last.clone() };

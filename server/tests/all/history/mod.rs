@@ -168,7 +168,7 @@ pub fn episodes(text: &str) -> Vec<Episode> {
         observed.apply(&mut timeline);
         recorder.record(line);
         for uid in timeline.model().deployments.keys() {
-            let rollouts = index::rollouts("c", timeline.model(), *uid, now, index::LAST);
+            let rollouts = index::rollouts("c", &timeline, *uid, now, index::LAST);
             // Those of an episode that is over are over.
             let new = rollouts.iter().filter(|rollout| told.insert((*uid, rollout.started_millis)));
             new.for_each(|rollout| recorder.record_rollout(rollout));
@@ -201,7 +201,7 @@ fn indexed() -> Indexed {
     let (timeline, _) = play(&batches);
     let uid = *timeline.model().deployments.keys().next().unwrap();
     let now = Now { millis: batches.last().unwrap().1, skew_millis: 0 };
-    let rollouts = index::rollouts("c", timeline.model(), uid, now, index::LAST);
+    let rollouts = index::rollouts("c", &timeline, uid, now, index::LAST);
     Indexed { batches, timeline, uid, now, rollouts }
 }
 
@@ -292,7 +292,7 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
         for (from, to, text) in &batches {
             store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
         }
-        let rollouts = index::rollouts("c", timeline.model(), deployment.uid, now, index::LAST);
+        let rollouts = index::rollouts("c", &timeline, deployment.uid, now, index::LAST);
         store.commit(&[Commit { rollouts, ..recorded(&batches, deployment.uid) }]).unwrap();
         let lines = text.lines().count();
         assert_eq!(

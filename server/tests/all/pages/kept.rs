@@ -88,7 +88,8 @@ fn play(name: &str, recording: Recording) -> (Timeline, Vec<PastRollout>) {
         }
         next = at_millis + 1_000;
         let (model, now) = (timeline.model(), Now { millis: at_millis, skew_millis: timeline.skew_millis() });
-        for rollout in model.deployments.keys().flat_map(|uid| index::rollouts(name, model, *uid, now, index::LAST)) {
+        for rollout in model.deployments.keys().flat_map(|uid| index::rollouts(name, &timeline, *uid, now, index::LAST))
+        {
             let known: Option<PastRollout> = rollouts.remove(&(rollout.uid, rollout.revision, rollout.started_millis));
             // As the store does it: the last known cause stays.
             let is_news = !rollout.cause.is_empty() && rollout.cause != UNKNOWN_CAUSE;

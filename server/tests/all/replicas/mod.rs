@@ -61,7 +61,7 @@ mod in_postgres {
         let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
         let timeline = recording.play();
         let uid = *timeline.model().deployments.keys().next().unwrap();
-        index::rollouts("c", timeline.model(), uid, now, index::LAST)
+        index::rollouts("c", &timeline, uid, now, index::LAST)
     }
 
     fn commit(number: u64, (from_millis, to_millis, text): &(Millis, Millis, String)) -> Commit {

@@ -88,19 +88,44 @@ impl Timeline {
     /// A ReplicaSet that adopted a pod a moment ago has one too many, and removes one: that is told with the adoption.
     fn tell_one_too_many(&mut self, deployment: Uid, at: Millis, set: Uid, name: String) -> Option<u64> {
         let is_recent = |millis: Millis| (0..=REPLACEMENT_MILLIS).contains(&(at - millis));
-        let is_scaled = self.model.replica_sets.get(&set)?.scales.iter().any(|scale| is_recent(scale.at_millis));
+        // Most pods go for this reason: the story is not searched for them.
+        if self.model.replica_sets.get(&set)?.scales.iter().rev().any(|scale| is_recent(scale.at_millis)) {
+            return None;
+        }
         let is_its = |name: &str| self.model.pods_of(set).any(|pod| pod.name == name && pod.last_owner() == Some(set));
         let is_it = |entry: &Entry| match &entry.what {
             Happening::Adopted { pod, removed: None, .. } => is_recent(entry.at_millis) && is_its(pod),
             _ => false,
         };
-        let id = self.entry(deployment, is_it).filter(|_| !is_scaled)?.id;
+        let id = self.entry(deployment, is_it)?.id;
         self.retell(deployment, id, |entry| {
             if let Happening::Adopted { removed, .. } = &mut entry.what {
                 *removed = Some(name);
             }
         });
         Some(id)
+    }
+
+    /// A ReplicaSet was scaled: that may be why it removed a pod a moment ago, and not the adoption.
+    pub(in crate::apply) fn untell_one_too_many(&mut self, deployment: Uid, at: Millis, set: Uid) {
+        let settling_millis = self.settling_millis();
+        let is_recent = |millis: Millis, longest: Millis| (0..=longest).contains(&(at - millis));
+        let went_just_now = |name: &str| {
+            let mut ends = self.model.pods_of(set).filter(|pod| pod.name == name).filter_map(|pod| pod.ended_millis());
+            ends.any(|ended| is_recent(ended, settling_millis))
+        };
+        let is_it = |entry: &Entry| match &entry.what {
+            Happening::Adopted { removed: Some(pod), .. } => {
+                is_recent(entry.at_millis, REPLACEMENT_MILLIS + settling_millis) && went_just_now(pod)
+            }
+            _ => false,
+        };
+        let Some(id) = self.entry(deployment, is_it).map(|entry| entry.id) else { return };
+        self.retell(deployment, id, |entry| {
+            if let Happening::Adopted { removed, .. } = &mut entry.what {
+                *removed = None;
+            }
+        });
     }
 
     /// A pod failed as a whole: it had to leave its node, or another reason is given. Its object may lie about for days.

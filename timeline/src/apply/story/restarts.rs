@@ -7,7 +7,7 @@ use crate::apply::pending::ToldRestarts;
 use crate::model::container::{FORGETS_MILLIS, LONGEST_BACK_OFF_MILLIS};
 use crate::model::fact::{Container, Exit};
 use crate::model::story::{ContainerEnd, Entry, Happening, LineKind, Restart};
-use crate::model::{Deployment, Pod, ReplicaSet};
+use crate::model::{Deployment, Event, Pod, ReplicaSet};
 use crate::rules::messages;
 use crate::{Millis, Uid};
 
@@ -82,32 +82,36 @@ impl Timeline {
             let last_millis = told.last_millis;
             told.pods.contains(&uid) && stopped_millis <= last_millis && at - last_millis <= LATE_MILLIS
         };
-        let Some(told) = self.restarting.iter().filter(is_near).max_by_key(|told| told.last_millis) else { return };
-        let is_it = |entry: &&Entry| entry.id == told.entry;
-        let Some(Happening::Restarted { restart, restarts, .. }) =
-            known.story.iter().find(is_it).map(|entry| &entry.what)
-        else {
-            return;
-        };
+        let near = self.restarting.iter().filter(is_near);
+        let better: Vec<(u64, ContainerEnd)> =
+            near.filter_map(|told| Some((told.entry, self.shared_end(known, told, uid)?))).collect();
+        for (id, end) in better {
+            self.retell(deployment, id, |entry| {
+                if let Happening::Restarted { restart, .. } = &mut entry.what {
+                    restart.end = end;
+                }
+            });
+        }
+    }
+
+    /// Finds the end that all containers of an entry share with that of a pod, where only an exit code was told; `None` where
+    /// there is none. Each end takes an Event, and no more than [`Event::MOST`] are kept.
+    fn shared_end(&self, known: &Deployment, told: &ToldRestarts, uid: Uid) -> Option<ContainerEnd> {
+        if told.pods.len() > Event::MOST {
+            return None;
+        }
+        let entry = known.story.iter().find(|entry| entry.id == told.entry)?;
+        let Happening::Restarted { restart, restarts, .. } = &entry.what else { return None };
         if *restarts as usize != told.pods.len() || !matches!(restart.end, ContainerEnd::Exited(_)) {
-            return;
+            return None;
         }
         let end = |pod: &Uid| {
             let pod = self.model.pods.get(pod)?;
             let container = pod.now.containers.iter().find(|one| one.name == restart.container)?;
             Some(last_end(known, pod, container, self.skew.millis()))
         };
-        let mut ends = told.pods.iter().map(end);
-        let Some(first) = ends.next().flatten() else { return };
-        if !ends.all(|end| end == Some(first)) {
-            return;
-        }
-        let id = told.entry;
-        self.retell(deployment, id, |entry| {
-            if let Happening::Restarted { restart, .. } = &mut entry.what {
-                restart.end = first;
-            }
-        });
+        let first = end(&uid).filter(|first| !matches!(first, ContainerEnd::Exited(_)))?;
+        told.pods.iter().all(|pod| end(pod) == Some(first)).then_some(first)
     }
 }
 

@@ -57,12 +57,23 @@ fn losses_after_a_rollout_are_those_of_a_time() {
     }
     let after = |from: Millis, to: Millis| {
         let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-        say::losses_after(&assess::losses(deployment, from..=to))
+        say::say_losses(&assess::losses(deployment, from..=to))
     };
-    let both = "Pod p0100 deleted; 2 pods evicted from node node-1 after it was complete";
+    let both = "Pod p0100 deleted; 2 pods evicted from node node-1 after the rollout was complete";
     assert_eq!(after(105_000, 110_000), both);
-    assert_eq!(after(105_001, 110_000), "2 pods evicted from node node-1 after it was complete");
+    assert_eq!(after(105_001, 110_000), "2 pods evicted from node node-1 after the rollout was complete");
     assert_eq!(after(105_001, 109_999), "");
+}
+
+/// It may have gone before the rollout was complete.
+#[test]
+fn a_pod_that_went_while_not_observed_is_no_loss_after_a_rollout() {
+    let mut web = at_rest(3);
+    web.lose_pod(100);
+    web.relisted(102_000);
+    assert_eq!(title(&web), "Pod p0100 disappeared while not observed");
+    let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+    assert_eq!(say::say_losses(&assess::losses(deployment, 0..=Millis::MAX)), "");
 }
 
 #[test]

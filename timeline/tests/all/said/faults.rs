@@ -2,7 +2,7 @@
 
 use crate::made::{SECOND, Web, condition, crashing, image, ready, set, unready, waiting, warning};
 use timeline::Fact;
-use timeline::fact::{ConditionStatus, Container, ContainerState, EventFact, Exit, Image, Phase, PodFact};
+use timeline::fact::{ConditionStatus, Container, ContainerState, EventFact, Exit, Image, Phase, PodFact, Role};
 use timeline::story::LineKind;
 
 #[test]
@@ -174,6 +174,18 @@ fn every_container_of_a_pod_that_crashes_is_named() {
         "Container web crashes with exit code 1 in 2 pods (pod p0100: 4 restarts so far). Container b ends again and \
          again too."
     );
+    // One that was restarted for resizes does not end by itself.
+    let mut web = Web::live(2).at(60_000);
+    web.event(100, "Killing", "Container proxy resize requires restart");
+    web.pod(100, |pod| {
+        unready(pod);
+        crashing(4)(pod);
+        let exit = Exit { code: 143, reason: "Error".into(), ..Exit::default() };
+        let (state, last_exit) = (Some(ContainerState::Running), Some(exit.into()));
+        let proxy = Container::new("proxy".into(), Role::App);
+        pod.containers.push(Container { restarts: 2, state, last_exit, ..proxy });
+    });
+    assert_eq!(web.view().reasons[0].sentence, one);
 }
 
 /// One of two pods of a complete rollout runs out of memory at 60 s, after so many restarts.

@@ -1,7 +1,7 @@
 //! What is well is never called bad, however long it takes; what crashes is never called well.
 
-use crate::made::{SECOND, Web, crashing, ready, unready};
-use timeline::fact::ContainerState;
+use crate::made::{SECOND, Web, condition, crashing, ready, unready};
+use timeline::fact::{ConditionStatus, ContainerState};
 use timeline::view::Tone;
 
 /// Revision 2 replaces revision 1, pod by pod; each new pod runs at once and is ready after so many seconds.
@@ -58,6 +58,45 @@ fn readiness_that_flaps_is_told_and_two_blinks_are_not() {
         assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 2 of 2 available.");
         assert_eq!(web.view().verdict.why, why);
     }
+}
+
+#[test]
+fn a_pod_that_flapped_and_stays_unready_has_another_cause() {
+    let mut web = Web::live(2).at(60_000);
+    for _ in 0..2 {
+        web.wait(12_000).pod(100, unready);
+        web.wait(8_000).pod(100, ready);
+    }
+    web.wait(12_000).pod(100, unready);
+    web.report();
+    let lost_millis = web.now;
+    for (after_millis, cause) in [(60_000, "pods lose readiness repeatedly"), (60_001, "pods are not ready any more")] {
+        web.now = lost_millis + after_millis;
+        assert_eq!(web.verdict(), format!("[Degraded] Revision 1 has 1 of 2 available: {cause}."));
+    }
+    web.now = lost_millis + 1_000;
+    let gate = "corresponding condition of pod readiness gate \"shop/open\" does not exist.";
+    web.pod(100, |pod| pod.ready = Some(condition(ConditionStatus::False, "ReadinessGatesNotReady", gate)));
+    let sentence = &web.view().reasons[0].sentence;
+    assert!(sentence.starts_with("Waiting for readiness gate shop/open on 1 pod"), "{sentence}");
+}
+
+#[test]
+fn a_flapping_pod_that_is_ready_does_not_make_a_scaling_bad() {
+    let mut web = Web::live(3).at(60_000);
+    for _ in 0..3 {
+        web.wait(12_000).pod(100, unready);
+        web.report();
+        web.wait(8_000).pod(100, ready);
+        web.report();
+    }
+    web.scale(2, 5);
+    (103..105).for_each(|pod| web.add_pod(pod, 2, unready));
+    web.report();
+    assert_eq!(web.verdict(), "[Scaling up] Revision 1 is scaling up: 3 of 5 available.");
+    let view = web.view();
+    assert!(view.verdict.why.starts_with("Pods lose readiness repeatedly (pod p0100: 3 times"), "{view:?}");
+    assert!(view.reasons.iter().all(|reason| !reason.is_fault), "{view:?}");
 }
 
 #[test]

@@ -412,4 +412,6 @@ fn nothing_is_new_from_an_edit_until_its_replica_set_is_there() {
     web.deployment(|deployment| deployment.spec.paused = true);
     assert_eq!(web.view().verdict.sentence, "Paused: 3 of 3 pods of revision 1 available.");
     assert_eq!(web.view().counts.new_available, 3);
+    web.deployment(|deployment| deployment.spec.replicas = 0);
+    assert_eq!(web.view().verdict.sentence, "Paused: 3 pods of revision 1 available.");
 }

@@ -79,6 +79,33 @@ fn an_event_that_arrives_after_the_restart_says_why_the_containers_ended() {
 }
 
 #[test]
+fn late_events_say_why_each_container_of_a_pod_ended() {
+    let mut web = Web::live(1).at(60_000);
+    web.pod(100, |pod| {
+        let state = Some(ContainerState::Running);
+        pod.containers.push(Container { state, ..Container::new("proxy".into(), Role::App) });
+    });
+    web.pod(100, |pod| {
+        for container in &mut pod.containers {
+            let exit = Exit { code: 137, reason: "Error".into(), ..Exit::default() };
+            let exit = Exit { finished_millis: Some(59_000), ran_millis: Some(50_000), ..exit };
+            (container.restarts, container.last_exit) = (1, Some(exit.into()));
+        }
+    });
+    for (uid, container) in [(900, "web"), (901, "proxy")] {
+        let said = format!("Container {container} failed liveness probe, will be restarted");
+        let event = warning(uid, 100, ("Pod", "web-2-p0100"), "Killing", &said);
+        let event = EventFact { is_warning: false, last_millis: Some(58_000), ..event };
+        web.timeline.apply(63_000, Fact::Event(Box::new(event)));
+    }
+    let line = |container: &str| {
+        let killed = "was killed after its liveness probe failed and was restarted";
+        format!("60000 Pod p0100 of revision 1: container {container} {killed}.")
+    };
+    assert_eq!(since(&web, 60_000), ["web", "proxy"].map(line));
+}
+
+#[test]
 fn restarts_before_somebody_looked_are_no_news() {
     let mut web = Web::live(1).at(60_000);
     web.unseen_pod(100, crashing(7));

@@ -84,6 +84,40 @@ fn nothing_available_for_more_than_ten_seconds_is_no_recovery() {
 }
 
 #[test]
+fn a_ready_pod_that_waits_for_its_seconds_is_no_outage() {
+    let mut web = Web::live(1).at(60_000);
+    web.set(2, |set| set.now.min_ready_seconds = 30);
+    web.delete_pod(100);
+    web.add_pod(200, 2, |_| {});
+    web.report();
+    web.wait_until(62_000).pod(200, |pod| {
+        ready(pod);
+        pod.ready.as_mut().unwrap().last_transition_millis = Some(62_000);
+    });
+    web.now = 75_000;
+    assert_eq!(web.verdict(), "[Recovering] Revision 1: 0 of 1 available.");
+    let why = web.view().verdict.why;
+    assert!(why.starts_with("1 pod is ready and becomes available in "), "{why}");
+}
+
+#[test]
+fn an_outage_goes_on_whatever_a_released_pod_does() {
+    let mut web = Web::live(1).at(60_000);
+    web.pod(100, |pod| pod.meta.controller = None);
+    web.add_pod(200, 2, |_| {});
+    web.report();
+    let outage = "[Degraded] No pod of revision 1 is available: 0 of 1.";
+    web.now = 70_000;
+    assert_eq!(web.verdict(), "[Recovering] Revision 1: 0 of 1 available.");
+    web.now += 1;
+    assert_eq!(web.verdict(), outage);
+    web.kill_pod(100);
+    assert_eq!(web.verdict(), outage);
+    web.wait(1_000).delete_pod(100);
+    assert_eq!(web.verdict(), outage);
+}
+
+#[test]
 fn down_to_few_and_up_again_is_scaling_and_what_fell_below_the_few_is_not() {
     let mut web = Web::live(4).at(60_000);
     web.scale(2, 2);

@@ -60,14 +60,16 @@ impl Told {
         earlier
     }
 
-    /// Of pods that it counted a moment ago it is known now that their owners let them go. Each pod that is told on a line of its own
-    /// may be taken back for as long; here the line stays, and may be old.
+    /// Of pods that it counted a moment ago it is known now that their owners let them go, or that an adoption did not cost one. Each pod
+    /// that is told on a line of its own may be taken back for as long; here the line stays, and may be old.
     fn took_back(&self, after: &Happening, now: Millis) -> bool {
-        let Happening::KilledMore { pods: after, revision, .. } = after else { return false };
-        self.earlier.iter().any(|(until, what)| match what {
-            Happening::KilledMore { pods, revision: then, .. } => {
-                now - until <= SETTLING_MILLIS && pods <= after && then == revision
-            }
+        let mut late = self.earlier.iter().filter(|(until, _)| now - until <= SETTLING_MILLIS);
+        late.any(|(_, what)| match (what, after) {
+            (
+                Happening::KilledMore { pods, revision: then, .. },
+                Happening::KilledMore { pods: after, revision, .. },
+            ) => pods <= after && then == revision,
+            (Happening::Adopted { .. }, Happening::Adopted { removed: None, .. }) => what == after,
             _ => false,
         })
     }
