@@ -32,7 +32,7 @@ mod viewer;
 
 use std::net::IpAddr;
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 
 use self::oidc::Oidc;
@@ -69,11 +69,6 @@ pub enum Auth {
     Token(Box<TokenAuth>),
     /// At an OpenID Connect provider.
     Oidc(Oidc),
-}
-
-/// Returns the token that a request carries as `Authorization: Bearer`.
-fn bearer_token(headers: &HeaderMap) -> Option<&str> {
-    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ").map(str::trim)
 }
 
 impl Auth {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderValue, header};
 use futures::future::join_all;
 use moka::Entry;
 use moka::future::Cache;
@@ -19,7 +19,7 @@ use super::clients::client_network;
 use super::cookie::{SealPurpose, SessionKeys};
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
 use super::revoked_sessions::RevokedSessions;
-use super::{AuthError, Subjects, Viewer, bearer_token};
+use super::{AuthError, Subjects, Viewer};
 use crate::kube::review::{Reviewer, Subject, TokenSender};
 use crate::telemetry::clock;
 use crate::telemetry::panics::locked;
@@ -255,4 +255,9 @@ fn viewer(said: &TokenReviews) -> Result<Viewer, AuthError> {
         None if said.values().all(|said| review(said).is_some()) => Err(AuthError::SignInRequired),
         None => Err(AuthError::Unavailable),
     }
+}
+
+/// Returns the token that a request carries as `Authorization: Bearer`.
+pub(super) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ").map(str::trim)
 }

@@ -34,8 +34,8 @@ use self::provider::Provider;
 use self::session::{Session, Sessions};
 use super::clients::client_network;
 use super::cookie::{SealPurpose, SessionKeys};
-use super::token::{REFUSED_AT_ONCE, REFUSED_EVERY};
-use super::{AuthError, Viewer, bearer_token};
+use super::token::{REFUSED_AT_ONCE, REFUSED_EVERY, bearer_token};
+use super::{AuthError, Viewer};
 use crate::telemetry::clock;
 use crate::telemetry::rate::RateLimit;
 
