@@ -1,6 +1,6 @@
 //! The rows of rollouts and other episodes, so that lists need no recordings.
 
-use timeline::model::Deployment;
+use timeline::model::{Deployment, Gap};
 use timeline::past::course::{self, limits, moment, replicas};
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
@@ -80,8 +80,14 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
 fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_millis: Millis) -> String {
     let completed = deployment.rollouts.get(index).and_then(|rollout| rollout.completed_millis);
     let Some(completed_millis) = completed else { return String::new() };
+    // The lists after a gap do not tell whether a pod went before the completion that fell into it.
+    let settling_millis = timeline.settling_millis();
+    let is_around = |gap: &Gap| (gap.from_millis - settling_millis..=gap.to_millis).contains(&completed_millis);
+    if deployment.gaps.iter().any(is_around) {
+        return String::new();
+    }
     // Until then it may be told better why a pod went; a title that is written stays.
-    let decided_millis = now_millis - 2 * timeline.settling_millis();
+    let decided_millis = now_millis - 2 * settling_millis;
     let last_millis = rollout::last_moment_millis(timeline.model(), deployment, index).unwrap_or(decided_millis);
     say::say_losses(&assess::losses(deployment, completed_millis + 1..=last_millis.min(decided_millis)))
 }
