@@ -7,7 +7,7 @@ use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid};
 
 /// A workload settles after this time at rest: containers that crash now and then make one episode.
-const SETTLE_MILLIS: Millis = 60_000;
+pub const SETTLE_MILLIS: Millis = 60_000;
 
 /// Returns `true` if all desired pods are available and there are no others, pods out of rotation left out.
 pub fn is_at_rest(model: &Model, workload: Uid) -> bool {

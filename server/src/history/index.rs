@@ -8,6 +8,7 @@ use timeline::view::{self, Now, Tone};
 use timeline::words::images;
 use timeline::{EpisodeKind, Millis, Timeline, Uid, WorkloadKind, assess, say};
 
+use super::activity::SETTLE_MILLIS;
 use crate::feed::recording::Recording;
 
 /// Number of rollouts of a Deployment that may still change: the last one, and those that it superseded.
@@ -86,8 +87,8 @@ fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_m
     if deployment.gaps.iter().any(is_around) {
         return String::new();
     }
-    // Until then it may be told better why a pod went; a title that is written stays.
-    let decided_millis = now_millis - 2 * settling_millis;
+    // Until then it may be told better why a pod went; a title that is written stays. An episode does not wait longer.
+    let decided_millis = now_millis - (2 * settling_millis).min(SETTLE_MILLIS);
     let last_millis = rollout::last_moment_millis(timeline.model(), deployment, index).unwrap_or(decided_millis);
     say::say_losses(&assess::losses(deployment, completed_millis + 1..=last_millis.min(decided_millis)))
 }

@@ -272,6 +272,9 @@ fn a_pod_that_is_deleted_right_after_completion_is_a_loss_of_the_rollout() {
         index::rollouts("c", timeline, uid, now, 1).pop().unwrap().title
     };
     assert_eq!((title(&timeline, 19_999).as_str(), title(&timeline, 20_000)), ("", last.title.clone()));
+    // The episode is over after a minute at rest, at any speed.
+    timeline.set_speed(10_000);
+    assert_eq!((title(&timeline, 59_999).as_str(), title(&timeline, 60_000)), ("", last.title.clone()));
     // The pod may have gone before a completion that fell into a gap.
     let title_with_gap = |from_millis: Millis, to_millis: Millis| {
         let mut model = timeline.model().clone();
