@@ -88,10 +88,15 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     })
 }
 
-/// Finds the entries of a story that tell of losses in a time, in order. It is not known when the unobserved ones were.
+/// Finds the entries of a story that tell of losses in a time, in order. It is not known when the unobserved ones were, and pods that a
+/// deleted ReplicaSet leaves behind keep running.
 pub fn losses(deployment: &Deployment, times: RangeInclusive<Millis>) -> Vec<&Happening> {
     let entries = deployment.story.iter().filter(|entry| times.contains(&entry.at_millis));
-    entries.map(|entry| &entry.what).filter(|what| is_loss(what) && what.kind() != LineKind::Unknown).collect()
+    let is_kept = |what: &&Happening| {
+        let is_orphan = matches!(what, Happening::Released { is_orphaned: true, .. });
+        is_loss(what) && what.kind() != LineKind::Unknown && !is_orphan
+    };
+    entries.map(|entry| &entry.what).filter(is_kept).collect()
 }
 
 fn scaling(what: &Happening) -> Option<(u32, u32)> {

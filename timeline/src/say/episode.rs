@@ -81,7 +81,11 @@ fn first_events(mut events: Vec<String>) -> String {
 impl LostPods<'_> {
     fn said(&self) -> String {
         let Self { pod, pods, event } = self;
-        if *pods == 0 { event.clone() } else { format!("{} {event}", pods_named(pod, *pods)) }
+        let event = match event.as_str() {
+            "left its ReplicaSet" if *pods > 1 => "left their ReplicaSet",
+            event => event,
+        };
+        if *pods == 0 { event.to_owned() } else { format!("{} {event}", pods_named(pod, *pods)) }
     }
 }
 

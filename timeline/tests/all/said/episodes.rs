@@ -77,6 +77,19 @@ fn a_pod_that_went_while_not_observed_is_no_loss_after_a_rollout() {
 }
 
 #[test]
+fn pods_that_leave_their_replica_set_are_counted_unless_it_is_deleted_without_them() {
+    let titled = |is_deleted: bool| {
+        let mut web = at_rest(3);
+        web.set(2, |set| set.now.deleting = is_deleted);
+        (100..102).for_each(|number| web.pod(number, |pod| pod.meta.controller = None));
+        let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+        say::say_losses(&assess::losses(deployment, 0..=Millis::MAX))
+    };
+    assert_eq!(titled(false), "2 pods left their ReplicaSet after the rollout was complete");
+    assert_eq!(titled(true), "");
+}
+
+#[test]
 fn pods_that_leave_a_node_are_counted_with_the_reason() {
     let mut web = at_rest(3);
     for number in 0..2 {
