@@ -109,6 +109,14 @@ fn panics_of_tasks_that_pages_need_end_the_program() {
     );
 }
 
+/// A search must not end the program: a panic of its task ends the streams that show the list.
+#[test]
+fn panics_of_the_tasks_of_lists_end_their_streams() {
+    let sources = code(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let ending = sources.iter().filter(|(_, code)| code.contains(".end_on_panic("));
+    assert_eq!(ending.map(|(file, _)| file.as_str()).collect::<Vec<_>>(), ["web/listing/mod.rs"]);
+}
+
 /// The code of each file below a folder, by its path there: without tests and comments, as one line.
 fn code(folder: &Path) -> Vec<(String, String)> {
     let without_comments = |text: &str| {
