@@ -29,7 +29,7 @@ const PARTS: &str = "parts";
 const SMALL: usize = 2_000;
 /// Name of the page's program, also that of its files.
 const PROGRAM: &str = "rollcast";
-/// Says in which way the page was made. It is missing while it is made.
+/// Says in which way the page was made. The file is missing while the page is made.
 const STAMP: &str = "target/page/made";
 /// Extensions of files that are compressed. Fonts are already.
 const COMPRESSIBLE: [&str; 5] = ["css", "js", "svg", "txt", "wasm"];
@@ -113,14 +113,14 @@ pub fn build_as(optimization: Optimization) -> Result<()> {
         write(&site.join(name), &std::fs::read_to_string(&path)?)?;
     }
     // A program that was made in a better way than asked is compressed in that way, as all else.
-    let way = made_in().map_or_else(|| optimization.way_of_making(), Ok)?;
+    let way = read_stamp().map_or_else(|| optimization.way_of_making(), Ok)?;
     compress(&site, if way == Optimization::Full.way_of_making()? { "best" } else { "fast" })?;
     std::fs::write(process::workspace_path(STAMP), way)?;
     Ok(())
 }
 
 /// The way in which the page was made last, if that was not interrupted.
-fn made_in() -> Option<String> {
+fn read_stamp() -> Option<String> {
     std::fs::read_to_string(process::workspace_path(STAMP)).ok()
 }
 
@@ -138,7 +138,7 @@ fn program(toolchain: &setup::Toolchain, optimization: Optimization, site: &Path
     process::run(&mut cargo)?;
     let built = process::workspace_path(&format!("target/page/{TARGET}/{profile}/app.wasm"));
     let made = pkg.join(format!("{PROGRAM}_bg.wasm"));
-    let is_made = made_in().is_some_and(|way| optimization.accepts(&way).unwrap_or(false));
+    let is_made = read_stamp().is_some_and(|way| optimization.accepts(&way).unwrap_or(false));
     if process::is_outdated(&made, std::slice::from_ref(&built)) || !is_made {
         for file in process::files_below(site)?.iter().filter(|file| has_extension(file, &COMPRESSED)) {
             std::fs::remove_file(file)?;
@@ -269,21 +269,21 @@ fn write(path: &Path, text: &str) -> Result<()> {
     if std::fs::read_to_string(path).is_ok_and(|known| known == text) {
         return Ok(());
     }
-    // What they hold is no longer so, whatever happens next.
-    for file in compressed(path).iter().filter(|file| file.exists()) {
+    // The compressed files are out of date from here on.
+    for file in compressed_paths(path).iter().filter(|file| file.exists()) {
         std::fs::remove_file(file)?;
     }
     std::fs::write(path, text)?;
     Ok(())
 }
 
-fn compressed(file: &Path) -> [PathBuf; 2] {
+fn compressed_paths(file: &Path) -> [PathBuf; 2] {
     COMPRESSED.map(|extension| file.with_added_extension(extension))
 }
 
 /// Writes `FILE.br`, and `FILE.gz` for browsers that came without TLS, beside each file that has none.
 fn compress(site: &Path, effort: &str) -> Result<()> {
-    let is_missing = |file: &PathBuf| compressed(file).iter().any(|file| !file.exists());
+    let is_missing = |file: &PathBuf| compressed_paths(file).iter().any(|file| !file.exists());
     let all = process::files_below(site)?.into_iter();
     let files: Vec<_> = all.filter(|file| has_extension(file, &COMPRESSIBLE) && is_missing(file)).collect();
     if files.is_empty() {
