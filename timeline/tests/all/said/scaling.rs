@@ -49,6 +49,23 @@ fn from_zero_it_scales_up_too() {
 }
 
 #[test]
+fn pods_that_are_still_there_are_told_of_what_is_scaled_to_zero() {
+    let mut web = Web::live(3).at(60_000);
+    web.scale(2, 0);
+    web.delete_pod(100);
+    web.report();
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is scaled to zero; 2 pods are still there.");
+    web.delete_pod(101);
+    // Its status is not written yet.
+    web.deployment(|deployment| (deployment.status.replicas, deployment.status.updated) = (3, 2));
+    assert_eq!(web.verdict(), "[Finishing] Revision 1 is scaled to zero; 1 pod is still there.");
+    web.deployment(|deployment| deployment.spec.paused = true);
+    assert_eq!(web.verdict(), "[Paused] Paused: 1 pod of revision 1 available.");
+    web.delete_pod(102);
+    assert_eq!(web.verdict(), "[Paused] Paused, and scaled to zero.");
+}
+
+#[test]
 fn nothing_available_for_more_than_ten_seconds_is_no_recovery() {
     let mut web = Web::live(2).at(60_000);
     web.pod(100, unready);
