@@ -118,6 +118,25 @@ fn a_ready_pod_that_waits_for_its_seconds_is_no_outage() {
 }
 
 #[test]
+fn a_pod_that_flaps_before_its_seconds_are_over_ends_no_outage() {
+    let mut web = Web::live(1).at(60_000);
+    web.set(2, |set| set.now.min_ready_seconds = 30);
+    for _ in 0..3 {
+        web.wait(10_000).pod(100, unready);
+        web.report();
+        let now = web.wait(10_000).now;
+        web.pod(100, |pod| {
+            ready(pod);
+            pod.ready.as_mut().unwrap().last_transition_millis = Some(now);
+        });
+    }
+    assert_eq!(web.verdict(), "[Degraded] No pod of revision 1 is available: 0 of 1.");
+    web.wait(20_000).pod(100, unready);
+    web.report();
+    assert_eq!(web.verdict(), "[Degraded] Revision 1 has 0 of 1 available: pods lose readiness repeatedly.");
+}
+
+#[test]
 fn an_outage_goes_on_whatever_a_released_pod_does() {
     let mut web = Web::live(1).at(60_000);
     web.pod(100, |pod| pod.meta.controller = None);
