@@ -359,17 +359,24 @@ mod tests {
         assert!(!hub.is_list_outdated());
     }
 
-    /// "3 times in the last 5 min" is said of a Deployment that is well, too.
+    /// "3 times in the last 5 min" is said of a Deployment that is well, "still terminating" of one that is scaled to zero.
     #[tokio::test(start_paused = true)]
     async fn sentences_of_the_list_that_change_by_time_are_looked_at_again() {
         let mut hub = hub();
-        let lines = [(Tone::Ok, ""), (Tone::Ok, "why"), (Tone::Quiet, ""), (Tone::Busy, ""), (Tone::Bad, "")];
+        let lines = [
+            (Tone::Ok, ""),
+            (Tone::Ok, "why"),
+            (Tone::Quiet, ""),
+            (Tone::Quiet, "why"),
+            (Tone::Busy, ""),
+            (Tone::Bad, ""),
+        ];
         for (number, (tone, why)) in (0..).zip(lines) {
             let verdict = Verdict { tone, why: why.to_owned(), ..Verdict::default() };
             let summary = Summary { uid: Uid::from_bits(number), verdict, ..Summary::default() };
             hub.listed.insert(ListedDeployment::new(summary, BTreeMap::new()));
         }
         hub.look_again();
-        assert!(hub.outdated.iter().copied().eq([1, 3, 4].map(Uid::from_bits)), "{:?}", hub.outdated);
+        assert!(hub.outdated.iter().copied().eq([1, 3, 4, 5].map(Uid::from_bits)), "{:?}", hub.outdated);
     }
 }

@@ -101,7 +101,7 @@ impl Timeline {
         if let Some(deployment) = owner.filter(|_| from != to) {
             let scale = Scale { at_millis: at, order: self.seq, deployment, from, to, cause };
             self.emit(Change::Scale(uid, scale.clone()));
-            self.untell_one_too_many(deployment, at, uid);
+            self.untell_surplus_pod(deployment, at, uid);
             match was_max {
                 Some(was_max) => self.tell_step(uid, &scale, was_max),
                 None => self.tell_moved(uid, &scale),

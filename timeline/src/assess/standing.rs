@@ -230,10 +230,12 @@ impl Assessment<'_> {
         if had.is_none() && !is_stuck { Standing::CatchingUp { is_stuck } } else { Standing::Degraded { is_stuck } }
     }
 
-    /// No pod has been available for a while, since the last one that was, and none is ready and waits for `minReadySeconds`.
+    /// No pod has been available for a while, since the last one that was, and none is ready and waits for `minReadySeconds`. One whose
+    /// readiness flaps may never reach them.
     fn is_outage(&self) -> bool {
+        let is_flapping = || self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::Flapping { .. }));
         let is_ready = || self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::MinReady { .. }));
-        if self.counts.available > 0 || !self.sees_pods || is_ready() {
+        if self.counts.available > 0 || !self.sees_pods || (is_ready() && !is_flapping()) {
             return false;
         }
         let uid = self.deployment.uid;

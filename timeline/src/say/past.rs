@@ -74,6 +74,7 @@ mod tests {
             "Revision 2 {makes|made} no progress: 0 of 3 new pods available.",
             "Revision 1 {has|had} 2 of 3 available: the ReplicaSet controller {creates|created} no pods.",
             "Last seen at 14:02:05 UTC: Revision 2 {is|was} scaled to zero.",
+            "Revision 2 {is|was} scaled to zero; 3 pods {are|were} still there.",
         ] {
             let said = |tense| both.split(['{', '}']).map(|part| part.split('|').nth(tense).unwrap_or(part)).collect();
             let [now, later]: [String; 2] = [0, 1].map(said);

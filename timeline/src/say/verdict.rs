@@ -91,6 +91,7 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
     // More are there for a moment where fewer are asked for since, or a ReplicaSet is taken up again.
     let [available, new_available] =
         [assessment.counts.available, assessment.counts.new_available].map(|pods| pods.min(desired));
+    let remaining = assessment.counts.available + assessment.counts.not_yet;
     // The pods of the current revision are no new ones any more once its template was edited.
     match standing {
         Standing::Deleted => {
@@ -99,6 +100,7 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
             format!("This Deployment was deleted {least}{} ago.", duration(ago))
         }
         Standing::Deleting => "This Deployment is being deleted.".to_owned(),
+        Standing::Paused if desired == 0 && remaining == 0 => "Paused, and scaled to zero.".to_owned(),
         Standing::Paused => {
             let pods = match desired {
                 0 => count(assessment.counts.new_available, "pod"),
@@ -113,6 +115,10 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
             format!("The Deployment controller has not reacted for {}.", duration(silence(assessment)))
         }
         Standing::ScaledToZero => format!("{} is scaled to zero.", subject(assessment)),
+        Standing::Complete | Standing::Finishing if desired == 0 => {
+            let (pods, are) = (count(remaining, "pod"), is_are(remaining));
+            format!("{} is scaled to zero; {pods} {are} still there.", subject(assessment))
+        }
         Standing::Complete => format!("{} is complete: {available} of {desired} available.", subject(assessment)),
         Standing::Crashing => crashing(assessment),
         Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked

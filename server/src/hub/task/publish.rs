@@ -100,8 +100,7 @@ impl Hub {
     pub(super) fn look_again(&mut self) {
         self.was_list_followed &= self.is_list_followed();
         let ticking = self.listed.summaries().filter(|summary| match summary.verdict.tone {
-            Tone::Ok => !summary.verdict.why.is_empty(),
-            Tone::Quiet => false,
+            Tone::Ok | Tone::Quiet => !summary.verdict.why.is_empty(),
             Tone::Busy | Tone::Bad => true,
         });
         self.outdated.extend(ticking.map(|summary| summary.uid));

@@ -5,7 +5,7 @@ use crate::apply::leaving::PodDeparture;
 use crate::apply::pending::AwaitedReplacement;
 use crate::model::fact::PodFact;
 use crate::model::story::{Adopter, Entry, Happening};
-use crate::model::{EndReason, PodCounts, PodState, ReplicaSet};
+use crate::model::{EndReason, PodCounts, PodState, ReplicaSet, Scale};
 use crate::rules::rollout;
 use crate::{Millis, Uid};
 
@@ -76,7 +76,7 @@ impl Timeline {
             (EndReason::NodeLost | EndReason::Evicted | EndReason::DeletedManually, ..) => {
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
             }
-            (EndReason::ScaledDown, Some(set), _) => match self.tell_one_too_many(deployment, at, set, name) {
+            (EndReason::ScaledDown, Some(set), _) => match self.tell_surplus_pod(deployment, at, set, name) {
                 Some(entry) => entry,
                 None => return,
             },
@@ -86,15 +86,29 @@ impl Timeline {
     }
 
     /// A ReplicaSet that adopted a pod a moment ago has one too many, and removes one: that is told with the adoption.
-    fn tell_one_too_many(&mut self, deployment: Uid, at: Millis, set: Uid, name: String) -> Option<u64> {
-        let is_recent = |millis: Millis| (0..=REPLACEMENT_MILLIS).contains(&(at - millis));
+    fn tell_surplus_pod(&mut self, deployment: Uid, at: Millis, set: Uid, name: String) -> Option<u64> {
+        // A scale may arrive after the pods that it removes.
+        let settling_millis = self.settling_millis();
+        let may_be_why = |scale: &Scale| (-settling_millis..=REPLACEMENT_MILLIS).contains(&(at - scale.at_millis));
         // Most pods go for this reason: the story is not searched for them.
-        if self.model.replica_sets.get(&set)?.scales.iter().rev().any(|scale| is_recent(scale.at_millis)) {
+        let replica_set = self.model.replica_sets.get(&set)?;
+        if replica_set.scales.iter().rev().any(may_be_why) {
             return None;
         }
+        let desired = replica_set.now.counts.desired as usize;
+        let was_scaled_down = replica_set.scales.last().is_some_and(|scale| scale.to < scale.from);
+        // Where many pods are removed, that takes longer: it had too many before it adopted this one.
+        let had_too_many = |adopted: &str, at_millis: Millis| {
+            let others = self.model.pods_of(set).filter(|pod| pod.owner == Some(set) && pod.name != adopted);
+            was_scaled_down && others.filter(|pod| pod.is_active_at(at_millis)).count() > desired
+        };
         let is_its = |name: &str| self.model.pods_of(set).any(|pod| pod.name == name && pod.last_owner() == Some(set));
         let is_it = |entry: &Entry| match &entry.what {
-            Happening::Adopted { pod, removed: None, .. } => is_recent(entry.at_millis) && is_its(pod),
+            Happening::Adopted { pod, removed: None, .. } => {
+                (0..=REPLACEMENT_MILLIS).contains(&(at - entry.at_millis))
+                    && is_its(pod)
+                    && !had_too_many(pod, entry.at_millis)
+            }
             _ => false,
         };
         let id = self.entry(deployment, is_it)?.id;
@@ -107,7 +121,7 @@ impl Timeline {
     }
 
     /// A ReplicaSet was scaled: that may be why it removed a pod a moment ago, and not the adoption.
-    pub(in crate::apply) fn untell_one_too_many(&mut self, deployment: Uid, at: Millis, set: Uid) {
+    pub(in crate::apply) fn untell_surplus_pod(&mut self, deployment: Uid, at: Millis, set: Uid) {
         let settling_millis = self.settling_millis();
         let is_recent = |millis: Millis, longest: Millis| (0..=longest).contains(&(at - millis));
         let went_just_now = |name: &str| {

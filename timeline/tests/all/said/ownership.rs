@@ -294,3 +294,30 @@ fn a_pod_that_goes_because_another_one_was_adopted_is_told_with_the_adoption() {
     assert_eq!(told(Some(1_000)), again, "the streams arrive in any order");
     assert_eq!(told(Some(3_000)), one_too_many);
 }
+
+#[test]
+fn a_scale_that_arrives_after_the_pods_it_removes_is_why_each_of_them_goes() {
+    let mut web = Web::live(2).at(60_000);
+    web.pod(100, |pod| pod.meta.controller = None);
+    web.add_ready_pod(200, 2);
+    web.wait_until(70_000).pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(2)));
+    web.wait(300).kill_pod(200);
+    web.kill_pod(101);
+    web.wait(300).scale(2, 1);
+    web.wait(2_000).report();
+    let told = web.told();
+    assert!(told.contains(&"Pod p0100 adopted again: its labels match.".to_owned()), "{told:#?}");
+}
+
+#[test]
+fn a_pod_that_is_adopted_while_many_are_removed_is_not_why_the_next_one_goes() {
+    let mut web = Web::live(4).at(60_000);
+    web.pod(100, |pod| pod.meta.controller = None);
+    web.add_ready_pod(200, 2);
+    web.wait_until(62_000).scale(2, 2);
+    web.wait_until(70_000).pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(2)));
+    web.wait(300).kill_pod(200);
+    web.wait(2_000).report();
+    let told = web.told();
+    assert!(told.contains(&"Pod p0100 adopted again: its labels match.".to_owned()), "{told:#?}");
+}

@@ -49,6 +49,23 @@ fn from_zero_it_scales_up_too() {
 }
 
 #[test]
+fn pods_that_are_still_there_are_told_of_what_is_scaled_to_zero() {
+    let mut web = Web::live(3).at(60_000);
+    web.scale(2, 0);
+    web.delete_pod(100);
+    web.report();
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is scaled to zero; 2 pods are still there.");
+    web.delete_pod(101);
+    // Its status is not written yet.
+    web.deployment(|deployment| (deployment.status.replicas, deployment.status.updated) = (3, 2));
+    assert_eq!(web.verdict(), "[Finishing] Revision 1 is scaled to zero; 1 pod is still there.");
+    web.deployment(|deployment| deployment.spec.paused = true);
+    assert_eq!(web.verdict(), "[Paused] Paused: 1 pod of revision 1 available.");
+    web.delete_pod(102);
+    assert_eq!(web.verdict(), "[Paused] Paused, and scaled to zero.");
+}
+
+#[test]
 fn nothing_available_for_more_than_ten_seconds_is_no_recovery() {
     let mut web = Web::live(2).at(60_000);
     web.pod(100, unready);
@@ -98,6 +115,25 @@ fn a_ready_pod_that_waits_for_its_seconds_is_no_outage() {
     assert_eq!(web.verdict(), "[Recovering] Revision 1: 0 of 1 available.");
     let why = web.view().verdict.why;
     assert!(why.starts_with("1 pod is ready and becomes available in "), "{why}");
+}
+
+#[test]
+fn a_pod_that_flaps_before_its_seconds_are_over_ends_no_outage() {
+    let mut web = Web::live(1).at(60_000);
+    web.set(2, |set| set.now.min_ready_seconds = 30);
+    for _ in 0..3 {
+        web.wait(10_000).pod(100, unready);
+        web.report();
+        let now = web.wait(10_000).now;
+        web.pod(100, |pod| {
+            ready(pod);
+            pod.ready.as_mut().unwrap().last_transition_millis = Some(now);
+        });
+    }
+    assert_eq!(web.verdict(), "[Degraded] No pod of revision 1 is available: 0 of 1.");
+    web.wait(20_000).pod(100, unready);
+    web.report();
+    assert_eq!(web.verdict(), "[Degraded] Revision 1 has 0 of 1 available: pods lose readiness repeatedly.");
 }
 
 #[test]
