@@ -129,7 +129,7 @@ fn program(toolchain: &setup::Toolchain, optimization: Optimization, site: &Path
     let (pkg, profile) = (site.join("pkg"), optimization.profile());
     let arguments = ["rustc", "--package", "app", "--lib", "--features", "hydrate", "--target", TARGET];
     // The server, which is built at the same time, takes longer, and its last crates wait for each other.
-    let mut cargo = process::command("nice", &["cargo"]);
+    let mut cargo = process::command("nice", &["-n", "3", "cargo"]);
     cargo.args(arguments);
     cargo.args(["--profile", profile, "--target-dir", "target/page"]);
     // Where one function is named in another: what the program is split by.
