@@ -9,6 +9,7 @@ pub mod counts;
 pub mod crash;
 pub mod episode;
 pub mod pod_causes;
+mod readiness;
 pub mod refusals;
 pub mod remedy;
 pub mod rollout_causes;

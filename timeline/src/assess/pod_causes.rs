@@ -8,29 +8,22 @@ use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartTime};
 use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
-use super::severity::LOST_MILLIS;
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
-use crate::model::pod::{FLAP_MILLIS, FLAPS};
 use crate::model::{Deployment, Event, Pod, PodState};
-use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node, probe_saw};
-use crate::rules::phase::{LONGEST_PROBE_MILLIS, allowed_until_ready_millis};
+use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node};
 use crate::rules::pulls::{self, is_image_reason};
 
 /// The reason of a pod that ended well, as its containers have it.
 pub const COMPLETED: &str = "Completed";
-/// The reason of a pod that waits for a readiness gate, as its condition has it.
-const GATES_NOT_READY: &str = "ReadinessGatesNotReady";
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once, and a kubelet measures the
 /// volumes of its pods once a minute before it evicts.
 pub const FAILED_MILLIS: Millis = 90_000;
 /// The ordinary steps of a start are worth a sentence after this time.
-const WORTH_MILLIS: Millis = 10_000;
+pub(super) const WORTH_MILLIS: Millis = 10_000;
 /// A pod may take this long to start whatever its probes say.
 const START_MILLIS: Millis = 60_000;
-/// A readiness gate may be closed this long.
-const GATE_MILLIS: Millis = 120_000;
 /// A pod may take this many times what the slowest of the pods before it took.
 const SLOWER: Millis = 2;
 
@@ -198,7 +191,7 @@ impl<'m> Assessment<'m> {
     }
 
     /// Returns when a container of the pod ended last, by our clock.
-    fn last_exit_millis(&self, pod: &Pod) -> Option<Millis> {
+    pub(super) fn last_exit_millis(&self, pod: &Pod) -> Option<Millis> {
         let ends = pod.now.containers.iter().filter_map(|container| container.last_exit.as_ref()?.finished_millis);
         ends.max().map(|at| at.saturating_add(self.now.skew_millis))
     }
@@ -352,55 +345,8 @@ impl<'m> Assessment<'m> {
         (hold.is_error() || spent_millis > WORTH_MILLIS).then_some((CauseKind::Starting { hold, time }, evidence))
     }
 
-    /// A pod that runs and is not ready: behind a gate, behind a probe, or not any more.
-    fn unready(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
-        let since = pod.since_millis();
-        let spent_millis = self.now.millis - since;
-        if pod.now.reason == GATES_NOT_READY {
-            let gate = gate_of(&pod.now.message);
-            let told = pod.now.conditions.iter().find(|condition| gate.as_deref() == Some(condition.kind.as_str()));
-            // What its controller says of the gate is more than that it is closed.
-            let evidence = match told.filter(|told| !told.message.is_empty() || !told.reason.is_empty()) {
-                Some(told) => {
-                    Evidence { reason: told.reason.clone(), message: told.message.clone(), ..of_pod(pod, since) }
-                }
-                None => of_pod(pod, since),
-            };
-            return Some((CauseKind::Gate { gate, time: self.start_time(spent_millis, GATE_MILLIS, pod) }, evidence));
-        }
-        let was_ready = pod.states.iter().any(|(state, _)| state.is_ready());
-        let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set));
-        let probe_millis = set.map_or(0, |set| set.now.probe_millis).min(LONGEST_PROBE_MILLIS);
-        let allowed_millis = allowed_until_ready_millis(probe_millis);
-        let is_startup = pod.now.containers.iter().any(|container| container.is_in_startup);
-        // A readiness probe may fail for as long as it likes.
-        let limit_millis = if is_startup { probe_millis } else { 0 };
-        let time = StartTime { probe_millis: limit_millis, ..self.start_time(spent_millis, allowed_millis, pod) };
-        let probe = if is_startup { "Startup probe" } else { "Readiness probe" };
-        let saw = probe_saw(self.deployment, pod, probe, since).map(str::to_owned);
-        let kind = CauseKind::NotReady { is_startup, was_ready, time, saw };
-        (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)))
-    }
-
-    /// Finds out whether the readiness of a pod flaps. Containers that ended lately take it with them each time. A pod that stays unready,
-    /// or waits for a readiness gate, has another cause.
-    fn flapping(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
-        let is_lost = || self.now.millis - pod.since_millis() > LOST_MILLIS || pod.now.reason == GATES_NOT_READY;
-        let is_unready = pod.state() == PodState::Unready && !is_lost();
-        let since = self.now.millis - FLAP_MILLIS;
-        let has_ended = self.last_exit_millis(pod).is_some_and(|at| at >= since);
-        if !(is_unready || pod.state().is_ready()) || has_ended || pod.now.terminal_millis.is_some() {
-            return None;
-        }
-        let losses: Vec<Millis> = pod.readiness_losses().take_while(|at| *at >= since).collect();
-        let first = losses.last().filter(|_| losses.len() >= FLAPS)?;
-        let message = probe_saw(self.deployment, pod, "Readiness probe", *first).unwrap_or_default().to_owned();
-        let evidence = Evidence { reason: String::new(), message, ..of_pod(pod, *first) };
-        Some((CauseKind::Flapping { losses: losses.len(), is_unready }, evidence))
-    }
-
     /// Computes the allowed start time: as long as the rule says, or twice as long as the slowest pod before it took.
-    fn start_time(&self, spent_millis: Millis, allowed_millis: Millis, pod: &Pod) -> StartTime {
+    pub(super) fn start_time(&self, spent_millis: Millis, allowed_millis: Millis, pod: &Pod) -> StartTime {
         let earlier = self.model.start_times(self.deployment.uid);
         // Earlier pods are known from their creation on.
         let before = pod.since_millis() - pod.first_seen_millis();
@@ -469,13 +415,6 @@ fn by_event(event: Option<&Event>, pod: &Pod, since: Millis) -> Evidence {
     }
 }
 
-/// The gate that a message names: "… readiness gate \"example.com/traffic\" …".
-pub(super) fn gate_of(message: &str) -> Option<String> {
-    let (_, rest) = message.split_once("readiness gate ")?;
-    let name = rest.split_whitespace().next()?.trim_matches(['"', ',', '.']);
-    Some(name.to_owned()).filter(|name| !name.is_empty())
-}
-
 /// Restarts of the pod are older than its troubles.
 fn failed_before(pod: &Pod, begun: Millis) -> bool {
     pod.states.iter().any(|(state, at)| *at < begun && *state == PodState::Failing)
@@ -513,17 +452,5 @@ const fn rank(kind: &CauseKind) -> u8 {
         CauseKind::NodeSilent { .. } => 9,
         CauseKind::Flapping { .. } | CauseKind::NotReady { .. } => 10,
         _ => 11,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_gate_is_named_by_the_message() {
-        let told = "corresponding condition of pod readiness gate \"shop/open\" does not exist.";
-        assert_eq!(gate_of(told).as_deref(), Some("shop/open"));
-        assert_eq!([gate_of("readiness gate \"\""), gate_of("nothing")], [None, None]);
     }
 }

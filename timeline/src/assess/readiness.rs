@@ -1,0 +1,85 @@
+//! Causes of pods that run and are not ready, or are ready and not ready in turn.
+
+use super::assessment::Assessment;
+use super::cause::{CauseKind, Evidence, StartTime};
+use super::pod_causes::WORTH_MILLIS;
+use super::rollout_causes::of_pod;
+use super::severity::LOST_MILLIS;
+use crate::Millis;
+use crate::model::pod::{FLAP_MILLIS, FLAPS};
+use crate::model::{Pod, PodState};
+use crate::rules::messages::probe_saw;
+use crate::rules::phase::{LONGEST_PROBE_MILLIS, allowed_until_ready_millis};
+
+/// The reason of a pod that waits for a readiness gate, as its condition has it.
+const GATES_NOT_READY: &str = "ReadinessGatesNotReady";
+/// A readiness gate may be closed this long.
+const GATE_MILLIS: Millis = 120_000;
+
+impl Assessment<'_> {
+    /// A pod that runs and is not ready: behind a gate, behind a probe, or not any more.
+    pub(super) fn unready(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
+        let since = pod.since_millis();
+        let spent_millis = self.now.millis - since;
+        if pod.now.reason == GATES_NOT_READY {
+            let gate = gate_of(&pod.now.message);
+            let told = pod.now.conditions.iter().find(|condition| gate.as_deref() == Some(condition.kind.as_str()));
+            // What its controller says of the gate is more than that it is closed.
+            let evidence = match told.filter(|told| !told.message.is_empty() || !told.reason.is_empty()) {
+                Some(told) => {
+                    Evidence { reason: told.reason.clone(), message: told.message.clone(), ..of_pod(pod, since) }
+                }
+                None => of_pod(pod, since),
+            };
+            return Some((CauseKind::Gate { gate, time: self.start_time(spent_millis, GATE_MILLIS, pod) }, evidence));
+        }
+        let was_ready = pod.states.iter().any(|(state, _)| state.is_ready());
+        let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set));
+        let probe_millis = set.map_or(0, |set| set.now.probe_millis).min(LONGEST_PROBE_MILLIS);
+        let allowed_millis = allowed_until_ready_millis(probe_millis);
+        let is_startup = pod.now.containers.iter().any(|container| container.is_in_startup);
+        // A readiness probe may fail for as long as it likes.
+        let limit_millis = if is_startup { probe_millis } else { 0 };
+        let time = StartTime { probe_millis: limit_millis, ..self.start_time(spent_millis, allowed_millis, pod) };
+        let probe = if is_startup { "Startup probe" } else { "Readiness probe" };
+        let saw = probe_saw(self.deployment, pod, probe, since).map(str::to_owned);
+        let kind = CauseKind::NotReady { is_startup, was_ready, time, saw };
+        (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)))
+    }
+
+    /// Finds out whether the readiness of a pod flaps. Containers that ended lately take it with them each time. A pod that stays unready,
+    /// or waits for a readiness gate, has another cause.
+    pub(super) fn flapping(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
+        let is_lost = || self.now.millis - pod.since_millis() > LOST_MILLIS || pod.now.reason == GATES_NOT_READY;
+        let is_unready = pod.state() == PodState::Unready && !is_lost();
+        let since = self.now.millis - FLAP_MILLIS;
+        let has_ended = self.last_exit_millis(pod).is_some_and(|at| at >= since);
+        if !(is_unready || pod.state().is_ready()) || has_ended || pod.now.terminal_millis.is_some() {
+            return None;
+        }
+        let losses: Vec<Millis> = pod.readiness_losses().take_while(|at| *at >= since).collect();
+        let first = losses.last().filter(|_| losses.len() >= FLAPS)?;
+        let message = probe_saw(self.deployment, pod, "Readiness probe", *first).unwrap_or_default().to_owned();
+        let evidence = Evidence { reason: String::new(), message, ..of_pod(pod, *first) };
+        Some((CauseKind::Flapping { losses: losses.len(), is_unready }, evidence))
+    }
+}
+
+/// The gate that a message names: "… readiness gate \"example.com/traffic\" …".
+fn gate_of(message: &str) -> Option<String> {
+    let (_, rest) = message.split_once("readiness gate ")?;
+    let name = rest.split_whitespace().next()?.trim_matches(['"', ',', '.']);
+    Some(name.to_owned()).filter(|name| !name.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gate_is_named_by_the_message() {
+        let told = "corresponding condition of pod readiness gate \"shop/open\" does not exist.";
+        assert_eq!(gate_of(told).as_deref(), Some("shop/open"));
+        assert_eq!([gate_of("readiness gate \"\""), gate_of("nothing")], [None, None]);
+    }
+}
