@@ -107,10 +107,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 }
                 _ => String::new(),
             };
-            let saw = crash.probe.as_ref().map(|probe| probe.message.as_str()).filter(|message| !message.is_empty());
-            let saw = saw.map(|saw| format!(" The probe saw: {}", sentence_end(saw))).unwrap_or_default();
-            let start = crash.start_error.as_deref().map(messages::last_step).filter(|said| !said.is_empty());
-            let start = start.map(|said| format!(" The kubelet says: {}", sentence_end(said))).unwrap_or_default();
+            let saw = quote("The probe saw", crash.probe.as_ref().map(|probe| probe.message.as_str()));
+            let start = quote("The kubelet says", crash.start_error.as_deref().map(messages::last_step));
             let end = match pods {
                 _ if crash.needs_restart_of_all => " A restart rule of another container may do that.",
                 _ if !crash.is_final => "",
@@ -250,13 +248,12 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 (false, false) => "not ready",
             };
             let container = named_containers(&evidence.message);
-            let saw = saw.as_deref().map(|saw| format!(" A probe saw: {}", sentence_end(saw))).unwrap_or_default();
+            let saw = quote("A probe saw", saw.as_deref());
             let over = if *was_ready { String::new() } else { over(time) };
             format!("{} {verb} {what}{container} for {since}.{saw}{over}", pod_of(pods))
         }
         CauseKind::Flapping { losses, .. } => {
-            let saw = Some(evidence.message.as_str()).filter(|message| !message.is_empty());
-            let saw = saw.map(|saw| format!(" A probe saw: {}", sentence_end(saw))).unwrap_or_default();
+            let saw = quote("A probe saw", Some(evidence.message.as_str()));
             let minutes = FLAP_MILLIS / 60_000;
             format!("Pods lose readiness repeatedly ({one_is}: {losses} times in the last {minutes} min).{saw}")
         }
@@ -324,14 +321,25 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     }
 }
 
+/// " A probe saw: connection refused."; empty without a message.
+fn quote(by: &str, message: Option<&str>) -> String {
+    let message = message.filter(|message| !message.is_empty());
+    message.map(|message| format!(" {by}: {}", sentence_end(message))).unwrap_or_default()
+}
+
 /// Names the other containers that end again and again: " Container b and container c end again and again too."
 fn other_containers(crash: &CrashCause) -> String {
-    let all = crash.other_containers.len();
+    let others = &crash.other_containers;
+    if others.is_empty() {
+        return String::new();
+    }
     let mut names: Vec<String> =
-        crash.other_containers.iter().take(MOST_CONTAINERS).map(|(role, name)| container_name(*role, name)).collect();
-    names.extend((all > MOST_CONTAINERS).then(|| format!("{} more", all - MOST_CONTAINERS)));
-    let verb = if all == 1 { "ends" } else { "end" };
-    if all == 0 { String::new() } else { format!(" {} {verb} again and again too.", capitalized(list(&names))) }
+        others.iter().take(MOST_CONTAINERS).map(|(role, name)| container_name(*role, name)).collect();
+    if others.len() > MOST_CONTAINERS {
+        names.push(format!("{} more", others.len() - MOST_CONTAINERS));
+    }
+    let verb = if others.len() == 1 { "ends" } else { "end" };
+    format!(" {} {verb} again and again too.", capitalized(list(&names)))
 }
 
 /// The step in which the start of a container fails (`startContainer` in `kuberuntime_container.go`).
