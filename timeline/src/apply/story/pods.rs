@@ -112,12 +112,17 @@ impl Timeline {
             _ => false,
         };
         let id = self.entry(deployment, is_it)?.id;
-        self.retell(deployment, id, |entry| {
+        self.retell_adoption(deployment, id, Some(name));
+        Some(id)
+    }
+
+    /// Tells with an adoption which pod the ReplicaSet removed for it.
+    fn retell_adoption(&mut self, deployment: Uid, entry: u64, pod: Option<String>) {
+        self.retell(deployment, entry, |entry| {
             if let Happening::Adopted { removed, .. } = &mut entry.what {
-                *removed = Some(name);
+                *removed = pod;
             }
         });
-        Some(id)
     }
 
     /// A ReplicaSet was scaled: that may be why it removed a pod a moment ago, and not the adoption.
@@ -135,11 +140,7 @@ impl Timeline {
             _ => false,
         };
         let Some(id) = self.entry(deployment, is_it).map(|entry| entry.id) else { return };
-        self.retell(deployment, id, |entry| {
-            if let Happening::Adopted { removed, .. } = &mut entry.what {
-                *removed = None;
-            }
-        });
+        self.retell_adoption(deployment, id, None);
     }
 
     /// A pod failed as a whole: it had to leave its node, or another reason is given. Its object may lie about for days.
