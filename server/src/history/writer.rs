@@ -8,7 +8,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use timeline::past::PastRollout;
-use timeline::rollout::Outcome;
 use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 
@@ -104,9 +103,8 @@ impl ClusterWriter {
             JournalEntry::Rollouts(rollouts) => {
                 for mut rollout in rollouts {
                     // Trouble and losses after its episode belong to another one.
-                    if rollout.outcome == Outcome::Complete && !recorder.is_in_episode(&rollout) {
-                        rollout.cause.clear();
-                        rollout.title.clear();
+                    if !recorder.is_in_episode(&rollout) {
+                        rollout.clear_aftermath();
                     }
                     recorder.record_rollout(&rollout);
                     pending.rollouts.insert((rollout.uid, rollout.revision, rollout.started_millis), rollout);
@@ -458,6 +456,8 @@ impl Writer {
 
 #[cfg(test)]
 mod tests {
+    use timeline::rollout::Outcome;
+
     use super::*;
 
     #[test]

@@ -4,7 +4,6 @@ use app::compare::Course;
 use app::compare::earlier::{comparable, sentences};
 use app::measure::{Measure, RolloutProgress};
 use timeline::past::PastRollout;
-use timeline::rollout::Outcome;
 use timeline::view::{self, Tone};
 use timeline::{Uid, Workload};
 
@@ -43,11 +42,7 @@ pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -
         }
         let mut rollouts = index::rollouts(&cluster, reader.timeline, uid, reader.now, MOST as usize);
         // Without a history, no episode tells whether trouble after completion belongs to the rollout.
-        let complete = rollouts.iter_mut().filter(|rollout| rollout.outcome == Outcome::Complete);
-        complete.for_each(|rollout| {
-            rollout.cause.clear();
-            rollout.title.clear();
-        });
+        rollouts.iter_mut().for_each(PastRollout::clear_aftermath);
         rollouts.reverse();
         rollouts
     });

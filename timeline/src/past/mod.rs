@@ -104,6 +104,14 @@ impl PastRollout {
         self.moment_millis.map_or_else(|| page.clone(), |at_millis| format!("{page}&at={at_millis}"))
     }
 
+    /// Removes the trouble and the losses after it was complete, which are told elsewhere or are not known to be its own.
+    pub fn clear_aftermath(&mut self) {
+        if self.outcome == Outcome::Complete {
+            self.cause.clear();
+            self.title.clear();
+        }
+    }
+
     /// Its workload.
     pub fn workload(&self) -> Workload {
         Workload { kind: self.kind, ..Workload::deployment(&*self.cluster, &*self.namespace, &*self.name) }
