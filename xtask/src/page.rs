@@ -29,7 +29,7 @@ const PARTS: &str = "parts";
 const SMALL: usize = 2_000;
 /// Name of the page's program, also that of its files.
 const PROGRAM: &str = "rollcast";
-/// Says in which way the page was made. The file is missing while the page is made.
+/// Says how the page was made ([`Optimization::stamp`]). The file is missing while the page is made.
 const STAMP: &str = "target/page/made";
 /// Extensions of files that are compressed. Fonts are already.
 const COMPRESSIBLE: [&str; 5] = ["css", "js", "svg", "txt", "wasm"];
@@ -62,14 +62,8 @@ pub enum Optimization {
 }
 
 impl Optimization {
-    /// What the program was made with that lies there is good for this one, too.
-    fn accepts(self, made: &str) -> Result<bool> {
-        let is_made = |with: Self| anyhow::Ok(made == with.way_of_making()?);
-        Ok(is_made(self)? || self == Self::Compiler && is_made(Self::Full)?)
-    }
-
-    /// Tells apart how the program was made of what the compiler left.
-    fn way_of_making(self) -> Result<String> {
+    /// The stamp of a page that was made with it, with a hash of how pages are made of what the compiler left.
+    fn stamp(self) -> Result<String> {
         let mut hasher = DefaultHasher::new();
         let makers = [include_str!("page.rs"), include_str!("page/parts.rs"), include_str!("page/parts.js")];
         (makers, include_str!("../../end2end/build/compress.mjs")).hash(&mut hasher);
@@ -112,14 +106,14 @@ pub fn build_as(optimization: Optimization) -> Result<()> {
         let name = path.file_name().context("a file without a name in public")?;
         write(&site.join(name), &std::fs::read_to_string(&path)?)?;
     }
-    // A program that was made in a better way than asked is compressed in that way, as all else.
-    let way = read_stamp().map_or_else(|| optimization.way_of_making(), Ok)?;
-    compress(&site, if way == Optimization::Full.way_of_making()? { "best" } else { "fast" })?;
-    std::fs::write(process::workspace_path(STAMP), way)?;
+    // A page that was made better than asked stays so in all its files.
+    let stamp = read_stamp().map_or_else(|| optimization.stamp(), Ok)?;
+    compress(&site, if stamp == Optimization::Full.stamp()? { "best" } else { "fast" })?;
+    std::fs::write(process::workspace_path(STAMP), stamp)?;
     Ok(())
 }
 
-/// The way in which the page was made last, if that was not interrupted.
+/// Reads how the page was made last, if that was not interrupted.
 fn read_stamp() -> Option<String> {
     std::fs::read_to_string(process::workspace_path(STAMP)).ok()
 }
@@ -138,15 +132,14 @@ fn program(toolchain: &setup::Toolchain, optimization: Optimization, site: &Path
     process::run(&mut cargo)?;
     let built = process::workspace_path(&format!("target/page/{TARGET}/{profile}/app.wasm"));
     let made = pkg.join(format!("{PROGRAM}_bg.wasm"));
-    let is_made = read_stamp().is_some_and(|way| optimization.accepts(&way).unwrap_or(false));
-    if process::is_outdated(&made, std::slice::from_ref(&built)) || !is_made {
+    let known = read_stamp();
+    let is_made = |with: Optimization| anyhow::Ok(known == Some(with.stamp()?));
+    let is_good = is_made(optimization)? || optimization == Optimization::Compiler && is_made(Optimization::Full)?;
+    if process::is_outdated(&made, std::slice::from_ref(&built)) || !is_good {
         for file in process::files_below(site)?.iter().filter(|file| has_extension(file, &COMPRESSED)) {
-            std::fs::remove_file(file)?;
+            process::remove_file(file)?;
         }
-        let stamp = process::workspace_path(STAMP);
-        if stamp.exists() {
-            std::fs::remove_file(stamp)?;
-        }
+        process::remove_file(&process::workspace_path(STAMP))?;
         bind(&built, optimization, &pkg)?;
     }
     Ok(())
@@ -270,9 +263,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
         return Ok(());
     }
     // The compressed files are out of date from here on.
-    for file in compressed_paths(path).iter().filter(|file| file.exists()) {
-        std::fs::remove_file(file)?;
-    }
+    compressed_paths(path).iter().try_for_each(|file| process::remove_file(file))?;
     std::fs::write(path, text)?;
     Ok(())
 }

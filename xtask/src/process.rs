@@ -30,6 +30,14 @@ pub fn remove_folder(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Removes a file, if it is there.
+pub fn remove_file(file: &Path) -> Result<()> {
+    if file.exists() {
+        std::fs::remove_file(file)?;
+    }
+    Ok(())
+}
+
 /// Returns the paths of everything in a folder, in order.
 pub fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let read = || std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>();

@@ -212,9 +212,7 @@ fn sbom() -> Result<PathBuf> {
             let text = std::fs::read_to_string(&written).context("no SBOM of the server was written")?;
             std::fs::write(&made, text.replace(&format!("file://{}/", process::root().display()), "file:///"))?;
         }
-        if written.exists() {
-            std::fs::remove_file(written)?;
-        }
+        process::remove_file(&written)?;
     }
     Ok(made)
 }
