@@ -44,7 +44,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             cluster: cluster.to_owned(),
             kind: WorkloadKind::Deployment,
             episode: EpisodeKind::Rollout,
-            title: name_losses(timeline, deployment, index, now.millis),
+            title: String::new(),
             namespace: deployment.namespace.clone(),
             name: deployment.name.clone(),
             uid,
@@ -55,6 +55,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             ended_millis: rollout.completed_millis.or(rollout.superseded_millis),
             outcome,
             cause: (index == last).then(|| cause(outcome)).flatten().unwrap_or_default(),
+            losses: name_losses(timeline, deployment, index, now.millis),
             deadline_millis: rollout.deadline_exceeded_millis,
             images: images(&rollout.images),
             images_before: String::new(), // the store looks it up
@@ -77,17 +78,16 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     .collect()
 }
 
-/// Names the pods and ReplicaSets that went after the rollout at `index` was complete and before the next one; empty if none did.
-fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_millis: Millis) -> String {
-    let completed = deployment.rollouts.get(index).and_then(|rollout| rollout.completed_millis);
-    let Some(completed_millis) = completed else { return String::new() };
+/// Names the pods and ReplicaSets that went after the rollout at `index` was complete and before the next one.
+fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_millis: Millis) -> Option<String> {
+    let completed_millis = deployment.rollouts.get(index)?.completed_millis?;
     // The lists after a gap do not tell whether a pod went before the completion that fell into it.
     let settling_millis = timeline.settling_millis();
     let is_around = |gap: &Gap| (gap.from_millis - settling_millis..=gap.to_millis).contains(&completed_millis);
     if deployment.gaps.iter().any(is_around) {
-        return String::new();
+        return None;
     }
-    // Until then it may be told better why a pod went; a title that is written stays. An episode does not wait longer.
+    // Until then it may be told better why a pod went; losses that are written stay. An episode does not wait longer.
     let decided_millis = now_millis - (2 * settling_millis).min(SETTLE_MILLIS);
     let last_millis = rollout::last_moment_millis(timeline.model(), deployment, index).unwrap_or(decided_millis);
     say::say_losses(&assess::losses(deployment, completed_millis + 1..=last_millis.min(decided_millis)))

@@ -463,16 +463,16 @@ mod tests {
     #[test]
     fn trouble_and_losses_after_the_episode_of_a_rollout_are_not_written_with_it() {
         for (outcome, expected) in [
-            (Outcome::Complete, ("", "")),
-            (Outcome::Progressing, ("Containers crash.", "Pod q4xzb deleted")), // its episode goes on
+            (Outcome::Complete, ("", None)),
+            (Outcome::Progressing, ("Containers crash.", Some("Pod q4xzb deleted"))), // its episode goes on
         ] {
-            let (cause, title) = ("Containers crash.".to_owned(), "Pod q4xzb deleted".to_owned());
-            let rollout = PastRollout { outcome, cause, title, ..PastRollout::default() };
+            let (cause, losses) = ("Containers crash.".to_owned(), Some("Pod q4xzb deleted".to_owned()));
+            let rollout = PastRollout { outcome, cause, losses, ..PastRollout::default() };
             let mut writer = ClusterWriter::default();
             writer.add(JournalEntry::Rollouts(vec![rollout]));
             let written = writer.pending.unwrap().rollouts.into_values();
-            let written: Vec<_> = written.map(|rollout| (rollout.cause, rollout.title)).collect();
-            assert_eq!(written, [(expected.0.to_owned(), expected.1.to_owned())]);
+            let written: Vec<_> = written.map(|rollout| (rollout.cause, rollout.losses)).collect();
+            assert_eq!(written, [(expected.0.to_owned(), expected.1.map(str::to_owned))]);
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct PastRollout {
     /// Kind of the episode.
     #[serde(default)]
     pub episode: EpisodeKind,
-    /// The events of an episode without a rollout, in words; of a rollout the losses in its episode after it was complete.
+    /// The events of an episode without a rollout, in words; empty for a rollout.
     #[serde(default)]
     pub title: String,
     /// Namespace of the workload.
@@ -52,6 +52,9 @@ pub struct PastRollout {
     pub outcome: Outcome,
     /// Why it was stuck, or why its pods failed in its episode after it was complete, as a sentence; empty if neither was so.
     pub cause: String,
+    /// The losses in the episode of a rollout after it was complete, in words.
+    #[serde(default)]
+    pub losses: Option<String>,
     /// When its progress deadline passed, whatever came after; `None` where it did not, and of rollouts that an older version wrote.
     #[serde(default)]
     pub deadline_millis: Option<Millis>,
@@ -108,7 +111,7 @@ impl PastRollout {
     pub fn clear_aftermath(&mut self) {
         if self.outcome == Outcome::Complete {
             self.cause.clear();
-            self.title.clear();
+            self.losses = None;
         }
     }
 

@@ -88,10 +88,10 @@ impl PastRollout {
             None => self.cause.clone(),
             Some(rest) => capitalized(if self.is_going_on() { rest.to_owned() } else { past(rest) }),
         };
-        match (cause.is_empty(), self.title.is_empty()) {
-            (_, true) => cause,
-            (true, false) => self.title.clone(),
-            (false, false) => format!("{cause} {}.", self.title),
+        match &self.losses {
+            None => cause,
+            Some(losses) if cause.is_empty() => losses.clone(),
+            Some(losses) => format!("{cause} {losses}."),
         }
     }
 
@@ -224,8 +224,8 @@ mod tests {
         assert_eq!(told("Revision 8 cannot start: no image.", Outcome::Progressing), "Cannot start: no image.");
         assert_eq!(told("The next revision cannot start.", Outcome::Complete), "The next revision cannot start.");
         let lost = |cause: &str| {
-            let (cause, title) = (cause.to_owned(), "2 pods deleted after the rollout was complete".to_owned());
-            PastRollout { cause, title, outcome: Outcome::Complete, ..PastRollout::default() }.cause_words()
+            let (cause, losses) = (cause.to_owned(), Some("2 pods deleted after the rollout was complete".to_owned()));
+            PastRollout { cause, losses, outcome: Outcome::Complete, ..PastRollout::default() }.cause_words()
         };
         assert_eq!(lost(""), "2 pods deleted after the rollout was complete");
         assert_eq!(lost("No progress."), "No progress. 2 pods deleted after the rollout was complete.");

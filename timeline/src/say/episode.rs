@@ -62,13 +62,13 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     end.map_or_else(|| events.clone(), |end| format!("{events}, {end}"))
 }
 
-/// The losses after a rollout, safe to show: "2 pods evicted from node n1 after the rollout was complete". Empty without any.
-pub fn say_losses(losses: &[&Happening]) -> String {
+/// The losses after a rollout, safe to show: "2 pods evicted from node n1 after the rollout was complete". `None` without any.
+pub fn say_losses(losses: &[&Happening]) -> Option<String> {
     if losses.is_empty() {
-        return String::new();
+        return None;
     }
     let events = grouped(losses, &[]).iter().map(LostPods::said).collect();
-    format!("{} after the rollout was complete", first_events(events))
+    Some(format!("{} after the rollout was complete", first_events(events)))
 }
 
 /// Joins the events that a title names.

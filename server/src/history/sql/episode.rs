@@ -118,8 +118,6 @@ pub fn recording(
     let to_millis = shown_millis.min(rest_millis.max(episode_to_millis).max(began_millis));
     let text = stretch::trim(&text, (from_millis, to_millis));
     let is_settled = to_millis == shown_millis;
-    let is_rollout = rollout.is_rollout();
     let PastRollout { revision, title, .. } = rollout;
-    let title = if is_rollout { String::new() } else { title };
     Ok((!text.is_empty()).then_some(EpisodeRecording { revision, title, to_millis, most_millis, is_settled, text }))
 }

@@ -77,7 +77,8 @@ fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key
     let cause = if is_news { rollout.cause.clone() } else { cause };
     let PastRollout { namespace, name: named, images, managed_by, title, .. } = rollout;
     let passed = rollout.deadline_millis.map(|_| "deadline passed").unwrap_or_default();
-    let words = [namespace, named, images, change_cause, managed_by, &cause, &revision, passed, title];
+    let losses = rollout.losses.as_deref().unwrap_or_default();
+    let words = [namespace, named, images, change_cause, managed_by, &cause, &revision, passed, title, losses];
     let words = words.join("\n").to_lowercase();
     let took = rollout.ended_millis.map_or(-1, |ended| (ended - started_millis).max(0));
     let over = match rollout.ended_millis {
@@ -197,7 +198,7 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
         started_millis: first.started_millis,
         deadline_millis: known.deadline_millis.or(rollout.deadline_millis),
         available_millis: known.available_millis.or(rollout.available_millis),
-        title: if rollout.title.is_empty() { known.title.clone() } else { rollout.title.clone() },
+        losses: rollout.losses.clone().or_else(|| known.losses.clone()),
         peak_pods: known.peak_pods.max(rollout.peak_pods),
         min_available: known.min_available.min(rollout.min_available),
         ..rollout.clone()

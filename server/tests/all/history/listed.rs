@@ -248,7 +248,7 @@ fn a_crash_loop_right_after_completion_is_the_cause_of_the_rollout() {
 #[test]
 fn a_pod_that_is_deleted_right_after_completion_is_a_loss_of_the_rollout() {
     let Indexed { mut batches, timeline, uid, now, rollouts } = indexed();
-    assert!(rollouts.last().unwrap().title.is_empty(), "{:?}", rollouts.last());
+    assert_eq!(rollouts.last().unwrap().losses, None);
     let is_there = |pod: &&Pod| pod.state() == PodState::Available;
     let pod = timeline.model().pods.values().find(is_there).unwrap();
     let text: String = batches.iter().map(|(.., text)| text.as_str()).collect();
@@ -267,36 +267,40 @@ fn a_pod_that_is_deleted_right_after_completion_is_a_loss_of_the_rollout() {
     let last = index::rollouts("c", &timeline, uid, now, index::LAST).pop().unwrap();
     // The streams of a cluster whose time runs faster are later in it.
     timeline.set_speed(1_000);
-    let title = |timeline: &Timeline, after_millis: Millis| {
+    let losses = |timeline: &Timeline, after_millis: Millis| {
         let now = Now { millis: at_millis + after_millis, skew_millis: 0 };
-        index::rollouts("c", timeline, uid, now, 1).pop().unwrap().title
+        index::rollouts("c", timeline, uid, now, 1).pop().unwrap().losses
     };
-    assert_eq!((title(&timeline, 19_999).as_str(), title(&timeline, 20_000)), ("", last.title.clone()));
+    assert_eq!((losses(&timeline, 19_999), losses(&timeline, 20_000)), (None, last.losses.clone()));
     // The episode is over after a minute at rest, at any speed.
     timeline.set_speed(10_000);
-    assert_eq!((title(&timeline, 59_999).as_str(), title(&timeline, 60_000)), ("", last.title.clone()));
+    assert_eq!((losses(&timeline, 59_999), losses(&timeline, 60_000)), (None, last.losses.clone()));
     // The pod may have gone before a completion that fell into a gap.
-    let title_with_gap = |from_millis: Millis, to_millis: Millis| {
+    let losses_with_gap = |from_millis: Millis, to_millis: Millis| {
         let mut model = timeline.model().clone();
         let completed_millis = last.ended_millis.unwrap();
         let gap = Gap { from_millis: completed_millis + from_millis, to_millis: completed_millis + to_millis };
         model.deployments.get_mut(&uid).unwrap().gaps.push(gap);
-        title(&Timeline::from_model(model, 0), 5_000)
+        losses(&Timeline::from_model(model, 0), 5_000)
     };
-    assert_eq!((title_with_gap(-9_000, 0), title_with_gap(1_000, 9_000)), (String::new(), String::new()));
-    assert_eq!((title_with_gap(-9_000, -1), title_with_gap(1_001, 9_000)), (last.title.clone(), last.title.clone()));
+    assert_eq!((losses_with_gap(-9_000, 0), losses_with_gap(1_000, 9_000)), (None, None));
+    assert_eq!(
+        (losses_with_gap(-9_000, -1), losses_with_gap(1_001, 9_000)),
+        (last.losses.clone(), last.losses.clone())
+    );
     let name = &pod.name[pod.name.len() - 5..];
-    assert_eq!(last.title, format!("Pod {name} deleted after the rollout was complete"));
+    let told = format!("Pod {name} deleted after the rollout was complete");
+    assert_eq!((last.title.as_str(), last.losses.as_ref()), ("", Some(&told)));
     for place in places() {
         let mut store = place.open(SMALL);
-        let later = PastRollout { title: String::new(), ..last.clone() };
+        let later = PastRollout { losses: None, ..last.clone() };
         for rollouts in [rollouts.clone(), vec![last.clone()], vec![later]] {
             store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
         }
         let search = Search { text: "deleted".to_owned(), ..Search::default() };
         let found = Reader::new(&place.location).search(&search, &Permissions::All, None, 9).unwrap().rollouts;
         let found: Vec<_> = found.iter().map(PastRollout::cause_words).collect();
-        assert_eq!(found, std::slice::from_ref(&last.title));
+        assert_eq!(found, std::slice::from_ref(&told));
     }
 }
 
