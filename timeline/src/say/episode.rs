@@ -15,6 +15,8 @@ struct LostPods<'m> {
     pod: &'m str,
     pods: u32,
     event: String,
+    /// The event of several pods, where it has other words.
+    event_of_several: Option<&'static str>,
 }
 
 /// The title of an episode, safe to show. An episode that goes on has no end in its title.
@@ -80,11 +82,8 @@ fn first_events(mut events: Vec<String>) -> String {
 
 impl LostPods<'_> {
     fn said(&self) -> String {
-        let Self { pod, pods, event } = self;
-        let event = match event.as_str() {
-            "left its ReplicaSet" if *pods > 1 => "left their ReplicaSet",
-            event => event,
-        };
+        let Self { pod, pods, event, event_of_several } = self;
+        let event = event_of_several.filter(|_| *pods > 1).unwrap_or(event.as_str());
         if *pods == 0 { event.to_owned() } else { format!("{} {event}", pods_named(pod, *pods)) }
     }
 }
@@ -137,7 +136,12 @@ fn lost<'m>(what: &'m Happening, silent_nodes: &[(&str, u32)]) -> Option<LostPod
         }
         _ => return None,
     };
-    Some(LostPods { pod, pods, event })
+    let event_of_several = match what {
+        Happening::Released { .. } => Some("left their ReplicaSet"),
+        Happening::Ended { reason: EndReason::NodeLost, .. } => Some("lost with their node, or removed by a taint"),
+        _ => None,
+    };
+    Some(LostPods { pod, pods, event, event_of_several })
 }
 
 /// "Pod q4xzb restarted 4 times (OOMKilled)"; the last end of a container is named where it is the same for all.

@@ -1,6 +1,8 @@
 //! Episodes without a rollout: their kind, their begin and end, and their title.
 
 use timeline::fact::{Exit, PodFact};
+use timeline::model::EndReason;
+use timeline::model::story::Happening;
 use timeline::{EpisodeKind, Millis, Uid, assess, say};
 
 use crate::made::{WEB, Web, crashing, ready, unready};
@@ -88,6 +90,19 @@ fn pods_that_leave_their_replica_set_are_counted_unless_it_is_deleted_without_th
     };
     assert_eq!(lost(false).as_deref(), Some("2 pods left their ReplicaSet after the rollout was complete"));
     assert_eq!(lost(true), None);
+}
+
+#[test]
+fn one_pod_is_lost_with_its_node_and_several_with_their_node() {
+    let [one, other] = ["web-1-aaaaa", "web-1-bbbbb"].map(|pod| Happening::Ended {
+        pod: pod.to_owned(),
+        reason: EndReason::NodeLost,
+        was_released: false,
+    });
+    let alone = "Pod aaaaa lost with its node, or removed by a taint after the rollout was complete";
+    assert_eq!(say::say_losses(&[&one]).as_deref(), Some(alone));
+    let both = "2 pods lost with their node, or removed by a taint after the rollout was complete";
+    assert_eq!(say::say_losses(&[&one, &other]).as_deref(), Some(both));
 }
 
 #[test]
