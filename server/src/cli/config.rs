@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -37,6 +37,7 @@ pub struct Config {
     pub public_url: Option<PublicUrl>,
     #[serde(deserialize_with = "read_parsed")]
     pub base_path: Option<BasePath>,
+    #[serde(deserialize_with = "read_networks")]
     pub trust_proxy: Vec<IpNet>,
     pub public_pictures: bool,
     pub tls_cert: Option<PathBuf>,
@@ -70,6 +71,7 @@ pub struct Config {
 #[serde(default, deny_unknown_fields)]
 pub struct Auth {
     pub mode: Option<AuthMode>,
+    #[serde(deserialize_with = "read_networks")]
     pub proxy_from: Vec<IpNet>,
     pub insecure_proxy_from_anywhere: bool,
     pub user_header: Option<String>,
@@ -193,6 +195,14 @@ pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:7440 or [::]:7440".to_owned())
 }
 
+/// Reads an address, or a network such as 10.0.0.0/8.
+pub(super) fn parse_network(text: &str) -> Result<IpNet, String> {
+    let address = || text.parse::<IpAddr>().map(IpNet::from);
+    text.parse()
+        .or_else(|_| address())
+        .map_err(|_| "must be an IP address such as 10.0.0.7, or a network such as 10.0.0.0/8".to_owned())
+}
+
 /// Reads a size of the history.
 pub(super) fn parse_size(text: &str) -> Result<ByteSize, String> {
     text.parse().map_err(|_: String| INVALID_SIZE.to_owned())
@@ -206,6 +216,11 @@ fn read_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Du
 fn read_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SocketAddr>, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse_address(&text).map(Some).map_err(serde::de::Error::custom)
+}
+
+fn read_networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    texts.iter().map(|text| parse_network(text)).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
 }
 
 fn read_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ByteSize>, D::Error> {
@@ -233,7 +248,7 @@ mod tests {
         let example = document.split("```toml").nth(1).unwrap().split("```").next().unwrap();
         let first =
             "public_url = 'https://rollouts.example.com'\nhistory_age = '24h'\ndata_dir = '/var/lib/rollcast'\n";
-        let last = "[auth]\nmode = 'proxy'\nproxy_from = ['10.0.0.7/32']\n";
+        let last = "[auth]\nmode = 'proxy'\nproxy_from = ['10.0.0.7']\n";
         let config: Config = format!("{first}{example}{last}").parse().unwrap();
         assert_eq!(config.clusters.len(), 2);
         assert_eq!(config.clusters[0].colour, 1, "blue");
@@ -248,6 +263,7 @@ mod tests {
             ("listen = \"here\"", "line 1"),
             ("history_age = \"10\"", "whole number with a unit"),
             ("listen = \"localhost\"", "line 1: must be an IP address and a port"),
+            ("trust_proxy = [\"10.0.0.7\", \"here\"]", "line 1: must be an IP address such as 10.0.0.7"),
             ("keep_bytes = \"much\"", "line 1: must be a size, such as 500MB"),
             ("[[cluster]]\ncolour = \"mauve\"", "unknown variant `mauve`"),
             ("[[cluster]]\nname = \"a\"\n[[cluster]]\ncontext = \"a\"", "two clusters are named \"a\""),

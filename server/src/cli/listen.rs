@@ -1,13 +1,13 @@
 //! Options of the server: its address and TLS.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
 use ipnet::IpNet;
 
 use crate::access::Auth;
-use crate::cli::config::{Config, parse_address};
+use crate::cli::config::{Config, parse_address, parse_network};
 use crate::web::server_address::{BasePath, PublicUrl, ServerAddress};
 use crate::web::state::Site;
 use crate::web::tls::TlsFiles;
@@ -35,7 +35,7 @@ pub struct Listen {
     /// Address or network of a proxy in front, such as an ingress controller; repeatable
     ///
     /// Rollcast trusts X-Forwarded-For and X-Forwarded-Proto from these addresses, for limits, the audit log and links.
-    #[arg(long, env = "ROLLCAST_TRUST_PROXY", value_delimiter = ',', value_parser = network, value_name = "ADDRESS")]
+    #[arg(long, env = "ROLLCAST_TRUST_PROXY", value_delimiter = ',', value_parser = parse_network, value_name = "ADDRESS")]
     pub trust_proxy: Vec<IpNet>,
     /// Serve badges and previews without sign-in and to pages of other sites, such as a README
     #[arg(long, env = "ROLLCAST_PUBLIC_PICTURES")]
@@ -51,14 +51,6 @@ pub struct Listen {
     /// Without --auth, this is required to listen beyond loopback and for --public-url, --trust-proxy and --allow-host.
     #[arg(long, env = "ROLLCAST_INSECURE_NO_AUTH")]
     pub insecure_no_auth: bool,
-}
-
-/// An address, or a network such as 10.0.0.0/8.
-pub(super) fn network(text: &str) -> Result<IpNet, String> {
-    let address = || text.parse::<IpAddr>().map(IpNet::from);
-    text.parse()
-        .or_else(|_| address())
-        .map_err(|_| "must be an IP address such as 10.0.0.7, or a network such as 10.0.0.0/8".to_owned())
 }
 
 /// Options of the server, from the command line and the file.

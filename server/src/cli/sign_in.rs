@@ -7,7 +7,6 @@ use clap::Args;
 use http::HeaderName;
 use ipnet::IpNet;
 
-use super::listen::network;
 use super::provider::{OidcArguments, ProviderError};
 use crate::access::cookie::{SessionKeys, SessionKeysError};
 use crate::access::oidc::Oidc;
@@ -16,7 +15,7 @@ use crate::access::share::{PollInterval, ShareError, Shares};
 use crate::access::subject::SubjectPrefixes;
 use crate::access::token::TokenAuth;
 use crate::access::{Auth, AuthMode};
-use crate::cli::config::{self, Config};
+use crate::cli::config::{self, Config, parse_network};
 use crate::history::options::Location;
 use crate::hub::Handle;
 use crate::web::server_address::PublicUrl;
@@ -31,7 +30,7 @@ pub struct SignIn {
     #[arg(long, env = "ROLLCAST_AUTH", value_enum, value_name = "HOW")]
     pub auth: Option<AuthMode>,
     /// With --auth proxy: address or network of the proxy, repeatable; only its headers are trusted
-    #[arg(long, env = "ROLLCAST_AUTH_PROXY_FROM", value_delimiter = ',', value_parser = network, value_name = "ADDRESS")]
+    #[arg(long, env = "ROLLCAST_AUTH_PROXY_FROM", value_delimiter = ',', value_parser = parse_network, value_name = "ADDRESS")]
     pub auth_proxy_from: Vec<IpNet>,
     /// With --auth proxy: allow 0.0.0.0/0 or ::/0 in --auth-proxy-from, which trusts the headers of everyone who connects
     #[arg(long, env = "ROLLCAST_INSECURE_AUTH_PROXY_FROM_ANYWHERE")]
@@ -211,11 +210,27 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+    use crate::cli::listen::Listen;
 
     #[derive(Parser)]
     struct Arguments {
         #[command(flatten)]
         sign_in: SignIn,
+        #[command(flatten)]
+        listen: Listen,
+    }
+
+    #[test]
+    fn options_and_file_name_proxies_by_addresses_and_networks() {
+        let named = "10.0.0.7,fd00::/8";
+        let all = ["rollcast", "--auth-proxy-from", named, "--trust-proxy", named];
+        let Arguments { sign_in, listen } = Arguments::parse_from(all);
+        let named = "['10.0.0.7', 'fd00::/8']";
+        let file: Config = format!("trust_proxy = {named}\n[auth]\nproxy_from = {named}\n").parse().unwrap();
+        let expected = ["10.0.0.7/32", "fd00::/8"].map(|network| network.parse::<IpNet>().unwrap());
+        for proxies in [sign_in.auth_proxy_from, listen.trust_proxy, file.auth.proxy_from, file.trust_proxy] {
+            assert_eq!(proxies, expected);
+        }
     }
 
     #[test]
