@@ -1,7 +1,7 @@
 //! `rollcast.toml`: what to watch and where to serve, for those who do not want to say it every time. The command line and the
 //! environment win over the file. Every key is optional, none is ignored: a key that is not known is an error.
 //!
-//! `docs/configuration.md` has an example, which a test reads, and all keys.
+//! `docs/configuration.md` has an example and all keys; tests read both.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;

@@ -1,5 +1,6 @@
 //! The command line: its help, and one clear sentence with exit code 2 where it cannot start.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::{Command, Output};
 
@@ -298,6 +299,50 @@ fn every_option_has_a_variable() {
             assert_eq!(variable, (!is_own).then_some(wanted), "{} --{}", sub.get_name(), option.get_id());
         }
     }
+}
+
+/// The words of a text that stand in backticks.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn every_key_of_the_configuration_is_documented_and_has_its_option() {
+    let document = include_str!("../../../docs/configuration.md");
+    let rows = |head: &str| {
+        let (_, rows) = document.split_once(head).unwrap();
+        rows.lines().skip(2).map_while(|row| row.strip_prefix("| ")?.split_once(" | "))
+    };
+    // An unknown key is refused with all keys that its section has.
+    let keys = |section: &str| -> BTreeSet<String> {
+        let refused = format!("{section}\nunknown = 1").parse::<server::cli::config::Config>().unwrap_err();
+        quoted(&refused).skip(1).map(str::to_owned).collect()
+    };
+    let command = <server::cli::Cli as clap::CommandFactory>::command();
+    let serve = command.find_subcommand("serve").unwrap();
+    let options: BTreeSet<&str> = serve.get_arguments().filter_map(clap::Arg::get_long).collect();
+    let (mut of_file, mut of_auth) = (BTreeSet::from(["auth", "cluster"].map(str::to_owned)), BTreeSet::new());
+    for (subject, names) in rows("| subject | keys |") {
+        let known = if subject.starts_with("`[auth]`") { &mut of_auth } else { &mut of_file };
+        for key in quoted(names) {
+            let name = match key {
+                "namespaces" => "namespace".to_owned(),
+                "mode" => "auth".to_owned(),
+                key => key.replace('_', "-"),
+            };
+            let is_its = |option: &&str| match subject.contains("proxy") {
+                true => option.contains("auth-") && option.replace("auth-", "") == name,
+                false => *option == name,
+            };
+            assert!(known.insert(key.to_owned()) && options.iter().any(is_its), "{key}");
+        }
+    }
+    let of_cluster: BTreeSet<String> =
+        rows("| key of `[[cluster]]` | default |").flat_map(|(key, _)| quoted(key)).map(str::to_owned).collect();
+    assert_eq!([of_file, of_auth, of_cluster], ["", "[auth]", "[[cluster]]"].map(keys));
+    let named: BTreeSet<&str> = rows("| option | default |").flat_map(|(option, _)| quoted(option)).collect();
+    assert_eq!(named.len(), 3);
+    assert!(named.iter().all(|option| options.contains(option.trim_start_matches('-'))), "{named:?}");
 }
 
 #[test]
