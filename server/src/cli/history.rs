@@ -9,9 +9,9 @@ use timeline::Retention;
 
 use super::DeploymentArgument;
 use crate::cli::config::{Config, parse_size};
+use crate::database::private::{self, ExposedSecret};
 use crate::database::server::{DatabaseUrl, InvalidAddress, PasswordError};
 use crate::history::options::{Limits, Location, Options};
-use crate::history::private::{self, ExposedSecret};
 use crate::telemetry::clock::parse_duration;
 
 /// Options of the history.

@@ -22,11 +22,11 @@ use crate::cli::{
     ServerOptions,
 };
 use crate::cli::{clusters, commands};
+use crate::database::private;
 use crate::export::assets;
 use crate::feed::playground::Playground;
 use crate::feed::replay;
 use crate::history::options::{Limits, Location, Options, UNLIMITED_AGE};
-use crate::history::private;
 use crate::history::{Archive, WriteStatus, tap};
 use crate::hub::Handle;
 use crate::kube::{self, Health, SourceEvent};

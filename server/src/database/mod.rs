@@ -1,8 +1,9 @@
 //! Connects to a file of SQLite or to a PostgreSQL server, with the SQL that both have in common.
-//! Owns connections, deadlines, migrations, and the words for errors.
+//! Owns connections, deadlines, migrations, the words for errors, and files that only their owner can read.
 //! Must not know any table: each room brings its [`Schema`].
 
 pub(crate) mod postgres;
+pub mod private;
 pub mod server;
 pub(crate) mod sqlite;
 

@@ -25,7 +25,6 @@ mod latest_lines;
 pub mod options;
 pub mod past;
 pub mod postgres;
-pub mod private;
 pub mod recorder;
 pub mod resume;
 mod rollout_index;

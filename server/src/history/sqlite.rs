@@ -14,8 +14,7 @@ use timeline::Millis;
 use super::options::Limits;
 use super::sql::{self, LastBatch};
 use super::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
-use crate::database::{Connection, Schema, damaged, sqlite};
-use crate::history::private;
+use crate::database::{Connection, Schema, damaged, private, sqlite};
 use crate::telemetry::clock;
 
 /// Name of the file.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::ShareError;
 use super::link::Share;
 use super::store::{LinkChanges, LinkStore, LinkStoreError};
+use crate::database::private;
 
 /// The version of the file, for those who come later.
 const VERSION: u32 = 2;
@@ -59,11 +60,7 @@ impl FileLinkStore {
         {
             return Err(why.into());
         }
-        let mut options = std::fs::OpenOptions::new();
-        options.create_new(true).write(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut out = options.open(&beside)?;
+        let mut out = private::create_new(&beside)?;
         out.write_all(&serde_json::to_vec(&written).map_err(io::Error::from)?)?;
         out.sync_all()?;
         Ok(std::fs::rename(&beside, path)?)

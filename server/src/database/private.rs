@@ -34,7 +34,7 @@ pub fn check(path: &Path, is_for_others: bool) -> Result<(), ExposedSecret> {
 /// Creates a file for its owner alone, or restricts an existing one, which an earlier version may have created. That is not opened: SQLite
 /// would lose its locks when it is closed.
 pub fn create(path: &Path) -> io::Result<()> {
-    match owners(OpenOptions::new().create_new(true)).open(path) {
+    match create_new(path) {
         Ok(_) => Ok(()),
         Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {
             restrict(path);
@@ -42,6 +42,11 @@ pub fn create(path: &Path) -> io::Result<()> {
         }
         Err(why) => Err(why),
     }
+}
+
+/// Creates a file for its owner alone, and fails if something has its path, also a link.
+pub fn create_new(path: &Path) -> io::Result<File> {
+    owners(OpenOptions::new().create_new(true)).open(path)
 }
 
 /// Opens or creates a file for its owner alone, to lock it.
@@ -101,6 +106,7 @@ mod tests {
             create(path).unwrap();
             assert_eq!(mode(path), 0o600, "{}", path.display());
         }
+        assert_eq!(create_new(&old).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(std::fs::read_to_string(&old).unwrap(), "kept");
         open_lock_file(&folder.path().join("lock")).unwrap();
         assert_eq!(mode(&folder.path().join("lock")), 0o600);
