@@ -135,6 +135,13 @@ test.describe("on a phone", () => {
       await expect.poll(() => counts.evaluate((counts) => counts.scrollWidth <= counts.clientWidth && counts.getBoundingClientRect().bottom <= counts.parentElement!.getBoundingClientRect().bottom + 1)).toBe(true);
     }
   });
+
+  test("each input of the list's filter takes a whole row", async ({ page, serve }) => {
+    const server = await serve(() => Server.replaying("rollout", "--hold-at", "14"));
+    await openLive(page, server.address);
+    const [form, ...inputs] = await Promise.all(["form.filter", "#q", "#labels"].map((part) => page.locator(part).evaluate((part) => part.getBoundingClientRect().width)));
+    expect(inputs).toEqual([form, form]);
+  });
 });
 
 test("on a phone a link is copied with one tap, and nothing moves by that", async ({ page, serve }) => {
