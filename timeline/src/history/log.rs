@@ -19,6 +19,7 @@ const PARTS: usize = 8;
 /// The past of one cluster.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct History {
+    /// It was known before the first change that is kept. Its pods are not counted, as nobody asks for that.
     base: Model,
     /// Moments before this cannot be told exactly any more.
     base_millis: Option<Millis>,
@@ -68,6 +69,7 @@ impl History {
     fn fold_first(&mut self) {
         if let Some((at, change)) = self.log.pop_front() {
             self.weight = self.weight.saturating_sub(weight(&change));
+            self.base.stop_pod_index();
             self.base.apply_change(&change);
             self.base_millis = Some(at);
         }
@@ -92,7 +94,9 @@ impl History {
 
     /// The past, to be gone through from its first moment that can be told.
     pub fn walk(&self) -> HistoryCursor<'_> {
-        HistoryCursor { then: self.base.clone(), log: self.log.iter().peekable() }
+        let mut then = self.base.clone();
+        then.resume_pod_index();
+        HistoryCursor { then, log: self.log.iter().peekable() }
     }
 
     /// The past of a Deployment with all that belongs to it, by itself. `now` is the model as it is: it tells what that is.
@@ -237,6 +241,22 @@ mod tests {
     use super::*;
     use crate::model::container::{Container, Role};
     use crate::model::{PodNow, PodState};
+
+    #[test]
+    fn pods_of_a_moment_are_counted_though_the_first_model_has_no_counts() {
+        let (uid, set) = (Uid::from_bits(1), Uid::from_bits(2));
+        let states = vec![(PodState::Starting, 1)];
+        let pod = Pod { uid, owners: vec![set], owner: Some(set), states, ..Pod::default() };
+        let mut history = History::default();
+        history.push(1, Change::Pod(Box::new(pod)));
+        for (at_millis, state) in [(2, PodState::Failing), (3, PodState::Available), (4, PodState::Failing)] {
+            history.push(at_millis, Change::PodState(uid, state, at_millis));
+        }
+        history.prune(4);
+        let counts = [3, 4].map(|at_millis| history.at(at_millis).unwrap().pod_counts(set));
+        assert_eq!(counts.map(|counts| (counts.available, counts.failing)), [(1, 0), (0, 1)]);
+        assert_eq!(history.at(2), None);
+    }
 
     #[test]
     fn large_changes_leave_room_for_fewer() {

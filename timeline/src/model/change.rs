@@ -227,7 +227,7 @@ impl Model {
         let before = self.pod_index.part(known);
         change(known);
         let after = self.pod_index.part(known);
-        self.pod_index.replace(row, &known.owners, Some(&before), Some(&after));
+        self.pod_index.replace(row, &known.owners, before.as_ref(), after.as_ref());
     }
 
     fn prune(&mut self, deployment: Option<Uid>, what: &Pruned) {
