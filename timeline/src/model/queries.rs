@@ -135,14 +135,14 @@ impl Model {
 
     /// The Deployments that a viewer must follow to be told of `change`.
     pub fn deployments_of(&self, change: &Change) -> Vec<Uid> {
-        let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.clone()).unwrap_or_default();
+        let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.as_slice()).unwrap_or_default();
         match change.subject() {
             Subject::Nothing => Vec::new(),
             Subject::Deployment(uid) => vec![uid],
-            Subject::ReplicaSet(uid) => owners(&uid),
+            Subject::ReplicaSet(uid) => owners(&uid).to_vec(),
             Subject::Pod(uid) => {
                 let Some(pod) = self.pods.get(&uid) else { return Vec::new() };
-                let mut found: Vec<Uid> = pod.owners.iter().flat_map(owners).collect();
+                let mut found: Vec<Uid> = pod.owners.iter().flat_map(owners).copied().collect();
                 found.sort_unstable();
                 found.dedup();
                 found
