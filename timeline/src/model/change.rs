@@ -182,7 +182,7 @@ impl Model {
             }),
             Change::Pod(whole) => {
                 self.insert_pod((**whole).clone());
-                whole.owners.iter().chain(&whole.owner).for_each(|owner| self.note_pod(*owner, whole.uid));
+                whole.owners.iter().for_each(|owner| self.note_pod(*owner, whole.uid));
             }
             Change::PodState(uid, state, at) => self.pod(uid, |known| known.states.push((*state, *at))),
             Change::PodNow(uid, now) => self.pod(uid, |known| known.now = now.clone()),
