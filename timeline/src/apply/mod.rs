@@ -184,7 +184,7 @@ impl Timeline {
 
     fn emit(&mut self, change: Change) {
         self.seq += 1;
-        self.model.apply_change(&change);
+        self.model.apply_change(change.clone());
         self.changes.push(change);
     }
 

@@ -70,7 +70,7 @@ impl History {
         if let Some((at, change)) = self.log.pop_front() {
             self.weight = self.weight.saturating_sub(weight(&change));
             self.base.stop_pod_index();
-            self.base.apply_change(&change);
+            self.base.apply_change(change);
             self.base_millis = Some(at);
         }
     }
@@ -118,14 +118,14 @@ impl History {
         base.index();
         if base.deployments.contains_key(&deployment) {
             let pruned = Pruned::before(&base, deployment, from_millis);
-            base.apply_change(&Change::Pruned(Some(deployment), Box::new(pruned)));
+            base.apply_change(Change::Pruned(Some(deployment), Box::new(pruned)));
         }
         let is_other = |subject| matches!(subject, Subject::Deployment(uid) if uid != deployment);
         let is_in = |(at, change): &&(Millis, Change)| *at <= to_millis && !is_other(change.subject());
         let mut log: VecDeque<_> = log.filter(is_in).cloned().collect();
         let end = |base: &Model, log: &VecDeque<(Millis, Change)>| {
             let mut then = base.clone();
-            log.iter().for_each(|(_, change)| then.apply_change(change));
+            log.iter().for_each(|(_, change)| then.apply_change(change.clone()));
             then
         };
         let mut then = end(&base, &log);
@@ -136,7 +136,7 @@ impl History {
             log.retain(|(_, change)| !gone(change.subject()));
             let sets = unused.iter().copied().collect();
             let pruned = Pruned { before_millis: Some(from_millis), pods: Vec::new(), sets };
-            base.apply_change(&Change::Pruned(Some(deployment), Box::new(pruned)));
+            base.apply_change(Change::Pruned(Some(deployment), Box::new(pruned)));
             then = end(&base, &log);
         }
         (Self::of_changes(base, Some(from_millis), log), then)
@@ -195,7 +195,7 @@ impl HistoryCursor<'_> {
     /// Goes on to the model at that time, which is not before the one of the last call.
     pub fn to(&mut self, at_millis: Millis) -> &Model {
         while let Some((_, change)) = self.log.next_if(|(at, _)| *at <= at_millis) {
-            self.then.apply_change(change);
+            self.then.apply_change(change.clone());
         }
         &self.then
     }
