@@ -136,7 +136,7 @@ fn run(recordings: &[Vec<Value>], seed: u64) -> Result<Run, String> {
             look(&timeline, now)?;
         }
         all += changes.len();
-        changes.iter().for_each(|change| copy.apply_change(change));
+        changes.into_iter().for_each(|change| copy.apply_change(change));
     }
     look(&timeline, now)?;
     if copy != *timeline.model() {

@@ -1,5 +1,6 @@
 //! One watch request: reads its lines until it ends. Does not know earlier requests, nor what comes next.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use futures::TryStreamExt;
@@ -9,7 +10,7 @@ use kube::client::Body;
 use timeline::fact::Kind;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 use tokio::sync::watch as signal;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 use tokio_util::io::StreamReader;
 
 use super::cluster::Cluster;
@@ -54,8 +55,8 @@ pub(super) struct Stream {
     line: Vec<u8>,
     liveness: signal::Receiver<Liveness>,
     losses: u64,
-    /// The server was asked to end it before then. What is still there died without a word.
-    ends_at: Instant,
+    /// The server was asked to end it before then. What is still there died without a word. One timer for all lines.
+    end: Pin<Box<Sleep>>,
 }
 
 impl Stream {
@@ -93,7 +94,8 @@ impl Stream {
             () = liveness::wait_for_loss(&mut liveness, losses) => return Err(WatchEnd::Lost),
         };
         let lines = StreamReader::new(body.into_data_stream().map_err(std::io::Error::other));
-        Ok(Self { kind, lines: Box::new(lines), line: Vec::new(), liveness, losses, ends_at })
+        let end = Box::pin(tokio::time::sleep_until(ends_at));
+        Ok(Self { kind, lines: Box::new(lines), line: Vec::new(), liveness, losses, end })
     }
 
     /// The next line.
@@ -104,7 +106,7 @@ impl Stream {
             biased; // what is there is read before anything is called dead: a slow hub makes readers late
             read = limited.read_until(b'\n', &mut self.line) => read,
             () = liveness::wait_for_loss(&mut self.liveness, self.losses) => return Err(WatchEnd::Lost),
-            () = tokio::time::sleep_until(self.ends_at) => return Err(WatchEnd::Dead(RequestError::Unreachable(
+            () = self.end.as_mut() => return Err(WatchEnd::Dead(RequestError::Unreachable(
                 "a watch did not end in time; its connection is dead".to_owned(),
             ))),
         };

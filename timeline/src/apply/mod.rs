@@ -60,7 +60,7 @@ pub struct Timeline {
     replacing: Vec<AwaitedReplacement>,
     /// Ends that were told and may be told better: of each pod the Deployment and the entry.
     told_ends: BTreeMap<Uid, (Uid, u64)>,
-    /// Entries that tell of restarts, while they may tell of more.
+    /// Entries that tell of restarts, while they may tell of more, in their order.
     restarting: Vec<ToldRestarts>,
     /// ReplicaSets that were deleted from outside, and what that costs.
     outages: Vec<Outage>,
@@ -184,7 +184,7 @@ impl Timeline {
 
     fn emit(&mut self, change: Change) {
         self.seq += 1;
-        self.model.apply_change(&change);
+        self.model.apply_change(change.clone());
         self.changes.push(change);
     }
 

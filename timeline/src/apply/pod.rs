@@ -57,7 +57,8 @@ impl Timeline {
         let is_back = matches!(seen, Seen::InList | Seen::Added)
             && self.model.pods.get(&uid).is_some_and(|pod| pod.gone_millis().is_some());
         // One of a store that was restored from a backup: it begins anew.
-        let before = self.model.pods.get(&uid).filter(|_| !is_back).map(tally);
+        let known = self.model.pods.get(&uid).filter(|_| !is_back);
+        let (before, owner) = (known.map(tally), known.and_then(|pod| pod.owner));
         match before {
             Some(None) => return,
             None if fact.meta.controller.is_none() || seen == Seen::Deleted => return,
@@ -68,8 +69,6 @@ impl Timeline {
         if ends && before.is_some() {
             self.decide_end(at, uid, Some(fact), seen);
         }
-        let mut touched: Vec<Uid> =
-            self.model.pods.get(&uid).filter(|_| !is_back).and_then(|pod| pod.owner).into_iter().collect();
         if seen != Seen::Deleted {
             let min_ready = fact.meta.controller.and_then(|set| self.model.replica_sets.get(&set));
             let min_ready = min_ready.map_or(0, |set| set.now.min_ready_seconds);
@@ -122,7 +121,6 @@ impl Timeline {
             if has_failed && !was_terminal {
                 self.tell_failure(at, uid, left_because(fact), fact);
             }
-            touched.extend(fact.meta.controller);
         }
         if ends && before.is_none() {
             self.decide_end(at, uid, Some(fact), seen); // it was new in this very fact
@@ -131,7 +129,8 @@ impl Timeline {
             self.enter(at, uid, PodState::Gone);
             self.tell_last_gone(at, uid);
         }
-        self.note_counts(at, uid, before.flatten(), &touched);
+        let controller = fact.meta.controller.filter(|_| seen != Seen::Deleted);
+        self.note_counts(at, uid, before.flatten(), owner.into_iter().chain(controller));
     }
 
     /// A ReplicaSet was seen, or asks for more or fewer `minReadySeconds`: its pods that are ready count earlier or later.
@@ -162,7 +161,7 @@ impl Timeline {
         now.available_at_millis = due;
         self.enter(at, uid, counted_state(PodState::Ready, due));
         self.keep_now(uid, now);
-        self.note_counts(at, uid, before, &[set]);
+        self.note_counts(at, uid, before, [set]);
     }
 
     /// When a pod starts to count, if that is later; the cluster's clock decides. Whatever is known of the clocks, that is at most so
@@ -196,7 +195,7 @@ impl Timeline {
             self.end(at, uid, EndReason::Unknown, None);
         }
         self.enter(at, uid, PodState::Gone);
-        self.note_counts(at, uid, before, &owner.into_iter().collect::<Vec<_>>());
+        self.note_counts(at, uid, before, owner);
     }
 
     fn enter(&mut self, at: Millis, uid: Uid, state: PodState) {
@@ -337,12 +336,13 @@ impl Timeline {
     }
 
     /// Keeps what the rollouts came to whose ReplicaSets have another number of pods now.
-    fn note_counts(&mut self, at: Millis, uid: Uid, before: Option<Tally>, touched: &[Uid]) {
+    fn note_counts(&mut self, at: Millis, uid: Uid, before: Option<Tally>, sets: impl IntoIterator<Item = Uid>) {
         let after = self.model.pods.get(&uid).and_then(tally);
         if before == after {
             return;
         }
-        let deployments: Vec<Uid> = touched.iter().filter_map(|set| self.model.replica_sets.get(set)?.owner).collect();
+        let owner = |set: Uid| self.model.replica_sets.get(&set)?.owner;
+        let deployments: Vec<Uid> = sets.into_iter().filter_map(owner).collect();
         for deployment in deployments {
             self.note_peaks(deployment);
             self.note_all_available(at, deployment);

@@ -19,6 +19,7 @@ const PARTS: usize = 8;
 /// The past of one cluster.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct History {
+    /// It was known before the first change that is kept. Its pods are not counted, as nobody asks for that.
     base: Model,
     /// Moments before this cannot be told exactly any more.
     base_millis: Option<Millis>,
@@ -68,7 +69,8 @@ impl History {
     fn fold_first(&mut self) {
         if let Some((at, change)) = self.log.pop_front() {
             self.weight = self.weight.saturating_sub(weight(&change));
-            self.base.apply_change(&change);
+            self.base.stop_pod_index();
+            self.base.apply_change(change);
             self.base_millis = Some(at);
         }
     }
@@ -92,7 +94,9 @@ impl History {
 
     /// The past, to be gone through from its first moment that can be told.
     pub fn walk(&self) -> HistoryCursor<'_> {
-        HistoryCursor { then: self.base.clone(), log: self.log.iter().peekable() }
+        let mut then = self.base.clone();
+        then.resume_pod_index();
+        HistoryCursor { then, log: self.log.iter().peekable() }
     }
 
     /// The past of a Deployment with all that belongs to it, by itself. `now` is the model as it is: it tells what that is.
@@ -114,14 +118,14 @@ impl History {
         base.index();
         if base.deployments.contains_key(&deployment) {
             let pruned = Pruned::before(&base, deployment, from_millis);
-            base.apply_change(&Change::Pruned(Some(deployment), Box::new(pruned)));
+            base.apply_change(Change::Pruned(Some(deployment), Box::new(pruned)));
         }
         let is_other = |subject| matches!(subject, Subject::Deployment(uid) if uid != deployment);
         let is_in = |(at, change): &&(Millis, Change)| *at <= to_millis && !is_other(change.subject());
         let mut log: VecDeque<_> = log.filter(is_in).cloned().collect();
         let end = |base: &Model, log: &VecDeque<(Millis, Change)>| {
             let mut then = base.clone();
-            log.iter().for_each(|(_, change)| then.apply_change(change));
+            log.iter().for_each(|(_, change)| then.apply_change(change.clone()));
             then
         };
         let mut then = end(&base, &log);
@@ -132,7 +136,7 @@ impl History {
             log.retain(|(_, change)| !gone(change.subject()));
             let sets = unused.iter().copied().collect();
             let pruned = Pruned { before_millis: Some(from_millis), pods: Vec::new(), sets };
-            base.apply_change(&Change::Pruned(Some(deployment), Box::new(pruned)));
+            base.apply_change(Change::Pruned(Some(deployment), Box::new(pruned)));
             then = end(&base, &log);
         }
         (Self::of_changes(base, Some(from_millis), log), then)
@@ -191,7 +195,7 @@ impl HistoryCursor<'_> {
     /// Goes on to the model at that time, which is not before the one of the last call.
     pub fn to(&mut self, at_millis: Millis) -> &Model {
         while let Some((_, change)) = self.log.next_if(|(at, _)| *at <= at_millis) {
-            self.then.apply_change(change);
+            self.then.apply_change(change.clone());
         }
         &self.then
     }
@@ -237,6 +241,22 @@ mod tests {
     use super::*;
     use crate::model::container::{Container, Role};
     use crate::model::{PodNow, PodState};
+
+    #[test]
+    fn pods_of_a_moment_are_counted_though_the_first_model_has_no_counts() {
+        let (uid, set) = (Uid::from_bits(1), Uid::from_bits(2));
+        let states = vec![(PodState::Starting, 1)];
+        let pod = Pod { uid, owners: vec![set], owner: Some(set), states, ..Pod::default() };
+        let mut history = History::default();
+        history.push(1, Change::Pod(Box::new(pod)));
+        for (at_millis, state) in [(2, PodState::Failing), (3, PodState::Available), (4, PodState::Failing)] {
+            history.push(at_millis, Change::PodState(uid, state, at_millis));
+        }
+        history.prune(4);
+        let counts = [3, 4].map(|at_millis| history.at(at_millis).unwrap().pod_counts(set));
+        assert_eq!(counts.map(|counts| (counts.available, counts.failing)), [(1, 0), (0, 1)]);
+        assert_eq!(history.at(2), None);
+    }
 
     #[test]
     fn large_changes_leave_room_for_fewer() {

@@ -142,69 +142,71 @@ impl Change {
 
 impl Model {
     /// Applies one change. A change about an object that the model does not hold changes nothing.
-    pub fn apply_change(&mut self, change: &Change) {
+    pub fn apply_change(&mut self, change: Change) {
         match change {
-            Change::Deployment(whole) => self.deployments.insert(whole.uid, (**whole).clone()),
-            Change::DeploymentNow(uid, now) => self.deployment(uid, |known| known.now = (**now).clone()),
+            Change::Deployment(whole) => self.deployments.insert(whole.uid, *whole),
+            Change::DeploymentNow(uid, now) => self.deployment(&uid, |known| known.now = *now),
             Change::Rollout(uid, index, rollout) => {
-                self.deployment(uid, |known| change_rollout(known, *index, rollout))
+                self.deployment(&uid, |known| change_rollout(known, index, *rollout));
             }
-            Change::Gap(uid, gap) => self.deployment(uid, |known| join_gap(&mut known.gaps, *gap)),
-            Change::DeploymentDeleted(uid, at) => self.deployment(uid, |known| known.deleted_millis = Some(*at)),
-            Change::Limits(uid, at, limits) => self.deployment(uid, |known| known.limits.push((*at, *limits))),
-            Change::Mark(uid, mark) => self.deployment(uid, |known| known.marks.push(mark.clone())),
-            Change::Story(uid, entry) => self.deployment(uid, |known| tell_entry(&mut known.story, entry)),
-            Change::StoryTaken(uid, id) => self.deployment(uid, |known| known.story.retain(|entry| entry.id != *id)),
-            Change::Verdict(uid, at, verdict) => self.deployment(uid, |known| known.verdicts.push((*at, *verdict))),
-            Change::Event(uid, event) => self.deployment(uid, |known| keep_event(&mut known.events, event)),
+            Change::Gap(uid, gap) => self.deployment(&uid, |known| join_gap(&mut known.gaps, gap)),
+            Change::DeploymentDeleted(uid, at) => self.deployment(&uid, |known| known.deleted_millis = Some(at)),
+            Change::Limits(uid, at, limits) => self.deployment(&uid, |known| known.limits.push((at, limits))),
+            Change::Mark(uid, mark) => self.deployment(&uid, |known| known.marks.push(mark)),
+            Change::Story(uid, entry) => self.deployment(&uid, |known| tell_entry(&mut known.story, *entry)),
+            Change::StoryTaken(uid, id) => self.deployment(&uid, |known| known.story.retain(|entry| entry.id != id)),
+            Change::Verdict(uid, at, verdict) => self.deployment(&uid, |known| known.verdicts.push((at, verdict))),
+            Change::Event(uid, event) => self.deployment(&uid, |known| keep_event(&mut known.events, *event)),
             Change::ReplicaSet(whole) => {
-                self.replica_sets.insert(whole.uid, (**whole).clone());
-                whole.owners.iter().for_each(|owner| self.note_set(*owner, whole.uid));
+                let (uid, owners) = (whole.uid, whole.owners.clone());
+                self.replica_sets.insert(uid, *whole);
+                owners.into_iter().for_each(|owner| self.note_set(owner, uid));
             }
-            Change::ReplicaSetNow(uid, now) => self.replica_set(uid, |known| known.now = (**now).clone()),
+            Change::ReplicaSetNow(uid, now) => self.replica_set(&uid, |known| known.now = *now),
             Change::ReplicaSetOwner(uid, owner, at) => {
-                self.replica_set(uid, |known| {
-                    known.owner_changes.push((*at, *owner));
-                    known.owner = *owner;
+                self.replica_set(&uid, |known| {
+                    known.owner_changes.push((at, owner));
+                    known.owner = owner;
                     known.owners.extend(owner.filter(|owner| !known.owners.contains(owner)));
                 });
                 if let Some(owner) = owner {
-                    self.note_set(*owner, *uid);
+                    self.note_set(owner, uid);
                 }
             }
             Change::ReplicaSetRevision(uid, revision, at) => {
-                self.replica_set(uid, |known| known.revisions.push((*revision, *at)));
+                self.replica_set(&uid, |known| known.revisions.push((revision, at)));
             }
-            Change::Scale(uid, scale) => self.replica_set(uid, |known| known.scales.push(scale.clone())),
-            Change::ReplicaSetRemoved(uid, at, because) => self.replica_set(uid, |known| {
-                known.removed_millis = Some(*at);
-                known.removed_because = Some(*because);
+            Change::Scale(uid, scale) => self.replica_set(&uid, |known| known.scales.push(scale)),
+            Change::ReplicaSetRemoved(uid, at, because) => self.replica_set(&uid, |known| {
+                known.removed_millis = Some(at);
+                known.removed_because = Some(because);
             }),
             Change::Pod(whole) => {
-                self.insert_pod((**whole).clone());
-                whole.owners.iter().chain(&whole.owner).for_each(|owner| self.note_pod(*owner, whole.uid));
+                let (uid, owners) = (whole.uid, whole.owners.clone());
+                self.insert_pod(*whole);
+                owners.into_iter().for_each(|owner| self.note_pod(owner, uid));
             }
-            Change::PodState(uid, state, at) => self.pod(uid, |known| known.states.push((*state, *at))),
-            Change::PodNow(uid, now) => self.pod(uid, |known| known.now = now.clone()),
-            Change::PodReleased(uid, at) => self.pod(uid, |known| {
+            Change::PodState(uid, state, at) => self.pod(&uid, |known| known.states.push((state, at))),
+            Change::PodNow(uid, now) => self.pod(&uid, |known| known.now = now),
+            Change::PodReleased(uid, at) => self.pod(&uid, |known| {
                 known.owner = None;
-                known.releases.push(Release { at_millis: *at, adopted: None });
+                known.releases.push(Release { at_millis: at, adopted: None });
             }),
             Change::PodAdopted(uid, owner, at) => {
-                self.pod(uid, |known| {
-                    known.owner = Some(*owner);
-                    known.owners.extend(Some(*owner).filter(|owner| !known.owners.contains(owner)));
-                    adopt(&mut known.releases, *owner, *at);
+                self.pod(&uid, |known| {
+                    known.owner = Some(owner);
+                    known.owners.extend(Some(owner).filter(|owner| !known.owners.contains(owner)));
+                    adopt(&mut known.releases, owner, at);
                 });
-                self.note_pod(*owner, *uid);
+                self.note_pod(owner, uid);
             }
-            Change::PodEnds(uid, reason) => self.pod(uid, |known| known.end_reason = Some(*reason)),
-            Change::Pruned(deployment, what) => self.prune(*deployment, what),
+            Change::PodEnds(uid, reason) => self.pod(&uid, |known| known.end_reason = Some(reason)),
+            Change::Pruned(deployment, what) => self.prune(deployment, &what),
             Change::Unseen(kind, namespace, Some(since)) => {
-                self.unseen.insert((*kind, namespace.clone()), *since);
+                self.unseen.insert((kind, namespace), since);
             }
             Change::Unseen(kind, namespace, None) => {
-                self.unseen.remove(&(*kind, namespace.clone()));
+                self.unseen.remove(&(kind, namespace));
             }
         }
         self.renew_starts();
@@ -227,7 +229,7 @@ impl Model {
         let before = self.pod_index.part(known);
         change(known);
         let after = self.pod_index.part(known);
-        self.pod_index.replace(row, &known.owners, Some(&before), Some(&after));
+        self.pod_index.replace(row, &known.owners, before.as_ref(), after.as_ref());
     }
 
     fn prune(&mut self, deployment: Option<Uid>, what: &Pruned) {
@@ -303,11 +305,11 @@ pub(crate) fn prunable_releases(pod: &Pod, before: Millis) -> usize {
     old.saturating_sub(if pod.owners.len() > 1 { 2 } else { 1 })
 }
 
-fn change_rollout(deployment: &mut Deployment, index: u32, rollout: &Rollout) {
+fn change_rollout(deployment: &mut Deployment, index: u32, rollout: Rollout) {
     let index = index.saturating_sub(deployment.rollouts_pruned);
     match deployment.rollouts.get_mut(index as usize) {
-        Some(known) => *known = rollout.clone(),
-        None => deployment.rollouts.push(rollout.clone()),
+        Some(known) => *known = rollout,
+        None => deployment.rollouts.push(rollout),
     }
 }
 
@@ -321,14 +323,14 @@ fn join_gap(gaps: &mut Vec<Gap>, gap: Gap) {
     }
 }
 
-fn tell_entry(story: &mut Vec<Entry>, entry: &Entry) {
+fn tell_entry(story: &mut Vec<Entry>, entry: Entry) {
     match story.iter_mut().rev().find(|known| known.id == entry.id) {
-        Some(known) => known.clone_from(entry),
-        None => story.push(entry.clone()),
+        Some(known) => *known = entry,
+        None => story.push(entry),
     }
 }
 
-fn keep_event(events: &mut Vec<Event>, event: &Event) {
+fn keep_event(events: &mut Vec<Event>, event: Event) {
     let is_pull = |known: &Event| matches!(known.reason.as_str(), "Pulling" | "Pulled");
     // What is pulled is not being pulled any more.
     let is_over = |known: &Event| event.reason == "Pulled" && is_pull(known) && known.about == event.about;
@@ -343,5 +345,5 @@ fn keep_event(events: &mut Vec<Event>, event: &Event) {
             events.iter().enumerate().rev().max_by_key(|(_, known)| alike(known)).map_or(0, |(index, _)| index);
         events.remove(oldest);
     }
-    events.push(event.clone());
+    events.push(event);
 }

@@ -217,6 +217,8 @@ pub(super) struct IndexedPod {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct PodIndex {
+    /// Nothing is kept.
+    is_stopped: bool,
     sets: Table<SetPods>,
     /// Rows of noteworthy pods, by ReplicaSet and by the time until which they are.
     noteworthy: Index,
@@ -225,12 +227,27 @@ pub(super) struct PodIndex {
 }
 
 impl PodIndex {
-    pub(super) fn part(&self, pod: &Pod) -> IndexedPod {
+    /// Keeps nothing any more.
+    pub(super) fn stop(&mut self) {
+        if !self.is_stopped {
+            *self = Self { is_stopped: true, ..Self::default() };
+        }
+    }
+
+    pub(super) const fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
+    /// The part of a pod; `None` while nothing is kept.
+    pub(super) fn part(&self, pod: &Pod) -> Option<IndexedPod> {
+        if self.is_stopped {
+            return None;
+        }
         let home = pod.last_owner();
         let is_released = !pod.releases.is_empty();
         let since_millis = || home.and_then(|set| self.sets.get(&set)).map_or(Millis::MIN, |set| set.since_millis);
         let is_over = pod.now.terminal_millis.is_some() && !pod.state().is_ending();
-        IndexedPod {
+        Some(IndexedPod {
             home,
             owners: pod.owners.len(),
             counts: PodCounts::of(pod),
@@ -239,7 +256,7 @@ impl PodIndex {
             moves: if is_released { Vec::new() } else { moves(pod, since_millis()) },
             noteworthy_until: noteworthy_until(pod),
             start_millis: start_millis(pod),
-        }
+        })
     }
 
     /// Puts one part of a pod in the place of another one. `owners` are the ReplicaSets that ever controlled it.

@@ -135,14 +135,14 @@ impl Model {
 
     /// The Deployments that a viewer must follow to be told of `change`.
     pub fn deployments_of(&self, change: &Change) -> Vec<Uid> {
-        let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.clone()).unwrap_or_default();
+        let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.as_slice()).unwrap_or_default();
         match change.subject() {
             Subject::Nothing => Vec::new(),
             Subject::Deployment(uid) => vec![uid],
-            Subject::ReplicaSet(uid) => owners(&uid),
+            Subject::ReplicaSet(uid) => owners(&uid).to_vec(),
             Subject::Pod(uid) => {
                 let Some(pod) = self.pods.get(&uid) else { return Vec::new() };
-                let mut found: Vec<Uid> = pod.owners.iter().flat_map(owners).collect();
+                let mut found: Vec<Uid> = pod.owners.iter().flat_map(owners).copied().collect();
                 found.sort_unstable();
                 found.dedup();
                 found
@@ -162,6 +162,22 @@ impl Model {
             let Some(row) = self.pods.row_of(&pod.uid) else { continue };
             pod.owners.iter().for_each(|owner| self.pods_of.link(*owner, pod.uid, row));
         }
+        self.index_pods();
+    }
+
+    /// Keeps no index of pods: while nobody asks for what they count, changes cost less without.
+    pub(crate) fn stop_pod_index(&mut self) {
+        self.pod_index.stop();
+    }
+
+    /// Makes the index of pods if it was not kept.
+    pub(crate) fn resume_pod_index(&mut self) {
+        if self.pod_index.is_stopped() {
+            self.index_pods();
+        }
+    }
+
+    fn index_pods(&mut self) {
         // By time, so that moves are mostly added at the end.
         self.pod_index = PodIndex::default();
         let pods = order::sort_by(self.pods.values().collect(), |pod| (pod.since_millis(), pod.uid.bits()));
@@ -181,14 +197,14 @@ impl Model {
     fn index_pod(&mut self, uid: Uid) {
         if let Some((row, pod)) = self.pods.row_mut(&uid) {
             let part = self.pod_index.part(pod);
-            self.pod_index.replace(row, &pod.owners, None, Some(&part));
+            self.pod_index.replace(row, &pod.owners, None, part.as_ref());
         }
     }
 
     fn unindex_pod(&mut self, uid: Uid) {
         if let Some((row, pod)) = self.pods.row_mut(&uid) {
             let part = self.pod_index.part(pod);
-            self.pod_index.replace(row, &pod.owners, Some(&part), None);
+            self.pod_index.replace(row, &pod.owners, part.as_ref(), None);
         }
     }
 

@@ -55,7 +55,7 @@ impl DeploymentCopy {
             return Taken::Missed;
         }
         *seq = to.max(*seq);
-        changes.iter().for_each(|change| self.model.apply_change(change));
+        changes.into_iter().for_each(|change| self.model.apply_change(change));
         if let Some(said) = said {
             self.said.take(said);
         }

@@ -109,11 +109,11 @@ proptest! {
         let mut at = 0;
         for event in &events {
             at += apart;
-            timeline.apply(at, fact(event, at)).iter().for_each(|change| copy.apply_change(change));
+            timeline.apply(at, fact(event, at)).into_iter().for_each(|change| copy.apply_change(change));
             check(timeline.model(), at, &[at, at - 1, at - 60_000, at - 400_000]);
         }
         let retention = Retention { age_millis: 30_000, gone_pods, rollouts: 2, steps: 2, deleted: 0, screen_millis: 0 };
-        timeline.prune(at, &retention, &BTreeSet::new()).iter().for_each(|change| copy.apply_change(change));
+        timeline.prune(at, &retention, &BTreeSet::new()).into_iter().for_each(|change| copy.apply_change(change));
         let times = [at, at - 10_000, at - 60_000];
         check(timeline.model(), at, &times);
         check(&copy, at, &times);

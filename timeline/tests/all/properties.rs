@@ -229,7 +229,7 @@ proptest! {
     fn the_changes_alone_rebuild_the_model(events in proptest::collection::vec(event(), 0..60)) {
         let (timeline, changes) = play(&events);
         let mut copy = Model::default();
-        changes.iter().for_each(|change| copy.apply_change(change));
+        changes.iter().cloned().for_each(|change| copy.apply_change(change));
         prop_assert_eq!(&copy, timeline.model());
         prop_assert_eq!(timeline.seq(), changes.len() as u64);
     }
@@ -379,7 +379,7 @@ proptest! {
         }
         // Viewers who follow forget the same, and nothing is forgotten twice.
         let mut copy = Model::default();
-        changes.iter().for_each(|change| copy.apply_change(change));
+        changes.iter().cloned().for_each(|change| copy.apply_change(change));
         prop_assert_eq!(&copy, timeline.model());
         prop_assert_eq!(timeline.prune(now, &retention, &BTreeSet::new()), Vec::new());
     }

@@ -287,7 +287,7 @@ mod tests {
         let living = model.pods.values().find(|pod| pod.state() != PodState::Gone && pod.owner.is_some());
         let (pod, owner) = living.map(|pod| (pod.uid, pod.owner)).unwrap();
         let other = model.replica_sets.keys().copied().find(|set| Some(*set) != owner).unwrap();
-        model.apply_change(&Change::PodAdopted(pod, other, 0));
+        model.apply_change(Change::PodAdopted(pod, other, 0));
         let blocks = blocks(&follower, follower.copy.deployment.unwrap());
         assert_eq!(blocks.iter().filter(|block| block.pods.iter().any(|one| one.uid == pod)).count(), 1);
     }

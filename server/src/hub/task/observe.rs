@@ -126,7 +126,7 @@ impl Hub {
     pub(super) fn apply_changes(&mut self, at_millis: Millis, changes: Vec<Change>) {
         self.counters.changes.fetch_add(changes.len() as u64, Ordering::Relaxed);
         for change in changes {
-            self.is_dirty = true;
+            self.is_dirty |= !self.topics.is_empty();
             self.counters.rollouts.note(self.timeline.model(), at_millis, &change);
             self.forward_change(&change);
             self.history.push(at_millis, change);

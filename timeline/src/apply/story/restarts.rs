@@ -50,14 +50,16 @@ impl Timeline {
     /// an end: a crash loop is one entry, however long it lasts. After a rollout started or is complete, or other replicas are asked for,
     /// the next restart is another entry: it would be told before what came before it.
     fn tell_restart(&mut self, deployment: Uid, at: Millis, uid: Uid, restart: Restart, more: u32) {
-        let loops_millis = FORGETS_MILLIS + LONGEST_BACK_OFF_MILLIS;
-        self.restarting.retain(|told| at - told.last_millis <= loops_millis);
+        let is_open = |told: &ToldRestarts| at - told.last_millis <= FORGETS_MILLIS + LONGEST_BACK_OFF_MILLIS;
         let is_same =
             |entry: &&Entry| matches!(&entry.what, Happening::Restarted { restart: known, .. } if *known == restart);
         let story = self.model.deployments.get(&deployment).map(|known| known.story.as_slice()).unwrap_or_default();
         let mut since = story.iter().rev().take_while(|entry| !is_turn(&entry.what));
         let last = since.find(is_same).map(|entry| entry.id);
-        let Some(told) = self.restarting.iter_mut().find(|told| Some(told.entry) == last) else {
+        let place = last.and_then(|id| self.restarting.binary_search_by_key(&id, |told| told.entry).ok());
+        let known = place.and_then(|place| self.restarting.get_mut(place));
+        let Some(told) = known.filter(|told| is_open(told)) else {
+            self.restarting.retain(is_open);
             let pod = self.model.pods.get(&uid).map(|pod| pod.name.clone()).unwrap_or_default();
             let first = Happening::Restarted { pod, pods: 1, restart, restarts: more, lasted_millis: 0 };
             let entry = self.tell(deployment, at, first);

@@ -21,7 +21,7 @@ fn what_is_at_the_bound_stays_and_what_is_before_it_goes() {
     let before = |before_millis: Millis| {
         let mut model = web.timeline.model().clone();
         let pruned = Pruned { before_millis: Some(before_millis), pods: vec![], sets: vec![] };
-        model.apply_change(&Change::Pruned(Some(WEB), Box::new(pruned)));
+        model.apply_change(Change::Pruned(Some(WEB), Box::new(pruned)));
         model.deployments.get(&WEB).unwrap().clone()
     };
     let whole = web.timeline.model().deployments.get(&WEB).unwrap();
@@ -51,7 +51,7 @@ fn what_was_let_go_of_never_comes_back() {
     let mut model = three().timeline.model().clone();
     for (before, since) in [(30_000, 30_000), (20_000, 30_000), (40_000, 40_000)] {
         let pruned = Pruned { before_millis: Some(before), pods: vec![], sets: vec![] };
-        model.apply_change(&Change::Pruned(Some(WEB), Box::new(pruned)));
+        model.apply_change(Change::Pruned(Some(WEB), Box::new(pruned)));
         assert_eq!(model.deployments.get(&WEB).unwrap().kept_since_millis, Some(since));
     }
 }
