@@ -22,8 +22,9 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     let cause = |outcome: Outcome| {
         let view = view::view(model, uid, now).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
         let is_done = outcome == Outcome::Complete;
-        // What is no fault by itself is the cause where the progress deadline passed over it.
-        let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
+        // What is no fault by itself is the cause where the progress deadline passed over it, or nobody serves.
+        let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done)
+            || (!is_done && view.verdict.sentence.ends_with(say::NO_POD));
         let unknown = || (!is_done).then(|| UNKNOWN_CAUSE.to_owned());
         if is_known { Some(view.verdict.sentence) } else { unknown() }
     };

@@ -7,7 +7,7 @@ use super::cause::{Cause, CauseKind, Severity};
 use super::{episode, severity};
 use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{KubectlVerdict, Pod, Rollout};
+use crate::model::{KubectlVerdict, MarkKind, Pod, PodState, Rollout};
 use crate::rules::budget::Next;
 
 /// The colour of a verdict.
@@ -102,7 +102,7 @@ impl Standing {
         }
     }
 
-    /// The colour of the verdict.
+    /// The colour of the verdict, outages of rollouts aside: [`Assessment::tone`].
     pub const fn tone(self) -> Tone {
         match self {
             Self::Complete => Tone::Ok,
@@ -164,6 +164,33 @@ impl Assessment<'_> {
                 None => Standing::Progressing,
             },
         }
+    }
+
+    /// The colour of the verdict.
+    pub fn tone(&self, standing: Standing) -> Tone {
+        if self.is_rollout_outage(standing) { Tone::Bad } else { standing.tone() }
+    }
+
+    /// No pod is available, as in an outage at rest, while it is rolled out or paused.
+    pub fn is_rollout_outage(&self, standing: Standing) -> bool {
+        let spec = &self.deployment.now.spec;
+        // Recreate has none between the old pods and the new ones. A paused Deployment takes none down for an edit that waits.
+        let is_recreated = spec.strategy == Strategy::Recreate
+            && !self.is_settled()
+            && !(spec.paused && self.awaits_revision)
+            && !self.has_fault();
+        let is_rollout = matches!(
+            standing,
+            Standing::Paused
+                | Standing::NotObserved { .. }
+                | Standing::DeadlineExceeded
+                | Standing::Failing
+                | Standing::Blocked
+                | Standing::Waiting
+                | Standing::Slow
+                | Standing::Progressing
+        );
+        is_rollout && spec.replicas > 0 && !is_recreated && self.is_outage()
     }
 
     /// It went while nobody looked: it was deleted at that time or before.
@@ -231,14 +258,20 @@ impl Assessment<'_> {
     }
 
     /// No pod has been available for a while, since the last one that was, and none is ready and waits for `minReadySeconds`. One whose
-    /// readiness flaps may never reach them.
+    /// readiness flaps may never reach them. That there were none while none were desired is no outage.
     fn is_outage(&self) -> bool {
+        let uid = self.deployment.uid;
         let is_flapping = || self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::Flapping { .. }));
-        let is_ready = || self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::MinReady { .. }));
+        // Pods of earlier revisions count, too.
+        let is_ready = || {
+            let sets = self.model.controlled_sets(uid);
+            let mut pods =
+                sets.flat_map(|set| self.model.pods_of(set.uid).filter(move |pod| pod.owner == Some(set.uid)));
+            pods.any(|pod| pod.state() == PodState::Ready && !self.is_in_crash_loop(pod))
+        };
         if self.counts.available > 0 || !self.sees_pods || (is_ready() && !is_flapping()) {
             return false;
         }
-        let uid = self.deployment.uid;
         // A released pod says nothing of the time after its release.
         let lost_millis = |pod: &Pod| {
             let counted = episode::counted_stretches(self.model, uid, pod);
@@ -247,7 +280,9 @@ impl Assessment<'_> {
         };
         let pods =
             self.model.sets_of(uid).flat_map(|set| self.model.pods_of(set.uid)).filter(|pod| pod.was_available());
-        let since = pods.filter_map(lost_millis).max();
+        let from_zero = |kind: &MarkKind| matches!(kind, MarkKind::Replicas { from: 0, .. });
+        let desired_since = self.deployment.marks.iter().rfind(|mark| from_zero(&mark.kind)).map(|mark| mark.at_millis);
+        let since = pods.filter_map(lost_millis).max().filter(|lost| desired_since.is_none_or(|at| *lost > at));
         since.is_some_and(|since| self.now.millis - since > severity::OUTAGE_MILLIS)
     }
 

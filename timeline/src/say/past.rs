@@ -29,7 +29,7 @@ const VERBS: [(&str, &str); 25] = [
     ("exist", "existed"),
 ];
 
-/// The word after one of these is a name, whatever it is. None follows where "a", "an" or "readiness" comes before.
+/// The word after one of these is a name, whatever it is. None follows where "a", "an", "no" or "readiness" comes before.
 const NAMED: [&str; 8] = ["container", "sidecar", "image", "gate", "quota", "pod", "webhook", "policy"];
 
 /// A sentence of [`super::verdict`] as it is said later: "Revision 3 was complete: 8 of 8 available."
@@ -41,7 +41,7 @@ pub fn past(sentence: &str) -> String {
         let ending = word.get(bare.len()..).unwrap_or_default();
         let verb = VERBS.iter().find(|(present, _)| *present == bare && !is_name && before != "not");
         said.push(verb.map_or_else(|| word.to_owned(), |(_, past)| format!("{past}{ending}")));
-        is_name = !is_name && NAMED.contains(&word) && !matches!(before, "a" | "an" | "readiness");
+        is_name = !is_name && NAMED.contains(&word) && !matches!(before, "a" | "an" | "no" | "readiness");
         before = word;
     }
     said.join(" ")
@@ -57,6 +57,7 @@ mod tests {
         for both in [
             "Revision 60 {is|was} complete: 8 of 8 available.",
             "Revision 3 {is|was} replacing revision 2: 0 of 2 new pods available.",
+            "Revision 3 {is|was} replacing revision 2: no pod {is|was} available.",
             "Revision 2 {cannot|could not} start: image web:missing {is|was} not found.",
             "Revision 2 {is|was} failing: container web {crashes|crashed} with exit code 1.",
             "Revision 2 {is|was} failing: container web {is|was} killed because its liveness probe {fails|failed}.",
@@ -72,6 +73,7 @@ mod tests {
             "Revision 2 {cannot|could not} start: path \"/mnt/x\" {does|did} not exist.",
             "Paused: 1 of 3 pods of revision 2 available.",
             "Revision 2 {makes|made} no progress: 0 of 3 new pods available.",
+            "Revision 2 {is|was} blocked: no pod {can|could} be added or removed.",
             "Revision 1 {has|had} 2 of 3 available: the ReplicaSet controller {creates|created} no pods.",
             "Last seen at 14:02:05 UTC: Revision 2 {is|was} scaled to zero.",
             "Revision 2 {is|was} scaled to zero; 3 pods {are|were} still there.",

@@ -10,7 +10,10 @@ use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
 use crate::rules::budget::Next;
 use crate::say::cause;
 use crate::say::cause::crashes;
-use crate::words::{count, duration, is_are, list, moment, safe, sentence_end};
+use crate::words::{capitalized, count, duration, is_are, list, moment, safe, sentence_end};
+
+/// The end of a headline, where nothing is worse than that nobody serves during a rollout or a pause.
+pub const NO_POD: &str = "no pod is available.";
 
 /// The verdict, in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +104,7 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
         }
         Standing::Deleting => "This Deployment is being deleted.".to_owned(),
         Standing::Paused if desired == 0 && remaining == 0 => "Paused, and scaled to zero.".to_owned(),
+        Standing::Paused if assessment.is_rollout_outage(standing) => format!("Paused: {NO_POD}"),
         Standing::Paused => {
             let pods = match desired {
                 0 => count(assessment.counts.new_available, "pod"),
@@ -164,18 +168,23 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
             format!("{}: {available} of {desired} available.", subject(assessment))
         }
-        Standing::Waiting | Standing::Slow | Standing::Progressing if assessment.awaits_revision => {
-            format!("The template changed: {available} of {desired} pods available.")
+        Standing::Waiting | Standing::Slow | Standing::Progressing => {
+            let is_outage = assessment.is_rollout_outage(standing);
+            let there = |pods: String| if is_outage { NO_POD.to_owned() } else { format!("{pods} available.") };
+            match replaced(assessment).as_slice() {
+                _ if assessment.awaits_revision => {
+                    format!("The template changed: {}", there(format!("{available} of {desired} pods")))
+                }
+                [] => format!("{}: {}", subject(assessment), there(format!("{new_available} of {desired}"))),
+                old => format!(
+                    "{} is replacing {} {}: {}",
+                    subject(assessment),
+                    if old.len() == 1 { "revision" } else { "revisions" },
+                    list(old),
+                    there(format!("{new_available} of {desired} new pods"))
+                ),
+            }
         }
-        Standing::Waiting | Standing::Slow | Standing::Progressing => match replaced(assessment).as_slice() {
-            [] => format!("{}: {new_available} of {desired} available.", subject(assessment)),
-            old => format!(
-                "{} is replacing {} {}: {new_available} of {desired} new pods available.",
-                subject(assessment),
-                if old.len() == 1 { "revision" } else { "revisions" },
-                list(old)
-            ),
-        },
     }
 }
 
@@ -217,8 +226,12 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     // Where they may not be read, that is said with its time.
     let is_forbidden = assessment.model.unseen_since(Kind::ReplicaSet, &assessment.deployment.namespace).is_some();
     let unseen = Some(unseen).filter(|_| !assessment.sees_sets && !is_forbidden);
+    // The headline says so, or the cause.
+    let is_said = matches!(standing, Standing::Waiting | Standing::Slow | Standing::Progressing)
+        || assessment.causes.iter().any(|cause| cause.kind == CauseKind::SetMissing);
+    let outage = (!is_said && assessment.is_rollout_outage(standing)).then(|| capitalized(NO_POD.to_owned()));
     let with = |otherwise: Option<String>| {
-        let rest = [neither(assessment), unseen.clone(), otherwise.filter(|_| named.is_empty())];
+        let rest = [outage.clone(), neither(assessment), unseen.clone(), otherwise.filter(|_| named.is_empty())];
         named.iter().cloned().chain(rest.into_iter().flatten()).collect::<Vec<_>>().join(" ")
     };
     match standing {
@@ -233,7 +246,8 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
                 (left, _) => format!("{} still {verb}.", count(left, "pod")),
             }
         }
-        Standing::Deleting | Standing::NotObserved { .. } => String::new(),
+        Standing::Deleting => String::new(),
+        Standing::NotObserved { .. } => outage.unwrap_or_default(),
         Standing::Paused | Standing::TakingDown => named.join(" "),
         Standing::ScaledToZero | Standing::Complete | Standing::Finishing => {
             // For Kubernetes a rollout that fails is complete as soon as no pod is asked for any more.

@@ -121,7 +121,7 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
 fn verdict(standing: Standing, assessment: &Assessment<'_>) -> Verdict {
     let verdict = Verdict {
         badge: say::badge(standing, assessment),
-        tone: standing.tone(),
+        tone: assessment.tone(standing),
         sentence: say::verdict(standing, assessment),
         why: say::why(standing, assessment),
         kubectl: assessment.kubectl,
