@@ -22,11 +22,15 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     let cause = |outcome: Outcome| {
         let view = view::view(model, uid, now).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
         let is_done = outcome == Outcome::Complete;
-        // What is no fault by itself is the cause where the progress deadline passed over it, or nobody serves.
-        let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done)
-            || (!is_done && view.verdict.sentence.ends_with(say::NO_POD));
-        let unknown = || (!is_done).then(|| UNKNOWN_CAUSE.to_owned());
-        if is_known { Some(view.verdict.sentence) } else { unknown() }
+        // What is no fault by itself is the cause where the progress deadline passed over it. Before that, the verdict names what is bad.
+        let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
+        let is_late = deployment.rollouts.last().is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
+        match (is_known, is_done) {
+            (true, _) => Some(view.verdict.sentence),
+            (false, true) => None,
+            (false, false) if is_late => Some(UNKNOWN_CAUSE.to_owned()),
+            (false, false) => Some(view.verdict.sentence),
+        }
     };
     let last = deployment.rollouts.len().saturating_sub(1);
     let known = deployment.rollouts.iter().enumerate().skip(first);

@@ -174,8 +174,8 @@ impl Assessment<'_> {
     /// No pod is available, as in an outage at rest, while it is rolled out or paused.
     pub fn is_rollout_outage(&self, standing: Standing) -> bool {
         let spec = &self.deployment.now.spec;
-        // Recreate has none between the old pods and the new ones. A paused Deployment takes none down for an edit that waits.
-        let is_recreated = spec.strategy == Strategy::Recreate
+        // Between the old pods and the new ones there may be none. A paused Deployment takes none down for an edit that waits.
+        let is_allowed = self.limits.floor == 0
             && !self.is_settled()
             && !(spec.paused && self.awaits_revision)
             && !self.has_fault();
@@ -190,7 +190,7 @@ impl Assessment<'_> {
                 | Standing::Slow
                 | Standing::Progressing
         );
-        is_rollout && spec.replicas > 0 && !is_recreated && self.is_outage()
+        is_rollout && spec.replicas > 0 && !is_allowed && self.is_outage()
     }
 
     /// It went while nobody looked: it was deleted at that time or before.

@@ -26,7 +26,7 @@ pub use happening::happening;
 pub use next::next;
 pub use past::past;
 pub use unseen::only_last_seen;
-pub use verdict::{NO_POD, Verdict, badge, budget, derived, recreated, succeeded, verdict, why};
+pub use verdict::{Verdict, badge, budget, derived, recreated, succeeded, verdict, why};
 
 use crate::model::{KubectlVerdict, Pod};
 use crate::words::safe;

@@ -13,7 +13,7 @@ use crate::say::cause::crashes;
 use crate::words::{capitalized, count, duration, is_are, list, moment, safe, sentence_end};
 
 /// The end of a headline, where nothing is worse than that nobody serves during a rollout or a pause.
-pub const NO_POD: &str = "no pod is available.";
+const NO_POD: &str = "no pod is available.";
 
 /// The verdict, in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
