@@ -1,6 +1,7 @@
-//! Whether keeping history makes what viewers see come later: `cargo run --release -p server --example latency -- PATH-OF-ROLLCAST [ROUNDS [SECONDS]]`.
+//! Whether keeping history makes what viewers see come later:
+//! `cargo run --release -p server --example latency -- PATH-OF-ROLLCAST [ROUNDS [SECONDS [RATE [PODS]]]]`.
 //!
-//! A simulated cluster of 500 pods, of which 400 change each second, is watched by a Rollcast that keeps no history, by one that does, by
+//! A simulated cluster of 500 pods, of which 400 change each second (or as named), is watched by a Rollcast that keeps no history, by one that does, by
 //! one that does, and by one that does not; that is a round. What is measured is the time from the change in the API server until a
 //! viewer's websocket has the frame with it. What both do alike within a round says how far apart two of them are by chance.
 
@@ -29,9 +30,6 @@ use timeline::{Change, Uid, Workload};
 
 use support::{Program, Socket, listen};
 
-const PODS: usize = 500;
-/// Changes a second, of all pods. Those of a hundred, which are the Deployment that is looked at, are measured.
-const RATE: f64 = 400.0;
 /// What comes first is not measured: lists, pages of memory that are used for the first time.
 const WARM: Duration = Duration::from_secs(2);
 /// What is under way at the end is waited for.
@@ -44,8 +42,19 @@ const ROUND: [bool; 4] = [false, true, true, false];
 /// When a pod had so many restarts.
 type Changed = Arc<Mutex<HashMap<(Uid, u32), Instant>>>;
 
-fn start(path: &str, kubeconfig: &Path, history: Option<&Path>) -> Program {
-    let mut command = Command::new(path);
+/// What is measured.
+struct Work {
+    path: String,
+    /// Changes a second, of all pods. Those of a hundred, which are the Deployment that is looked at, are measured.
+    rate: f64,
+    pods: usize,
+    lasts: Duration,
+    /// The program has the first core for itself.
+    is_pinned: bool,
+}
+
+fn start(Work { path, is_pinned, .. }: &Work, kubeconfig: &Path, history: Option<&Path>) -> Program {
+    let mut command = support::program(path, *is_pinned);
     command.args(["serve", "--listen", "127.0.0.1:0", "--kubeconfig"]).arg(kubeconfig);
     match history {
         Some(folder) => command.arg("--data-dir").arg(folder),
@@ -54,24 +63,25 @@ fn start(path: &str, kubeconfig: &Path, history: Option<&Path>) -> Program {
     Program::start(&mut command)
 }
 
-/// Middle and 95th hundredth of times, in milliseconds.
+/// Middle, 95th and 99th hundredth of times, in milliseconds.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     p50: f64,
     p95: f64,
+    p99: f64,
 }
 
 impl Times {
     fn of(mut times: Vec<f64>) -> Self {
         times.sort_by(f64::total_cmp);
         let at = |share: f64| times[(times.len() as f64 * share) as usize];
-        Self { p50: at(0.5), p95: at(0.95) }
+        Self { p50: at(0.5), p95: at(0.95), p99: at(0.99) }
     }
 }
 
 /// A viewer of the first Deployment, who has been told what there is, and its pods.
 async fn viewer(program: &Program) -> (Socket, BTreeSet<Uid>) {
-    program.ready().await;
+    program.live().await;
     let mut socket = listen(&program.address, Workload::deployment("load", "load-0", "web-0")).await;
     let told = async {
         loop {
@@ -88,12 +98,14 @@ async fn viewer(program: &Program) -> (Socket, BTreeSet<Uid>) {
 }
 
 /// Changes pods at the rate for that long, and notes when.
-async fn change(cluster: Cluster, load: Load, lasts: Duration, changed: Changed) {
-    let (began, mut done) = (Instant::now(), 0);
+///
+/// Returns the changes a second that it came to.
+async fn change(cluster: Cluster, load: Load, rate: f64, lasts: Duration, changed: Changed) -> f64 {
+    let (began, mut done) = (Instant::now(), 0_u32);
     let mut tick = tokio::time::interval(Duration::from_millis(2));
     while began.elapsed() < lasts {
         tick.tick().await;
-        while done < (began.elapsed().as_secs_f64() * RATE) as u64 {
+        while f64::from(done) < began.elapsed().as_secs_f64() * rate {
             done += 1;
             cluster.with(|world| {
                 let at = Instant::now();
@@ -102,6 +114,7 @@ async fn change(cluster: Cluster, load: Load, lasts: Duration, changed: Changed)
             });
         }
     }
+    f64::from(done) / began.elapsed().as_secs_f64()
 }
 
 fn restarts(world: &World, key: &Key) -> Option<(Uid, u32)> {
@@ -111,12 +124,12 @@ fn restarts(world: &World, key: &Key) -> Option<(Uid, u32)> {
 }
 
 /// How long changes took that came in time, in milliseconds.
-async fn measure(path: &str, keeps: bool, lasts: Duration) -> Vec<f64> {
+async fn measure(work: &Work, keeps: bool) -> Vec<f64> {
     let folder = tempfile::tempdir().unwrap();
     let (kubeconfig, history) = (folder.path().join("kubeconfig"), folder.path().join("history"));
     let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    let mut world = World::new(1, since_epoch.as_millis() as i64, load::settings(PODS));
-    let load = Load::fill(&mut world, PODS, 0).unwrap();
+    let mut world = World::new(1, since_epoch.as_millis() as i64, load::settings(work.pods));
+    let load = Load::fill(&mut world, work.pods, 0).unwrap();
     let cluster = Cluster::new(world);
     let listener = api::listen(0).await.unwrap();
     std::fs::write(&kubeconfig, api::kubeconfig("load", listener.local_addr().unwrap())).unwrap();
@@ -127,11 +140,11 @@ async fn measure(path: &str, keeps: bool, lasts: Duration) -> Vec<f64> {
             async { cluster.serve(listener).await.unwrap() }
         }),
     ];
-    let program = start(path, &kubeconfig, keeps.then_some(&history));
+    let program = start(work, &kubeconfig, keeps.then_some(&history));
     let (mut socket, pods) = viewer(&program).await;
     let (changed, began) = (Changed::default(), Instant::now());
-    let changing = tokio::spawn(change(cluster, load, WARM + lasts, changed.clone()));
-    let (mut times, end) = (Vec::new(), tokio::time::Instant::now() + WARM + lasts + LAST);
+    let changing = tokio::spawn(change(cluster, load, work.rate, WARM + work.lasts, changed.clone()));
+    let (mut times, end) = (Vec::new(), tokio::time::Instant::now() + WARM + work.lasts + LAST);
     while let Ok(message) = tokio::time::timeout_at(end, socket.next()).await {
         let (message, now) = (message.unwrap().unwrap(), Instant::now());
         let Ok(ServerFrame::Delta(delta)) = wire::decode(&message.into_data()) else { continue };
@@ -141,7 +154,8 @@ async fn measure(path: &str, keeps: bool, lasts: Duration) -> Vec<f64> {
             times.extend(at.filter(|at| *at > began + WARM).map(|at| (now - at).as_secs_f64() * 1e3));
         }
     }
-    changing.await.unwrap();
+    let rate = changing.await.unwrap();
+    assert!(rate > work.rate * 0.95, "the cluster came to {rate:.0} changes a second");
     tasks.iter().for_each(tokio::task::JoinHandle::abort);
     changed.lock().unwrap().retain(|(uid, _), _| pods.contains(uid));
     assert!(changed.lock().unwrap().is_empty(), "every change comes");
@@ -163,13 +177,20 @@ async fn main() {
     let path = arguments.next().expect("the path of rollcast");
     let rounds: usize = arguments.next().map_or(6, |rounds| rounds.parse().expect("a number of rounds"));
     let seconds = arguments.next().map_or(10, |seconds| seconds.parse().expect("a number of seconds"));
-    println!("from a pod's change in the API server to a viewer's frame, {RATE} changes a second of {PODS} pods:");
+    let rate = arguments.next().map(|rate| rate.parse().expect("changes a second"));
+    let pods = arguments.next().map_or(500, |pods| pods.parse().expect("a number of pods"));
+    // A rate that is named is to be kept up with on one core.
+    let is_pinned = rate.is_some() && support::pin();
+    let (rate, lasts) = (rate.unwrap_or(400.0), Duration::from_secs(seconds));
+    let work = Work { path, rate, pods, lasts, is_pinned };
+    let on = if is_pinned { ", the server on one core" } else { "" };
+    println!("from a pod's change in the API server to a viewer's frame, {rate} changes a second of {pods} pods{on}:");
     let mut all = [Vec::new(), Vec::new()];
     let mut arms: Vec<[Times; 4]> = Vec::new();
     for round in 1..=rounds {
         let mut of_round = Vec::new();
         for keeps in ROUND {
-            let times = measure(&path, keeps, Duration::from_secs(seconds)).await;
+            let times = measure(&work, keeps).await;
             all[usize::from(keeps)].extend(&times);
             of_round.push(Times::of(times));
         }
@@ -183,8 +204,8 @@ async fn main() {
     }
     for (times, name) in all.into_iter().zip(["without history", "with history"]) {
         let count = times.len();
-        let Times { p50, p95 } = Times::of(times);
-        println!("  {name:<16} p50 {p50:>6.1} ms, p95 {p95:>6.1} ms, {count} changes");
+        let Times { p50, p95, p99 } = Times::of(times);
+        println!("  {name:<16} p50 {p50:>6.1} ms, p95 {p95:>6.1} ms, p99 {p99:>6.1} ms, {count} changes");
     }
     for (name, which) in [("p50", (|times| times.p50) as fn(&Times) -> f64), ("p95", |times| times.p95)] {
         let ratios = |of: fn([f64; 4]) -> f64| arms.iter().map(|round| of(round.each_ref().map(which))).collect();

@@ -328,27 +328,17 @@ struct Site {
 
 impl Site {
     fn start(&self, listen: &str) -> Program {
-        let mut command = Command::new(if self.is_pinned { "taskset" } else { &self.path });
-        if self.is_pinned {
-            command.args(["-c", "0", &self.path]);
-        }
+        let mut command = support::program(&self.path, self.is_pinned);
         command.args(["serve", "--listen", listen, "--kubeconfig"]).arg(self.folder.join("kubeconfig"));
         Program::start(command.arg("--data-dir").arg(self.folder.join("data")))
     }
-}
-
-/// Leaves the first core to the server, where there is another one.
-fn pin() -> bool {
-    let own = std::process::id().to_string();
-    let moved = Command::new("taskset").args(["-pc", "1", &own]).output();
-    moved.is_ok_and(|output| output.status.success())
 }
 
 // On one thread: the server has the other core.
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     server::web::connections::raise_descriptor_limit();
-    let is_pinned = pin();
+    let is_pinned = support::pin();
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().expect("the path of rollcast");
     let count: usize = arguments.next().map_or(10_000, |count| count.parse().expect("a number of viewers"));

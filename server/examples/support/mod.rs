@@ -33,6 +33,22 @@ pub struct Program {
     pub address: String,
 }
 
+/// Leaves the first core to the server, where there is another one.
+pub fn pin() -> bool {
+    let own = std::process::id().to_string();
+    let moved = Command::new("taskset").args(["-apc", "1", &own]).output();
+    moved.is_ok_and(|output| output.status.success())
+}
+
+/// The command that runs a program, on the first core if it is pinned.
+pub fn program(path: &str, is_pinned: bool) -> Command {
+    let mut command = Command::new(if is_pinned { "taskset" } else { path });
+    if is_pinned {
+        command.args(["-c", "0", path]);
+    }
+    command
+}
+
 impl Drop for Program {
     fn drop(&mut self) {
         let _ = self.child.kill(); // it may have ended by itself
