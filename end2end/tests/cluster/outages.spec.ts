@@ -10,6 +10,7 @@ test("a server that is killed and started again is noticed, and the page recover
   await story.steps(2);
   await openWatched(page, server.page(cluster, story.namespace, "nginx"));
   await rollout.mark();
+  await page.waitForLoadState("networkidle"); // a file that is on its way when the server ends is reported, too
 
   await server.kill();
   await expect(rollout.banner).toContainText("Rollcast unreachable since", { timeout: 10_000 });

@@ -175,10 +175,9 @@ impl Assessment<'_> {
     pub fn is_rollout_outage(&self, standing: Standing) -> bool {
         let spec = &self.deployment.now.spec;
         // Between the old pods and the new ones there may be none. A paused Deployment takes none down for an edit that waits.
-        let is_allowed = self.limits.floor == 0
-            && !self.is_settled()
-            && !(spec.paused && self.awaits_revision)
-            && !self.has_fault();
+        let awaits_edit = spec.paused && self.awaits_revision;
+        let may_have_none = self.limits.floor == 0 && !self.is_settled();
+        let is_allowed = may_have_none && !awaits_edit && !self.has_fault();
         let is_rollout = matches!(
             standing,
             Standing::Paused
