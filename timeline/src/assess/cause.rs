@@ -31,6 +31,8 @@ pub struct Cause {
     pub is_fatal: bool,
     /// Pods that it holds back, 0 when it is not about pods.
     pub pods: u32,
+    /// Pods of older revisions among them.
+    pub old: u32,
     /// Its evidence.
     pub evidence: Evidence,
     /// The evidence is that of one pod, and others say something else.

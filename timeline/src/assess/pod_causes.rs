@@ -1,17 +1,17 @@
-//! Causes that pods of the current revision show: how they fail, and what they wait for. One cause for all pods that show the
-//! same, with the first of them as the example.
+//! Causes that pods show: how they fail, and what they wait for. One cause for all pods that show the same, with the first of them as
+//! the example.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::alike::PodCause;
 use super::assessment::Assessment;
-use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartTime};
+use super::cause::{Cause, CauseKind, CrashCause, Evidence, Severity, StartTime};
 use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{Container, ContainerState, Exit, Role};
-use crate::model::{Deployment, Event, Pod, PodState};
+use crate::model::{Deployment, Event, Pod, PodState, order};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node};
 use crate::rules::pulls::{self, is_image_reason};
 
@@ -29,19 +29,22 @@ const SLOWER: Millis = 2;
 
 impl<'m> Assessment<'m> {
     /// One cause per kind, with the number of pods that show it, most decisive first.
-    pub(super) fn of_pods(&self, pods: &[&'m Pod]) -> Vec<Cause> {
-        // Each with the number of its pods, and whether their messages differ.
-        let mut groups: Vec<(PodCause, u32, bool)> = Vec::new();
+    pub(super) fn of_pods(&self, pods: &[&'m Pod], silent: &BTreeMap<&str, Millis>) -> Vec<Cause> {
+        // Each with the number of its pods, of the old ones among them, and whether their messages differ.
+        let mut groups: Vec<(PodCause, u32, u32, bool)> = Vec::new();
         let comes = self.coming_node(pods);
-        let silent = self.silent_nodes(pods);
+        let current = self.current.map(|set| set.uid);
         for pod in pods.iter().copied() {
-            let Some((kind, evidence)) = self.of_new_pod(pod, comes.as_ref(), &silent) else { continue };
+            let Some((kind, evidence)) = self.of_one_pod(pod, comes.as_ref(), silent) else { continue };
             let cause = PodCause::new(kind, evidence);
-            let Some((shown, pods, is_mixed)) = groups.iter_mut().find(|(shown, ..)| cause.is_of_group(shown)) else {
-                groups.push((cause, 1, false));
+            let one_old = u32::from(pod.owner != current);
+            let Some((shown, pods, old, is_mixed)) = groups.iter_mut().find(|(shown, ..)| cause.is_of_group(shown))
+            else {
+                groups.push((cause, 1, one_old, false));
                 continue;
             };
             *pods += 1;
+            *old += one_old;
             *is_mixed |= shown.has_other_message(&cause);
             let is_better = !shown.says_why_no_pull() && cause.says_why_no_pull();
             match (&mut shown.kind, &cause.kind) {
@@ -63,9 +66,11 @@ impl<'m> Assessment<'m> {
                 _ => {}
             }
         }
-        let rated = |(PodCause { kind, evidence, .. }, pods, is_mixed)| Cause {
-            is_mixed,
-            ..self.rate_cause(kind, pods, evidence)
+        let rated = |(PodCause { kind, evidence, .. }, pods, old, is_mixed): (PodCause, u32, u32, bool)| {
+            let cause = self.rate_cause(kind, pods, evidence);
+            // Old pods alone do not hold up the new ones.
+            let severity = if old == pods { Severity::Normal } else { cause.severity };
+            Cause { severity, old, is_mixed, ..cause }
         };
         let mut causes: Vec<Cause> = groups.into_iter().map(rated).collect();
         causes.extend(self.failed_pods(pods));
@@ -75,17 +80,19 @@ impl<'m> Assessment<'m> {
     }
 
     /// Finds the cause that a pod shows; `None` while it is as it should be.
-    fn of_new_pod(
+    fn of_one_pod(
         &self,
-        pod: &'m Pod,
+        pod: &Pod,
         comes: Option<&NewNode>,
         silent: &BTreeMap<&str, Millis>,
     ) -> Option<(CauseKind, Evidence)> {
         if pod.is_leftover() || pod.state().is_ending() {
             return None;
         }
-        // Whatever a pod was last seen to do, nobody knows what it does now.
-        let node = pod.now.node.as_deref().filter(|_| is_unready(pod));
+        // Whatever a pod was last seen to do, nobody knows what it does now. One that failed before it was ever ready needs more than
+        // its node.
+        let has_failed = pod.state() == PodState::Failing && !was_ready(pod);
+        let node = pod.now.node.as_deref().filter(|_| is_unready(pod) && !has_failed);
         let since = node.and_then(|node| silent.get(node)).copied();
         if let Some(since) = since.filter(|since| pod.since_millis() - messages::EARLY_MILLIS <= *since) {
             return Some((CauseKind::NodeSilent { node: pod.now.node.clone() }, of_pod(pod, since)));
@@ -261,7 +268,6 @@ impl<'m> Assessment<'m> {
         let mut replacements =
             late.iter().map(|(pod, at)| (pod, *at)).filter(|(pod, at)| is_replacement(pod, *at)).peekable();
         let is_repeated = replacements.peek().is_some();
-        let was_ready = |pod: &Pod| pod.states.iter().any(|(state, _)| state.is_ready());
         if available >= set.now.counts.desired && !replacements.any(|(pod, _)| was_ready(pod)) {
             return None;
         }
@@ -288,25 +294,42 @@ impl<'m> Assessment<'m> {
         answers.find(|(event, _)| unplaced.contains(event.about.1.as_str())).map(|(_, node)| node)
     }
 
-    /// The nodes of pods that are reported not to be ready, and since when. Kubernetes says so only of pods that were ready then
-    /// (`MarkPodsNotReady` in `controller_utils.go`); the others on the node are as silent, unless its kubelet has said something since.
-    fn silent_nodes(&self, pods: &[&'m Pod]) -> BTreeMap<&'m str, Millis> {
-        let since = |pod: &'m Pod| messages::node_silent_since(self.deployment, pod);
-        let of = |pod: &'m Pod| Some((pod.now.node.as_deref()?, since(pod)?));
+    /// The nodes of pods of any revision that are reported not to be ready, and since when. Kubernetes says so only of pods that were
+    /// ready then (`MarkPodsNotReady` in `controller_utils.go`); the others on the node are as silent, unless its kubelet has said
+    /// something since, or found a pod ready.
+    pub(super) fn silent_nodes(&self) -> BTreeMap<&'m str, Millis> {
+        let mut silent: BTreeMap<&'m str, Millis> = BTreeMap::new();
         if self.deployment.events.iter().all(|event| event.reason != "NodeNotReady") {
-            return BTreeMap::new(); // Events are read for each pod
+            return silent; // Events are read for each pod
         }
-        let mut silent: BTreeMap<_, _> = pods.iter().copied().filter(|pod| is_unready(pod)).filter_map(of).collect();
-        for pod in pods {
-            let Some((node, since)) = pod.now.node.as_deref().and_then(|node| silent.get_key_value(node)) else {
-                continue;
-            };
-            if messages::kubelet_spoke_millis(self.deployment, pod).is_some_and(|spoke| spoke > *since) {
-                let node = *node;
+        let pods = self.model.owned_sets(self.deployment.uid).flat_map(|set| self.noteworthy_pods(set));
+        for pod in pods.filter(|pod| is_unready(pod)) {
+            let since = messages::node_silent_since(self.deployment, pod);
+            if let Some((node, since)) = pod.now.node.as_deref().zip(since) {
+                silent.entry(node).and_modify(|last| *last = since.max(*last)).or_insert(since);
+            }
+        }
+        let all = if silent.is_empty() { Vec::new() } else { self.model.counted_pods(self.deployment.uid) };
+        for pod in all {
+            let Some(node) = pod.now.node.as_deref() else { continue };
+            let spoke = || messages::kubelet_spoke_millis(self.deployment, pod);
+            if silent.get(node).is_some_and(|since| became_ready_after(pod, *since) || spoke() > Some(*since)) {
                 silent.remove(node);
             }
         }
         silent
+    }
+
+    /// Pods of older revisions that do not count because of a node: theirs is silent, or none fits them.
+    pub(super) fn stranded_pods(&self, silent: &BTreeMap<&str, Millis>) -> Vec<&'m Pod> {
+        let current = self.current.map(|set| set.uid);
+        let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != current);
+        let is_stranded = |pod: &&Pod| {
+            let cause = self.of_one_pod(pod, None, silent);
+            matches!(cause, Some((CauseKind::NodeSilent { .. } | CauseKind::Unschedulable { .. }, _)))
+        };
+        let stranded = old.flat_map(|set| self.noteworthy_pods(set)).filter(is_stranded);
+        order::sort_by(stranded.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
     fn scheduling(&self, pod: &Pod, comes: Option<&NewNode>) -> Option<CauseKind> {
@@ -374,6 +397,17 @@ impl<'m> Assessment<'m> {
 fn is_unready(pod: &Pod) -> bool {
     let state = pod.state();
     !state.is_ready() && !state.is_ending() && pod.now.terminal_millis.is_none()
+}
+
+/// It was ready at some time.
+fn was_ready(pod: &Pod) -> bool {
+    pod.states.iter().any(|(state, _)| state.is_ready())
+}
+
+/// It became ready after that time.
+fn became_ready_after(pod: &Pod, millis: Millis) -> bool {
+    let mut late = pod.states.windows(2).filter(|pair| pair.last().is_some_and(|(_, at)| *at > millis));
+    late.any(|pair| matches!(pair, [(before, _), (after, _)] if !before.is_ready() && after.is_ready()))
 }
 
 /// The Event about the eviction of a pod that ended well: it is `Succeeded` then, and says nothing of it.

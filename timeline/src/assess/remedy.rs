@@ -62,6 +62,7 @@ impl Assessment<'_> {
                 Some(self.quota().or_else(back).unwrap_or_else(|| self.show()))
             }
             // Nothing is wrong, and whoever started it may think otherwise.
+            Standing::Progressing | Standing::Waiting | Standing::Slow if self.is_of_nodes() => Some(self.show()),
             Standing::Progressing | Standing::Waiting | Standing::Slow | Standing::TakingDown => self.undo(),
             Standing::Deleted
             | Standing::Deleting
@@ -87,6 +88,16 @@ impl Assessment<'_> {
         self.decisive().or_else(|| self.causes.iter().find(|cause| cause.severity > Severity::Normal))
     }
 
+    /// The worst cause, or the first one of those that may pass.
+    fn first_cause(&self) -> Option<&Cause> {
+        self.worst_cause().or_else(|| self.causes.first())
+    }
+
+    /// A node is the trouble, and not the revision: going back would not help.
+    fn is_of_nodes(&self) -> bool {
+        self.first_cause().is_some_and(|cause| matches!(cause.kind, CauseKind::NodeSilent { .. }))
+    }
+
     fn quota(&self) -> Option<Remedy> {
         let is_quota = |cause: &&Cause| {
             matches!(cause.kind, CauseKind::Refused { .. }) && messages::is_quota(&cause.evidence.message)
@@ -98,6 +109,9 @@ impl Assessment<'_> {
     /// of them. Never to one that was seen to come to nothing, or whose pods all fail. `kubectl rollout undo` by itself takes the
     /// second highest revision of all ReplicaSets, which may never have worked, or be too old where the new one was refused.
     fn undo(&self) -> Option<Remedy> {
+        if self.is_of_nodes() {
+            return None;
+        }
         let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting);
         let current = self.current.filter(|_| !self.awaits_revision).map(|set| set.uid);
         let available = |set: &ReplicaSet| self.model.pod_counts(set.uid).available;
@@ -147,7 +161,7 @@ impl Assessment<'_> {
 
     /// The command that shows why, of the object that the first cause names.
     fn show(&self) -> Remedy {
-        let Some(cause) = self.worst_cause() else { return Remedy::ShowDeployment };
+        let Some(cause) = self.first_cause() else { return Remedy::ShowDeployment };
         if let CauseKind::NodeSilent { node: Some(node) } = &cause.kind {
             return Remedy::ShowNode(node.clone());
         }

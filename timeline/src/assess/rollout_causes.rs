@@ -28,7 +28,8 @@ impl<'m> Assessment<'m> {
         causes.extend(self.set_missing());
         causes.extend(self.paused());
         causes.extend(self.refused());
-        causes.extend(self.of_pods(&self.new_pods()));
+        let silent = self.silent_nodes();
+        causes.extend(self.of_pods(&[self.new_pods(), self.stranded_pods(&silent)].concat(), &silent));
         causes.extend(self.deadlock(&causes));
         causes.extend(self.old_not_going());
         causes.extend(self.pods_missing(&causes));
@@ -40,7 +41,7 @@ impl<'m> Assessment<'m> {
     pub(super) fn rate_cause(&self, kind: CauseKind, pods: u32, evidence: Evidence) -> Cause {
         let severity = self.severity(&kind, &evidence);
         let is_fatal = self.is_fatal(&kind, &evidence, severity);
-        Cause { severity, is_fatal, kind, pods, evidence, is_mixed: false }
+        Cause { severity, is_fatal, kind, pods, old: 0, evidence, is_mixed: false }
     }
 
     /// Those of the current ReplicaSet, by arrival.
@@ -50,7 +51,7 @@ impl<'m> Assessment<'m> {
     }
 
     /// Pods that a ReplicaSet controls, without those that cannot show a cause, by UID.
-    fn noteworthy_pods(&self, set: &ReplicaSet) -> impl Iterator<Item = &'m Pod> + use<'m> {
+    pub(super) fn noteworthy_pods(&self, set: &ReplicaSet) -> impl Iterator<Item = &'m Pod> + use<'m> {
         let owner = Some(set.uid);
         let pods = self.model.noteworthy_pods(set.uid, self.now.millis, self.now.skew_millis);
         pods.into_iter().filter(move |pod| pod.owner == owner)
@@ -127,6 +128,7 @@ impl<'m> Assessment<'m> {
             kind: CauseKind::Deadlock { obstacle },
             is_fatal: false,
             pods: 0,
+            old: 0,
             is_mixed: false,
             ..cannot_add.clone()
         })

@@ -263,7 +263,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!(
                 "{node} has not been ready for {since}: {} on it {verb} not count. Kubernetes replaces {them} after the \
                  toleration of the pod, by default 300 s.",
-                count(pods, "pod")
+                old_and_new(cause)
             )
         }
         CauseKind::Gate { gate, time } => {
@@ -318,6 +318,15 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let failing = format!("{} {} failing", count(pods, "pod"), is_are(pods));
             format!("{revision} has problems of its own: {failing} ({}).", safe(&evidence.reason)).replace(" ().", ".")
         }
+    }
+}
+
+/// The pods of a cause, the old ones apart: "3 old pods and 1 new pod".
+fn old_and_new(cause: &Cause) -> String {
+    match (cause.old, cause.pods.saturating_sub(cause.old)) {
+        (0, pods) => count(pods, "pod"),
+        (old, 0) => count(old, "old pod"),
+        (old, new) => format!("{} and {}", count(old, "old pod"), count(new, "new pod")),
     }
 }
 

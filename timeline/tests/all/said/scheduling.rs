@@ -1,7 +1,7 @@
 //! What schedulers, autoscalers and nodes say reaches the sentence, and says no more than it means.
 
 use super::evidence::{command, first, matter, replacing};
-use crate::made::{SECOND, Web, condition, ready, unready, warning};
+use crate::made::{SECOND, Web, condition, ready, unready, waiting, warning};
 use timeline::fact::{ConditionStatus, EventFact, Phase, PodFact};
 use timeline::view::Tone;
 
@@ -49,6 +49,58 @@ fn a_node_that_is_not_ready_is_named() {
     web.wait(10_000).pod(100, unready);
     web.now += 20_000;
     assert!(web.view().reasons.iter().any(|reason| reason.sentence.contains("not ready any more")));
+}
+
+/// Kubernetes sends the Event only about pods that were ready: those of the revision that is replaced.
+#[test]
+fn a_node_that_is_not_ready_during_a_rollout_is_named_and_not_the_new_revision() {
+    let silent_since_60_s = |change: fn(&mut PodFact)| {
+        let mut web = replacing(change);
+        web.wait_until(30_000).event(
+            200,
+            "Unhealthy",
+            "Readiness probe failed: HTTP probe failed with statuscode: 503",
+        );
+        web.wait_until(60_000);
+        for pod in 100..103 {
+            web.pod(pod, unready);
+            web.event(pod, "NodeNotReady", "Node is not ready");
+        }
+        web.report();
+        web
+    };
+    let replaces = "Kubernetes replaces them after the toleration of the pod, by default 300 s.";
+    let mut web = silent_since_60_s(unready).at(72_000);
+    assert_eq!(web.verdict(), "[Waiting] Revision 2 is replacing revision 1: no pod is available.");
+    let said = "Node node-1 has not been ready for 12 s: 3 old pods and 1 new pod on it do not count.";
+    assert_eq!(first(&web), format!("{said} {replaces}"), "a probe's words are older than the silence");
+    assert_eq!((web.view().reasons.len(), command(&web).as_str()), (1, "describe node node-1"));
+    web.now = 121_000;
+    assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: node node-1 is not ready.");
+    assert_eq!(command(&web), "describe node node-1");
+    // Its kubelet finds a pod ready: it is back.
+    web.wait_until(130_000).pod(100, ready);
+    assert!(first(&web).starts_with("1 new pod is running but not ready for 1 min 50 s."), "{}", first(&web));
+    // The progress deadline passes before.
+    let mut late = silent_since_60_s(unready).at(72_000);
+    late.deployment(|deployment| {
+        deployment.status.progressing = Some(condition(ConditionStatus::False, "ProgressDeadlineExceeded", ""));
+    });
+    assert_eq!(late.verdict(), "[Deadline exceeded] Revision 2 makes no progress: node node-1 is not ready.");
+    assert_eq!(command(&late), "describe node node-1");
+    // Old pods alone are on it: they hold nothing up.
+    let old = silent_since_60_s(|pod| {
+        unready(pod);
+        pod.node = Some("node-2".into());
+    });
+    let reason = old.at(121_000).view().reasons.swap_remove(1);
+    let said = "Node node-1 has not been ready for 1 min 1 s: 3 old pods on it do not count.";
+    assert_eq!((reason.sentence, reason.is_fault), (format!("{said} {replaces}"), false));
+    // What failed before it was ever ready needs more than its node.
+    let failing = silent_since_60_s(|pod| pod.containers[0].state = Some(waiting("ErrImagePull", "web:v2: not found")))
+        .at(121_000);
+    assert_eq!(failing.verdict(), "[Failing] Revision 2 cannot start: image web:v2 is not found.");
+    assert_eq!(command(&failing), "rollout undo deployment/web");
 }
 
 #[test]
