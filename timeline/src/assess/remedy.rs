@@ -93,9 +93,14 @@ impl Assessment<'_> {
         self.worst_cause().or_else(|| self.causes.first())
     }
 
-    /// A node is the trouble, and not the revision: going back would not help.
+    /// Nodes are the trouble, and not the revision: going back would not help.
     fn is_of_nodes(&self) -> bool {
-        self.first_cause().is_some_and(|cause| matches!(cause.kind, CauseKind::NodeSilent { .. }))
+        let strands_old = || self.causes.iter().any(|cause| cause.old > 0);
+        self.first_cause().is_some_and(|cause| match cause.kind {
+            CauseKind::NodeSilent { .. } => true,
+            CauseKind::Unschedulable { .. } => strands_old(),
+            _ => false,
+        })
     }
 
     fn quota(&self) -> Option<Remedy> {

@@ -146,9 +146,10 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         }
         CauseKind::Unschedulable { node } => {
             let which = match pods {
+                1 if cause.old == 1 => format!("old pod {name}"),
                 1 => format!("pod {name}"),
-                _ if cause.is_mixed => one_is,
-                _ => count(pods, "pod"),
+                _ if cause.is_mixed => format!("{}, {example} {name}", old_and_new(cause)),
+                _ => old_and_new(cause),
             };
             // The scheduler keeps the condition of its last failure until it has bound a pod.
             let is_nominated = matches!(node, Some(NewNode::Nominated(_)));

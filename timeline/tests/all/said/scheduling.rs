@@ -104,6 +104,43 @@ fn a_node_that_is_not_ready_during_a_rollout_is_named_and_not_the_new_revision()
 }
 
 #[test]
+fn pods_of_any_revision_that_a_drain_left_without_a_node_are_named() {
+    let cordoned = "0/1 nodes are available: 1 node(s) were unschedulable. preemption: 0/1 nodes are available.";
+    let mut web = replacing(unplaced("Unschedulable", cordoned));
+    web.wait(1_000);
+    assert_eq!(first(&web), "No node fits pod p0200: 1 node(s) were unschedulable.");
+    // The old pods still run: back to them is a way out.
+    assert_eq!(command(&web), "rollout undo deployment/web");
+    for pod in 100..103 {
+        web.delete_pod(pod);
+        web.add_pod(pod + 10, 2, unplaced("Unschedulable", cordoned));
+    }
+    web.report();
+    web.wait(5_000);
+    assert_eq!(first(&web), "No node fits 3 old pods and 1 new pod: 1 node(s) were unschedulable.");
+    assert_eq!((web.view().reasons.len(), command(&web).as_str()), (1, "describe pod web-3-p0200"));
+    web.wait(60_000);
+    assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: no node fits its pods.");
+    assert_eq!(command(&web), "describe pod web-3-p0200");
+    // The new pod has a place: old ones alone hold nothing up.
+    web.pod(200, |pod| *pod = crate::made::pod(200, SECOND, "web-3-p0200"));
+    let reason = web.view().reasons.swap_remove(0);
+    let said = "No node fits 3 old pods: 1 node(s) were unschedulable.";
+    assert_eq!((reason.sentence.as_str(), reason.is_fault), (said, false));
+}
+
+#[test]
+fn pods_that_no_node_fits_are_shown_as_soon_as_none_is_available() {
+    let mut web = Web::live(1).at(60_000);
+    web.delete_pod(100);
+    web.add_pod(101, 2, unplaced("Unschedulable", "0/1 nodes are available: 1 node(s) were unschedulable."));
+    web.report();
+    web.wait(11_000);
+    assert_eq!(web.verdict(), "[Degraded] No pod of revision 1 is available: 0 of 1.");
+    assert_eq!(command(&web), "describe pod web-2-p0101");
+}
+
+#[test]
 fn pods_that_go_make_room_on_their_nodes() {
     let mut web = replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."));
     web.set(2, |set| set.now.counts.desired = 2);
