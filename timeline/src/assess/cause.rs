@@ -282,6 +282,8 @@ pub enum CauseKind {
     OldTroubles {
         /// The revision.
         revision: Option<u64>,
+        /// The worst of them.
+        trouble: Box<Cause>,
     },
 }
 

@@ -95,7 +95,9 @@ impl Assessment<'_> {
 
     /// Nodes are the trouble, and not the revision: going back would not help.
     fn is_of_nodes(&self) -> bool {
-        let strands_old = || self.causes.iter().any(|cause| cause.old > 0);
+        let is_of_node =
+            |cause: &Cause| matches!(cause.kind, CauseKind::NodeSilent { .. } | CauseKind::Unschedulable { .. });
+        let strands_old = || self.causes.iter().any(|cause| cause.old > 0 && is_of_node(cause));
         self.first_cause().is_some_and(|cause| match cause.kind {
             CauseKind::NodeSilent { .. } => true,
             CauseKind::Unschedulable { .. } => strands_old(),

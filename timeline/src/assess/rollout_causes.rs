@@ -1,6 +1,8 @@
 //! Finds the causes for which a rollout does not move, most decisive first. Those that pods show are in
 //! [`super::pod_causes`], refusals of the API server in [`super::refusals`].
 
+use std::collections::BTreeMap;
+
 use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, Evidence, Obstacle, Refused, Severity};
 use crate::Millis;
@@ -33,7 +35,7 @@ impl<'m> Assessment<'m> {
         causes.extend(self.deadlock(&causes));
         causes.extend(self.old_not_going());
         causes.extend(self.pods_missing(&causes));
-        causes.extend(self.old_troubles());
+        causes.extend(self.old_troubles(&silent));
         causes
     }
 
@@ -186,16 +188,19 @@ impl<'m> Assessment<'m> {
         })
     }
 
-    fn old_troubles(&self) -> Option<Cause> {
+    /// What keeps pods of an older revision from running. A restart for a resize is no trouble.
+    fn old_troubles(&self, silent: &BTreeMap<&str, Millis>) -> Option<Cause> {
         let new = self.current.map(|set| set.uid);
-        let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
-        old.filter_map(|set| {
-            let failing = self.failing_pods(set);
-            let pod = failing.first()?;
-            let kind = CauseKind::OldTroubles { revision: set.revision() };
-            Some(self.rate_cause(kind, failing.len() as u32, of_pod(pod, troubled_since(pod))))
+        let mut old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
+        let is_resize = |kind: &CauseKind| matches!(kind, CauseKind::Crash(crash) if crash.is_resize());
+        old.find_map(|set| {
+            let pods: Vec<&'m Pod> = self.noteworthy_pods(set).collect();
+            let mut causes = self.of_pods(&pods, silent).into_iter();
+            let trouble = causes.find(|cause| cause.kind.is_failure() && !is_resize(&cause.kind))?;
+            let (pods, evidence) = (trouble.pods, trouble.evidence.clone());
+            let kind = CauseKind::OldTroubles { revision: set.revision(), trouble: Box::new(trouble) };
+            Some(Cause { old: pods, ..self.rate_cause(kind, pods, evidence) })
         })
-        .next()
     }
 
     /// Pods that a ReplicaSet controls and that fail, or run for the moment in a crash loop.

@@ -314,10 +314,13 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 (left_millis.div_euclid(1000) + 1).min(i64::from(*seconds)),
             )
         }
-        CauseKind::OldTroubles { revision } => {
+        CauseKind::OldTroubles { revision, trouble } => {
             let revision = revision.map_or_else(|| "An older revision".to_owned(), |r| format!("Revision {r}"));
-            let failing = format!("{} {} failing", count(pods, "pod"), is_are(pods));
-            format!("{revision} has problems of its own: {failing} ({}).", safe(&evidence.reason)).replace(" ().", ".")
+            let mut trouble = self::cause(trouble, assessment);
+            if let Some(initial) = trouble.get_mut(..1) {
+                initial.make_ascii_lowercase();
+            }
+            format!("{revision} has problems of its own: {trouble}")
         }
     }
 }

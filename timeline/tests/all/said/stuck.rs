@@ -264,12 +264,38 @@ fn troubles_of_an_old_revision_are_told_beside_the_new_ones() {
         causes(&web),
         [
             "Container web crashes with exit code 1: 3 restarts so far (pod p0200).",
-            "Revision 1 has problems of its own: 2 pods are failing (ErrImagePull)."
+            "Revision 1 has problems of its own: image web:v1 cannot be pulled: ErrImagePull, why is not known (2 pods, one \
+             is p0100). The kubelet tries again."
         ]
     );
     // A ReplicaSet that went to somebody else, or lost its pods, has none of ours.
     (100..102).for_each(|pod| web.pod(pod, |pod| pod.meta.controller = None));
     assert_eq!(causes(&web).len(), 1, "{:?}", causes(&web));
+}
+
+#[test]
+fn troubles_of_an_old_revision_are_told_as_precisely_as_those_of_the_new_one() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, |pod| pod.containers[0].state = Some(waiting("ErrImagePull", "web:v2: not found")));
+    web.wait(10_000);
+    for pod in [100, 101] {
+        web.event(pod, "Unhealthy", "Liveness probe failed: HTTP probe failed with statuscode: 500");
+        web.event(pod, "Killing", "Container web failed liveness probe, will be restarted");
+        web.pod(pod, |pod| {
+            unready(pod);
+            crashing(3)(pod);
+            pod.containers[0].last_exit.as_mut().unwrap().code = 137;
+        });
+    }
+    web.wait(5_000);
+    assert_eq!(
+        causes(&web),
+        [
+            "Image web:v2 cannot be pulled: not found (pod p0200).",
+            "Revision 1 has problems of its own: container web is killed because its liveness probe fails in 2 pods (pod \
+             p0100: 3 restarts so far). The probe saw: HTTP probe failed with statuscode: 500."
+        ]
+    );
 }
 
 #[test]
