@@ -62,7 +62,9 @@ impl Assessment<'_> {
                 Some(self.quota().or_else(back).unwrap_or_else(|| self.show()))
             }
             // Nothing is wrong, and whoever started it may think otherwise.
-            Standing::Progressing | Standing::Waiting | Standing::Slow if self.is_of_nodes() => Some(self.show()),
+            Standing::Progressing | Standing::Waiting | Standing::Slow | Standing::TakingDown if self.is_of_nodes() => {
+                Some(self.show())
+            }
             Standing::Progressing | Standing::Waiting | Standing::Slow | Standing::TakingDown => self.undo(),
             Standing::Deleted
             | Standing::Deleting
