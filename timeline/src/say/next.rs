@@ -43,7 +43,8 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
         }
         _ => controllers(assessment),
     };
-    let deadline = standing.has_deadline().then(|| deadline(standing, assessment)).flatten();
+    let has_deadline = standing.has_deadline() && !assessment.has_lost_all_pods();
+    let deadline = has_deadline.then(|| deadline(standing, assessment)).flatten();
     [Some(first), deadline].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
@@ -94,8 +95,12 @@ fn sentence(said: String) -> String {
     format!("{}.", capitalized(said))
 }
 
-/// The pods that the ReplicaSet controller creates and removes; `None` when there are as many as the ReplicaSets desire.
+/// The pods that the ReplicaSet controller creates and removes; `None` when there are as many as the ReplicaSets desire. In a namespace
+/// that is being deleted it may create none.
 fn owed(assessment: &Assessment<'_>) -> Option<String> {
+    if assessment.has_lost_all_pods() {
+        return Some("if the namespace is being deleted, this Deployment is deleted with it".to_owned());
+    }
     let (make, remove) = assessment.owed;
     let creates = match assessment.causes.iter().find(|cause| cause.kind.is_refusal(Refused::Pods)) {
         Some(refusal) if assessment.old_refusal_millis(refusal).is_some() => "tries again after a back-off to create",
