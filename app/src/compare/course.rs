@@ -2,6 +2,7 @@
 
 use timeline::model::{Deployment, Model, Rollout};
 use timeline::past::course::{available_spans, first_available, pods, replicas, restarts};
+use timeline::rollout::began_millis;
 use timeline::view::Now;
 use timeline::words::images;
 use timeline::{Millis, Uid};
@@ -41,14 +42,14 @@ impl Course {
         let deployment = model.deployments.get(&deployment)?;
         let index = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
         let rollout = deployment.rollouts.get(index)?;
-        let started_millis = began(deployment, rollout);
+        let started_millis = began(model, deployment, rollout);
         let ended_millis = rollout.completed_millis.or(rollout.superseded_millis);
         let until = ended_millis.unwrap_or(now.millis);
         Some(Self {
             revision,
             images: images(&rollout.images),
             started_millis,
-            took_millis: rollout.started_millis.zip(rollout.completed_millis).map(|(from, to)| to - from),
+            took_millis: rollout.started_millis.and(rollout.completed_millis).map(|to| to - started_millis),
             is_complete: rollout.completed_millis.is_some(),
             first_available_millis: first_available(model, deployment, rollout),
             restarts: restarts(model, deployment, rollout),
@@ -60,13 +61,13 @@ impl Course {
     }
 }
 
-fn began(deployment: &Deployment, rollout: &Rollout) -> Millis {
-    rollout.started_millis.unwrap_or(deployment.first_seen_millis)
+fn began(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Millis {
+    began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis)
 }
 
 /// Counts the available pods of a rollout, by time after its begin.
 fn available(model: &Model, deployment: &Deployment, rollout: &Rollout, until: Millis) -> Vec<(Millis, u32)> {
-    let began = began(deployment, rollout);
+    let began = began(model, deployment, rollout);
     let mut steps: Vec<(Millis, i64)> = pods(model, deployment, rollout)
         .flat_map(available_spans)
         .flat_map(|(from, to)| [(from.max(began), 1), (to, -1)])

@@ -107,13 +107,14 @@ impl RolloutLine {
     fn of(model: &Model, deployment: &Deployment, index: usize) -> Option<Self> {
         let rollout = deployment.rollouts.get(index)?;
         let ended_millis = rollout.completed_millis.or(rollout.superseded_millis);
+        let began_millis = rollout::began_millis(model, deployment, rollout);
         Some(Self {
             revision: rollout.revision,
             was: was(model, deployment, rollout),
-            started_millis: rollout.started_millis,
+            started_millis: began_millis,
             end: rollout::outcome(deployment, rollout),
             is_past_deadline: rollout.deadline_exceeded_millis.is_some(),
-            took_millis: rollout.started_millis.zip(ended_millis).map(|(from, to)| to - from),
+            took_millis: began_millis.zip(ended_millis).map(|(from, to)| to - from),
             peak_pods: rollout.peak_active,
             min_available: Some(rollout.min_available)
                 .filter(|_| replaces(rollout::trigger(model, deployment, index), rollout.revision)),

@@ -56,7 +56,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             number: 0, // the store counts
             revision: rollout.revision,
             trigger: rollout::trigger(model, deployment, index),
-            started_millis: rollout.started_millis.unwrap_or(deployment.first_seen_millis),
+            started_millis: rollout::began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis),
             ended_millis: rollout.completed_millis.or(rollout.superseded_millis),
             outcome,
             cause: (index == last).then(|| cause(outcome)).flatten().unwrap_or_default(),

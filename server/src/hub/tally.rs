@@ -62,7 +62,8 @@ impl Tally {
             _ => return,
         };
         let Some((rollout, outcome)) = ended else { return };
-        let (Some(deployment), Some(started)) = (model.deployments.get(&uid), rollout.started_millis) else { return };
+        let Some(deployment) = model.deployments.get(&uid) else { return };
+        let Some(began) = timeline::rollout::began_millis(model, deployment, rollout) else { return };
         if deployment.gaps.last().is_some_and(|gap| gap.to_millis == at_millis) {
             return; // it ended while nobody looked
         }
@@ -76,7 +77,7 @@ impl Tally {
         let own = Series { namespace: deployment.namespace.clone(), deployment: deployment.name.clone(), outcome };
         let is_own = counted.series.len() < MOST || counted.series.contains_key(&own);
         let series = if is_own { own } else { Series { outcome, ..Series::default() } };
-        let seconds = (at_millis - started) as f64 / 1_000.0;
+        let seconds = (at_millis - began) as f64 / 1_000.0;
         counted.series.entry(series).or_insert_with(|| Histogram::new(BOUNDS)).observe(seconds);
     }
 

@@ -2,7 +2,7 @@
 
 use super::Timeline;
 use super::rollout::has_passed;
-use crate::model::fact::{DeploymentFact, Kind, Seen};
+use crate::model::fact::{DeploymentFact, Kind, Seen, Strategy};
 use crate::model::story::Happening;
 use crate::model::{Deployment, DeploymentNow, Gap, KubectlVerdict, Mark, MarkKind, order};
 use crate::rules::{budget, rollout, verdict};
@@ -126,13 +126,17 @@ impl Timeline {
     }
 }
 
-/// Tells that the template was changed again while a change of it waited, which the controller has seen; `None` where it was not.
+/// Tells that the template was changed again while a change of it waited, which the controller has seen; `None` where it was not. A
+/// change waits while the Deployment is paused, and with Recreate while old pods are taken down.
 fn replaced_change(model: &Model, known: &Deployment, after: &DeploymentNow) -> Option<Happening> {
     let before = &known.now;
     let hashes = before.template.zip(after.template);
     let is_changed = hashes.map_or_else(|| before.spec.images != after.spec.images, |(one, other)| one != other);
     let is_seen = before.status.observed_generation >= before.generation;
-    if !(is_changed && before.spec.paused && is_seen && rollout::awaits_revision(model, known)) {
+    let has_pods =
+        || rollout::current_set(model, known).is_some_and(|set| model.pod_counts(set.uid).count_existing() > 0);
+    let is_held = before.spec.paused || (before.spec.strategy == Strategy::Recreate && has_pods());
+    if !(is_changed && is_held && is_seen && rollout::awaits_revision(model, known)) {
         return None;
     }
     // Without the hashes it is not known: other fields of the template than its images may differ.

@@ -103,7 +103,8 @@ impl Timeline {
         }
         self.note_all_available(at, uid);
         if let Some((completed, _)) = completed.filter(|_| is_more) {
-            self.tell(uid, completed, Happening::Completed { revision, took_millis });
+            let taken_down_millis = self.since_take_down(completed, uid);
+            self.tell(uid, completed, Happening::Completed { revision, took_millis, taken_down_millis });
         }
     }
 
@@ -215,8 +216,16 @@ impl Timeline {
             && !self.is_renumbered(uid)
         {
             let took_millis = (was_seen && after.was_start_seen).then_some(completed - started);
-            self.tell(uid, at, Happening::Completed { revision, took_millis });
+            let taken_down_millis = self.since_take_down(completed, uid);
+            self.tell(uid, at, Happening::Completed { revision, took_millis, taken_down_millis });
         }
+    }
+
+    /// Time from the take-down before the last rollout to its completion.
+    fn since_take_down(&self, completed: Millis, uid: Uid) -> Option<Millis> {
+        let deployment = self.model.deployments.get(&uid)?;
+        let last = deployment.rollouts.last()?;
+        rollout::take_down_millis(&self.model, deployment, last).map(|at| completed - at)
     }
 
     /// Keeps the most pods seen at once while the rollout is open. Called after anything that moves pods or ReplicaSets.

@@ -269,6 +269,9 @@ pub enum CauseKind {
         /// Pods of it that exist.
         there: u32,
     },
+    /// The pods of all ReplicaSets were deleted at once from outside, and none was created since: a namespace that is being deleted
+    /// takes its pods first, and lets nobody create others.
+    PodsDeleted,
     /// Ready, and `minReadySeconds` runs.
     MinReady {
         /// Time left until the first one counts, in milliseconds.
@@ -307,7 +310,8 @@ impl CauseKind {
             Self::Starting { .. } | Self::Init { .. } | Self::NotReady { .. } | Self::Gate { .. } => true,
             Self::Flapping { .. } | Self::NodeSilent { .. } | Self::MinReady { .. } => true,
             Self::ControllerSilent | Self::SetMissing | Self::Paused { .. } | Self::Refused { .. } => false,
-            Self::Deadlock { .. } | Self::OldNotGoing | Self::PodsMissing { .. } | Self::OldTroubles { .. } => false,
+            Self::Deadlock { .. } | Self::OldNotGoing | Self::OldTroubles { .. } => false,
+            Self::PodsMissing { .. } | Self::PodsDeleted => false,
         }
     }
 

@@ -40,6 +40,8 @@ pub enum Remedy {
     ShowSet(String),
     /// Look at the Deployment.
     ShowDeployment,
+    /// Look at the namespace.
+    ShowNamespace,
 }
 
 impl Assessment<'_> {
@@ -48,6 +50,7 @@ impl Assessment<'_> {
         match standing {
             Standing::Paused => Some(Remedy::Resume),
             Standing::NotObserved { .. } => Some(Remedy::ShowDeployment),
+            _ if self.has_lost_all_pods() => Some(Remedy::ShowNamespace),
             Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
                 Some(self.quota().or_else(|| self.undo()).unwrap_or_else(|| self.show()))
             }

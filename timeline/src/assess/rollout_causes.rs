@@ -7,7 +7,7 @@ use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, Evidence, Obstacle, Refused, Severity};
 use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, order};
+use crate::model::{EndReason, KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, order};
 use crate::rules::budget::Next;
 use crate::rules::messages::{self, StartHold};
 use crate::rules::verdict;
@@ -16,9 +16,10 @@ use crate::rules::verdict;
 pub const SILENT_MILLIS: Millis = 5_000;
 /// Deployments make their ReplicaSets within this time, unless something is wrong.
 const SET_MISSING_MILLIS: Millis = 10_000;
-/// ReplicaSets make their pods within this time. Deleting a namespace takes pods first, and nobody makes them again until the rest
-/// follows.
+/// ReplicaSets make their pods within this time.
 const PODS_MISSING_MILLIS: Millis = 30_000;
+/// Pods that are deleted no further apart than this are deleted together.
+const TOGETHER_MILLIS: Millis = 10_000;
 /// A kubelet ends a pod this long after its grace period, at the latest.
 const OVERDUE_MILLIS: Millis = 10_000;
 
@@ -166,6 +167,9 @@ impl<'m> Assessment<'m> {
         if is_refused || !self.sees_pods {
             return None;
         }
+        if let Some(evidence) = self.all_deleted() {
+            return Some(self.rate_cause(CauseKind::PodsDeleted, self.owed.0, evidence));
+        }
         self.model.owned_sets(self.deployment.uid).filter(|set| !set.now.deleting).find_map(|set| {
             let (desired, there) = (set.now.counts.desired, self.model.pod_counts(set.uid).active);
             if there >= desired {
@@ -186,6 +190,39 @@ impl<'m> Assessment<'m> {
                 self.rate_cause(CauseKind::PodsMissing { desired, there }, desired - there, evidence)
             })
         })
+    }
+
+    /// As many pods of each ReplicaSet as it desires were deleted at once from outside, and none was created since. The end of those that
+    /// a list shows going is not known.
+    fn all_deleted(&self) -> Option<Evidence> {
+        if self.counts.available + self.counts.not_yet > 0 {
+            return None;
+        }
+        let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| set.now.counts.desired > 0);
+        let pods = |set: &ReplicaSet| {
+            let owner = Some(set.uid);
+            self.model.pods_of(set.uid).filter(move |pod| pod.owner == owner)
+        };
+        let last = sets().flat_map(pods).filter_map(Pod::ended_millis).max()?;
+        let is_from_outside = |pod: &Pod| {
+            let reason = pod.end_reason;
+            let is_late = pod.ended_millis().is_some_and(|at| last - at <= TOGETHER_MILLIS);
+            is_late && matches!(reason, Some(EndReason::DeletedManually | EndReason::Unknown))
+        };
+        let is_all =
+            |set: &ReplicaSet| pods(set).filter(|pod| is_from_outside(pod)).count() >= set.now.counts.desired as usize;
+        let is_unknown = |pod: &Pod| is_from_outside(pod) && pod.end_reason == Some(EndReason::Unknown);
+        (self.now.millis - last > SILENT_MILLIS && sets().all(is_all)).then(|| Evidence {
+            object: self.me(),
+            since_millis: Some(last),
+            is_least: sets().flat_map(pods).any(is_unknown),
+            ..Evidence::default()
+        })
+    }
+
+    /// All pods were deleted and none is created: the namespace may be being deleted.
+    pub fn has_lost_all_pods(&self) -> bool {
+        self.causes.iter().any(|cause| cause.kind == CauseKind::PodsDeleted)
     }
 
     /// What keeps pods of an older revision from running. A restart for a resize is no trouble.

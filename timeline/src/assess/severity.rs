@@ -67,7 +67,9 @@ impl Assessment<'_> {
         match kind {
             CauseKind::Paused { .. } | CauseKind::MinReady { .. } | CauseKind::OldTroubles { .. } => Severity::Normal,
             CauseKind::SchedulingGated => Severity::Normal,
-            CauseKind::ControllerSilent | CauseKind::PodsMissing { .. } => bad_after(IDLE_MILLIS, Severity::Slow),
+            CauseKind::ControllerSilent | CauseKind::PodsMissing { .. } | CauseKind::PodsDeleted => {
+                bad_after(IDLE_MILLIS, Severity::Slow)
+            }
             CauseKind::NoScheduler { .. } | CauseKind::OldNotGoing => bad_after(IDLE_MILLIS, Severity::Slow),
             CauseKind::SetMissing => Severity::Bad,
             CauseKind::Refused { older: Some(_), .. } => Severity::Normal,

@@ -219,6 +219,8 @@ pub enum Happening {
         revision: u64,
         /// Its duration; `None` when the end was not seen.
         took_millis: Option<Millis>,
+        /// Time since Recreate began to take down the revision before; `None` where it took nothing down.
+        taken_down_millis: Option<Millis>,
     },
     /// A rollout is superseded by the next one.
     Superseded {

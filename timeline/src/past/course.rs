@@ -24,9 +24,9 @@ pub fn available_spans(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
 
 /// Time until the first pod that was made for a rollout was available.
 pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
-    let started = rollout.started_millis?;
+    let began = rollout::began_millis(model, deployment, rollout)?;
     let first = pods(model, deployment, rollout).flat_map(available_spans).map(|(from, _)| from).min()?;
-    Some((first - started).max(0))
+    Some((first - began).max(0))
 }
 
 /// Counts the container restarts of the pods that were made for a rollout.

@@ -4,12 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{Deployment, KubectlVerdict, Model, ReplicaSet, Rollout};
+use crate::model::{Deployment, KubectlVerdict, Model, ReplicaSet, Rollout, ScaleCause};
 
 pub use crate::model::Trigger;
 
 /// A ReplicaSet that was there this long before its Deployment was adopted by it, not created for it.
 const ADOPTED_BEFORE_MILLIS: i64 = 500;
+
+/// A take-down that is shorter is not told: streams of different kinds overtake each other by less.
+const TAKE_DOWN_MILLIS: Millis = 1_000;
 
 /// The outcome of a rollout.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -71,6 +74,23 @@ pub fn first_sign_millis(model: &Model, deployment: &Deployment, rollout: &Rollo
     let signs = [unobserved_millis(deployment, started), revised].into_iter().flatten();
     let after = before.unwrap_or(deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS);
     Some(signs.filter(|sign| *sign > after).fold(started, Millis::min))
+}
+
+/// When Recreate began to take down the revision before, for a rollout that starts once its pods are gone; `None` where it took nothing
+/// down, or that was not seen.
+pub fn take_down_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
+    let started = rollout.started_millis.filter(|_| rollout.max_surge == 0)?;
+    let before = deployment.rollouts.iter().rfind(|other| other.started_millis < Some(started))?;
+    let set = replica_set(model, deployment, before.revision)?;
+    let mut scales = set.scales.iter().rev().filter(|scale| scale.deployment == deployment.uid);
+    let last = scales.find(|scale| scale.at_millis <= started)?;
+    let is_take_down = last.to == 0 && last.cause == ScaleCause::Rollout;
+    Some(last.at_millis).filter(|at| is_take_down && started - at >= TAKE_DOWN_MILLIS)
+}
+
+/// When a rollout began for the pods: with its start, or with the take-down before it.
+pub fn began_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
+    take_down_millis(model, deployment, rollout).or(rollout.started_millis)
 }
 
 /// The last moment of the rollout at `index` that knows nothing of the next one; `None` while it is the last.

@@ -7,7 +7,7 @@ use crate::model::fact::Role;
 use crate::model::pod::FLAP_MILLIS;
 use crate::rules::messages::{self, NewNode, StartHold};
 use crate::rules::pulls::{self, PullFailure};
-use crate::words::{capitalized, count, duration, images, is_are, list, safe, sentence_end, short};
+use crate::words::{capitalized, count, duration, images, is_are, list, moment, safe, sentence_end, short};
 
 /// Restarts within less time than this say nothing of how often they come.
 const LONG_MILLIS: crate::Millis = 10_000;
@@ -300,6 +300,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             count(*desired, "pod"),
             exist = if *there == 1 { "exists" } else { "exist" },
         ),
+        CauseKind::PodsDeleted => {
+            let at = evidence.since_millis.filter(|_| !evidence.is_least);
+            let at = at.map(|at| format!(" at {} UTC", moment(at, assessment.now.millis))).unwrap_or_default();
+            format!("No pod has been created since all were deleted{at}: the namespace may be being deleted.")
+        }
         CauseKind::MinReady { left_millis, seconds, is_first } => {
             let verb = match pods {
                 1 => "becomes available",

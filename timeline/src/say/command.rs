@@ -54,6 +54,10 @@ pub fn remedy(way: &Remedy, deployment: &Deployment) -> Command {
         Remedy::ShowNode(node) => describe("node", node),
         Remedy::ShowSet(set) => describe("ReplicaSet", set),
         Remedy::ShowDeployment => describe("Deployment", &deployment.name),
+        Remedy::ShowNamespace => {
+            let command = format!("kubectl get namespace {}", shell_word(&deployment.namespace));
+            return Command { what: "Show the namespace".to_owned(), command };
+        }
     };
     Command::kubectl(what, &deployment.namespace, &rest)
 }

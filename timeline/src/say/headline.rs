@@ -90,6 +90,7 @@ fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::PodsFailed { .. } => format!("its pods fail ({})", safe(&evidence.reason)).replace(" ()", ""),
         CauseKind::OldNotGoing => "old pods do not go".to_owned(),
         CauseKind::PodsMissing { .. } => "the ReplicaSet controller creates no pods".to_owned(),
+        CauseKind::PodsDeleted => "all pods were deleted".to_owned(),
         CauseKind::SetMissing => "the Deployment controller makes no ReplicaSet".to_owned(),
         CauseKind::Deadlock { .. } => "no pod can be added or removed".to_owned(),
         CauseKind::NodeSilent { node } => match node {

@@ -2,8 +2,8 @@
 
 use crate::assess::pod_causes::FAILED_MILLIS;
 use crate::assess::{Assessment, CauseKind, Refused, Standing, Tone};
-use crate::model::KubectlVerdict;
 use crate::model::fact::{Container, ContainerState};
+use crate::model::{KubectlVerdict, PodState};
 use crate::rules::budget::Next;
 use crate::rules::phase::is_over;
 use crate::words::{capitalized, count, is_are, moment};
@@ -34,7 +34,9 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
             format!("Recreate: more new pods are created when {} {} gone.", count(old, "old pod"), is_are(old))
         }
         Standing::TakingDown => {
-            format!("Recreate: the next revision starts when {} {} gone.", count(left, "pod"), is_are(left))
+            let starts =
+                format!("Recreate: the next revision starts when {} {} gone.", count(left, "pod"), is_are(left));
+            [Some(starts), grace_period(assessment)].into_iter().flatten().collect::<Vec<_>>().join(" ")
         }
         Standing::Degraded { is_stuck: true }
             if assessment.counts.available >= assessment.deployment.now.spec.replicas =>
@@ -43,8 +45,20 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
         }
         _ => controllers(assessment),
     };
-    let deadline = standing.has_deadline().then(|| deadline(standing, assessment)).flatten();
+    let has_deadline = standing.has_deadline() && !assessment.has_lost_all_pods();
+    let deadline = has_deadline.then(|| deadline(standing, assessment)).flatten();
     [Some(first), deadline].into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// Says when the grace periods end of the pods that are taken down; `None` before all of them were asked to go, and after that time.
+fn grace_period(assessment: &Assessment<'_>) -> Option<String> {
+    let (counts, now) = (assessment.counts, assessment.now);
+    let pods = assessment.model.counted_pods(assessment.deployment.uid).into_iter();
+    let going = pods.filter(|pod| pod.state() == PodState::Terminating);
+    let last = going.filter_map(|pod| pod.now.deletion_at_millis).max()?.saturating_add(now.skew_millis);
+    let is_known = counts.available + counts.not_yet == 0 && last > now.millis;
+    let whose = if counts.terminating == 1 { "Its grace period ends" } else { "Their grace periods end" };
+    is_known.then(|| format!("{whose} at {} UTC at the latest.", moment(last, now.millis)))
 }
 
 /// A container that ended is yet to be started again.
@@ -94,8 +108,12 @@ fn sentence(said: String) -> String {
     format!("{}.", capitalized(said))
 }
 
-/// The pods that the ReplicaSet controller creates and removes; `None` when there are as many as the ReplicaSets desire.
+/// The pods that the ReplicaSet controller creates and removes; `None` when there are as many as the ReplicaSets desire. In a namespace
+/// that is being deleted it may create none.
 fn owed(assessment: &Assessment<'_>) -> Option<String> {
+    if assessment.has_lost_all_pods() {
+        return Some("if the namespace is being deleted, this Deployment is deleted with it".to_owned());
+    }
     let (make, remove) = assessment.owed;
     let creates = match assessment.causes.iter().find(|cause| cause.kind.is_refusal(Refused::Pods)) {
         Some(refusal) if assessment.old_refusal_millis(refusal).is_some() => "tries again after a back-off to create",

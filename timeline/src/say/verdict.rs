@@ -248,7 +248,11 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
         }
         Standing::Deleting => String::new(),
         Standing::NotObserved { .. } => outage.unwrap_or_default(),
-        Standing::Paused | Standing::TakingDown => named.join(" "),
+        Standing::Paused => named.join(" "),
+        Standing::TakingDown => {
+            let none = (assessment.counts.available == 0).then(|| capitalized(NO_POD.to_owned()));
+            named.iter().cloned().chain(none).collect::<Vec<_>>().join(" ")
+        }
         Standing::ScaledToZero | Standing::Complete | Standing::Finishing => {
             // For Kubernetes a rollout that fails is complete as soon as no pod is asked for any more.
             let is_nothing = standing == Standing::ScaledToZero && assessment.came_to_nothing();

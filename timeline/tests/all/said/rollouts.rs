@@ -55,6 +55,66 @@ fn recreate_that_never_completed_is_taken_down_before_the_next_revision() {
     );
 }
 
+/// Recreate: an edit at 60 s takes the three old pods down, which have 30 s.
+fn taken_down_for_an_edit() -> Web {
+    let mut web = Web::live(3).at(60_000);
+    web.set(2, |set| set.now.template = Some(1));
+    web.deployment(|deployment| (deployment.spec.strategy, deployment.template) = (Strategy::Recreate, Some(1)));
+    web.edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v2"), Some(2)));
+    web.take_down(2, 100);
+    web
+}
+
+#[test]
+fn a_take_down_says_that_no_pod_is_available_and_when_the_grace_period_ends() {
+    let mut web = taken_down_for_an_edit();
+    let next = "Recreate: the next revision starts when 3 pods are gone. Their grace periods end at 00:01:30 UTC at the latest.";
+    assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before the next one starts.");
+    assert_eq!((web.view().verdict.why.as_str(), web.view().next.as_str()), ("No pod is available.", next));
+    web.now = 70_000;
+    (100..102).for_each(|pod| web.delete_pod(pod));
+    let next =
+        "Recreate: the next revision starts when 1 pod is gone. Its grace period ends at 00:01:30 UTC at the latest.";
+    assert_eq!(web.view().next, next);
+    web.now = 90_000;
+    assert_eq!(web.view().next, "Recreate: the next revision starts when 1 pod is gone.");
+}
+
+#[test]
+fn a_rollout_by_recreate_is_told_with_the_time_since_its_take_down() {
+    let mut web = taken_down_for_an_edit().at(120_000);
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    web.add_set(SECOND, set(SECOND, 2, 3, 0));
+    web.deployment(|deployment| deployment.revision = Some(2));
+    (200..203).for_each(|pod| web.add_ready_pod(pod, SECOND));
+    web.wait(500).report();
+    let told = "Revision 2 is complete after 0.5 s, 1 min 0 s after the old pods were scaled down.";
+    assert_eq!(web.lines(LineKind::Done), ["Revision 1 is complete after 5.0 s.", told]);
+    let began = |web: &Web| {
+        let model = web.timeline.model();
+        let deployment = model.deployments.get(&WEB).unwrap();
+        let began = |of| rollout::began_millis(model, deployment, of);
+        deployment.rollouts.iter().map(|of| (of.started_millis, began(of))).collect::<Vec<_>>()
+    };
+    assert_eq!(began(&web), [(Some(0), Some(0)), (Some(120_000), Some(60_000))]);
+    // Old pods of a rolling update go while new ones come.
+    assert_eq!(began(&Web::reported()), [(Some(0), Some(0)), (Some(20_000), Some(20_000))]);
+}
+
+#[test]
+fn an_edit_that_is_undone_during_its_take_down_is_told() {
+    let mut web = taken_down_for_an_edit().at(70_000);
+    web.edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v1"), Some(1)));
+    web.set(2, |set| set.now.counts.desired = 3);
+    let undone = "A change that waited was not rolled out: image web:v2. The template was changed back: image web:v1.";
+    assert_eq!(web.lines(LineKind::Outside), [undone]);
+    // Once no pod is left, its ReplicaSet may have been created.
+    let mut web = taken_down_for_an_edit().at(70_000);
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    web.edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v1"), Some(1)));
+    assert!(web.lines(LineKind::Outside).is_empty());
+}
+
 #[test]
 fn recreate_chosen_during_a_rollout_waits_only_for_the_old_pods() {
     let mut web = Web::replacing();

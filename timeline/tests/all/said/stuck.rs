@@ -208,6 +208,57 @@ fn pods_that_nobody_makes_are_missed_after_half_a_minute() {
     assert_eq!(behind(&web), "", "it is being deleted");
 }
 
+/// Kubernetes deletes the pods of a namespace first, lets nobody create others, and sends no Event about that.
+#[test]
+fn pods_that_were_all_deleted_at_once_and_are_not_replaced_accuse_no_controller() {
+    let lost = "No pod has been created since all were deleted at 00:01:00 UTC: the namespace may be being deleted.";
+    let goes_too = "If the namespace is being deleted, this Deployment is deleted with it";
+    let command = |web: &Web| web.view().remedy.map(|remedy| format!("{}: {}", remedy.what, remedy.command));
+    let show = "Show the namespace: kubectl get namespace shop";
+    let mut web = Web::live(3).at(60_000);
+    (100..103).for_each(|pod| web.kill_pod(pod));
+    web.report();
+    web.now = 65_000;
+    assert_eq!((causes(&web).len(), web.view().next.as_str()), (0, "The ReplicaSet controller creates 3 pods."));
+    web.now = 65_001;
+    assert_eq!((causes(&web), web.view().next), (vec![lost.to_owned()], format!("{goes_too}.")));
+    assert_eq!(command(&web).as_deref(), Some(show));
+    // That they are gone changes nothing.
+    web.now = 90_000;
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    web.now = 120_000;
+    assert_eq!(web.verdict(), "[Degraded] No pod of revision 1 is available: 0 of 3.");
+    web.now = 120_001;
+    assert_eq!(web.verdict(), "[Degraded] Revision 1 has 0 of 3 available: all pods were deleted.");
+    assert_eq!((causes(&web), web.view().next), (vec![lost.to_owned()], format!("{goes_too}.")));
+    web.add_pod(103, 2, |_| {});
+    assert!(!has(&web, "No pod has been created"), "one was created");
+    // Of a rollout, the pods of all revisions.
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, |_| {});
+    web.report();
+    web.now = 60_000;
+    (100..103).chain([200]).for_each(|pod| web.kill_pod(pod));
+    web.report();
+    web.now = 70_001;
+    assert_eq!(web.verdict(), "[Slow] Revision 2 is replacing revision 1: no pod is available.");
+    let next = format!("{goes_too}; when a new pod becomes available, an old one can be removed (floor 3).");
+    assert_eq!((causes(&web), web.view().next), (vec![lost.to_owned()], next));
+    assert_eq!(command(&web).as_deref(), Some(show), "an undo creates no pods either");
+    // Who did not see them go says less.
+    let mut late = web.first_listed();
+    late.now = 75_002;
+    let less = "No pod has been created since all were deleted: the namespace may be being deleted.";
+    assert_eq!(causes(&late), [less]);
+    // A namespace takes them together. Others are missed, one after the other.
+    let mut web = Web::live(3).at(60_000);
+    web.kill_pod(100);
+    web.now = 70_001;
+    (101..103).for_each(|pod| web.kill_pod(pod));
+    web.now = 100_002;
+    assert_eq!(causes(&web), ["The ReplicaSet controller has been behind for 30 s: 3 pods desired, 0 exist."]);
+}
+
 #[test]
 fn what_began_before_anybody_looked_lasts_at_least_since_then() {
     let least = |web: &Web| web.view().reasons.into_iter().map(|reason| reason.evidence.is_least).collect::<Vec<_>>();
