@@ -1,5 +1,7 @@
 //! Reads messages of the kubelet, and Events about an object. Texts of the cluster decide as little as possible.
 
+use std::ops::RangeInclusive;
+
 use crate::Millis;
 use crate::model::container::FORGETS_MILLIS;
 use crate::model::fact::{Container, RESTARTING_ALL};
@@ -210,6 +212,13 @@ pub fn node_silent_since(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
     let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()))?;
     let is_silent = last.reason == "NodeNotReady" && last.at_millis >= changed_millis.saturating_sub(EARLY_MILLIS);
     is_silent.then(|| last.at_millis.max(changed_millis))
+}
+
+/// The node of a pod was reported not to be ready in that time, and its kubelet reported nothing of the pod afterwards.
+pub fn was_node_silent(deployment: &Deployment, pod: &Pod, times: RangeInclusive<Millis>) -> bool {
+    let mut events = events(deployment, "Pod", &pod.name).filter(|event| times.contains(&event.at_millis));
+    let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()));
+    last.is_some_and(|event| event.reason == "NodeNotReady")
 }
 
 /// The pods that have a volume which is attached to another node, as far as a message names them: "… is already used by pod(s) web-1".
