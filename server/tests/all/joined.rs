@@ -171,7 +171,9 @@ fn says_failure(sentence: &str) -> bool {
 /// Two headlines that name the same cause.
 fn same_matter(all: &str, late: &str) -> bool {
     let matter = |sentence: &str| sentence.split_once(": ").map(|(_, matter)| without_code(matter));
-    let known = matter(all).map(|matter| matter.replace("is not found", "cannot be pulled"));
+    let present =
+        |matter: String| matter.replace(" was used up", " is used up").replace(" had no room", " has no room");
+    let known = matter(all).map(|matter| present(matter.replace("is not found", "cannot be pulled")));
     says_failure(all) && says_failure(late) && (matter(late) == matter(all) || matter(late) == known)
 }
 
@@ -185,7 +187,7 @@ fn without_code(sentence: &str) -> String {
     }
 }
 
-/// A cause without how often, since when and which pod.
+/// A cause without how often, since when and which pod. That a refusal is over may be told by Events and pods of before alone.
 fn essence(sentence: &str) -> String {
     let sentence = without_code(sentence);
     let without_pod = sentence.split(" (").next().unwrap_or_default().split(": ").next().unwrap_or_default();
@@ -202,7 +204,8 @@ fn essence(sentence: &str) -> String {
         .collect::<Vec<_>>()
         .join(" ")
         .trim_end_matches([',', ':', '.'])
-        .to_owned()
+        .replace("last refused ago", "refuses")
+        .replace("could not replace", "cannot replace")
 }
 
 /// Starts late ones while it plays, and says what they say wrongly.

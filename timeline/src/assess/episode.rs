@@ -25,8 +25,8 @@ pub struct Episode<'m> {
     pub is_whole: bool,
     /// Replicas before and after, where they changed.
     pub scaled: Option<(u32, u32)>,
-    /// The entries of the story that tell of losses, in order.
-    pub losses: Vec<&'m Happening>,
+    /// The entries of the story that tell of losses, in order, each with whether its node was not ready when pods left it.
+    pub losses: Vec<(&'m Happening, bool)>,
     /// Nodes that were reported not to be ready, and how many pods were on each.
     pub silent_nodes: Vec<(&'m str, u32)>,
     /// Pods of which containers restarted.
@@ -81,7 +81,7 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         ended_millis: ended(deployment, &pods, scaled, &shortage),
         is_whole: shortage.is_begin_seen && !deployment.gaps.iter().any(|gap| gap.to_millis >= began_millis),
         scaled,
-        losses: losses.into_iter().map(|entry| &entry.what).collect(),
+        losses: losses.into_iter().map(|entry| (&entry.what, is_of_silent_node(deployment, &pods, entry))).collect(),
         silent_nodes: silent_nodes(deployment, &pods, began_millis),
         restarted,
         missing: (shortage.most, desired),
@@ -150,6 +150,19 @@ fn silent_nodes<'m>(deployment: &Deployment, pods: &[&'m Pod], began_millis: Mil
         }
     }
     nodes
+}
+
+/// Pods left a node that was not ready: one of them was not ready either since an Event said so.
+fn is_of_silent_node(deployment: &Deployment, pods: &[&Pod], loss: &Entry) -> bool {
+    let Happening::LeftNode { node, last_millis, .. } = &loss.what else { return false };
+    let left_silent = |pod: &&Pod| {
+        let Some(left) = pod.now.terminal_millis.or_else(|| pod.ended_millis()) else { return false };
+        let unready = pod.states.iter().rposition(|(state, _)| state.is_ready()).map_or(0, |ready| ready + 1);
+        let since = pod.states.get(unready).map_or(left, |(_, at)| *at);
+        let is_it = pod.now.node.as_ref() == Some(node) && (loss.at_millis..=*last_millis).contains(&left);
+        is_it && since < left && messages::was_node_silent(deployment, pod, since - messages::EARLY_MILLIS..=left)
+    };
+    pods.iter().any(left_silent)
 }
 
 /// When it came to rest.

@@ -35,14 +35,27 @@ impl Assessment<'_> {
         found.into_iter().map(|(kind, evidence)| self.rate_cause(kind, 0, evidence)).collect()
     }
 
-    /// When pods were refused last, if an Event tells that this was a while ago: whether they would be now is not known before the
-    /// controller tries again.
+    /// When pods were refused last, if an Event tells that this was a while ago, or a quota may have room again: whether they would be
+    /// refused now is not known before the controller tries again.
     pub fn old_refusal_millis(&self, cause: &Cause) -> Option<Millis> {
         let CauseKind::Refused { what: Refused::Pods, .. } = cause.kind else { return None };
         let object = cause.evidence.object.split_once(' ')?;
         let since = cause.evidence.since_millis.unwrap_or_default();
         let last = self.last_refusal(object, &cause.evidence.reason, since)?.at_millis;
-        (self.now.millis - last > FRESH_MILLIS).then_some(last)
+        let is_old = self.now.millis - last > FRESH_MILLIS;
+        (is_old || (messages::is_quota(&cause.evidence.message) && self.may_have_room_since(last))).then_some(last)
+    }
+
+    /// Pods went or were created after a quota refused one, or may have gone while nobody looked. Events count whole seconds.
+    fn may_have_room_since(&self, refused: Millis) -> bool {
+        let (uid, is_later) = (self.deployment.uid, |at: Millis| at >= refused + 1_000);
+        let is_unseen = is_later(self.deployment.first_seen_millis)
+            || self.deployment.gaps.iter().any(|gap| is_later(gap.to_millis));
+        let has_moved = |pod: &Pod| {
+            let is_new = is_later(pod.created_at_millis.saturating_add(self.now.skew_millis));
+            is_new || pod.now.terminal_millis.or_else(|| pod.gone_millis()).is_some_and(is_later)
+        };
+        is_unseen || self.model.sets_of(uid).flat_map(|set| self.model.pods_of(set.uid)).any(has_moved)
     }
 
     /// The controller is refused the ReplicaSet of the template. Without a progress deadline only an Event says so.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::container::FORGETS_MILLIS;
 use crate::model::fact::{Container, PodCondition};
+use crate::model::story::{Entry, Happening};
 use crate::model::{PodState, server_only};
 use crate::{Millis, Uid};
 
@@ -92,14 +93,29 @@ impl Pod {
     }
 
     /// Since when it has been in trouble: since it was ready for the last time for so long that its kubelet forgets what was before, else
-    /// for the first time; if it never was, since it failed first, or was seen first.
-    pub fn trouble_since_millis(&self) -> Millis {
+    /// for the first time; if it never was, since a container of it ended first, or it was seen first. `story` is that of its Deployment.
+    pub fn trouble_since_millis(&self, story: &[Entry]) -> Millis {
         let is_long = |pair: &[(PodState, Millis)]| matches!(pair, [(state, since), (_, until)] if state.is_ready() && until - since >= FORGETS_MILLIS);
         let long_ready = self.states.windows(2).rposition(is_long);
         let ready = long_ready.or_else(|| self.states.iter().position(|(state, _)| state.is_ready()));
         let mut later = self.states.iter().skip(ready.unwrap_or(0));
         let is_trouble = |state: PodState| if ready.is_some() { !state.is_ready() } else { state == PodState::Failing };
-        later.find(|(state, _)| is_trouble(*state)).map_or_else(|| self.first_seen_millis(), |(_, at)| *at)
+        let begun = later.find(|(state, _)| is_trouble(*state)).map(|(_, at)| *at);
+        let first_seen = self.first_seen_millis();
+        if ready.is_some() {
+            return begun.unwrap_or(first_seen);
+        }
+        // A container that its kubelet stops runs again at once: no state tells of that end. The story names one pod of several.
+        let failures = self.states.iter().filter(|(state, _)| *state == PodState::Failing).count();
+        let is_unseen = self.now.containers.iter().any(|container| container.exits() as usize > failures);
+        let restarted = story.iter().find_map(|entry| match &entry.what {
+            Happening::Restarted { pod, restart, .. } if *pod == self.name => {
+                Some(if restart.was_seen { entry.at_millis } else { first_seen })
+            }
+            _ => None,
+        });
+        let ended = begun.into_iter().chain(restarted).min();
+        ended.filter(|_| restarted.is_some() || !is_unseen).unwrap_or(first_seen)
     }
 
     /// Somebody looked when it was created: what it went through before is not known else.

@@ -240,7 +240,7 @@ pub enum Happening {
     Scaled {
         /// The Deployment's replicas before and after; `None` when that was not seen with the steps.
         replicas: Option<(u32, u32)>,
-        /// The Deployment's replicas that the steps are for.
+        /// The Deployment's replicas that the steps are for; `None` for a ReplicaSet that somebody else scaled.
         desired: Option<u32>,
         /// The change of each ReplicaSet.
         parts: Vec<Part>,

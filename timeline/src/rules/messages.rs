@@ -1,5 +1,7 @@
 //! Reads messages of the kubelet, and Events about an object. Texts of the cluster decide as little as possible.
 
+use std::ops::RangeInclusive;
+
 use crate::Millis;
 use crate::model::container::FORGETS_MILLIS;
 use crate::model::fact::{Container, RESTARTING_ALL};
@@ -104,7 +106,7 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     let exit = container.last_exit.as_ref();
     let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
     let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
-    let trouble_millis = pod.trouble_since_millis();
+    let trouble_millis = pod.trouble_since_millis(&deployment.story);
     let last_run_millis = started.map_or(trouble_millis, |at| at.saturating_add(skew_millis) - EARLY_MILLIS);
     let of_pod = |since: Millis| events(deployment, "Pod", &pod.name).filter(move |event| event.at_millis >= since);
     let recent = || of_pod(last_run_millis);
@@ -130,13 +132,16 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     // One that ended by itself after a resize did not end for it.
     let killed =
         recent().find_map(|event| killed_for(event).filter(|probe| *probe != RESIZE || is_stopped)).or_else(earlier);
-    let saw =
-        recent().filter(|event| event.container.is_empty() || event.container == container.name).find_map(|event| {
-            let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));
-            liveness.or_else(|| seen(event, "Startup probe").map(|saw| ("startup probe", saw.to_owned())))
-        });
-    let probe = killed.or_else(|| saw.as_ref().filter(|_| is_killed).map(|(probe, _)| *probe))?;
-    let message = saw.filter(|(of, _)| *of == probe).map(|(_, message)| message).unwrap_or_default();
+    let is_about = |event: &&Event| event.container.is_empty() || event.container == container.name;
+    let saw = |event: &Event| {
+        let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));
+        liveness.or_else(|| seen(event, "Startup probe").map(|saw| ("startup probe", saw.to_owned())))
+    };
+    let last = recent().filter(is_about).find_map(saw);
+    let probe = killed.or_else(|| last.as_ref().filter(|_| is_killed).map(|(probe, _)| *probe))?;
+    let is_its = |(of, _): &(&str, String)| *of == probe;
+    let before = || of_pod(remembered_millis).filter(is_about).filter_map(saw).find(is_its);
+    let message = last.filter(is_its).or_else(before).map(|(_, message)| message).unwrap_or_default();
     Some(ProbeKill { probe, message })
 }
 
@@ -210,6 +215,13 @@ pub fn node_silent_since(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
     let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()))?;
     let is_silent = last.reason == "NodeNotReady" && last.at_millis >= changed_millis.saturating_sub(EARLY_MILLIS);
     is_silent.then(|| last.at_millis.max(changed_millis))
+}
+
+/// The node of a pod was reported not to be ready in that time, and its kubelet reported nothing of the pod afterwards.
+pub fn was_node_silent(deployment: &Deployment, pod: &Pod, times: RangeInclusive<Millis>) -> bool {
+    let mut events = events(deployment, "Pod", &pod.name).filter(|event| times.contains(&event.at_millis));
+    let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()));
+    last.is_some_and(|event| event.reason == "NodeNotReady")
 }
 
 /// The pods that have a volume which is attached to another node, as far as a message names them: "… is already used by pod(s) web-1".

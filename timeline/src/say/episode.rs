@@ -31,13 +31,21 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         true => format!("Scaled, and back to {to}"),
         false => format!("Scaled from {from} to {to}"),
     }));
-    let is_named =
-        |node: &str| losses.iter().any(|loss| matches!(loss, Happening::LeftNode { node: known, .. } if known == node));
+    // The node's own failure, unless the departure of its pods says it too.
+    let is_named = |node: &str| {
+        losses.iter().any(|(loss, was_silent)| match loss {
+            Happening::LeftNode { node: known, why: NodeDeparture::Tainted, .. } => *was_silent && known == node,
+            Happening::LeftNode { node: known, why: NodeDeparture::ShutDown | NodeDeparture::Lost, .. } => {
+                known == node
+            }
+            _ => false,
+        })
+    };
     let nodes: Vec<_> = silent_nodes.iter().filter(|(node, _)| !is_named(node)).collect();
     events.extend(
         nodes.iter().map(|(node, pods)| format!("Node {} was not ready ({})", safe(node), count(*pods, "pod"))),
     );
-    let lost = grouped(losses, silent_nodes);
+    let lost = grouped(losses.iter().copied());
     events.extend(lost.iter().map(LostPods::said));
     events.extend((!restarted.is_empty()).then(|| restarts(restarted)));
     // More pods were missing than those that are told of.
@@ -69,7 +77,7 @@ pub fn say_losses(losses: &[&Happening]) -> Option<String> {
     if losses.is_empty() {
         return None;
     }
-    let events = grouped(losses, &[]).iter().map(LostPods::said).collect();
+    let events = grouped(losses.iter().map(|loss| (*loss, false))).iter().map(LostPods::said).collect();
     Some(format!("{} after the rollout was complete", first_events(events)))
 }
 
@@ -89,9 +97,9 @@ impl LostPods<'_> {
 }
 
 /// The losses, each kind of them once.
-fn grouped<'m>(losses: &[&'m Happening], silent_nodes: &[(&str, u32)]) -> Vec<LostPods<'m>> {
+fn grouped<'m>(losses: impl Iterator<Item = (&'m Happening, bool)>) -> Vec<LostPods<'m>> {
     let mut all: Vec<LostPods<'m>> = Vec::new();
-    for loss in losses.iter().filter_map(|what| lost(what, silent_nodes)) {
+    for loss in losses.filter_map(|(what, was_silent)| lost(what, was_silent)) {
         match all.iter_mut().find(|known| known.event == loss.event) {
             Some(known) => known.pods += loss.pods,
             None => all.push(loss),
@@ -100,7 +108,8 @@ fn grouped<'m>(losses: &[&'m Happening], silent_nodes: &[(&str, u32)]) -> Vec<Lo
     all
 }
 
-fn lost<'m>(what: &'m Happening, silent_nodes: &[(&str, u32)]) -> Option<LostPods<'m>> {
+/// A loss in words; `was_silent` if the node was not ready when the pods left it.
+fn lost(what: &Happening, was_silent: bool) -> Option<LostPods<'_>> {
     let (pod, pods, event) = match what {
         Happening::Killed { pod, .. } => (pod.as_str(), 1, "deleted".to_owned()),
         Happening::KilledMore { pods, .. } => ("", *pods, "deleted".to_owned()),
@@ -110,9 +119,7 @@ fn lost<'m>(what: &'m Happening, silent_nodes: &[(&str, u32)]) -> Option<LostPod
         Happening::Unseen { pod, pods, .. } => {
             (pod.as_str(), *pods, "marked for deletion while not observed".to_owned())
         }
-        Happening::LeftNode { pod, pods, node, why: NodeDeparture::Tainted, .. }
-            if silent_nodes.iter().any(|(known, _)| known == node) =>
-        {
+        Happening::LeftNode { pod, pods, node, why: NodeDeparture::Tainted, .. } if was_silent => {
             (pod.as_str(), *pods, format!("had to leave node {}, which was not ready", safe(node)))
         }
         Happening::LeftNode { pod, pods, node, why, resource, .. } => {

@@ -50,7 +50,7 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Deadline { revision } => format!(
             "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
         ),
-        Happening::Scaled { replicas, parts, .. } => scaled(*replicas, parts),
+        Happening::Scaled { replicas, desired, parts } => scaled(*replicas, *desired, parts),
         Happening::Rolled { parts, budget, .. } => rolled(parts, budget),
         Happening::Moved { parts } => {
             let parts: Vec<String> =
@@ -205,7 +205,7 @@ fn starts(start: &RolloutStart) -> String {
     }
 }
 
-fn scaled(replicas: Option<(u32, u32)>, parts: &[Part]) -> String {
+fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part]) -> String {
     let change = |part: &Part| {
         let sign = if part.to >= part.from { "+" } else { "−" };
         format!("{} {sign}{}", who(part), part.to.abs_diff(part.from))
@@ -213,6 +213,11 @@ fn scaled(replicas: Option<(u32, u32)>, parts: &[Part]) -> String {
     let changes = || parts.iter().map(change).collect::<Vec<_>>().join(", ");
     match (replicas, parts) {
         (Some((from, to)), [_]) => format!("Scaled {from} → {to} (not a rollout)."),
+        (None, [part]) if desired.is_none() => {
+            let of = part.revision.map(|revision| format!("The ReplicaSet of revision {revision}"));
+            let set = of.unwrap_or_else(|| who(part));
+            format!("{set} was scaled {} → {}, not by its Deployment.", part.from, part.to)
+        }
         (None, [part]) => format!("Scaled, not a rollout: {} {} → {}.", who(part), part.from, part.to),
         (Some((from, to)), _) => format!("Scaled {from} → {to} during a rollout: {}, in proportion.", changes()),
         (None, _) => format!("Scaled, not a rollout: {}, in proportion.", changes()),

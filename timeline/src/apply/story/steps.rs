@@ -26,6 +26,10 @@ impl Timeline {
                 let desired = set.now.desired_replicas;
                 self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
             }
+            ScaleCause::Rollout if self.is_scaled_alone(set, scale) => {
+                let what = Happening::Scaled { replicas: None, desired: None, parts: vec![part] };
+                self.tell(scale.deployment, scale.at_millis, what);
+            }
             _ => {
                 let Some(budget) = self.step_budget(set, scale, was_max) else { return };
                 self.tell_rolling(scale.deployment, scale.at_millis, part, budget);
@@ -42,6 +46,15 @@ impl Timeline {
                 || (set.revision() == Some(last.revision) && last.is_open() && last.available_millis.is_none())
         });
         scale.from == 0 && (is_to_come || others.any(|other| other.now.counts.desired > 0))
+    }
+
+    /// Somebody else scaled it down. The Deployment controller asks the last revision, while it alone has pods, for no fewer than the
+    /// Deployment, except for none (Recreate).
+    fn is_scaled_alone(&self, set: &ReplicaSet, scale: &Scale) -> bool {
+        let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
+        (1..scale.from).contains(&scale.to)
+            && set.now.desired_replicas.is_some_and(|desired| scale.to < desired)
+            && others.all(|other| other.now.counts.desired == 0 && other.revision() < set.revision())
     }
 
     /// A ReplicaSet has other replicas than when somebody looked last.

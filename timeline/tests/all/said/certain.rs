@@ -1,8 +1,8 @@
 //! What is certain at once, and what is given time: by what the kubelet, the API server and Events say.
 
 use crate::made::{SECOND, Web, condition, crashing, next_revision, waiting, warning};
-use timeline::Fact;
-use timeline::fact::{ConditionStatus, ContainerState, PodFact};
+use timeline::fact::{ConditionStatus, ContainerState, EventFact, PodFact};
+use timeline::{Fact, Millis};
 
 /// Revision 2 replaces revision 1; its only pod so far is changed, and nothing lasts yet.
 fn rolling(change: impl FnOnce(&mut PodFact)) -> Web {
@@ -155,4 +155,31 @@ fn of_several_refusals_the_last_one_is_told() {
     assert_eq!(web.verdict(), "[Failing] Revision 2 could not create pods: quota q was used up.");
     let tries = "The ReplicaSet controller tries again after a back-off to create 1 pod;";
     assert!(web.view().next.starts_with(tries), "{}", web.view().next);
+}
+
+#[test]
+fn a_quota_that_may_have_room_again_refused_pods_before() {
+    let quota = "exceeded quota: q, requested: pods=1, used: pods=3, limited: pods=3";
+    let said = |web: &Web| web.view().reasons[0].sentence.clone();
+    let refused = |after: Millis, change: fn(&mut Web)| {
+        let mut web = Web::replacing().at(30_000);
+        web.set(SECOND, |set| set.now.failure = Some(condition(ConditionStatus::True, "FailedCreate", quota)));
+        event(&mut web, 901, "ReplicaSet", "web-2", "FailedCreate", quota);
+        change(web.wait(after));
+        web.wait_until(35_000);
+        web
+    };
+    let now = "The API server refuses new pods: quota q is used up (3 of 3 pods).";
+    let before = "The API server last refused a pod 5.0 s ago: quota q was used up (3 of 3 pods).";
+    assert_eq!(said(&refused(1_000, |_| {})), now);
+    assert_eq!(said(&refused(999, |web| web.delete_pod(100))), now, "in the same second");
+    let web = refused(1_000, |web| web.delete_pod(100));
+    assert_eq!(said(&web), before);
+    assert_eq!(web.verdict(), "[Failing] Revision 2 could not create pods: quota q was used up.");
+    assert_eq!(said(&refused(1_000, |web| web.add_pod(103, 2, |_| {}))), before);
+    // Who looks only since then has not seen which pods went.
+    let mut late = refused(1_000, |_| {}).first_listed();
+    let fact = warning(901, 1, ("ReplicaSet", "web-2"), "FailedCreate", quota);
+    late.timeline.apply(35_000, Fact::Event(Box::new(EventFact { last_millis: Some(30_000), ..fact })));
+    assert_eq!(said(&late), before);
 }

@@ -241,6 +241,33 @@ fn pods_that_leave_a_node_by_a_taint_are_told_with_a_node_that_was_not_ready() {
 }
 
 #[test]
+fn a_node_that_was_ready_again_when_its_pods_left_is_told_with_its_own_failure() {
+    let left = |disruption: &'static str| {
+        let mut web = at_rest(3);
+        for number in [100, 101] {
+            web.pod(number, unready);
+            web.event(number, "NodeNotReady", "Node is not ready");
+        }
+        web.wait_until(145_000);
+        for number in [100, 101] {
+            web.pod(number, ready);
+        }
+        web.wait_until(185_000);
+        for number in [100, 101] {
+            web.pod(number, |pod| pod.disruption = Some(disruption.into()));
+            web.kill_pod(number);
+            web.add_pod(number + 100, 2, |_| {});
+        }
+        web.wait_until(205_000);
+        (200..202).for_each(|number| web.pod(number, ready));
+        title(&web)
+    };
+    let said = |left: &str| format!("Node node-1 was not ready (2 pods); 2 pods {left}, recovered after 1 min 40 s");
+    assert_eq!(left("DeletionByTaintManager"), said("had to leave node node-1 because of a taint"));
+    assert_eq!(left("EvictionByEvictionAPI"), said("evicted from node node-1"));
+}
+
+#[test]
 fn pods_that_nothing_is_told_of_are_counted_beside_the_one_that_is_named() {
     let mut web = crashed_once(Exit { code: 1, reason: "Error".into(), ..Exit::default() });
     web.pod(101, unready);

@@ -42,6 +42,31 @@ fn the_floor_is_named_only_where_it_limits_a_step() {
 }
 
 #[test]
+fn a_replica_set_that_somebody_else_scales_down_is_no_step_of_its_deployment() {
+    let mut web = Web::live(3).at(60_000);
+    web.set(2, |set| set.now.counts.desired = 1);
+    web.wait(100).set(2, |set| set.now.counts.desired = 3);
+    assert_eq!(
+        since(&web, 60_000),
+        [
+            "60000 The ReplicaSet of revision 1 was scaled 3 → 1, not by its Deployment.",
+            "60100 Revision 1 up 1 → 3: 3 of at most 4."
+        ]
+    );
+    let mut web = Web::replaced().at(60_000);
+    web.set(SECOND, |set| set.now.counts.desired = 2);
+    assert_eq!(since(&web, 60_000), ["60000 The ReplicaSet of revision 2 was scaled 3 → 2, not by its Deployment."]);
+    // Beside a later revision, or with pods of an older one, it may be a step; to none it may be Recreate.
+    let step = |mut web: Web, set: u128, desired: u32| {
+        web.set(set, |set| set.now.counts.desired = desired);
+        since(&web, 60_000)
+    };
+    let floor = "at least 3 must stay available.";
+    assert_eq!(step(Web::replacing().at(60_000), 2, 2), [format!("60000 Revision 1 down 3 → 2: {floor}")]);
+    assert_eq!(step(Web::live(3).at(60_000), 2, 0), [format!("60000 Revision 1 down 3 → 0: {floor}")]);
+}
+
+#[test]
 fn a_long_staircase_is_folded_after_two_steps() {
     let mut web = Web::live(6).at(20_000);
     next_revision(&mut web, 2, [1, 6]);

@@ -1,7 +1,7 @@
 //! When something holds a rollout up, and when nothing does: each condition on its own.
 
 use crate::made::{SECOND, WEB, Web, condition, crashing, ready, unready, waiting};
-use timeline::fact::{ConditionStatus, Container, ContainerState, IntOrPercent, Phase, PodFact, Role, Strategy};
+use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, IntOrPercent, Phase, PodFact, Role, Strategy};
 use timeline::view::{self, Now};
 
 /// The sentences of all causes.
@@ -383,6 +383,56 @@ fn failures_of_one_kind_are_one_cause_and_the_first_pod_stands_for_all() {
             "Container web does not start (NewReasonOfTomorrow, pod p0208): odd."
         ]
     );
+}
+
+/// The kubelet starts a container that it stops again at once: no state of its pod tells of the first ends.
+#[test]
+fn restarts_by_a_probe_count_from_the_first_one_and_keep_the_result_of_the_probe() {
+    let mut web = Web::replacing();
+    web.set(SECOND, |set| set.now.counts.desired = 2);
+    (200..202).for_each(|pod| web.add_pod(pod, SECOND, |_| {}));
+    let stopped = |web: &mut Web, restarts: u32, state: ContainerState| {
+        let finished_millis = Some(web.now);
+        for pod in 200..202 {
+            web.event_of(pod, "web", "Killing", "Container web failed liveness probe, will be restarted");
+            let exit = Exit { code: 137, reason: "Error".into(), ..Exit::default() };
+            let exit = Exit { finished_millis, ran_millis: Some(12_000), ..exit };
+            web.pod(pod, |pod| {
+                (pod.containers[0].restarts, pod.containers[0].last_exit) = (restarts, Some(exit.into()));
+                pod.containers[0].state = Some(state.clone());
+            });
+        }
+    };
+    let told = |web: &Web, times: &str| {
+        let killed = "Container web is killed because its liveness probe fails in 2 pods";
+        let saw = "The probe saw: HTTP probe failed with statuscode: 503.";
+        assert_eq!(causes(web), [format!("{killed} (pod p0200: {times}). {saw}")]);
+    };
+    for restarts in 1..=2 {
+        web.wait(11_000);
+        for pod in 200..202 {
+            web.event_of(pod, "web", "Unhealthy", "Liveness probe failed: HTTP probe failed with statuscode: 503");
+        }
+        stopped(web.wait(1_000), restarts, ContainerState::Running);
+    }
+    told(&web, "2 restarts in 12 s");
+    // The kubelet leaves out the results of the last runs.
+    stopped(web.wait(12_000), 3, ContainerState::Running);
+    told(&web, "3 restarts in 24 s");
+    stopped(web.wait(12_000), 3, waiting("CrashLoopBackOff", "back-off 20s"));
+    told(&web, "3 restarts in 36 s");
+    web.now += 12_000;
+    told(&web, "3 restarts in 48 s");
+    web.now += 12_000;
+    (200..202).for_each(|pod| {
+        web.pod(pod, |pod| (pod.containers[0].restarts, pod.containers[0].state) = (4, Some(ContainerState::Running)));
+    });
+    told(&web, "4 restarts in 1 min 0 s");
+    // The story names one pod of both. Of the other one the time counts from its begin.
+    web.delete_pod(200);
+    let alone = "Container web is killed because its liveness probe fails: 4 restarts in 1 min 12 s (pod p0201). The probe saw: \
+                 HTTP probe failed with statuscode: 503.";
+    assert_eq!(causes(&web), [alone]);
 }
 
 #[test]
