@@ -240,7 +240,7 @@ pub enum Happening {
         replicas: Option<(u32, u32)>,
         /// The Deployment's replicas that the steps are for.
         desired: Option<u32>,
-        /// The change of each ReplicaSet.
+        /// The change of each ReplicaSet; in the middle of a rollout also those that keep their replicas.
         parts: Vec<Part>,
     },
     /// Steps of the rollout in one instant.

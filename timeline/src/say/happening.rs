@@ -209,12 +209,12 @@ fn scaled(replicas: Option<(u32, u32)>, parts: &[Part]) -> String {
         let sign = if part.to >= part.from { "+" } else { "−" };
         format!("{} {sign}{}", who(part), part.to.abs_diff(part.from))
     };
-    let changes = || parts.iter().map(change).collect::<Vec<_>>().join(", ");
+    let changes = || parts.iter().filter(|part| part.by() != 0).map(change).collect::<Vec<_>>().join(", ");
     match (replicas, parts) {
         (Some((from, to)), [_]) => format!("Scaled {from} → {to} (not a rollout)."),
         (None, [part]) => format!("Scaled, not a rollout: {} {} → {}.", who(part), part.from, part.to),
         (Some((from, to)), _) => format!("Scaled {from} → {to} during a rollout: {}, in proportion.", changes()),
-        (None, _) => format!("Scaled, not a rollout: {}, in proportion.", changes()),
+        (None, _) => format!("Scaled during a rollout: {}, in proportion.", changes()),
     }
 }
 
