@@ -76,6 +76,23 @@ fn a_rollback_is_one_whose_template_was_another_in_between() {
 }
 
 #[test]
+fn a_pod_that_its_replica_set_left_behind_is_told_from_one_with_other_labels() {
+    let is_left_behind = |web: &Web, number: u128| {
+        let model = web.timeline.model();
+        model.is_left_behind(model.pods.get(&Uid::from_bits(number)).unwrap())
+    };
+    let mut web = Web::live(2).at(60_000);
+    web.pod(100, |pod| pod.meta.controller = None);
+    assert!(!is_left_behind(&web, 100), "its ReplicaSet stays");
+    web.set(2, |set| set.now.deleting = true);
+    assert!(!is_left_behind(&web, 101), "its ReplicaSet still controls it");
+    web.pod(101, |pod| pod.meta.controller = None);
+    assert!(is_left_behind(&web, 101));
+    web.delete_set(2);
+    assert!(is_left_behind(&web, 101));
+}
+
+#[test]
 fn a_rollback_to_a_revision_that_never_worked_says_so() {
     let mut web = Web::live(3).at(20_000);
     next_revision(&mut web, 2, [1, 3]);
