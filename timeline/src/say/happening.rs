@@ -18,8 +18,10 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
         Happening::Starts(start) => {
             let mut said = starts(start);
-            if start.never_worked && start.was_seen {
-                said.push_str(" Not all of its pods were ever available.");
+            match (start.never_worked && start.was_seen, start.was_never_available) {
+                (false, _) => {}
+                (true, true) => said.push_str(" None of its pods was ever available."),
+                (true, false) => said.push_str(" Not all of its pods were ever available."),
             }
             if let Some(cause) = &start.change_cause {
                 said.push_str(&format!(" Change-cause: {}", sentence_end(cause)));
