@@ -132,6 +132,8 @@ pub struct CrashCause {
     pub is_overdue: bool,
     /// For how long it runs again; `None` while it does not run.
     pub runs_millis: Option<Millis>,
+    /// Its pod is ready.
+    pub is_ready: bool,
     /// Its pod has several containers.
     pub is_one_of_several: bool,
     /// Other containers that end again and again in each of the pods: their parts and names.

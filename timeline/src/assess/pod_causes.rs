@@ -230,6 +230,7 @@ impl<'m> Assessment<'m> {
             needs_restart_of_all: container.is_final && !crash.is_final,
             is_overdue: is_awaited && self.now.millis - ended > LONGEST_BACK_OFF_MILLIS,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
+            is_ready: pod.state().is_ready(),
             is_one_of_several: pod.now.containers.len() > 1,
             other_containers: others.map(|other| (other.role, other.name.clone())).collect(),
         }));

@@ -99,6 +99,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             };
             let what = capitalized(crashes(crash));
             let runs = match crash.runs_millis {
+                Some(runs) if !crash.is_loop && crash.is_ready => format!(" It runs again for {}.", duration(runs)),
                 Some(runs) if !crash.is_loop => {
                     // Init containers are never ready, and of a container of several the pod alone is known not to be.
                     let is_init = crash.role == Role::Init;

@@ -93,6 +93,29 @@ fn a_container_that_ends_by_itself_is_not_killed_by_a_probe() {
 }
 
 #[test]
+fn an_exit_is_told_until_the_pod_counts_again() {
+    let mut web = Web::replacing();
+    web.set(SECOND, |set| set.now.min_ready_seconds = 120);
+    web.add_pod(200, SECOND, unready);
+    web.wait_until(25_000).pod(200, |pod| {
+        ready(pod);
+        pod.ready.as_mut().unwrap().last_transition_millis = Some(25_000);
+        (pod.containers[0].restarts, pod.containers[0].started_millis) = (1, Some(24_000));
+        pod.containers[0].last_exit = Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }.into());
+    });
+    let said = |web: &Web| web.view().reasons.into_iter().map(|reason| reason.sentence).collect::<Vec<_>>();
+    web.now = 27_000;
+    let exit = "Container web ended with exit code 1: 1 restart so far (pod p0200). It runs again for 3.0 s.";
+    let waits = "1 pod is ready and becomes available in 119 s (minReadySeconds 120).";
+    assert_eq!(said(&web), [exit, waits]);
+    assert_eq!(web.view().verdict.badge, "Waiting");
+    web.now = 83_999;
+    assert_eq!(said(&web).len(), 2);
+    web.now = 84_000;
+    assert_eq!(said(&web), ["1 pod is ready and becomes available in 62 s (minReadySeconds 120)."], "it has recovered");
+}
+
+#[test]
 fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
     let mut web = Web::live(2);
     for restarts in [1, 2] {
