@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::alike::PodCause;
-use super::assessment::Assessment;
+use super::alike::{PodCause, is_alike};
+use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, StartTime};
 use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
-use crate::model::fact::{Container, ContainerState, Exit, Role};
+use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, Role};
 use crate::model::{Deployment, Event, Pod, PodState};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node};
 use crate::rules::pulls::{self, is_image_reason};
@@ -34,9 +34,7 @@ impl<'m> Assessment<'m> {
         let mut groups: Vec<(PodCause, u32, bool)> = Vec::new();
         let comes = self.coming_node(pods);
         let silent = self.silent_nodes(pods);
-        for pod in pods.iter().copied() {
-            let Some((kind, evidence)) = self.of_new_pod(pod, comes.as_ref(), &silent) else { continue };
-            let cause = PodCause::new(kind, evidence);
+        for cause in pods.iter().copied().flat_map(|pod| self.all_of_new_pod(pod, comes.as_ref(), &silent)) {
             let Some((shown, pods, is_mixed)) = groups.iter_mut().find(|(shown, ..)| cause.is_of_group(shown)) else {
                 groups.push((cause, 1, false));
                 continue;
@@ -58,6 +56,7 @@ impl<'m> Assessment<'m> {
                         (known.exit_code, known.start_error) = (None, None);
                     }
                     known.other_containers.retain(|container| other.other_containers.contains(container));
+                    known.unready_containers.retain(|container| other.unready_containers.contains(container));
                 }
                 _ if is_better => *shown = cause,
                 _ => {}
@@ -71,6 +70,26 @@ impl<'m> Assessment<'m> {
         causes.extend(self.failed_pods(pods));
         causes.extend(self.min_ready(pods));
         causes.sort_by_key(|cause| (std::cmp::Reverse(cause.severity), rank(&cause.kind)));
+        causes
+    }
+
+    /// Finds the cause that a pod shows, and one for each further image that it lacks.
+    fn all_of_new_pod(&self, pod: &'m Pod, comes: Option<&NewNode>, silent: &BTreeMap<&str, Millis>) -> Vec<PodCause> {
+        let Some((kind, evidence)) = self.of_new_pod(pod, comes, silent) else { return Vec::new() };
+        let is_silent = matches!(kind, CauseKind::NodeSilent { .. });
+        let is_image = matches!(kind, CauseKind::Image { .. });
+        let mut causes = vec![PodCause::new(kind, evidence)];
+        let waits = |container: &&Container| container.waiting().is_some_and(|(reason, _)| is_image_reason(reason));
+        // Of those, the first one is the cause that was found.
+        for container in pod.now.containers.iter().filter(waits).skip(usize::from(is_image)).filter(|_| !is_silent) {
+            let (reason, message) = container.waiting().unwrap_or_default();
+            let (reason, message) = (reason.to_owned(), message.to_owned());
+            let evidence = Evidence { reason, message, ..of_pod(pod, troubled_since(pod)) };
+            let kind = self.container_error(pod, container, &evidence);
+            if !causes.iter().any(|known| is_alike(&known.kind, &kind)) {
+                causes.push(PodCause::new(kind, evidence));
+            }
+        }
         causes
     }
 
@@ -138,7 +157,8 @@ impl<'m> Assessment<'m> {
         let name = container.name.clone();
         match evidence.reason.as_str() {
             reason if is_image_reason(reason) => {
-                CauseKind::Image { image: self.image_of(pod, container, &evidence.message) }
+                let of = (container.role != Role::App).then(|| (container.role, name));
+                CauseKind::Image { image: self.image_of(pod, container, &evidence.message), of }
             }
             "CreateContainerConfigError"
             | "PreCreateHookError"
@@ -214,6 +234,7 @@ impl<'m> Assessment<'m> {
         let probe = if is_out_of_memory { None } else { killed(container) };
         let is_resized = |other: &Container| killed(other).as_ref().is_some_and(ProbeKill::is_resize);
         let others = crash::other_crashing_containers(pod, &crash, self.now).filter(|other| !is_resized(other));
+        let unready = self.unready_containers(pod).filter(|other| other.exits() == 0);
         let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
@@ -233,6 +254,7 @@ impl<'m> Assessment<'m> {
             is_ready: pod.state().is_ready(),
             is_one_of_several: pod.now.containers.len() > 1,
             other_containers: others.map(|other| (other.role, other.name.clone())).collect(),
+            unready_containers: unready.map(|other| (other.role, other.name.clone())).collect(),
         }));
         let message = message.unwrap_or_else(|| match &container.state {
             Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => {
@@ -241,6 +263,20 @@ impl<'m> Assessment<'m> {
             _ => String::new(),
         });
         (kind, Evidence { reason, message, ..of_pod(pod, begun) })
+    }
+
+    /// Containers that have run for a while and are not ready, by the condition of their pod.
+    fn unready_containers<'p>(&self, pod: &'p Pod) -> impl Iterator<Item = &'p Container> {
+        let mut conditions = pod.now.conditions.iter();
+        let told = conditions.find(|told| told.kind == "ContainersReady" && told.status == ConditionStatus::False);
+        let names = told.and_then(|told| messages::unready_containers(&told.message)).unwrap_or_default();
+        let Now { millis, skew_millis } = self.now;
+        let is_late = move |since: Millis| millis - since.saturating_add(skew_millis) > WORTH_MILLIS;
+        pod.now.containers.iter().filter(move |container| {
+            container.state == Some(ContainerState::Running)
+                && container.started_millis.is_some_and(is_late)
+                && names.split(' ').any(|name| name == container.name)
+        })
     }
 
     /// Pods that failed as a whole lately, or ended well, while others are missing. Where a replacement failed too that had been ready,
