@@ -13,6 +13,7 @@ use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, Role};
 use crate::model::{Deployment, Event, Pod, PodState};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node};
+use crate::rules::phase::SLOWER;
 use crate::rules::pulls::{self, is_image_reason};
 
 /// The reason of a pod that ended well, as its containers have it.
@@ -24,8 +25,6 @@ pub const FAILED_MILLIS: Millis = 90_000;
 pub(super) const WORTH_MILLIS: Millis = 10_000;
 /// A pod may take this long to start whatever its probes say.
 const START_MILLIS: Millis = 60_000;
-/// A pod may take this many times what the slowest of the pods before it took.
-const SLOWER: Millis = 2;
 
 impl<'m> Assessment<'m> {
     /// One cause per kind, with the number of pods that show it, most decisive first.
