@@ -32,8 +32,9 @@ pub struct PodPast<'p> {
     pub changes: &'p [(Millis, Change)],
 }
 
-/// The lines that a pod's past gives, in order, until now. `is_creation_seen` says whether the first of them began when it is told.
-pub fn spans(past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> Vec<Span> {
+/// The lines that a pod's past gives, in order, until now. `is_creation_seen` says whether the first of them began when it is told,
+/// `is_left_behind` whether its ReplicaSet was deleted without it.
+pub fn spans(past: PodPast<'_>, is_creation_seen: bool, is_left_behind: bool, now_millis: Millis) -> Vec<Span> {
     let PodPast { before, changes } = past;
     let mut lines: Vec<(Millis, String)> = Vec::new();
     let mut tell = |at: Millis, text: String| {
@@ -62,6 +63,7 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> V
                 restarts = Some(now.restarts);
                 tell(*at, joined(&[&now.reason, &now.message]));
             }
+            Change::PodReleased(_, at) if is_left_behind => tell(*at, "released".to_owned()),
             Change::PodReleased(_, at) => tell(*at, "released: its labels no longer match".to_owned()),
             Change::PodAdopted(_, _, at) => tell(*at, "adopted by a ReplicaSet".to_owned()),
             Change::PodEnds(..) => {
@@ -145,7 +147,7 @@ mod tests {
             (20, Change::PodState(pod, PodState::Gone, 20)),
             (30, Change::PodEnds(pod, EndReason::ScaledDown)),
         ];
-        let told = spans(PodPast { before: None, changes: &past }, true, 50);
+        let told = spans(PodPast { before: None, changes: &past }, true, false, 50);
         let told: Vec<_> = told.into_iter().map(|span| (span.at_millis, span.text)).collect();
         let expected = [(10, "ends: its ReplicaSet was scaled down"), (20, PodState::Gone.label())];
         assert_eq!(told, expected.map(|(at, text)| (at, text.to_owned())));
@@ -157,7 +159,7 @@ mod tests {
         let states = [PodState::Starting, PodState::Unready, PodState::Unready, PodState::Available];
         let change = |(at, state): (usize, &PodState)| (at as i64 * 10, Change::PodState(pod, *state, at as i64 * 10));
         let past: Vec<_> = states.iter().enumerate().map(change).collect();
-        let of = |past, now_millis| spans(PodPast { before: None, changes: past }, true, now_millis);
+        let of = |past, now_millis| spans(PodPast { before: None, changes: past }, true, false, now_millis);
         let told: Vec<_> = of(&past, 50).into_iter().map(|span| (span.at_millis, span.lasted_millis)).collect();
         assert_eq!(told, [(0, 10), (10, 20), (30, 20)]);
         let many: Vec<_> = states[..2].iter().cycle().take(200).enumerate().map(change).collect();

@@ -108,8 +108,8 @@ impl PodDetail {
             start: if is_creation_seen { start(pod) } else { Vec::new() },
             containers: pod.now.containers.iter().map(|of| container(of, pod.state())).collect(),
             conditions: pod.now.conditions.iter().map(condition).collect(),
-            history: history::spans(past, is_creation_seen, now.millis),
-            commands: commands(workload, pod, last_set(model, pod)),
+            history: history::spans(past, is_creation_seen, model.is_left_behind(pod), now.millis),
+            commands: commands(workload, pod, last_set(model, pod).filter(|_| !model.is_left_behind(pod))),
         }
     }
 
@@ -131,7 +131,11 @@ impl PodDetail {
 fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<DetailFact> {
     let set = last_set(model, pod);
     let chosen = choices.criteria(pod);
-    let out = if pod.is_out_of_rotation() { "labels no longer match; no ReplicaSet controls it" } else { "" };
+    let out = match (pod.is_out_of_rotation(), model.is_left_behind(pod)) {
+        (false, _) => "",
+        (true, true) => "its ReplicaSet is deleted; no other one controls it",
+        (true, false) => "labels no longer match; no ReplicaSet controls it",
+    };
     let grace_ends = pod.now.deletion_at_millis.filter(|_| pod.state() == PodState::Terminating);
     DetailFacts::default()
         .value("Revision", set.and_then(ReplicaSet::revision).map(Value::Revision))

@@ -39,7 +39,7 @@ pub struct BandHeading {
     pub available: u32,
     /// The one that is scaled up.
     pub is_current: bool,
-    /// The ReplicaSet was deleted.
+    /// The ReplicaSet was deleted; of the pods out of rotation, that of one of them.
     pub is_removed: bool,
     /// The Deployment does not control the ReplicaSet any more: its pods count for nobody here.
     pub is_let_go: bool,
@@ -110,8 +110,9 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
     if !out.is_empty() {
         let span = |pod: &Pod| (pod.released_millis().unwrap_or_default(), left_millis(pod, None));
         let (pods, slots) = assign_slots(&out, span);
+        let is_removed = out.iter().any(|pod| model.is_left_behind(pod));
         bands.push(Band {
-            heading: BandHeading::default(),
+            heading: BandHeading { is_removed, ..BandHeading::default() },
             living: out.iter().filter(|pod| pod.state() != PodState::Gone).count() as u32,
             slots,
             pods,

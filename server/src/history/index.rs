@@ -59,7 +59,8 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             started_millis: rollout::began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis),
             ended_millis: rollout.completed_millis.or(rollout.superseded_millis),
             outcome,
-            cause: (index == last).then(|| cause(outcome)).flatten().unwrap_or_default(),
+            cause: if index == last { cause(outcome) } else { course::never_ready(model, deployment, rollout) }
+                .unwrap_or_default(),
             losses: name_losses(timeline, deployment, index, now.millis),
             deadline_millis: rollout.deadline_exceeded_millis,
             images: images(&rollout.images),

@@ -15,7 +15,7 @@ pub(super) struct PodCause {
 impl PodCause {
     pub(super) fn new(kind: CauseKind, evidence: Evidence) -> Self {
         let pull_failure = match &kind {
-            CauseKind::Image { image } => {
+            CauseKind::Image { image, .. } => {
                 read_pull_failure(&evidence.reason, image.as_deref(), &evidence.message, std::iter::empty())
             }
             _ => PullFailure::Unknown,
@@ -74,7 +74,7 @@ impl PodCause {
 }
 
 /// Returns whether one sentence covers both causes.
-fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
+pub(super) fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
     match (one, other) {
         (CauseKind::Crash(a), CauseKind::Crash(b)) => {
             (a.is_loop, a.is_final, a.needs_restart_of_all) == (b.is_loop, b.is_final, b.needs_restart_of_all)
@@ -82,7 +82,7 @@ fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
                 && a.container == b.container
                 && a.probe.as_ref().map(|kill| kill.probe) == b.probe.as_ref().map(|kill| kill.probe)
         }
-        (CauseKind::Image { image: a }, CauseKind::Image { image: b }) => a == b,
+        (CauseKind::Image { image: a, .. }, CauseKind::Image { image: b, .. }) => a == b,
         (CauseKind::Starting { hold: a, .. }, CauseKind::Starting { hold: b, .. }) => a == b,
         // The same kind of answer about a new node.
         (CauseKind::Unschedulable { node: a }, CauseKind::Unschedulable { node: b }) => {

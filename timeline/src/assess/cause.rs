@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::Millis;
 use crate::model::Deployment;
 use crate::model::fact::Role;
-use crate::rules::messages::{self, NewNode, ProbeKill, StartHold};
-use crate::rules::pulls::{PullFailure, read_pull_failure};
+use crate::rules::messages::{NewNode, ProbeKill, StartHold};
+use crate::rules::pulls::{PullFailure, failures, read_pull_failure};
 
 /// The severity of a cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -134,10 +134,14 @@ pub struct CrashCause {
     pub is_overdue: bool,
     /// For how long it runs again; `None` while it does not run.
     pub runs_millis: Option<Millis>,
+    /// Its pod is ready.
+    pub is_ready: bool,
     /// Its pod has several containers.
     pub is_one_of_several: bool,
     /// Other containers that end again and again in each of the pods: their parts and names.
     pub other_containers: Vec<(Role, String)>,
+    /// Further containers that run in each of the pods and are not ready: their parts and names.
+    pub unready_containers: Vec<(Role, String)>,
 }
 
 impl CrashCause {
@@ -149,8 +153,8 @@ impl CrashCause {
 
 /// Why the image of a cause cannot be pulled, by its evidence and the Events about its pod.
 pub fn pull_failure(deployment: &Deployment, kind: &CauseKind, evidence: &Evidence) -> PullFailure {
-    let CauseKind::Image { image } = kind else { return PullFailure::Unknown };
-    let events = messages::failures(deployment, evidence.object_name());
+    let CauseKind::Image { image, .. } = kind else { return PullFailure::Unknown };
+    let events = failures(deployment, evidence.object_name(), image.as_deref());
     read_pull_failure(&evidence.reason, image.as_deref(), &evidence.message, events)
 }
 
@@ -177,6 +181,8 @@ pub enum CauseKind {
     Image {
         /// Which one, where it is known.
         image: Option<String>,
+        /// The container that waits for it, where that is no app container: its part in the pod, and its name.
+        of: Option<(Role, String)>,
     },
     /// A container cannot be made, or not be started.
     BadContainer {

@@ -3,16 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::alike::PodCause;
-use super::assessment::Assessment;
+use super::alike::{PodCause, is_alike};
+use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, Severity, StartTime};
 use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
-use crate::model::fact::{Container, ContainerState, Exit, Role};
+use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, Role};
 use crate::model::{Deployment, Event, Pod, PodState, order};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node};
+use crate::rules::phase::SLOWER;
 use crate::rules::pulls::{self, is_image_reason};
 
 /// The reason of a pod that ended well, as its containers have it.
@@ -24,8 +25,6 @@ pub const FAILED_MILLIS: Millis = 90_000;
 pub(super) const WORTH_MILLIS: Millis = 10_000;
 /// A pod may take this long to start whatever its probes say.
 const START_MILLIS: Millis = 60_000;
-/// A pod may take this many times what the slowest of the pods before it took.
-const SLOWER: Millis = 2;
 
 impl<'m> Assessment<'m> {
     /// One cause per kind, with the number of pods that show it, most decisive first.
@@ -34,9 +33,9 @@ impl<'m> Assessment<'m> {
         let mut groups: Vec<(PodCause, u32, u32, bool)> = Vec::new();
         let comes = self.coming_node(pods);
         let current = self.current.map(|set| set.uid);
-        for pod in pods.iter().copied() {
-            let Some((kind, evidence)) = self.of_one_pod(pod, comes.as_ref(), silent) else { continue };
-            let cause = PodCause::new(kind, evidence);
+        let shown_by =
+            |pod: &'m Pod| self.all_of_one_pod(pod, comes.as_ref(), silent).into_iter().map(move |cause| (pod, cause));
+        for (pod, cause) in pods.iter().copied().flat_map(shown_by) {
             let one_old = u32::from(pod.owner != current);
             let Some((shown, pods, old, is_mixed)) = groups.iter_mut().find(|(shown, ..)| cause.is_of_group(shown))
             else {
@@ -61,6 +60,7 @@ impl<'m> Assessment<'m> {
                         (known.exit_code, known.start_error) = (None, None);
                     }
                     known.other_containers.retain(|container| other.other_containers.contains(container));
+                    known.unready_containers.retain(|container| other.unready_containers.contains(container));
                 }
                 _ if is_better => *shown = cause,
                 _ => {}
@@ -76,6 +76,26 @@ impl<'m> Assessment<'m> {
         causes.extend(self.failed_pods(pods));
         causes.extend(self.min_ready(pods));
         causes.sort_by_key(|cause| (std::cmp::Reverse(cause.severity), rank(&cause.kind)));
+        causes
+    }
+
+    /// Finds the cause that a pod shows, and one for each further image that it lacks.
+    fn all_of_one_pod(&self, pod: &'m Pod, comes: Option<&NewNode>, silent: &BTreeMap<&str, Millis>) -> Vec<PodCause> {
+        let Some((kind, evidence)) = self.of_one_pod(pod, comes, silent) else { return Vec::new() };
+        let is_silent = matches!(kind, CauseKind::NodeSilent { .. });
+        let is_image = matches!(kind, CauseKind::Image { .. });
+        let mut causes = vec![PodCause::new(kind, evidence)];
+        let waits = |container: &&Container| container.waiting().is_some_and(|(reason, _)| is_image_reason(reason));
+        // Of those, the first one is the cause that was found.
+        for container in pod.now.containers.iter().filter(waits).skip(usize::from(is_image)).filter(|_| !is_silent) {
+            let (reason, message) = container.waiting().unwrap_or_default();
+            let (reason, message) = (reason.to_owned(), message.to_owned());
+            let evidence = Evidence { reason, message, ..of_pod(pod, troubled_since(pod)) };
+            let kind = self.container_error(pod, container, &evidence);
+            if !causes.iter().any(|known| is_alike(&known.kind, &kind)) {
+                causes.push(PodCause::new(kind, evidence));
+            }
+        }
         causes
     }
 
@@ -145,7 +165,8 @@ impl<'m> Assessment<'m> {
         let name = container.name.clone();
         match evidence.reason.as_str() {
             reason if is_image_reason(reason) => {
-                CauseKind::Image { image: self.image_of(pod, container, &evidence.message) }
+                let of = (container.role != Role::App).then(|| (container.role, name));
+                CauseKind::Image { image: self.image_of(pod, container, &evidence.message), of }
             }
             "CreateContainerConfigError"
             | "PreCreateHookError"
@@ -221,6 +242,7 @@ impl<'m> Assessment<'m> {
         let probe = if is_out_of_memory { None } else { killed(container) };
         let is_resized = |other: &Container| killed(other).as_ref().is_some_and(ProbeKill::is_resize);
         let others = crash::other_crashing_containers(pod, &crash, self.now).filter(|other| !is_resized(other));
+        let unready = self.unready_containers(pod).filter(|other| other.exits() == 0);
         let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
@@ -237,8 +259,10 @@ impl<'m> Assessment<'m> {
             needs_restart_of_all: container.is_final && !crash.is_final,
             is_overdue: is_awaited && self.now.millis - ended > LONGEST_BACK_OFF_MILLIS,
             runs_millis: crash.runs_since_millis.map(|since| self.now.millis - since),
+            is_ready: pod.state().is_ready(),
             is_one_of_several: pod.now.containers.len() > 1,
             other_containers: others.map(|other| (other.role, other.name.clone())).collect(),
+            unready_containers: unready.map(|other| (other.role, other.name.clone())).collect(),
         }));
         let message = message.unwrap_or_else(|| match &container.state {
             Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => {
@@ -247,6 +271,20 @@ impl<'m> Assessment<'m> {
             _ => String::new(),
         });
         (kind, Evidence { reason, message, ..of_pod(pod, begun) })
+    }
+
+    /// Containers that have run for a while and are not ready, by the condition of their pod.
+    fn unready_containers<'p>(&self, pod: &'p Pod) -> impl Iterator<Item = &'p Container> {
+        let mut conditions = pod.now.conditions.iter();
+        let told = conditions.find(|told| told.kind == "ContainersReady" && told.status == ConditionStatus::False);
+        let names = told.and_then(|told| messages::unready_containers(&told.message)).unwrap_or_default();
+        let Now { millis, skew_millis } = self.now;
+        let is_late = move |since: Millis| millis - since.saturating_add(skew_millis) > WORTH_MILLIS;
+        pod.now.containers.iter().filter(move |container| {
+            container.state == Some(ContainerState::Running)
+                && container.started_millis.is_some_and(is_late)
+                && names.split(' ').any(|name| name == container.name)
+        })
     }
 
     /// Pods that failed as a whole lately, or ended well, while others are missing. Where a replacement failed too that had been ready,

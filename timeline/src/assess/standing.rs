@@ -9,6 +9,7 @@ use crate::Millis;
 use crate::model::fact::Strategy;
 use crate::model::{KubectlVerdict, MarkKind, Pod, PodState, Rollout};
 use crate::rules::budget::Next;
+use crate::rules::rollout;
 
 /// The colour of a verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,17 +207,8 @@ impl Assessment<'_> {
 
     /// Pods of the last revision were made, and none of them was ever available. Its start and all the time since were observed.
     pub fn came_to_nothing(&self) -> bool {
-        let Some((rollout, set)) = self.deployment.rollouts.last().zip(self.current) else { return false };
-        let is_whole = |started: Millis| {
-            self.deployment.kept_since_millis.is_none_or(|since| since <= started)
-                && self.deployment.gaps.iter().all(|gap| gap.to_millis < started)
-        };
-        let is_observed = rollout.was_start_seen && rollout.started_millis.is_some_and(is_whole) && self.sees_pods;
-        let mut pods = self.model.pods_of(set.uid).peekable();
-        is_observed
-            && set.revision() == Some(rollout.revision)
-            && pods.peek().is_some()
-            && !pods.any(Pod::was_available)
+        let Some((last, set)) = self.deployment.rollouts.last().zip(self.current) else { return false };
+        set.revision() == Some(last.revision) && rollout::came_to_nothing(self.model, self.deployment, last, set)
     }
 
     fn has_deadline_of_before(&self) -> bool {

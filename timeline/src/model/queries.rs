@@ -84,6 +84,12 @@ impl Model {
         self.linked_sets(deployment).filter(is_let_go).map(|set| self.pod_counts(set.uid).active).sum()
     }
 
+    /// The ReplicaSet that let go of a pod is deleted, or is being deleted: that may be why, whatever the labels of the pod are.
+    pub fn is_left_behind(&self, pod: &Pod) -> bool {
+        let set = pod.last_owner().and_then(|set| self.replica_sets.get(&set)).filter(|_| pod.is_out_of_rotation());
+        set.is_some_and(|set| set.now.deleting || set.removed_millis.is_some())
+    }
+
     /// Since when a kind may not be listed in a namespace; `None` while it may, as far as that is known.
     pub fn unseen_since(&self, kind: Kind, namespace: &str) -> Option<Millis> {
         let is_there = |scope: &Option<String>| scope.as_ref().is_none_or(|scope| scope == namespace);

@@ -178,6 +178,9 @@ pub struct RolloutStart {
     pub before: Option<u64>,
     /// It is one of a rollback to a revision that was seen to come to nothing.
     pub never_worked: bool,
+    /// That revision had pods, and none of them was ever available.
+    #[serde(default)]
+    pub was_never_available: bool,
     /// Annotation `kubernetes.io/change-cause`, when it differs from that of the revision before.
     pub change_cause: Option<String>,
     /// Somebody looked when it started.
@@ -242,7 +245,7 @@ pub enum Happening {
         replicas: Option<(u32, u32)>,
         /// The Deployment's replicas that the steps are for; `None` for a ReplicaSet that somebody else scaled.
         desired: Option<u32>,
-        /// The change of each ReplicaSet.
+        /// The change of each ReplicaSet; in the middle of a rollout also those that keep their replicas.
         parts: Vec<Part>,
     },
     /// Steps of the rollout in one instant.

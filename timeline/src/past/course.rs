@@ -3,7 +3,7 @@
 use crate::Millis;
 use crate::budget::Limits;
 use crate::model::{Deployment, Model, Pod, Rollout};
-use crate::phase::PodState;
+use crate::phase::{PodState, SLOWER, allowed_until_ready_millis};
 use crate::rollout;
 
 /// Pods that were made for a rollout: of its ReplicaSet, from its begin to its end.
@@ -27,6 +27,26 @@ pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout
     let began = rollout::began_millis(model, deployment, rollout)?;
     let first = pods(model, deployment, rollout).flat_map(available_spans).map(|(from, _)| from).min()?;
     Some((first - began).max(0))
+}
+
+/// Says why a rollout was superseded, where its pods ran for longer than they may and none was ever ready: while it went on, that was no
+/// fault yet.
+pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<String> {
+    let until = rollout.superseded_millis.filter(|_| rollout.completed_millis.is_none())?;
+    let set = rollout::replica_set(model, deployment, rollout.revision)?;
+    if !rollout::came_to_nothing(model, deployment, rollout, set) {
+        return None;
+    }
+    let slowest = model.start_times(deployment.uid).map_or(0, |(_, most)| most.saturating_mul(SLOWER));
+    let allowed = allowed_until_ready_millis(set.now.probe_millis).max(slowest);
+    let is_late = |pod: &Pod| {
+        let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
+        let mut states = pod.states.iter().zip(ends);
+        states.any(|((state, from), to)| *state == PodState::Unready && to.min(until) - from > allowed)
+    };
+    let was_ready = |pod: &Pod| pod.states.iter().any(|(state, _)| state.is_ready());
+    let is_never_ready = !model.pods_of(set.uid).any(was_ready) && pods(model, deployment, rollout).any(is_late);
+    is_never_ready.then(|| format!("Revision {} makes no progress: pods do not become ready.", rollout.revision))
 }
 
 /// Counts the container restarts of the pods that were made for a rollout.

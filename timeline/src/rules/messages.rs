@@ -26,11 +26,6 @@ pub fn last_event<'m>(deployment: &'m Deployment, pod: &str, reason: &str) -> Op
     events(deployment, "Pod", pod).find(|event| event.reason == reason)
 }
 
-/// Messages of Events about failures of a pod, the last one first.
-pub fn failures<'m>(deployment: &'m Deployment, pod: &str) -> impl Iterator<Item = &'m str> {
-    events(deployment, "Pod", pod).filter(|event| event.reason == "Failed").map(|event| event.message.as_str())
-}
-
 /// The kubelet stops a container to start it again with other resources, as its `resizePolicy` wants: no fault of the container.
 const RESIZE: &str = "resize";
 

@@ -14,6 +14,8 @@ use crate::rules::messages::is_ordinary_wait;
 
 /// Probes that allow more than this are not believed.
 pub const LONGEST_PROBE_MILLIS: Millis = 3_600_000;
+/// A pod may take this many times what the slowest of the pods before it took.
+pub const SLOWER: Millis = 2;
 /// Containers may run this long without being ready whatever their probes say.
 const READY_MILLIS: Millis = 30_000;
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{Deployment, KubectlVerdict, Model, ReplicaSet, Rollout, ScaleCause};
+use crate::model::{Deployment, KubectlVerdict, Model, Pod, ReplicaSet, Rollout, ScaleCause};
 
 pub use crate::model::Trigger;
 
@@ -196,6 +196,18 @@ pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: 
     replica_set(model, deployment, before.revision).is_some_and(|last| last.uid == set.uid)
         && !others
             .any(|other| other.uid != set.uid && other.revisions.iter().any(|(revision, _)| is_between(*revision)))
+}
+
+/// Pods of a rollout were made in its ReplicaSet, and none of these was ever available. Its start and all the time since were observed.
+pub fn came_to_nothing(model: &Model, deployment: &Deployment, rollout: &Rollout, set: &ReplicaSet) -> bool {
+    let is_whole = |started: Millis| {
+        deployment.kept_since_millis.is_none_or(|since| since <= started)
+            && deployment.gaps.iter().all(|gap| gap.to_millis < started)
+    };
+    let is_observed =
+        rollout.was_start_seen && rollout.started_millis.is_some_and(is_whole) && model.sees_pods(deployment.uid);
+    let mut pods = model.pods_of(set.uid).peekable();
+    is_observed && pods.peek().is_some() && !pods.any(Pod::was_available)
 }
 
 /// Derives the outcome of the rollout.

@@ -60,7 +60,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::SetMissing => {
             format!("No pod is left, and the Deployment controller has not made the next ReplicaSet for {since}.")
         }
-        CauseKind::Image { image } => {
+        CauseKind::Image { image, of } => {
             let image =
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
             let failure = pull_failure(assessment.deployment, &cause.kind, evidence);
@@ -76,7 +76,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let secrets = pulls::unread_pull_secrets(assessment.deployment, evidence.object_name())
                 .filter(|_| matches!(failure, PullFailure::Denied | PullFailure::Hidden))
                 .map(|names| format!(" Pull secrets that cannot be read: {}.", safe(names)));
-            format!("{image} cannot be pulled: {because} ({one_is}).{}{hope}", secrets.unwrap_or_default())
+            let of = of.as_ref().map(|(role, name)| format!(" of {}", container_name(*role, name))).unwrap_or_default();
+            format!("{image}{of} cannot be pulled: {because} ({one_is}).{}{hope}", secrets.unwrap_or_default())
         }
         CauseKind::BadContainer { container } => format!(
             "Container {} {} ({}, {one_is}){}",
@@ -99,6 +100,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             };
             let what = capitalized(crashes(crash));
             let runs = match crash.runs_millis {
+                Some(runs) if !crash.is_loop && crash.is_ready => format!(" It runs again for {}.", duration(runs)),
                 Some(runs) if !crash.is_loop => {
                     // Init containers are never ready, and of a container of several the pod alone is known not to be.
                     let is_init = crash.role == Role::Init;
@@ -115,7 +117,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 0 | 1 => " Its restartPolicy says so: the pod does not become ready.",
                 _ => " Its restartPolicy says so: the pods do not become ready.",
             };
-            let others = other_containers(crash);
+            let others = other_containers(crash) + &unready_containers(crash);
             // Restarts are those of one pod.
             match pods {
                 0 | 1 => format!("{what}{times} (pod {name}).{saw}{start}{runs}{end}{others}"),
@@ -347,17 +349,24 @@ fn quote(by: &str, message: Option<&str>) -> String {
 
 /// Names the other containers that end again and again: " Container b and container c end again and again too."
 fn other_containers(crash: &CrashCause) -> String {
-    let others = &crash.other_containers;
-    if others.is_empty() {
-        return String::new();
-    }
-    let mut names: Vec<String> =
-        others.iter().take(MOST_CONTAINERS).map(|(role, name)| container_name(*role, name)).collect();
-    if others.len() > MOST_CONTAINERS {
-        names.push(format!("{} more", others.len() - MOST_CONTAINERS));
-    }
-    let verb = if others.len() == 1 { "ends" } else { "end" };
-    format!(" {} {verb} again and again too.", capitalized(list(&names)))
+    let verb = if crash.other_containers.len() == 1 { "ends" } else { "end" };
+    let names = container_names(&crash.other_containers);
+    names.map(|names| format!(" {names} {verb} again and again too.")).unwrap_or_default()
+}
+
+/// Names the containers that run beside one that ends, and are not ready: " Container metrics runs and is not ready."
+fn unready_containers(crash: &CrashCause) -> String {
+    let verbs = if crash.unready_containers.len() == 1 { "runs and is" } else { "run and are" };
+    let names = container_names(&crash.unready_containers);
+    names.map(|names| format!(" {names} {verbs} not ready.")).unwrap_or_default()
+}
+
+/// Names a few containers at the begin of a sentence; `None` without any.
+fn container_names(containers: &[(Role, String)]) -> Option<String> {
+    let named = containers.iter().take(MOST_CONTAINERS).map(|(role, name)| container_name(*role, name));
+    let more = containers.len().checked_sub(MOST_CONTAINERS).filter(|more| *more > 0);
+    let names: Vec<String> = named.chain(more.map(|more| format!("{more} more"))).collect();
+    (!names.is_empty()).then(|| capitalized(list(&names)))
 }
 
 /// The step in which the start of a container fails (`startContainer` in `kuberuntime_container.go`).
@@ -430,7 +439,8 @@ pub(super) fn exit_words(code: i32) -> String {
 
 /// Finds the message of the kubelet about a pull that failed for an unknown reason.
 pub(super) fn pull_detail(cause: &Cause, assessment: &Assessment<'_>) -> Option<String> {
-    let events = messages::failures(assessment.deployment, cause.evidence.object_name());
+    let CauseKind::Image { image, .. } = &cause.kind else { return None };
+    let events = pulls::failures(assessment.deployment, cause.evidence.object_name(), image.as_deref());
     pulls::pull_detail(&cause.evidence.message, events).map(safe)
 }
 

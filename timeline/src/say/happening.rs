@@ -18,8 +18,10 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
         Happening::Starts(start) => {
             let mut said = starts(start);
-            if start.never_worked && start.was_seen {
-                said.push_str(" Not all of its pods were ever available.");
+            match (start.never_worked && start.was_seen, start.was_never_available) {
+                (false, _) => {}
+                (true, true) => said.push_str(" None of its pods was ever available."),
+                (true, false) => said.push_str(" Not all of its pods were ever available."),
             }
             if let Some(cause) = &start.change_cause {
                 said.push_str(&format!(" Change-cause: {}", sentence_end(cause)));
@@ -210,7 +212,7 @@ fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part]) ->
         let sign = if part.to >= part.from { "+" } else { "−" };
         format!("{} {sign}{}", who(part), part.to.abs_diff(part.from))
     };
-    let changes = || parts.iter().map(change).collect::<Vec<_>>().join(", ");
+    let changes = || parts.iter().filter(|part| part.by() != 0).map(change).collect::<Vec<_>>().join(", ");
     match (replicas, parts) {
         (Some((from, to)), [_]) => format!("Scaled {from} → {to} (not a rollout)."),
         (None, [part]) if desired.is_none() => {
@@ -220,7 +222,7 @@ fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part]) ->
         }
         (None, [part]) => format!("Scaled, not a rollout: {} {} → {}.", who(part), part.from, part.to),
         (Some((from, to)), _) => format!("Scaled {from} → {to} during a rollout: {}, in proportion.", changes()),
-        (None, _) => format!("Scaled, not a rollout: {}, in proportion.", changes()),
+        (None, _) => format!("Scaled during a rollout: {}, in proportion.", changes()),
     }
 }
 

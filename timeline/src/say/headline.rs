@@ -23,7 +23,7 @@ pub(super) fn matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
 fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let evidence = &cause.evidence;
     match &cause.kind {
-        CauseKind::Image { image } => {
+        CauseKind::Image { image, .. } => {
             let image = image.as_ref().map_or_else(|| "an image".to_owned(), |image| format!("image {}", safe(image)));
             let failure = pull_failure(assessment.deployment, &cause.kind, evidence);
             let detail = || pull_detail(cause, assessment).filter(|detail| is_short(detail, LONGEST_MESSAGE));

@@ -100,7 +100,8 @@ fn class(band: &BandRow) -> String {
 
 fn counts(band: &BandRow) -> String {
     match (band.heading.is_out(), band.heading.is_removed) {
-        (true, _) => "labels no longer match".to_owned(),
+        (true, true) => "without a ReplicaSet".to_owned(),
+        (true, false) => "labels no longer match".to_owned(),
         (false, true) => "deleted".to_owned(),
         (false, false) => format!("{} desired, {} available", band.heading.desired, band.heading.available),
     }

@@ -40,7 +40,7 @@ fn Marks() -> impl IntoView {
     view! {
         <ul class="marks-of-states" aria-label="Legend">
             {LIFE.map(|state| view! { <StateMarks state/> }).into_iter().collect_view()}
-            <li><Swatch look=PodLook::Outside/>"out of rotation: its labels no longer match"</li>
+            <li><Swatch look=PodLook::Outside/>"out of rotation: no ReplicaSet controls it any more"</li>
             {line(Limit::Ceiling.name(), "ceiling: replicas + maxSurge, a percentage rounded up; pods being deleted do not count")}
             {line(Limit::Floor.name(), "floor: replicas − maxUnavailable, a percentage rounded down")}
             {line("gap-sample", "not observed, or no longer kept")}

@@ -73,7 +73,10 @@ fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key
     let revision = format!("revision {}", rollout.revision);
     let uid = rollout.uid.to_string();
     let RowKey { number, started_millis, cause } = key;
-    let is_news = !rollout.cause.is_empty() && (rollout.cause != UNKNOWN_CAUSE || cause.is_empty());
+    // What was told while it went on says more than what is known of one that is superseded.
+    let is_superseded = rollout.outcome == Outcome::Superseded;
+    let says_more = rollout.cause != UNKNOWN_CAUSE && !is_superseded;
+    let is_news = !rollout.cause.is_empty() && (says_more || cause.is_empty());
     let cause = if is_news { rollout.cause.clone() } else { cause };
     let PastRollout { namespace, name: named, images, managed_by, title, .. } = rollout;
     let passed = rollout.deadline_millis.map(|_| "deadline passed").unwrap_or_default();
@@ -105,7 +108,7 @@ fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key
         images.to_lowercase().into(),
         over.into(),
         rollout.episode.name().into(),
-        (!rollout.cause.is_empty()).into(),
+        (!rollout.cause.is_empty() && !is_superseded).into(),
     ];
     database.run(row, &values)?;
     if rollout.is_deleted {

@@ -101,16 +101,18 @@ impl Timeline {
         let change_cause = self.change_cause(deployment);
         let mut earlier = deployment.rollouts.iter().take(index).rev();
         let has_same_images = earlier.clone().next().is_some_and(|last| last.images == rollout.images);
-        let never_worked = trigger == Trigger::Rollback
-            && earlier.find(|one| Some(one.revision) == before).is_some_and(|one| {
-                one.was_start_seen && one.available_millis.is_none() && one.completed_millis.is_none()
-            });
+        let target = earlier.find(|one| trigger == Trigger::Rollback && Some(one.revision) == before);
+        let failed =
+            target.filter(|one| one.was_start_seen && one.available_millis.is_none() && one.completed_millis.is_none());
+        let was_never_available =
+            failed.zip(set).is_some_and(|(one, set)| rollout::came_to_nothing(&self.model, deployment, one, set));
         Some(Happening::Starts(RolloutStart {
             revision,
             trigger,
             images,
             before,
-            never_worked,
+            never_worked: failed.is_some(),
+            was_never_available,
             change_cause,
             was_seen,
             has_same_images,

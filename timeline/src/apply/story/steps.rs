@@ -127,11 +127,24 @@ impl Timeline {
         let is_near = |entry: &&Entry| (at - entry.at_millis).abs() <= SCALING_MILLIS;
         let last = self.entry(uid, |entry| matches!(entry.what, Happening::Scaled { .. } | Happening::Replicas { .. }));
         let near = last.filter(is_near).map(|entry| (entry.id, entry.what.clone()));
-        let joined = near.and_then(|(id, what)| Some((id, joined(what, &part, desired)?)));
+        let parts = self.with_others(uid, part);
+        let joined = near.and_then(|(id, what)| Some((id, joined(what, &parts, desired)?)));
         match joined {
             Some((id, what)) => self.retell(uid, id, |entry| entry.what = what),
-            None => drop(self.tell(uid, at, Happening::Scaled { replicas: None, desired, parts: vec![part] })),
+            None => drop(self.tell(uid, at, Happening::Scaled { replicas: None, desired, parts })),
         }
+    }
+
+    /// A step with the other ReplicaSets that have replicas, unchanged so far: there are some in the middle of a rollout.
+    fn with_others(&self, uid: Uid, part: Part) -> Vec<Part> {
+        let is_other = |set: &&ReplicaSet| set.uid != part.set && set.now.counts.desired > 0 && part.to > 0;
+        let unchanged = |set: &ReplicaSet| {
+            let (name, revision, desired) = (set.name.clone(), set.revision(), set.now.counts.desired);
+            Part { set: set.uid, name, revision, from: desired, to: desired }
+        };
+        let mut others: Vec<Part> = self.model.owned_sets(uid).filter(is_other).map(unchanged).collect();
+        others.sort_unstable_by_key(|other| other.set);
+        std::iter::once(part).chain(others).collect()
     }
 
     /// The Deployment's replicas changed; steps that follow from it may have arrived before.
@@ -178,16 +191,17 @@ impl Timeline {
     }
 }
 
-/// A change of the Deployment's replicas, with one more step that follows from it; `None` for a step of another change.
-fn joined(what: Happening, part: &Part, desired: Option<u32>) -> Option<Happening> {
+/// A change of the Deployment's replicas, with one more step that follows from it, the first of `parts`; `None` for a step of another
+/// change.
+fn joined(what: Happening, parts: &[Part], desired: Option<u32>) -> Option<Happening> {
     match what {
-        Happening::Scaled { replicas, desired: told, mut parts } => {
-            let is_of_it = told == desired && extend(&mut parts, part);
-            is_of_it.then_some(Happening::Scaled { replicas, desired, parts })
+        Happening::Scaled { replicas, desired: told, parts: mut known } => {
+            let is_of_it = told == desired && extend(&mut known, parts.first()?);
+            is_of_it.then_some(Happening::Scaled { replicas, desired, parts: known })
         }
         Happening::Replicas { from, to } => {
             let is_of_it = desired.is_none_or(|desired| desired == to);
-            let parts = vec![part.clone()];
+            let parts = parts.to_vec();
             is_of_it.then_some(Happening::Scaled { replicas: Some((from, to)), desired: Some(to), parts })
         }
         _ => None,
@@ -224,6 +238,8 @@ fn folded(before: &Happening, last: &Happening) -> Option<Happening> {
 
 /// Adds a part to those of one decision; false when it cannot be of the same one: it goes the other way, or not on from there.
 fn extend(parts: &mut Vec<Part>, part: &Part) -> bool {
+    // One that was unchanged so far takes its place among those that changed.
+    parts.retain(|known| known.set != part.set || known.by() != 0);
     match parts.iter_mut().find(|known| known.set == part.set) {
         Some(known) if known.to != part.from || known.by().signum() != part.by().signum() => return false,
         Some(known) => known.to = part.to,

@@ -1,7 +1,7 @@
 //! What kubelets, admission and probes say reaches the sentence, and says no more than it means.
 
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
-use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodFact, Role};
+use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodCondition, PodFact, Role};
 use timeline::view::Tone;
 
 /// The first sentence about causes.
@@ -90,6 +90,52 @@ fn a_container_that_ends_by_itself_is_not_killed_by_a_probe() {
     let init = "Init container web failed startup probe, will be restarted";
     assert_eq!(ended(0, &[("Killing", init)]), "container web is killed because its startup probe fails.");
     assert_eq!(ended(0, &[unhealthy]), "container web ends with exit code 0 (Completed) and is started again.");
+}
+
+#[test]
+fn a_container_that_is_not_ready_is_named_beside_one_that_crashes() {
+    let mut web = replacing(|pod| {
+        crashing(2)(pod);
+        let mut metrics = Container::new("metrics".into(), Role::App);
+        (metrics.state, metrics.started_millis) = (Some(ContainerState::Running), Some(21_000));
+        pod.containers.extend([metrics.clone(), Container { name: "proxy".into(), ..metrics }]);
+        pod.conditions.push(PodCondition {
+            kind: "ContainersReady".into(),
+            status: ConditionStatus::False,
+            reason: "ContainersNotReady".into(),
+            message: "containers with unready status: [web metrics]".into(),
+        });
+    });
+    let crash = "Container web crashes with exit code 1: 2 restarts so far (pod p0200).";
+    web.now = 31_000;
+    assert_eq!(first(&web), crash, "it may be starting");
+    web.now = 31_001;
+    assert_eq!(first(&web), format!("{crash} Container metrics runs and is not ready."));
+    web.pod(200, |pod| pod.conditions[0].message = "containers with unready status: [web metrics proxy]".into());
+    assert_eq!(first(&web), format!("{crash} Container metrics and container proxy run and are not ready."));
+}
+
+#[test]
+fn an_exit_is_told_until_the_pod_counts_again() {
+    let mut web = Web::replacing();
+    web.set(SECOND, |set| set.now.min_ready_seconds = 120);
+    web.add_pod(200, SECOND, unready);
+    web.wait_until(25_000).pod(200, |pod| {
+        ready(pod);
+        pod.ready.as_mut().unwrap().last_transition_millis = Some(25_000);
+        (pod.containers[0].restarts, pod.containers[0].started_millis) = (1, Some(24_000));
+        pod.containers[0].last_exit = Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }.into());
+    });
+    let said = |web: &Web| web.view().reasons.into_iter().map(|reason| reason.sentence).collect::<Vec<_>>();
+    web.now = 27_000;
+    let exit = "Container web ended with exit code 1: 1 restart so far (pod p0200). It runs again for 3.0 s.";
+    let waits = "1 pod is ready and becomes available in 119 s (minReadySeconds 120).";
+    assert_eq!(said(&web), [exit, waits]);
+    assert_eq!(web.view().verdict.badge, "Waiting");
+    web.now = 83_999;
+    assert_eq!(said(&web).len(), 2);
+    web.now = 84_000;
+    assert_eq!(said(&web), ["1 pod is ready and becomes available in 62 s (minReadySeconds 120)."], "it has recovered");
 }
 
 #[test]

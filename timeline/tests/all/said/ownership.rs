@@ -76,16 +76,51 @@ fn a_rollback_is_one_whose_template_was_another_in_between() {
 }
 
 #[test]
+fn a_pod_that_its_replica_set_left_behind_is_told_from_one_with_other_labels() {
+    let is_left_behind = |web: &Web, number: u128| {
+        let model = web.timeline.model();
+        model.is_left_behind(model.pods.get(&Uid::from_bits(number)).unwrap())
+    };
+    let mut web = Web::live(2).at(60_000);
+    web.pod(100, |pod| pod.meta.controller = None);
+    assert!(!is_left_behind(&web, 100), "its ReplicaSet stays");
+    web.set(2, |set| set.now.deleting = true);
+    assert!(!is_left_behind(&web, 101), "its ReplicaSet still controls it");
+    web.pod(101, |pod| pod.meta.controller = None);
+    assert!(is_left_behind(&web, 101));
+    web.delete_set(2);
+    assert!(is_left_behind(&web, 101));
+}
+
+#[test]
 fn a_rollback_to_a_revision_that_never_worked_says_so() {
-    let mut web = Web::live(3).at(20_000);
-    next_revision(&mut web, 2, [1, 3]);
-    web.now = 30_000;
-    next_revision(&mut web, 3, [1, 0]);
-    web.wait_until(40_000).edit("v2");
-    web.set(SECOND, |set| (set.revision, set.now.counts.desired) = (Some(4), 1));
-    web.deployment(|deployment| deployment.revision = Some(4));
-    let told = "40000 Rolled back to revision 2, now 4: image web:v2. Not all of its pods were ever available.";
-    assert!(since(&web, 40_000).iter().any(|line| line == told), "{:#?}", since(&web, 40_000));
+    let told = |change: fn(&mut Web)| {
+        let mut web = Web::live(3).at(20_000);
+        next_revision(&mut web, 2, [2, 2]);
+        change(&mut web);
+        web.now = 30_000;
+        next_revision(&mut web, 3, [1, 0]);
+        web.wait_until(40_000).edit("v2");
+        web.set(SECOND, |set| (set.revision, set.now.counts.desired) = (Some(4), 1));
+        web.deployment(|deployment| deployment.revision = Some(4));
+        let told = since(&web, 40_000).into_iter().find(|line| line.contains("Rolled back")).unwrap();
+        told.strip_prefix("40000 Rolled back to revision 2, now 4: image web:v2. ").unwrap().to_owned()
+    };
+    let not_all = "Not all of its pods were ever available.";
+    assert_eq!(told(|_| {}), not_all, "no pod was seen");
+    let none = "None of its pods was ever available.";
+    assert_eq!(told(|web| (200..202).for_each(|number| web.add_pod(number, SECOND, |_| {}))), none);
+    let one = |web: &mut Web| {
+        web.add_pod(200, SECOND, |_| {});
+        web.add_ready_pod(201, SECOND);
+    };
+    assert_eq!(told(one), not_all);
+    // What was before is not known.
+    let gap = |web: &mut Web| {
+        web.add_pod(200, SECOND, |_| {});
+        web.wait_until(25_000).relisted(22_000);
+    };
+    assert_eq!(told(gap), not_all);
 }
 
 /// `green` has a ReplicaSet of its own and takes over that of `blue`, which was deleted without its ReplicaSets.

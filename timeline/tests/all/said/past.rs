@@ -6,6 +6,7 @@ use crate::made::{SECOND, WEB, Web, condition, deployment, meta, next_revision, 
 use timeline::fact::{ConditionStatus, IntOrPercent, Kind, Phase, Seen, Strategy};
 use timeline::history::MOST_CHANGES;
 use timeline::model::Model;
+use timeline::past::course;
 use timeline::phase::PodState;
 use timeline::view::{self, Now, View};
 use timeline::wire::Said;
@@ -62,6 +63,26 @@ fn what_is_said_of_a_moment_of_the_past_is_what_was_said_then() {
             assert_eq!(story::story(&past, WEB), told, "{then}");
         }
     }
+}
+
+#[test]
+fn a_superseded_rollout_whose_pods_were_never_ready_had_trouble() {
+    let said = |superseded_millis: Millis, change: fn(&mut Web)| {
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, unready);
+        change(&mut web);
+        web.now = superseded_millis;
+        next_revision(&mut web, 3, [1, 0]);
+        let model = web.timeline.model();
+        let deployment = model.deployments.get(&WEB).unwrap();
+        course::never_ready(model, deployment, &deployment.rollouts[1])
+    };
+    let late = "Revision 2 makes no progress: pods do not become ready.".to_owned();
+    assert_eq!(said(50_001, |_| {}), Some(late));
+    assert_eq!(said(50_000, |_| {}), None, "it may take 30 s");
+    assert_eq!(said(90_000, |web| web.set(SECOND, |set| set.now.probe_millis = 60_000)), None, "its probes allow more");
+    assert_eq!(said(90_000, |web| web.wait(1_000).pod(200, ready)), None);
+    assert_eq!(said(90_000, |web| web.wait_until(25_000).relisted(22_000)), None, "nobody looked for a while");
 }
 
 #[test]

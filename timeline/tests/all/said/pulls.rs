@@ -1,7 +1,8 @@
 //! What registries and kubelets say of images reaches the sentence, and says no more than it means.
 
 use super::evidence::{creating, first, matter, replacing};
-use crate::made::waiting;
+use crate::made::{Web, crashing, waiting};
+use timeline::fact::{Container, Role};
 use timeline::view::Tone;
 
 #[test]
@@ -141,5 +142,67 @@ fn of_two_images_each_has_its_own_error() {
         pod.containers.push(second);
     });
     web.now += 1_000;
-    assert!(first(&web).starts_with("Image web:v2 cannot be pulled: access"), "{}", first(&web));
+    let said = [
+        "Image web:v2 cannot be pulled: access denied (pod p0200).",
+        "Image proxy:v9 cannot be pulled: not found (pod p0200).",
+    ];
+    assert_eq!(sentences(&web), said);
+    assert_eq!(matter(&web), "access to image web:v2 is denied.");
+    assert!(web.view().verdict.why.starts_with(&said.join(" ")), "{}", web.view().verdict.why);
+}
+
+fn sentences(web: &Web) -> Vec<String> {
+    web.view().reasons.into_iter().map(|reason| reason.sentence).collect()
+}
+
+#[test]
+fn the_event_about_one_image_does_not_explain_another_one() {
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let mut second = pod.containers[0].clone();
+        (pod.containers[0].waits_for_image, second.waits_for_image) = ("web:v2".into(), "proxy:v9".into());
+        second.name = "proxy".into();
+        pod.containers[0].state = Some(waiting("ImagePullBackOff", "Back-off pulling image \"web:v2\""));
+        second.state = Some(waiting("ImagePullBackOff", "Back-off pulling image \"proxy:v9\""));
+        pod.containers.push(second);
+    });
+    web.event(200, "Failed", "Failed to pull image \"proxy:v9\": not found");
+    web.now += 1_000;
+    let said = [
+        "Image proxy:v9 cannot be pulled: not found (pod p0200).",
+        "Image web:v2 cannot be pulled: ImagePullBackOff, why is not known (pod p0200). The kubelet tries again.",
+    ];
+    assert_eq!(sentences(&web), said);
+}
+
+#[test]
+fn an_image_that_is_missing_is_named_beside_a_container_that_crashes() {
+    let web = replacing(|pod| {
+        crashing(2)(pod);
+        let mut second = pod.containers[0].clone();
+        (second.name, second.restarts, second.last_exit) = ("proxy".into(), 0, None);
+        second.waits_for_image = "proxy:v9".into();
+        second.state = Some(waiting("ErrImagePull", "failed to pull image \"proxy:v9\": not found"));
+        pod.containers.push(second);
+    });
+    let said = [
+        "Image proxy:v9 cannot be pulled: not found (pod p0200).",
+        "Container web crashes with exit code 1: 2 restarts so far (pod p0200).",
+    ];
+    assert_eq!(sentences(&web), said);
+}
+
+#[test]
+fn the_init_container_of_a_missing_image_is_named() {
+    let web = replacing(|pod| {
+        creating(pod);
+        pod.containers[0].state = Some(waiting("PodInitializing", ""));
+        let mut fetch = Container::new("fetch".into(), Role::Init);
+        fetch.state = Some(waiting("ErrImagePull", "failed to pull image \"fetch:v7\": not found"));
+        fetch.waits_for_image = "fetch:v7".into();
+        pod.containers.insert(0, fetch);
+    });
+    let said = "Image fetch:v7 of init container fetch cannot be pulled: not found (pod p0200).";
+    assert_eq!(first(&web), said);
+    assert_eq!(matter(&web), "image fetch:v7 is not found.");
 }

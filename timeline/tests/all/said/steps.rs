@@ -125,6 +125,39 @@ fn a_scaling_is_told_with_the_replicas_that_it_is_of_whichever_comes_first() {
 }
 
 #[test]
+fn a_scaling_in_the_middle_of_a_rollout_is_told_as_such_whichever_comes_first() {
+    // One ReplicaSet takes all of it.
+    let scaled = |replicas_at: Millis, step_at: Millis| {
+        let mut web = Web::replacing();
+        let mut facts = [(replicas_at, true), (step_at, false)];
+        facts.sort_unstable();
+        for (at, is_replicas) in facts {
+            web.now = 30_000 + at;
+            if is_replicas {
+                web.deployment(|deployment| deployment.spec.replicas = 4);
+            } else {
+                web.set(2, |set| {
+                    (set.now.counts.desired, set.now.desired_replicas, set.now.max_replicas) = (4, Some(4), Some(5))
+                });
+            }
+        }
+        since(&web, 30_000)
+    };
+    let together = ["30000 Scaled 3 → 4 during a rollout: revision 1 +1, in proportion."];
+    assert_eq!(scaled(0, 500), together);
+    assert_eq!(scaled(500, 0), together);
+    assert_eq!(scaled(2_001, 0)[0], "30000 Scaled during a rollout: revision 1 +1, in proportion.");
+    // Both do.
+    let mut web = Web::replacing().at(30_000);
+    for (number, desired) in [(2, 4), (SECOND, 2)] {
+        web.set(number, |set| {
+            (set.now.counts.desired, set.now.desired_replicas, set.now.max_replicas) = (desired, Some(5), Some(7))
+        });
+    }
+    assert_eq!(since(&web, 30_000), ["30000 Scaled during a rollout: revision 1 +1, revision 2 +1, in proportion."]);
+}
+
+#[test]
 fn from_zero_and_back_is_no_rollout() {
     let mut web = Web::live(2).at(60_000);
     web.scale(2, 0);
