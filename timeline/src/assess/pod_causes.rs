@@ -165,7 +165,7 @@ impl<'m> Assessment<'m> {
         let name = container.name.clone();
         match evidence.reason.as_str() {
             reason if is_image_reason(reason) => {
-                let of = (container.role != Role::App).then(|| (container.role, name));
+                let of = (container.role != Role::App).then_some((container.role, name));
                 CauseKind::Image { image: self.image_of(pod, container, &evidence.message), of }
             }
             "CreateContainerConfigError"
