@@ -32,10 +32,15 @@ impl<'m> Assessment<'m> {
         causes.extend(self.paused());
         causes.extend(self.refused());
         let silent = self.silent_nodes();
-        causes.extend(self.of_pods(&[self.new_pods(), self.stranded_pods(&silent)].concat(), &silent));
+        let of_pods = self.of_pods(&[self.new_pods(), self.stranded_pods(&silent)].concat(), &silent);
+        // Old pods alone do not hold up the new ones.
+        let (of_old, of_new): (Vec<Cause>, _) =
+            of_pods.into_iter().partition(|cause| cause.old > 0 && cause.old == cause.pods);
+        causes.extend(of_new);
         causes.extend(self.deadlock(&causes));
         causes.extend(self.old_not_going());
         causes.extend(self.pods_missing(&causes));
+        causes.extend(of_old);
         causes.extend(self.old_troubles(&silent));
         causes
     }
@@ -199,9 +204,12 @@ impl<'m> Assessment<'m> {
             return None;
         }
         let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| set.now.counts.desired > 0);
+        // Those that went before it was scaled are not missed since then.
         let pods = |set: &ReplicaSet| {
-            let owner = Some(set.uid);
-            self.model.pods_of(set.uid).filter(move |pod| pod.owner == owner)
+            let (owner, scaled) = (Some(set.uid), set.scales.last().map(|scale| scale.at_millis));
+            let is_missed =
+                move |pod: &Pod| pod.ended_millis().is_none_or(|at| scaled.is_none_or(|scaled| at >= scaled));
+            self.model.pods_of(set.uid).filter(move |pod| pod.owner == owner && is_missed(pod))
         };
         let last = sets().flat_map(pods).filter_map(Pod::ended_millis).max()?;
         let is_from_outside = |pod: &Pod| {
