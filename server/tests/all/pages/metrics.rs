@@ -101,13 +101,14 @@ async fn how_long_rollouts_took_and_how_they_ended_is_counted() {
                 seconds += (at - started) as f64 / 1_000.0;
                 ended += 1;
             };
+            let began = |of| timeline::rollout::began_millis(timeline.model(), deployment, of);
             for rollout in &deployment.rollouts {
-                count("complete", rollout.started_millis, rollout.completed_millis);
-                count("superseded", rollout.started_millis, rollout.superseded_millis);
-                count("deadline-passed", rollout.started_millis, rollout.deadline_exceeded_millis);
+                count("complete", began(rollout), rollout.completed_millis);
+                count("superseded", began(rollout), rollout.superseded_millis);
+                count("deadline-passed", began(rollout), rollout.deadline_exceeded_millis);
             }
             let last = deployment.rollouts.last().filter(|rollout| rollout.is_open());
-            count("deleted", last.and_then(|rollout| rollout.started_millis), deployment.deleted_millis);
+            count("deleted", last.and_then(began), deployment.deleted_millis);
         }
         let of = |kind: &str| -> Vec<(String, String)> {
             let name = format!("rollcast_rollout_duration_seconds_{kind}{{");
