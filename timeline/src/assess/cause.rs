@@ -39,6 +39,13 @@ pub struct Cause {
     pub is_mixed: bool,
 }
 
+impl Cause {
+    /// It is about old pods alone, which do not hold up the new ones.
+    pub const fn is_of_old_pods(&self) -> bool {
+        self.old > 0 && self.old == self.pods
+    }
+}
+
 /// The evidence of a cause: one object and what it says.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {

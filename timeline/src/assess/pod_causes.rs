@@ -67,10 +67,9 @@ impl<'m> Assessment<'m> {
             }
         }
         let rated = |(PodCause { kind, evidence, .. }, pods, old, is_mixed): (PodCause, u32, u32, bool)| {
-            let cause = self.rate_cause(kind, pods, evidence);
-            // Old pods alone do not hold up the new ones.
-            let severity = if old == pods { Severity::Normal } else { cause.severity };
-            Cause { severity, old, is_mixed, ..cause }
+            let cause = Cause { old, is_mixed, ..self.rate_cause(kind, pods, evidence) };
+            let severity = if cause.is_of_old_pods() { Severity::Normal } else { cause.severity };
+            Cause { severity, ..cause }
         };
         let mut causes: Vec<Cause> = groups.into_iter().map(rated).collect();
         causes.extend(self.failed_pods(pods));

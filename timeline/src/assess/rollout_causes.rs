@@ -33,9 +33,7 @@ impl<'m> Assessment<'m> {
         causes.extend(self.refused());
         let silent = self.silent_nodes();
         let of_pods = self.of_pods(&[self.new_pods(), self.stranded_pods(&silent)].concat(), &silent);
-        // Old pods alone do not hold up the new ones.
-        let (of_old, of_new): (Vec<Cause>, _) =
-            of_pods.into_iter().partition(|cause| cause.old > 0 && cause.old == cause.pods);
+        let (of_old, of_new): (Vec<Cause>, _) = of_pods.into_iter().partition(Cause::is_of_old_pods);
         causes.extend(of_new);
         causes.extend(self.deadlock(&causes));
         causes.extend(self.old_not_going());

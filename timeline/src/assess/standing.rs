@@ -303,7 +303,7 @@ impl Assessment<'_> {
 
     /// Finds the cause that new pods wait for, where nothing failed.
     pub fn awaited(&self) -> Option<&Cause> {
-        let is_of_new = |cause: &&Cause| cause.kind.is_of_new_pods() && cause.old < cause.pods;
+        let is_of_new = |cause: &&Cause| cause.kind.is_of_new_pods() && !cause.is_of_old_pods();
         let is_start = |cause: &&Cause| is_of_new(cause) && !matches!(cause.kind, CauseKind::MinReady { .. });
         self.causes.iter().find(is_start).filter(|_| !self.awaits_revision)
     }
