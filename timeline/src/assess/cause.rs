@@ -283,7 +283,7 @@ pub enum CauseKind {
         there: u32,
     },
     /// The pods of all ReplicaSets were deleted at once from outside, and none was created since: a namespace that is being deleted
-    /// takes its pods first, and lets nobody create others.
+    /// takes its pods first, and lets nobody create others; or the ReplicaSet controller cannot create any, and has not said why.
     PodsDeleted,
     /// Ready, and `minReadySeconds` runs.
     MinReady {

@@ -226,7 +226,7 @@ impl<'m> Assessment<'m> {
         })
     }
 
-    /// All pods were deleted and none is created: the namespace may be being deleted.
+    /// All pods were deleted and none is created: the namespace is being deleted, or the ReplicaSet controller cannot create any.
     pub fn has_lost_all_pods(&self) -> bool {
         self.causes.iter().any(|cause| cause.kind == CauseKind::PodsDeleted)
     }

@@ -305,7 +305,10 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::PodsDeleted => {
             let at = evidence.since_millis.filter(|_| !evidence.is_least);
             let at = at.map(|at| format!(" at {} UTC", moment(at, assessment.now.millis))).unwrap_or_default();
-            format!("No pod has been created since all were deleted{at}: the namespace may be being deleted.")
+            format!(
+                "No pod has been created since all were deleted{at}: the namespace is being deleted, or the ReplicaSet \
+                 controller cannot create pods."
+            )
         }
         CauseKind::MinReady { left_millis, seconds, is_first } => {
             let verb = match pods {

@@ -45,7 +45,9 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
         }
         _ => controllers(assessment),
     };
-    let has_deadline = standing.has_deadline() && !assessment.has_lost_all_pods();
+    // In a namespace that is being deleted the controllers do not keep trying: only a deadline that runs is told.
+    let is_told = !assessment.has_lost_all_pods() || assessment.deadline_millis.is_some();
+    let has_deadline = standing.has_deadline() && is_told;
     let deadline = has_deadline.then(|| deadline(standing, assessment)).flatten();
     [Some(first), deadline].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -111,9 +113,6 @@ fn sentence(said: String) -> String {
 /// The pods that the ReplicaSet controller creates and removes; `None` when there are as many as the ReplicaSets desire. In a namespace
 /// that is being deleted it may create none.
 fn owed(assessment: &Assessment<'_>) -> Option<String> {
-    if assessment.has_lost_all_pods() {
-        return Some("if the namespace is being deleted, this Deployment is deleted with it".to_owned());
-    }
     let (make, remove) = assessment.owed;
     let creates = match assessment.causes.iter().find(|cause| cause.kind.is_refusal(Refused::Pods)) {
         Some(refusal) if assessment.old_refusal_millis(refusal).is_some() => "tries again after a back-off to create",
@@ -126,7 +125,8 @@ fn owed(assessment: &Assessment<'_>) -> Option<String> {
         (0, remove) => format!("removes {}", count(remove, "pod")),
         (make, remove) => format!("{creates} {} and removes {remove}", count(make, "pod")),
     };
-    Some(format!("the ReplicaSet controller {said}"))
+    let unless = if assessment.has_lost_all_pods() { ", unless the namespace is being deleted" } else { "" };
+    Some(format!("the ReplicaSet controller {said}{unless}"))
 }
 
 /// Says what the Deployment controller does or waits for.

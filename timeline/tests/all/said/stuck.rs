@@ -211,8 +211,9 @@ fn pods_that_nobody_makes_are_missed_after_half_a_minute() {
 /// Kubernetes deletes the pods of a namespace first, lets nobody create others, and sends no Event about that.
 #[test]
 fn pods_that_were_all_deleted_at_once_and_are_not_replaced_accuse_no_controller() {
-    let lost = "No pod has been created since all were deleted at 00:01:00 UTC: the namespace may be being deleted.";
-    let goes_too = "If the namespace is being deleted, this Deployment is deleted with it";
+    let why = "the namespace is being deleted, or the ReplicaSet controller cannot create pods.";
+    let lost = format!("No pod has been created since all were deleted at 00:01:00 UTC: {why}");
+    let next = "The ReplicaSet controller creates 3 pods, unless the namespace is being deleted.".to_owned();
     let command = |web: &Web| web.view().remedy.map(|remedy| format!("{}: {}", remedy.what, remedy.command));
     let show = "Show the namespace: kubectl get namespace shop";
     let mut web = Web::live(3).at(60_000);
@@ -221,7 +222,7 @@ fn pods_that_were_all_deleted_at_once_and_are_not_replaced_accuse_no_controller(
     web.now = 65_000;
     assert_eq!((causes(&web).len(), web.view().next.as_str()), (0, "The ReplicaSet controller creates 3 pods."));
     web.now = 65_001;
-    assert_eq!((causes(&web), web.view().next), (vec![lost.to_owned()], format!("{goes_too}.")));
+    assert_eq!((causes(&web), web.view().next), (vec![lost.clone()], next.clone()));
     assert_eq!(command(&web).as_deref(), Some(show));
     // That they are gone changes nothing.
     web.now = 90_000;
@@ -230,7 +231,7 @@ fn pods_that_were_all_deleted_at_once_and_are_not_replaced_accuse_no_controller(
     assert_eq!(web.verdict(), "[Degraded] No pod of revision 1 is available: 0 of 3.");
     web.now = 120_001;
     assert_eq!(web.verdict(), "[Degraded] Revision 1 has 0 of 3 available: all pods were deleted.");
-    assert_eq!((causes(&web), web.view().next), (vec![lost.to_owned()], format!("{goes_too}.")));
+    assert_eq!((causes(&web), web.view().next), (vec![lost.clone()], next));
     web.add_pod(103, 2, |_| {});
     assert!(!has(&web, "No pod has been created"), "one was created");
     // Of a rollout, the pods of all revisions.
@@ -240,16 +241,17 @@ fn pods_that_were_all_deleted_at_once_and_are_not_replaced_accuse_no_controller(
     web.now = 60_000;
     (100..103).chain([200]).for_each(|pod| web.kill_pod(pod));
     web.report();
+    web.now = 65_001;
+    let next = "The ReplicaSet controller creates 4 pods, unless the namespace is being deleted; when a new pod becomes \
+                available, an old one can be removed (floor 3). Progress deadline: 00:10:00 UTC.";
+    assert_eq!((causes(&web), web.view().next.as_str()), (vec![lost], next));
     web.now = 70_001;
     assert_eq!(web.verdict(), "[Slow] Revision 2 is replacing revision 1: no pod is available.");
-    let next = format!("{goes_too}; when a new pod becomes available, an old one can be removed (floor 3).");
-    assert_eq!((causes(&web), web.view().next), (vec![lost.to_owned()], next));
     assert_eq!(command(&web).as_deref(), Some(show), "an undo creates no pods either");
     // Who did not see them go says less.
     let mut late = web.first_listed();
     late.now = 75_002;
-    let less = "No pod has been created since all were deleted: the namespace may be being deleted.";
-    assert_eq!(causes(&late), [less]);
+    assert_eq!(causes(&late), [format!("No pod has been created since all were deleted: {why}")]);
     // A namespace takes them together. Others are missed, one after the other.
     let mut web = Web::live(3).at(60_000);
     web.kill_pod(100);
