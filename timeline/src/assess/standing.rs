@@ -325,10 +325,10 @@ impl Assessment<'_> {
         self.decisive().is_some() || self.is_unexplained()
     }
 
-    /// Nothing moves, for longer than may be, and nothing says why.
+    /// Nothing moves, for longer than may be, and nothing says why. Old pods alone hold nothing up.
     fn is_unexplained(&self) -> bool {
         let limit = severity::unexplained_limit(&self.deployment.now.spec);
-        self.causes.is_empty() && !self.has_moved_since(self.now.millis - limit)
+        self.causes.iter().all(Cause::is_of_old_pods) && !self.has_moved_since(self.now.millis - limit)
     }
 
     /// Whether anything moved at that time or later: a step of replicas, a pod, a verdict, what is asked for.

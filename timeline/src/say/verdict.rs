@@ -267,7 +267,13 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
                 .join(" ")
         }
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => with(Some(missing(assessment))),
-        Standing::Blocked => with(Some("Nothing has moved for a while, and nothing says why.".to_owned())),
+        Standing::Blocked => {
+            // Old pods that are named are no reason.
+            let unexplained = "Nothing has moved for a while, and nothing says why.";
+            let unexplained = decisive.is_none().then(|| unexplained.to_owned());
+            let said = Some(with(None)).filter(|said| !said.is_empty());
+            said.into_iter().chain(unexplained).collect::<Vec<_>>().join(" ")
+        }
         Standing::Crashing => {
             let desired = assessment.deployment.now.spec.replicas;
             let available = assessment.counts.available.min(desired);

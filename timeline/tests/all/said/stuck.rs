@@ -289,6 +289,31 @@ fn what_began_before_anybody_looked_lasts_at_least_since_then() {
     assert_eq!((least(&web), least(&late)), (vec![false], vec![true]));
 }
 
+/// What keeps an old pod from being ready does not keep the controller from removing it.
+#[test]
+fn an_old_pod_on_a_silent_node_does_not_explain_that_nothing_moves() {
+    let mut web = Web::replacing().at(60_000);
+    web.set(SECOND, |set| set.now.counts.desired = 3);
+    for pod in 200..203 {
+        web.add_pod(pod, SECOND, |pod| {
+            ready(pod);
+            pod.node = Some("node-2".into());
+        });
+    }
+    web.set(2, |set| set.now.counts.desired = 1);
+    (100..102).for_each(|pod| web.delete_pod(pod));
+    web.pod(102, unready);
+    web.event(102, "NodeNotReady", "Node is not ready");
+    web.report();
+    web.now = 360_000;
+    assert_eq!(web.view().verdict.badge, "Rolling out", "half the deadline");
+    web.now = 360_001;
+    assert_eq!(web.verdict(), "[Blocked] Revision 2 makes no progress: 3 of 3 new pods available.");
+    let why = "Node node-1 has not been ready for 5 min 0 s: 1 old pod on it does not count. Kubernetes replaces it after the \
+               toleration of the pod, by default 300 s. Nothing has moved for a while, and nothing says why.";
+    assert_eq!(web.view().verdict.why, why);
+}
+
 #[test]
 fn a_pause_is_told_with_its_time() {
     let mut web = Web::live(3);
