@@ -100,12 +100,10 @@ impl Assessment<'_> {
 
     /// Nodes are the trouble, and not the revision: going back would not help.
     fn is_of_nodes(&self) -> bool {
-        let is_of_node =
-            |cause: &Cause| matches!(cause.kind, CauseKind::NodeSilent { .. } | CauseKind::Unschedulable { .. });
-        let strands_old = || self.causes.iter().any(|cause| cause.old > 0 && is_of_node(cause));
         self.first_cause().is_some_and(|cause| match cause.kind {
             CauseKind::NodeSilent { .. } => true,
-            CauseKind::Unschedulable { .. } => strands_old(),
+            // No node fits pods of the revision before either, for the same reason.
+            CauseKind::Unschedulable { .. } => cause.old > 0 && !cause.is_mixed,
             _ => false,
         })
     }

@@ -122,6 +122,14 @@ fn pods_of_any_revision_that_a_drain_left_without_a_node_are_named() {
     web.wait(60_000);
     assert_eq!(web.verdict(), "[Blocked] Revision 2 is blocked: no node fits its pods.");
     assert_eq!(command(&web), "describe pod web-3-p0200");
+    // No node fits them for a reason that is not that of the new one: going back may help.
+    let mut other =
+        replacing(unplaced("Unschedulable", "0/1 nodes are available: 1 node(s) didn't match Pod's node selector."));
+    other.wait(61_000).delete_pod(100);
+    other.add_pod(110, 2, unplaced("Unschedulable", cordoned));
+    other.report();
+    assert_eq!(other.verdict(), "[Blocked] Revision 2 is blocked: no node fits its pods.");
+    assert_eq!(command(&other), "rollout undo deployment/web");
     // The new pod has a place: old ones alone hold nothing up.
     web.pod(200, |pod| *pod = crate::made::pod(200, SECOND, "web-3-p0200"));
     let reason = web.view().reasons.swap_remove(0);
