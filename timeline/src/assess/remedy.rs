@@ -98,9 +98,9 @@ impl Assessment<'_> {
         self.worst_cause().or_else(|| self.causes.first())
     }
 
-    /// Nodes are the trouble, and not the revision: going back would not help.
+    /// Nodes are the trouble of new pods, and not the revision: going back would not help.
     fn is_of_nodes(&self) -> bool {
-        self.first_cause().is_some_and(|cause| match cause.kind {
+        self.first_cause().filter(|cause| !cause.is_of_old_pods()).is_some_and(|cause| match cause.kind {
             CauseKind::NodeSilent { .. } => true,
             // No node fits pods of the revision before either, for the same reason.
             CauseKind::Unschedulable { .. } => cause.old > 0 && !cause.is_mixed,

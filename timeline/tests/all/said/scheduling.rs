@@ -135,6 +135,7 @@ fn pods_of_any_revision_that_a_drain_left_without_a_node_are_named() {
     let reason = web.view().reasons.swap_remove(0);
     let said = "No node fits 3 old pods: 1 node(s) were unschedulable.";
     assert_eq!((reason.sentence.as_str(), reason.is_fault), (said, false));
+    assert_eq!(command(&web), "rollout undo deployment/web");
 }
 
 #[test]
