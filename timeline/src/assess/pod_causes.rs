@@ -361,11 +361,13 @@ impl<'m> Assessment<'m> {
     pub(super) fn stranded_pods(&self, silent: &BTreeMap<&str, Millis>) -> Vec<&'m Pod> {
         let current = self.current.map(|set| set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != current);
+        let is_on_silent_node = |pod: &Pod| pod.now.node.as_deref().is_some_and(|node| silent.contains_key(node));
+        let may_be_stranded = |pod: &&Pod| pod.state() == PodState::Scheduling || is_on_silent_node(pod);
         let is_stranded = |pod: &&Pod| {
             let cause = self.of_one_pod(pod, None, silent);
             matches!(cause, Some((CauseKind::NodeSilent { .. } | CauseKind::Unschedulable { .. }, _)))
         };
-        let stranded = old.flat_map(|set| self.noteworthy_pods(set)).filter(is_stranded);
+        let stranded = old.flat_map(|set| self.noteworthy_pods(set)).filter(may_be_stranded).filter(is_stranded);
         order::sort_by(stranded.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
