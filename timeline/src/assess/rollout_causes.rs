@@ -178,7 +178,7 @@ impl<'m> Assessment<'m> {
             if there >= desired {
                 return None;
             }
-            let pods = || self.model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid));
+            let pods = || self.model.controlled_pods(set.uid);
             let moved = pods().map(Pod::since_millis).chain(set.scales.iter().map(|scale| scale.at_millis)).max();
             let since = moved.unwrap_or(set.first_seen_millis);
             // A list that tells of the ReplicaSet with its pods tells of no moment.
@@ -204,10 +204,10 @@ impl<'m> Assessment<'m> {
         let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| set.now.counts.desired > 0);
         // Those that went before it was scaled are not missed since then.
         let pods = |set: &ReplicaSet| {
-            let (owner, scaled) = (Some(set.uid), set.scales.last().map(|scale| scale.at_millis));
+            let scaled = set.scales.last().map(|scale| scale.at_millis);
             let is_missed =
                 move |pod: &Pod| pod.ended_millis().is_none_or(|at| scaled.is_none_or(|scaled| at >= scaled));
-            self.model.pods_of(set.uid).filter(move |pod| pod.owner == owner && is_missed(pod))
+            self.model.controlled_pods(set.uid).filter(move |pod| is_missed(pod))
         };
         let last = sets().flat_map(pods).filter_map(Pod::ended_millis).max()?;
         let is_from_outside = |pod: &Pod| {

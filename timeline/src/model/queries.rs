@@ -35,6 +35,11 @@ impl Model {
         self.pods.in_rows(self.pods_of.rows_of(replica_set))
     }
 
+    /// Pods that `replica_set` controls now, or controlled until they went, by UID.
+    pub fn controlled_pods(&self, replica_set: Uid) -> impl Iterator<Item = &Pod> {
+        self.pods_of(replica_set).filter(move |pod| pod.owner == Some(replica_set))
+    }
+
     /// Counts the pods of a ReplicaSet.
     pub fn pod_counts(&self, replica_set: Uid) -> PodCounts {
         self.pod_index.counts(replica_set)
