@@ -13,11 +13,13 @@ use crate::rules::messages::{self, StartHold};
 use crate::rules::verdict;
 
 /// A controller that has not reacted for this long is silent.
-pub const SILENT_MILLIS: Millis = 5_000;
+const SILENT_MILLIS: Millis = 5_000;
 /// Deployments make their ReplicaSets within this time, unless something is wrong.
 const SET_MISSING_MILLIS: Millis = 10_000;
 /// ReplicaSets make their pods within this time.
 const PODS_MISSING_MILLIS: Millis = 30_000;
+/// ReplicaSets begin to replace pods that were deleted within this time.
+const REPLACEMENT_MILLIS: Millis = 5_000;
 /// Pods that are deleted no further apart than this are deleted together.
 const TOGETHER_MILLIS: Millis = 10_000;
 /// A kubelet ends a pod this long after its grace period, at the latest.
@@ -202,7 +204,7 @@ impl<'m> Assessment<'m> {
             return None;
         }
         let sets = || self.model.owned_sets(self.deployment.uid).filter(|set| set.now.counts.desired > 0);
-        // Those that went before it was scaled are not missed since then.
+        // Pods that ended before the ReplicaSet was scaled last are not among those that it desires now.
         let pods = |set: &ReplicaSet| {
             let scaled = set.scales.last().map(|scale| scale.at_millis);
             let is_missed =
@@ -218,7 +220,7 @@ impl<'m> Assessment<'m> {
         let is_all =
             |set: &ReplicaSet| pods(set).filter(|pod| is_from_outside(pod)).count() >= set.now.counts.desired as usize;
         let is_unknown = |pod: &Pod| is_from_outside(pod) && pod.end_reason == Some(EndReason::Unknown);
-        (self.now.millis - last > SILENT_MILLIS && sets().all(is_all)).then(|| Evidence {
+        (self.now.millis - last > REPLACEMENT_MILLIS && sets().all(is_all)).then(|| Evidence {
             object: self.me(),
             since_millis: Some(last),
             is_least: sets().flat_map(pods).any(is_unknown),
