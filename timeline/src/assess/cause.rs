@@ -189,7 +189,7 @@ pub enum CauseKind {
         /// Which one, where it is known.
         image: Option<String>,
         /// The container that waits for it, where that is no app container: its part in the pod, and its name.
-        of: Option<(Role, String)>,
+        container: Option<(Role, String)>,
     },
     /// A container cannot be made, or not be started.
     BadContainer {

@@ -34,7 +34,7 @@ impl<'m> Assessment<'m> {
         let comes = self.coming_node(pods);
         let current = self.current.map(|set| set.uid);
         let shown_by =
-            |pod: &'m Pod| self.all_of_one_pod(pod, comes.as_ref(), silent).into_iter().map(move |cause| (pod, cause));
+            |pod: &'m Pod| self.find_pod_causes(pod, comes.as_ref(), silent).into_iter().map(move |cause| (pod, cause));
         for (pod, cause) in pods.iter().copied().flat_map(shown_by) {
             let one_old = u32::from(pod.owner != current);
             let Some((shown, pods, old, is_mixed)) = groups.iter_mut().find(|(shown, ..)| cause.is_of_group(shown))
@@ -79,7 +79,7 @@ impl<'m> Assessment<'m> {
     }
 
     /// Finds the cause that a pod shows, and one for each further image that it lacks.
-    fn all_of_one_pod(&self, pod: &'m Pod, comes: Option<&NewNode>, silent: &BTreeMap<&str, Millis>) -> Vec<PodCause> {
+    fn find_pod_causes(&self, pod: &'m Pod, comes: Option<&NewNode>, silent: &BTreeMap<&str, Millis>) -> Vec<PodCause> {
         let Some((kind, evidence)) = self.of_one_pod(pod, comes, silent) else { return Vec::new() };
         let is_silent = matches!(kind, CauseKind::NodeSilent { .. });
         let is_image = matches!(kind, CauseKind::Image { .. });
@@ -164,8 +164,8 @@ impl<'m> Assessment<'m> {
         let name = container.name.clone();
         match evidence.reason.as_str() {
             reason if is_image_reason(reason) => {
-                let of = (container.role != Role::App).then_some((container.role, name));
-                CauseKind::Image { image: self.image_of(pod, container, &evidence.message), of }
+                let image = self.image_of(pod, container, &evidence.message);
+                CauseKind::Image { image, container: (container.role != Role::App).then_some((container.role, name)) }
             }
             "CreateContainerConfigError"
             | "PreCreateHookError"

@@ -226,9 +226,9 @@ impl Model {
 
     fn pod(&mut self, uid: &Uid, change: impl FnOnce(&mut Pod)) {
         let Some((row, known)) = self.pods.row_mut(uid) else { return };
-        let before = self.pod_index.part(known);
+        let before = self.pod_index.index_pod(known);
         change(known);
-        let after = self.pod_index.part(known);
+        let after = self.pod_index.index_pod(known);
         self.pod_index.replace(row, &known.owners, before.as_ref(), after.as_ref());
     }
 

@@ -239,7 +239,7 @@ impl PodIndex {
     }
 
     /// The part of a pod; `None` while nothing is kept.
-    pub(super) fn part(&self, pod: &Pod) -> Option<IndexedPod> {
+    pub(super) fn index_pod(&self, pod: &Pod) -> Option<IndexedPod> {
         if self.is_stopped {
             return None;
         }

@@ -207,14 +207,14 @@ impl Model {
 
     fn index_pod(&mut self, uid: Uid) {
         if let Some((row, pod)) = self.pods.row_mut(&uid) {
-            let part = self.pod_index.part(pod);
+            let part = self.pod_index.index_pod(pod);
             self.pod_index.replace(row, &pod.owners, None, part.as_ref());
         }
     }
 
     fn unindex_pod(&mut self, uid: Uid) {
         if let Some((row, pod)) = self.pods.row_mut(&uid) {
-            let part = self.pod_index.part(pod);
+            let part = self.pod_index.index_pod(pod);
             self.pod_index.replace(row, &pod.owners, part.as_ref(), None);
         }
     }

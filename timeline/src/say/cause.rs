@@ -60,7 +60,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::SetMissing => {
             format!("No pod is left, and the Deployment controller has not made the next ReplicaSet for {since}.")
         }
-        CauseKind::Image { image, of } => {
+        CauseKind::Image { image, container } => {
             let image =
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
             let failure = pull_failure(assessment.deployment, &cause.kind, evidence);
@@ -76,7 +76,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let secrets = pulls::unread_pull_secrets(assessment.deployment, evidence.object_name())
                 .filter(|_| matches!(failure, PullFailure::Denied | PullFailure::Hidden))
                 .map(|names| format!(" Pull secrets that cannot be read: {}.", safe(names)));
-            let of = of.as_ref().map(|(role, name)| format!(" of {}", container_name(*role, name))).unwrap_or_default();
+            let of = container.as_ref().map(|(role, name)| format!(" of {}", container_name(*role, name)));
+            let of = of.unwrap_or_default();
             format!("{image}{of} cannot be pulled: {because} ({one_is}).{}{hope}", secrets.unwrap_or_default())
         }
         CauseKind::BadContainer { container } => format!(
