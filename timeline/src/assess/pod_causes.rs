@@ -10,7 +10,7 @@ use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
-use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, Role};
+use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, PodCondition, Role};
 use crate::model::{Deployment, Event, Pod, PodState, order};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node};
 use crate::rules::phase::SLOWER;
@@ -274,8 +274,7 @@ impl<'m> Assessment<'m> {
 
     /// Containers that have run for a while and are not ready, by the condition of their pod.
     fn unready_containers<'p>(&self, pod: &'p Pod) -> impl Iterator<Item = &'p Container> {
-        let mut conditions = pod.now.conditions.iter();
-        let told = conditions.find(|told| told.kind == "ContainersReady" && told.status == ConditionStatus::False);
+        let told = unready_condition(pod);
         let names = told.and_then(|told| messages::unready_containers(&told.message)).unwrap_or_default();
         let Now { millis, skew_millis } = self.now;
         let is_late = move |since: Millis| millis - since.saturating_add(skew_millis) > WORTH_MILLIS;
@@ -333,7 +332,8 @@ impl<'m> Assessment<'m> {
 
     /// The nodes of pods of any revision that are reported not to be ready, and since when. Kubernetes says so only of pods that were
     /// ready then (`MarkPodsNotReady` in `controller_utils.go`); the others on the node are as silent, unless its kubelet has said
-    /// something since, or found a pod ready.
+    /// something since, or found a pod ready. The kubelet alone sets `ContainersReady`: if that is false now of a pod that was ready
+    /// then, it has.
     pub(super) fn silent_nodes(&self) -> BTreeMap<&'m str, Millis> {
         let mut silent: BTreeMap<&'m str, Millis> = BTreeMap::new();
         if self.deployment.events.iter().all(|event| event.reason != "NodeNotReady") {
@@ -350,7 +350,13 @@ impl<'m> Assessment<'m> {
         for pod in all {
             let Some(node) = pod.now.node.as_deref() else { continue };
             let spoke = || messages::kubelet_spoke_millis(self.deployment, pod);
-            if silent.get(node).is_some_and(|since| became_ready_after(pod, *since) || spoke() > Some(*since)) {
+            let told = || messages::node_silent_since(self.deployment, pod);
+            let is_back = |since: &Millis| {
+                became_ready_after(pod, *since)
+                    || spoke() > Some(*since)
+                    || (is_unready(pod) && unready_condition(pod).is_some() && told() >= Some(*since))
+            };
+            if silent.get(node).is_some_and(is_back) {
                 silent.remove(node);
             }
         }
@@ -436,6 +442,12 @@ impl<'m> Assessment<'m> {
 fn is_unready(pod: &Pod) -> bool {
     let state = pod.state();
     !state.is_ready() && !state.is_ending() && pod.now.terminal_millis.is_none()
+}
+
+/// The condition by which its kubelet says that containers are not ready.
+fn unready_condition(pod: &Pod) -> Option<&PodCondition> {
+    let mut conditions = pod.now.conditions.iter();
+    conditions.find(|told| told.kind == "ContainersReady" && told.status == ConditionStatus::False)
 }
 
 /// It was ready at some time.

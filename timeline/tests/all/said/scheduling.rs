@@ -2,7 +2,7 @@
 
 use super::evidence::{command, first, matter, replacing};
 use crate::made::{SECOND, Web, condition, ready, unready, waiting, warning};
-use timeline::fact::{ConditionStatus, EventFact, Phase, PodFact};
+use timeline::fact::{ConditionStatus, EventFact, Phase, PodCondition, PodFact};
 use timeline::view::Tone;
 
 fn unplaced(reason: &'static str, message: &'static str) -> impl FnOnce(&mut PodFact) {
@@ -44,6 +44,20 @@ fn a_node_that_is_not_ready_is_named() {
     back.event(100, "NodeNotReady", "Node is not ready");
     back.wait(60_000).event(100, "Unhealthy", "Readiness probe failed: timeout");
     assert!(first(&back).contains("not ready any more"), "{}", first(&back));
+    // `ContainersReady` is the kubelet's. Nobody else changes it, and its containers start again not ready.
+    let mut started = Web::live(1);
+    started.wait(60_000).pod(100, |pod| pod.ready = Some(condition(ConditionStatus::False, "", "")));
+    started.event(100, "NodeNotReady", "Node is not ready");
+    started.wait(60_000).pod(100, |pod| {
+        unready(pod);
+        pod.conditions.push(PodCondition {
+            kind: "ContainersReady".into(),
+            status: ConditionStatus::False,
+            reason: "ContainersNotReady".into(),
+            message: "containers with unready status: [web]".into(),
+        });
+    });
+    assert!(first(&started).contains("not ready any more"), "{}", first(&started));
     // It is back, and the pods are not.
     web.pod(100, ready);
     web.wait(10_000).pod(100, unready);
