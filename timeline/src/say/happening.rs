@@ -236,18 +236,19 @@ fn rolled(parts: &[Part], budget: &StepBudget) -> String {
     let grows = parts.iter().any(|part| part.to > part.from);
     let shrinks = parts.iter().any(|part| part.to < part.from);
     // The Deployment controller never asks for more than its ceiling: somebody else asked for more, or the limits fell.
-    let desired = if desired > ceiling {
+    let total = if desired > ceiling {
         format!("{desired} in total, above the ceiling of {ceiling}: a ReplicaSet was scaled manually")
     } else {
         format!("{desired} of at most {ceiling}")
     };
     let room = match (grows, shrinks) {
-        (true, false) => desired,
+        (true, false) => total,
         (false, true) if floor == 0 => "all can be removed".to_owned(),
         (false, true) if spares_available => "only unavailable pods are removed".to_owned(),
-        (false, true) if available < floor => return format!("{text}."),
+        // To none at all a ReplicaSet is scaled by Recreate, whose spec may follow, or by somebody else.
+        (false, true) if available < floor || desired == 0 => return format!("{text}."),
         (false, true) => format!("at least {floor} must stay available"),
-        _ => format!("{desired}, floor {floor}"),
+        _ => format!("{total}, floor {floor}"),
     };
     format!("{text}: {room}.")
 }
