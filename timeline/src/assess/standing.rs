@@ -178,7 +178,8 @@ impl Assessment<'_> {
         // Between the old pods and the new ones there may be none. A paused Deployment takes none down for an edit that waits.
         let awaits_edit = spec.paused && self.awaits_revision;
         let may_have_none = self.limits.floor == 0 && !self.is_settled();
-        let is_allowed = may_have_none && !awaits_edit && !self.has_fault();
+        let is_fault = standing.tone() == Tone::Bad || self.has_fault();
+        let is_allowed = may_have_none && !awaits_edit && !is_fault;
         let is_rollout = matches!(
             standing,
             Standing::Paused

@@ -397,6 +397,12 @@ fn recreate_has_no_pods_between_the_old_ones_and_the_new_ones() {
     assert_eq!(recreate.verdict(), "[Failing] Revision 2 cannot start: image web:v2 is not found.");
     let why = recreate.view().verdict.why;
     assert!(why.ends_with(" No pod is available."), "{why}");
+    let mut late = taken_over(Strategy::Recreate).at(640_000);
+    let passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
+    late.deployment(|deployment| deployment.status.progressing = Some(passed));
+    assert!(late.verdict().starts_with("[Deadline exceeded] "), "{}", late.verdict());
+    let why = late.view().verdict.why;
+    assert!(why.ends_with(" No pod is available."), "{why}");
     // A first rollout has lost nothing.
     let mut first = Web::made(3);
     first.report();
