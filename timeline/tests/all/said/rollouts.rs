@@ -344,9 +344,14 @@ fn a_rollout_during_which_nobody_serves_for_more_than_ten_seconds_is_bad() {
     let some = "[Waiting] Revision 2 is replacing revision 1: 0 of 3 new pods available.";
     let none = "[Waiting] Revision 2 is replacing revision 1: no pod is available.";
     let mut web = without_available_pods();
-    for (now, verdict, tone) in [(39_999, some, Tone::Busy), (40_000, some, Tone::Busy), (40_001, none, Tone::Bad)] {
+    for (now, verdict, tone, deadline) in [
+        (39_999, some, Tone::Busy, " Progress deadline: "),
+        (40_000, some, Tone::Busy, " Progress deadline: "),
+        (40_001, none, Tone::Bad, " Without progress by "),
+    ] {
         web.now = now;
         assert_eq!((web.verdict().as_str(), web.view().verdict.tone), (verdict, tone), "{now}");
+        assert!(web.view().next.contains(deadline), "{now}: {}", web.view().next);
     }
     assert!(!web.view().verdict.why.contains("No pod is available."), "{}", web.view().verdict.why);
     // Who came later did not see the last one go.
