@@ -101,7 +101,7 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     let exit = container.last_exit.as_ref();
     let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
     let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
-    let trouble_millis = pod.trouble_since_millis(&deployment.story);
+    let trouble_millis = pod.trouble_since_millis(container, &deployment.story);
     let last_run_millis = started.map_or(trouble_millis, |at| at.saturating_add(skew_millis) - EARLY_MILLIS);
     let of_pod = |since: Millis| events(deployment, "Pod", &pod.name).filter(move |event| event.at_millis >= since);
     let recent = || of_pod(last_run_millis);
