@@ -212,7 +212,11 @@ fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part]) ->
         let sign = if part.to >= part.from { "+" } else { "−" };
         format!("{} {sign}{}", who(part), part.to.abs_diff(part.from))
     };
-    let changes = || parts.iter().filter(|part| part.by() != 0).map(change).collect::<Vec<_>>().join(", ");
+    let changes = || {
+        let changes: Vec<String> = parts.iter().filter(|part| part.by() != 0).map(change).collect();
+        let how = if changes.len() > 1 { ", in proportion" } else { "" };
+        changes.join(", ") + how
+    };
     match (replicas, parts) {
         (Some((from, to)), [_]) => format!("Scaled {from} → {to} (not a rollout)."),
         (None, [part]) if desired.is_none() => {
@@ -221,8 +225,8 @@ fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part]) ->
             format!("{set} was scaled {} → {}, not by its Deployment.", part.from, part.to)
         }
         (None, [part]) => format!("Scaled, not a rollout: {} {} → {}.", who(part), part.from, part.to),
-        (Some((from, to)), _) => format!("Scaled {from} → {to} during a rollout: {}, in proportion.", changes()),
-        (None, _) => format!("Scaled during a rollout: {}, in proportion.", changes()),
+        (Some((from, to)), _) => format!("Scaled {from} → {to} during a rollout: {}.", changes()),
+        (None, _) => format!("Scaled during a rollout: {}.", changes()),
     }
 }
 
