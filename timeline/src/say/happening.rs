@@ -2,7 +2,9 @@
 
 use super::cause::{container_name, exit_words};
 use super::excerpt::without_pod;
-use crate::model::story::{Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, StepBudget};
+use crate::model::story::{
+    Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, StepBudget, TargetFailure,
+};
 use crate::model::{EndReason, Trigger};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short, was_were};
 
@@ -18,11 +20,11 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
         Happening::Starts(start) => {
             let mut said = starts(start);
-            match (start.never_worked && start.was_seen, start.was_never_available) {
-                (false, _) => {}
-                (true, true) => said.push_str(" None of its pods was ever available."),
-                (true, false) => said.push_str(" Not all of its pods were ever available."),
-            }
+            said.push_str(match start.failure.filter(|_| start.was_seen) {
+                Some(TargetFailure::NeverAvailable) => " None of its pods was ever available.",
+                Some(TargetFailure::NeverComplete) => " Not all of its pods were ever available.",
+                None => "",
+            });
             if let Some(cause) = &start.change_cause {
                 said.push_str(&format!(" Change-cause: {}", sentence_end(cause)));
             }
