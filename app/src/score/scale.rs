@@ -138,7 +138,52 @@ pub fn gaps(deployment: &Deployment, from_millis: Millis) -> Vec<(Gap, &'static 
 
 #[cfg(test)]
 mod tests {
+    use timeline::fact::{
+        DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, Meta, ReplicaSetCounts, ReplicaSetFact,
+        ReplicaSetNow, Seen,
+    };
+    use timeline::{Fact, Timeline, Uid};
+
     use super::*;
+
+    #[test]
+    fn the_window_of_a_rollout_by_recreate_begins_with_its_take_down() {
+        let web = Uid::from_bits(1);
+        let deployment = |revision: u64| {
+            let status = DeploymentStatus { observed_generation: revision, ..DeploymentStatus::default() };
+            let spec = DeploymentSpec { replicas: 3, ..DeploymentSpec::default() };
+            let meta = Meta { uid: web, namespace: "shop".into(), name: "web".into(), ..Meta::default() };
+            let now = DeploymentNow {
+                generation: revision,
+                revision: Some(revision),
+                spec,
+                status,
+                ..DeploymentNow::default()
+            };
+            Box::new(DeploymentFact { meta, now })
+        };
+        let set = |number: u128, revision: u64, desired: u32| {
+            let (uid, name) = (Uid::from_bits(number), format!("web-{revision}"));
+            let meta = Meta { uid, namespace: "shop".into(), name, controller: Some(web), ..Meta::default() };
+            let counts = ReplicaSetCounts { desired, ..ReplicaSetCounts::default() };
+            let now = ReplicaSetNow { counts, ..ReplicaSetNow::default() };
+            Box::new(ReplicaSetFact { meta, revision: Some(revision), now, ..ReplicaSetFact::default() })
+        };
+        let mut timeline = Timeline::new();
+        for (at_millis, fact) in [
+            (0, Fact::Deployment(deployment(1), Seen::Added)),
+            (0, Fact::ReplicaSet(set(2, 1, 3), Seen::Added)),
+            (60_000, Fact::ReplicaSet(set(2, 1, 0), Seen::Modified)),
+            (120_000, Fact::ReplicaSet(set(3, 2, 3), Seen::Added)),
+            (120_000, Fact::Deployment(deployment(2), Seen::Modified)),
+        ] {
+            timeline.apply(at_millis, fact);
+        }
+        let model = timeline.model();
+        let known = model.deployments.get(&web);
+        assert_eq!(known.unwrap().rollouts.last().unwrap().started_millis, Some(120_000));
+        assert_eq!(window_millis(model, known, 130_000), 75_000.0);
+    }
 
     #[test]
     fn the_window_of_a_rollout_grows_in_steps_of_a_third_at_most() {
