@@ -114,7 +114,7 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
     let DeploymentCopy { model, said, .. } = copy;
     let deployment = copy.deployment()?;
     let (left, top, width, height) = SCORE;
-    let window_millis = scale::window_millis(Some(deployment), now_millis);
+    let window_millis = scale::window_millis(model, Some(deployment), now_millis);
     let frame = Frame {
         now_millis,
         window_millis,

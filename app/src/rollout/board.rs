@@ -241,7 +241,7 @@ impl RenderedPage {
             _ => (Cow::Borrowed(&copy.model), Cow::Borrowed(&copy.said)),
         };
         let deployment = copy.deployment.and_then(|uid| model.deployments.get(&uid));
-        let window_millis = scale::fitting_millis(*over, deployment, now_millis);
+        let window_millis = scale::fitting_millis(*over, &model, deployment, now_millis);
         let frame = Frame::unmeasured(now_millis, window_millis, told_millis);
         ShownMoment { model, said, frame }
     }

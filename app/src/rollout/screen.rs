@@ -6,10 +6,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::prelude::*;
-use timeline::Millis;
 use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
+use timeline::{Millis, rollout};
 
 use super::board::{Board, RenderedPage, minute, said_then};
 use super::picture::{FrameStyles, Picture};
@@ -129,7 +129,7 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn fitting_millis(&self, now_millis: Millis) -> f64 {
-        scale::fitting_millis(self.over, self.copy.deployment(), now_millis)
+        scale::fitting_millis(self.over, &self.copy.model, self.copy.deployment(), now_millis)
     }
 
     /// The last moment that can be shown: the present, or the end of what is over.
@@ -140,8 +140,10 @@ impl State {
 
     /// When the rollout began that is played from its begin.
     pub(super) fn began_millis(&self) -> Option<Millis> {
-        let last = self.copy.deployment()?.rollouts.last()?;
-        self.over.map(|over| over.began_millis).or(last.started_millis)
+        let deployment = self.copy.deployment()?;
+        let last = deployment.rollouts.last()?;
+        let began = || rollout::began_millis(&self.copy.model, deployment, last);
+        self.over.map(|over| over.began_millis).or_else(began)
     }
 }
 
@@ -150,7 +152,7 @@ impl RolloutScreen {
     pub fn new(board: Board, picture: Picture, first: Option<RenderedPage>, told: Callback<(bool, f64)>) -> Self {
         let RenderedPage { copy, told_millis: now_millis, moment, over } = first.unwrap_or_else(RenderedPage::nothing);
         let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);
-        let window_millis = scale::fitting_millis(over, copy.deployment(), shown_millis);
+        let window_millis = scale::fitting_millis(over, &copy.model, copy.deployment(), shown_millis);
         let state = State {
             clock: Clock::new(now_millis, page_millis()),
             over,

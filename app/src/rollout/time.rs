@@ -1,12 +1,11 @@
 //! Time: what the controls of time do to the screen.
 
 use leptos::prelude::*;
-use timeline::Millis;
-use timeline::address;
 use timeline::model::{Deployment, Rollout};
 use timeline::playback::{self, Playback};
 use timeline::view::Tone;
 use timeline::viewer::DeploymentCopy;
+use timeline::{Millis, address, rollout};
 
 use super::board::{self, SLIDER_PARTS, SliderMarks, Time};
 use super::screen::RolloutScreen;
@@ -146,8 +145,12 @@ impl RolloutScreen {
         let at = self.shown_millis();
         let to = {
             let state = self.0.state.borrow();
-            let rollouts = state.copy.model.deployments.values().flat_map(|known| &known.rollouts);
-            playback::step(rollouts.filter_map(|rollout| rollout.started_millis), at, is_forward)
+            let model = &state.copy.model;
+            let began = |of: &Deployment| {
+                let begins = of.rollouts.iter().filter_map(|one| rollout::began_millis(model, of, one));
+                begins.collect::<Vec<_>>()
+            };
+            playback::step(model.deployments.values().flat_map(began), at, is_forward)
         };
         self.arrive(to, is_forward);
     }
@@ -239,19 +242,20 @@ fn slider_marks(copy: &DeploymentCopy, frame: Frame, (from, live): (Millis, Mill
     let is_failing = copy.said.view.as_ref().is_some_and(|view| view.verdict.tone == Tone::Bad);
     let part =
         |at: Millis| ((at - from) * SLIDER_PARTS).checked_div(live - from).unwrap_or_default().clamp(0, SLIDER_PARTS);
-    let rollout = |rollout: &Rollout| {
-        let tone = match (rollout.completed_millis, rollout.superseded_millis, rollout.deadline_exceeded_millis) {
+    let bar = |deployment: &Deployment, one: &Rollout| {
+        let tone = match (one.completed_millis, one.superseded_millis, one.deadline_exceeded_millis) {
             (Some(_), ..) => Tone::Ok,
             (None, _, Some(_)) => Tone::Bad,
             (None, Some(_), None) => Tone::Quiet,
             (None, None, None) if is_failing => Tone::Bad,
             (None, None, None) => Tone::Busy,
         };
-        let ended = rollout.completed_millis.or(rollout.superseded_millis).unwrap_or(live);
-        rollout.started_millis.map(|began| (tone, part(began), part(ended)))
+        let ended = one.completed_millis.or(one.superseded_millis).unwrap_or(live);
+        rollout::began_millis(&copy.model, deployment, one).map(|began| (tone, part(began), part(ended)))
     };
+    let bars = |known: &Deployment| known.rollouts.iter().filter_map(|one| bar(known, one)).collect();
     SliderMarks {
-        rollouts: copy.deployment().iter().flat_map(|known| &known.rollouts).filter_map(rollout).collect(),
+        rollouts: copy.deployment().map(bars).unwrap_or_default(),
         window: (part(frame.from_millis()), part(frame.now_millis)),
     }
 }

@@ -1,7 +1,7 @@
 //! The time axis: which stretch of time is shown, and where its ticks are.
 
 use timeline::model::{Deployment, Gap, Rollout};
-use timeline::{Millis, Model};
+use timeline::{Millis, Model, rollout};
 
 /// Shown before the rollout began.
 const LEAD_MILLIS: f64 = 3_000.0;
@@ -34,11 +34,13 @@ const MOST_PIXELS: f64 = 16_000_000.0;
 const TICK_WIDTH: f64 = 96.0;
 
 /// Returns the window that ends now: the whole current rollout, or the last minute when nothing goes on.
-pub fn window_millis(deployment: Option<&Deployment>, now_millis: Millis) -> f64 {
+pub fn window_millis(model: &Model, deployment: Option<&Deployment>, now_millis: Millis) -> f64 {
     let since = |at: Millis| (now_millis - at) as f64;
     let is_fitted = |rollout: &&Rollout| rollout.completed_millis.is_none_or(|at| since(at) <= AFTERGLOW_MILLIS);
-    let rollout = deployment.and_then(|deployment| deployment.rollouts.last()).filter(is_fitted);
-    let began = rollout.and_then(|rollout| rollout.started_millis);
+    let began = deployment.and_then(|deployment| {
+        let last = deployment.rollouts.last().filter(is_fitted)?;
+        rollout::began_millis(model, deployment, last)
+    });
     let wanted = began.map_or(STABLE_MILLIS, |began| since(began) + LEAD_MILLIS);
     stepped(wanted).unwrap_or(LONGEST_MILLIS)
 }
@@ -59,9 +61,10 @@ pub struct EndedRollout {
 impl EndedRollout {
     /// The last rollout of a Deployment; `None` while it goes on.
     pub fn from_model(model: &Model, deployment: &Deployment) -> Option<Self> {
-        let rollout = deployment.rollouts.last()?;
-        let ended = rollout.completed_millis.or(rollout.superseded_millis)?;
-        let began_millis = rollout.started_millis.unwrap_or_else(|| deployment.known_since_millis());
+        let last = deployment.rollouts.last()?;
+        let ended = last.completed_millis.or(last.superseded_millis)?;
+        let began = rollout::began_millis(model, deployment, last);
+        let began_millis = began.unwrap_or_else(|| deployment.known_since_millis());
         let pods = model.pods_of_deployment(deployment.uid);
         let pods = pods.iter().filter_map(|pod| pod.states.last().map(|(_, at)| *at));
         let sets = model.sets_of(deployment.uid).filter_map(|set| set.scales.last().map(|scale| scale.at_millis));
@@ -89,8 +92,13 @@ impl EndedRollout {
 }
 
 /// Returns the window that fits, ending at that time: that of a rollout that is over, or of the present.
-pub fn fitting_millis(over: Option<EndedRollout>, deployment: Option<&Deployment>, now_millis: Millis) -> f64 {
-    over.map_or_else(|| window_millis(deployment, now_millis), |over| over.window_millis(now_millis))
+pub fn fitting_millis(
+    over: Option<EndedRollout>,
+    model: &Model,
+    deployment: Option<&Deployment>,
+    now_millis: Millis,
+) -> f64 {
+    over.map_or_else(|| window_millis(model, deployment, now_millis), |over| over.window_millis(now_millis))
 }
 
 /// A window that a viewer made wider or narrower by that factor.
@@ -130,7 +138,52 @@ pub fn gaps(deployment: &Deployment, from_millis: Millis) -> Vec<(Gap, &'static 
 
 #[cfg(test)]
 mod tests {
+    use timeline::fact::{
+        DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, Meta, ReplicaSetCounts, ReplicaSetFact,
+        ReplicaSetNow, Seen,
+    };
+    use timeline::{Fact, Timeline, Uid};
+
     use super::*;
+
+    #[test]
+    fn the_window_of_a_rollout_by_recreate_begins_with_its_take_down() {
+        let web = Uid::from_bits(1);
+        let deployment = |revision: u64| {
+            let status = DeploymentStatus { observed_generation: revision, ..DeploymentStatus::default() };
+            let spec = DeploymentSpec { replicas: 3, ..DeploymentSpec::default() };
+            let meta = Meta { uid: web, namespace: "shop".into(), name: "web".into(), ..Meta::default() };
+            let now = DeploymentNow {
+                generation: revision,
+                revision: Some(revision),
+                spec,
+                status,
+                ..DeploymentNow::default()
+            };
+            Box::new(DeploymentFact { meta, now })
+        };
+        let set = |number: u128, revision: u64, desired: u32| {
+            let (uid, name) = (Uid::from_bits(number), format!("web-{revision}"));
+            let meta = Meta { uid, namespace: "shop".into(), name, controller: Some(web), ..Meta::default() };
+            let counts = ReplicaSetCounts { desired, ..ReplicaSetCounts::default() };
+            let now = ReplicaSetNow { counts, ..ReplicaSetNow::default() };
+            Box::new(ReplicaSetFact { meta, revision: Some(revision), now, ..ReplicaSetFact::default() })
+        };
+        let mut timeline = Timeline::new();
+        for (at_millis, fact) in [
+            (0, Fact::Deployment(deployment(1), Seen::Added)),
+            (0, Fact::ReplicaSet(set(2, 1, 3), Seen::Added)),
+            (60_000, Fact::ReplicaSet(set(2, 1, 0), Seen::Modified)),
+            (120_000, Fact::ReplicaSet(set(3, 2, 3), Seen::Added)),
+            (120_000, Fact::Deployment(deployment(2), Seen::Modified)),
+        ] {
+            timeline.apply(at_millis, fact);
+        }
+        let model = timeline.model();
+        let known = model.deployments.get(&web);
+        assert_eq!(known.unwrap().rollouts.last().unwrap().started_millis, Some(120_000));
+        assert_eq!(window_millis(model, known, 130_000), 75_000.0);
+    }
 
     #[test]
     fn the_window_of_a_rollout_grows_in_steps_of_a_third_at_most() {

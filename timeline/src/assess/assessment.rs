@@ -70,6 +70,10 @@ pub struct Assessment<'m> {
     pub sees_sets: bool,
     /// Causes, the most decisive first.
     pub causes: Vec<Cause>,
+    /// No pod has been available for a while, although some were.
+    pub(super) is_outage: bool,
+    /// Since when a quota that refused pods may have room for one.
+    pub(super) room_millis: Option<Millis>,
     /// When the progress deadline passes, or passed, by our clock; `None` when no deadline runs.
     pub deadline_millis: Option<Millis>,
     /// Our clock, and how it differs from the API server's.
@@ -115,11 +119,15 @@ impl<'m> Assessment<'m> {
             sees_pods,
             sees_sets,
             causes: Vec::new(),
+            is_outage: false,
+            room_millis: None,
             deadline_millis,
             now,
         };
         if !deployment.is_over() {
             assessment.causes = assessment.find_causes();
+            assessment.room_millis = assessment.find_room();
+            assessment.is_outage = deployment.now.spec.replicas > 0 && assessment.finds_outage();
         }
         Some(assessment)
     }

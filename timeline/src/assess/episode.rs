@@ -156,7 +156,8 @@ fn silent_nodes<'m>(deployment: &Deployment, pods: &[&'m Pod], began_millis: Mil
 fn is_of_silent_node(deployment: &Deployment, pods: &[&Pod], loss: &Entry) -> bool {
     let Happening::LeftNode { node, last_millis, .. } = &loss.what else { return false };
     let left_silent = |pod: &&Pod| {
-        let Some(left) = pod.now.terminal_millis.or_else(|| pod.ended_millis()) else { return false };
+        // One that was asked to go may fail when its kubelet is back, and the other way round.
+        let Some(left) = pod.ended_millis().into_iter().chain(pod.now.terminal_millis).min() else { return false };
         let unready = pod.states.iter().rposition(|(state, _)| state.is_ready()).map_or(0, |ready| ready + 1);
         let since = pod.states.get(unready).map_or(left, |(_, at)| *at);
         let is_it = pod.now.node.as_ref() == Some(node) && (loss.at_millis..=*last_millis).contains(&left);

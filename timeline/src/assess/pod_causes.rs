@@ -226,7 +226,7 @@ impl<'m> Assessment<'m> {
     fn crash(&self, pod: &Pod, crash: crash::Crash<'_>) -> (CauseKind, Evidence) {
         let container = crash.container;
         let exit = container.last_exit.as_ref();
-        let begun = pod.trouble_since_millis(&self.deployment.story);
+        let begun = pod.trouble_since_millis(container, &self.deployment.story);
         let ended = self.last_exit_millis(pod).unwrap_or_default().max(pod.since_millis());
         // Init containers that run again may take their time.
         let is_awaited = !crash.is_loop && crash.runs_since_millis.is_none() && !pod.now.reason.starts_with("Init ");

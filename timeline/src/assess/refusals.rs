@@ -43,19 +43,30 @@ impl Assessment<'_> {
         let since = cause.evidence.since_millis.unwrap_or_default();
         let last = self.last_refusal(object, &cause.evidence.reason, since)?.at_millis;
         let is_old = self.now.millis - last > FRESH_MILLIS;
-        (is_old || (messages::is_quota(&cause.evidence.message) && self.may_have_room_since(last))).then_some(last)
+        // Events count whole seconds.
+        let has_room = self.room_millis.is_some_and(|at| at >= last + 1_000);
+        (is_old || (has_room && messages::is_quota(&cause.evidence.message))).then_some(last)
     }
 
-    /// Pods went or were created after a quota refused one, or may have gone while nobody looked. Events count whole seconds.
-    fn may_have_room_since(&self, refused: Millis) -> bool {
-        let (uid, is_later) = (self.deployment.uid, |at: Millis| at >= refused + 1_000);
-        let is_unseen = is_later(self.deployment.first_seen_millis)
-            || self.deployment.gaps.iter().any(|gap| is_later(gap.to_millis));
-        let has_moved = |pod: &Pod| {
-            let is_new = is_later(pod.created_at_millis.saturating_add(self.now.skew_millis));
-            is_new || pod.now.terminal_millis.or_else(|| pod.gone_millis()).is_some_and(is_later)
+    /// Finds when pods went or were created last, or may have gone while nobody looked: a quota that refused pods before may have room
+    /// since then. `None` while none refuses pods.
+    pub(super) fn find_room(&self) -> Option<Millis> {
+        let is_refused = |cause: &Cause| {
+            let is_pods = matches!(cause.kind, CauseKind::Refused { what: Refused::Pods, .. });
+            is_pods && messages::is_quota(&cause.evidence.message)
         };
-        is_unseen || self.model.sets_of(uid).flat_map(|set| self.model.pods_of(set.uid)).any(has_moved)
+        if !self.causes.iter().any(is_refused) {
+            return None;
+        }
+        let moved = |pod: &Pod| {
+            let created = pod.created_at_millis.saturating_add(self.now.skew_millis);
+            let went = pod.now.terminal_millis.or_else(|| pod.gone_millis());
+            went.map_or(created, |went| went.max(created))
+        };
+        let sets = self.model.sets_of(self.deployment.uid);
+        let moves = sets.flat_map(|set| self.model.pods_of(set.uid)).map(moved);
+        let gaps = self.deployment.gaps.iter().map(|gap| gap.to_millis);
+        moves.chain(gaps).chain([self.deployment.first_seen_millis]).max()
     }
 
     /// The controller is refused the ReplicaSet of the template. Without a progress deadline only an Event says so.

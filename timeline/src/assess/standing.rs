@@ -153,7 +153,7 @@ impl Assessment<'_> {
             _ if self.is_crashing() => Standing::Failing,
             _ if self.sums.old_desired() == 0 && counts.available >= desired => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),
-            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage() },
+            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage },
             _ => match self.decisive() {
                 Some(cause) if cause.kind.is_failure() => Standing::Failing,
                 Some(_) => Standing::Blocked,
@@ -178,7 +178,8 @@ impl Assessment<'_> {
         // Between the old pods and the new ones there may be none. A paused Deployment takes none down for an edit that waits.
         let awaits_edit = spec.paused && self.awaits_revision;
         let may_have_none = self.limits.floor == 0 && !self.is_settled();
-        let is_allowed = may_have_none && !awaits_edit && !self.has_fault();
+        let is_fault = standing.tone() == Tone::Bad || self.has_fault();
+        let is_allowed = may_have_none && !awaits_edit && !is_fault;
         let is_rollout = matches!(
             standing,
             Standing::Paused
@@ -190,7 +191,7 @@ impl Assessment<'_> {
                 | Standing::Slow
                 | Standing::Progressing
         );
-        is_rollout && spec.replicas > 0 && !is_allowed && self.is_outage()
+        is_rollout && spec.replicas > 0 && !is_allowed && self.is_outage
     }
 
     /// It went while nobody looked: it was deleted at that time or before.
@@ -244,13 +245,13 @@ impl Assessment<'_> {
         if had.is_some_and(|had| had < desired && had <= self.counts.available) {
             return Standing::ScalingUp { is_stuck };
         }
-        let is_stuck = is_stuck || self.is_outage();
+        let is_stuck = is_stuck || self.is_outage;
         if had.is_none() && !is_stuck { Standing::CatchingUp { is_stuck } } else { Standing::Degraded { is_stuck } }
     }
 
     /// No pod has been available for a while, since the last one that was, and none is ready and waits for `minReadySeconds`. One whose
     /// readiness flaps may never reach them. That there were none while none were desired is no outage.
-    fn is_outage(&self) -> bool {
+    pub(super) fn finds_outage(&self) -> bool {
         let uid = self.deployment.uid;
         let is_flapping = || self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::Flapping { .. }));
         // Pods of earlier revisions count, too.

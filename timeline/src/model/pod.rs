@@ -92,9 +92,10 @@ impl Pod {
         self.states.first().map_or(self.created_at_millis, |(_, at)| *at)
     }
 
-    /// Since when it has been in trouble: since it was ready for the last time for so long that its kubelet forgets what was before, else
-    /// for the first time; if it never was, since a container of it ended first, or it was seen first. `story` is that of its Deployment.
-    pub fn trouble_since_millis(&self, story: &[Entry]) -> Millis {
+    /// Since when it has been in trouble with a container: since it was ready for the last time for so long that its kubelet forgets what
+    /// was before, else for the first time; if it never was, since the container ended first, or it was seen first. `story` is that of its
+    /// Deployment.
+    pub fn trouble_since_millis(&self, container: &Container, story: &[Entry]) -> Millis {
         let is_long = |pair: &[(PodState, Millis)]| matches!(pair, [(state, since), (_, until)] if state.is_ready() && until - since >= FORGETS_MILLIS);
         let long_ready = self.states.windows(2).rposition(is_long);
         let ready = long_ready.or_else(|| self.states.iter().position(|(state, _)| state.is_ready()));
@@ -107,9 +108,9 @@ impl Pod {
         }
         // A container that its kubelet stops runs again at once: no state tells of that end. The story names one pod of several.
         let failures = self.states.iter().filter(|(state, _)| *state == PodState::Failing).count();
-        let is_unseen = self.now.containers.iter().any(|container| container.exits() as usize > failures);
+        let is_unseen = container.exits() as usize > failures;
         let restarted = story.iter().find_map(|entry| match &entry.what {
-            Happening::Restarted { pod, restart, .. } if *pod == self.name => {
+            Happening::Restarted { pod, restart, .. } if *pod == self.name && restart.container == container.name => {
                 Some(if restart.was_seen { entry.at_millis } else { first_seen })
             }
             _ => None,

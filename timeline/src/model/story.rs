@@ -165,6 +165,15 @@ pub struct Restart {
     pub was_seen: bool,
 }
 
+/// How the revision that is rolled back to was seen to fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TargetFailure {
+    /// It had pods, and none of them was ever available.
+    NeverAvailable,
+    /// It was never complete.
+    NeverComplete,
+}
+
 /// The start of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolloutStart {
@@ -176,11 +185,8 @@ pub struct RolloutStart {
     pub images: String,
     /// The revision that its ReplicaSet carried before.
     pub before: Option<u64>,
-    /// It is one of a rollback to a revision that was seen to come to nothing.
-    pub never_worked: bool,
-    /// That revision had pods, and none of them was ever available.
-    #[serde(default)]
-    pub was_never_available: bool,
+    /// It is one of a rollback to a revision that never worked.
+    pub failure: Option<TargetFailure>,
     /// Annotation `kubernetes.io/change-cause`, when it differs from that of the revision before.
     pub change_cause: Option<String>,
     /// Somebody looked when it started.

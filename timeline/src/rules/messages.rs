@@ -101,8 +101,9 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     let exit = container.last_exit.as_ref();
     let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
     let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
-    let trouble_millis = pod.trouble_since_millis(&deployment.story);
-    let last_run_millis = started.map_or(trouble_millis, |at| at.saturating_add(skew_millis) - EARLY_MILLIS);
+    // It goes through the story, and most ends are told by Events of the last run.
+    let trouble_millis = || pod.trouble_since_millis(container, &deployment.story);
+    let last_run_millis = started.map_or_else(trouble_millis, |at| at.saturating_add(skew_millis) - EARLY_MILLIS);
     let of_pod = |since: Millis| events(deployment, "Pod", &pod.name).filter(move |event| event.at_millis >= since);
     let recent = || of_pod(last_run_millis);
     let killed_for = |event: &Event| {
@@ -122,8 +123,8 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     let is_killed = exit_code.is_some_and(|code| STOPPED.contains(&code));
     let is_stopped = is_killed || exit_code == Some(0);
     let fault = |event: &Event| killed_for(event).filter(|probe| *probe != RESIZE);
-    let remembered_millis = trouble_millis.max(last_run_millis.saturating_sub(FORGETS_MILLIS));
-    let earlier = || of_pod(remembered_millis).filter(|_| is_stopped).find_map(fault);
+    let remembered = || of_pod(trouble_millis().max(last_run_millis.saturating_sub(FORGETS_MILLIS)));
+    let earlier = || is_stopped.then(remembered)?.find_map(fault);
     // One that ended by itself after a resize did not end for it.
     let killed =
         recent().find_map(|event| killed_for(event).filter(|probe| *probe != RESIZE || is_stopped)).or_else(earlier);
@@ -135,7 +136,7 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     let last = recent().filter(is_about).find_map(saw);
     let probe = killed.or_else(|| last.as_ref().filter(|_| is_killed).map(|(probe, _)| *probe))?;
     let is_its = |(of, _): &(&str, String)| *of == probe;
-    let before = || of_pod(remembered_millis).filter(is_about).filter_map(saw).find(is_its);
+    let before = || remembered().filter(is_about).filter_map(saw).find(is_its);
     let message = last.filter(is_its).or_else(before).map(|(_, message)| message).unwrap_or_default();
     Some(ProbeKill { probe, message })
 }

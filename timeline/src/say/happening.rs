@@ -2,7 +2,9 @@
 
 use super::cause::{container_name, exit_words};
 use super::excerpt::without_pod;
-use crate::model::story::{Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, StepBudget};
+use crate::model::story::{
+    Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, StepBudget, TargetFailure,
+};
 use crate::model::{EndReason, Trigger};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short, was_were};
 
@@ -18,11 +20,11 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
         Happening::Starts(start) => {
             let mut said = starts(start);
-            match (start.never_worked && start.was_seen, start.was_never_available) {
-                (false, _) => {}
-                (true, true) => said.push_str(" None of its pods was ever available."),
-                (true, false) => said.push_str(" Not all of its pods were ever available."),
-            }
+            said.push_str(match start.failure.filter(|_| start.was_seen) {
+                Some(TargetFailure::NeverAvailable) => " None of its pods was ever available.",
+                Some(TargetFailure::NeverComplete) => " Not all of its pods were ever available.",
+                None => "",
+            });
             if let Some(cause) = &start.change_cause {
                 said.push_str(&format!(" Change-cause: {}", sentence_end(cause)));
             }
@@ -212,7 +214,11 @@ fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part]) ->
         let sign = if part.to >= part.from { "+" } else { "−" };
         format!("{} {sign}{}", who(part), part.to.abs_diff(part.from))
     };
-    let changes = || parts.iter().filter(|part| part.by() != 0).map(change).collect::<Vec<_>>().join(", ");
+    let changes = || {
+        let changes: Vec<String> = parts.iter().filter(|part| part.by() != 0).map(change).collect();
+        let how = if changes.len() > 1 { ", in proportion" } else { "" };
+        changes.join(", ") + how
+    };
     match (replicas, parts) {
         (Some((from, to)), [_]) => format!("Scaled {from} → {to} (not a rollout)."),
         (None, [part]) if desired.is_none() => {
@@ -221,8 +227,8 @@ fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part]) ->
             format!("{set} was scaled {} → {}, not by its Deployment.", part.from, part.to)
         }
         (None, [part]) => format!("Scaled, not a rollout: {} {} → {}.", who(part), part.from, part.to),
-        (Some((from, to)), _) => format!("Scaled {from} → {to} during a rollout: {}, in proportion.", changes()),
-        (None, _) => format!("Scaled during a rollout: {}, in proportion.", changes()),
+        (Some((from, to)), _) => format!("Scaled {from} → {to} during a rollout: {}.", changes()),
+        (None, _) => format!("Scaled during a rollout: {}.", changes()),
     }
 }
 
@@ -236,18 +242,19 @@ fn rolled(parts: &[Part], budget: &StepBudget) -> String {
     let grows = parts.iter().any(|part| part.to > part.from);
     let shrinks = parts.iter().any(|part| part.to < part.from);
     // The Deployment controller never asks for more than its ceiling: somebody else asked for more, or the limits fell.
-    let desired = if desired > ceiling {
+    let total = if desired > ceiling {
         format!("{desired} in total, above the ceiling of {ceiling}: a ReplicaSet was scaled manually")
     } else {
         format!("{desired} of at most {ceiling}")
     };
     let room = match (grows, shrinks) {
-        (true, false) => desired,
+        (true, false) => total,
         (false, true) if floor == 0 => "all can be removed".to_owned(),
         (false, true) if spares_available => "only unavailable pods are removed".to_owned(),
-        (false, true) if available < floor => return format!("{text}."),
+        // To none at all a ReplicaSet is scaled by Recreate, whose spec may follow, or by somebody else.
+        (false, true) if available < floor || desired == 0 => return format!("{text}."),
         (false, true) => format!("at least {floor} must stay available"),
-        _ => format!("{desired}, floor {floor}"),
+        _ => format!("{total}, floor {floor}"),
     };
     format!("{text}: {room}.")
 }

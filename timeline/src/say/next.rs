@@ -167,7 +167,7 @@ fn step_of_rollout(assessment: &Assessment<'_>) -> Option<String> {
 fn deadline(standing: Standing, assessment: &Assessment<'_>) -> Option<String> {
     let now = &assessment.deployment.now;
     let told = now.status.progress_reason();
-    let (is_bad, is_over) = (standing.tone() == Tone::Bad, standing == Standing::DeadlineExceeded);
+    let (is_bad, is_over) = (assessment.tone(standing) == Tone::Bad, standing == Standing::DeadlineExceeded);
     let has_passed = assessment.deadline_millis.is_some_and(|at| at <= assessment.now.millis);
     let said = match assessment.deadline_millis.map(|at| moment(at, assessment.now.millis)) {
         Some(at) if is_over => format!(

@@ -10,7 +10,7 @@ mod sets;
 mod steps;
 
 use super::Timeline;
-use crate::model::story::{Entry, Happening, RolloutStart};
+use crate::model::story::{Entry, Happening, RolloutStart, TargetFailure};
 use crate::model::{Deployment, Event, Gap, Pod, Trigger};
 use crate::rules::{messages, rollout};
 use crate::words::images;
@@ -104,15 +104,16 @@ impl Timeline {
         let target = earlier.find(|one| trigger == Trigger::Rollback && Some(one.revision) == before);
         let failed =
             target.filter(|one| one.was_start_seen && one.available_millis.is_none() && one.completed_millis.is_none());
-        let was_never_available =
-            failed.zip(set).is_some_and(|(one, set)| rollout::came_to_nothing(&self.model, deployment, one, set));
+        let failure = failed.map(|one| {
+            let had_none = set.is_some_and(|set| rollout::came_to_nothing(&self.model, deployment, one, set));
+            if had_none { TargetFailure::NeverAvailable } else { TargetFailure::NeverComplete }
+        });
         Some(Happening::Starts(RolloutStart {
             revision,
             trigger,
             images,
             before,
-            never_worked: failed.is_some(),
-            was_never_available,
+            failure,
             change_cause,
             was_seen,
             has_same_images,

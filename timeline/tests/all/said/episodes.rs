@@ -1,6 +1,6 @@
 //! Episodes without a rollout: their kind, their begin and end, and their title.
 
-use timeline::fact::{Exit, PodFact};
+use timeline::fact::{Exit, Phase, PodFact};
 use timeline::model::EndReason;
 use timeline::model::story::Happening;
 use timeline::{EpisodeKind, Millis, Uid, assess, say};
@@ -218,7 +218,7 @@ fn a_node_that_was_not_ready_is_named_before_what_came_of_it() {
 
 #[test]
 fn pods_that_leave_a_node_by_a_taint_are_told_with_a_node_that_was_not_ready() {
-    let left = |is_silent: bool| {
+    let left = |is_silent: bool, fails_after: bool| {
         let mut web = at_rest(3);
         for number in [100, 101] {
             web.pod(number, unready);
@@ -234,10 +234,17 @@ fn pods_that_leave_a_node_by_a_taint_are_told_with_a_node_that_was_not_ready() {
         }
         web.wait_until(145_000);
         (200..202).for_each(|number| web.pod(number, ready));
+        if fails_after {
+            web.wait_until(165_000);
+            [100, 101].into_iter().for_each(|number| web.pod(number, |pod| pod.phase = Phase::Failed));
+        }
         title(&web)
     };
-    assert!(left(true).starts_with("2 pods had to leave node node-1, which was not ready"), "{}", left(true));
-    assert!(left(false).starts_with("2 pods had to leave node node-1 because of a taint"), "{}", left(false));
+    let told = |title: &str, said: &str| assert!(title.starts_with(said), "{title}");
+    told(&left(true, false), "2 pods had to leave node node-1, which was not ready");
+    told(&left(false, false), "2 pods had to leave node node-1 because of a taint");
+    // The kubelet that is back stops their containers before they are gone.
+    told(&left(true, true), "2 pods had to leave node node-1, which was not ready");
 }
 
 #[test]

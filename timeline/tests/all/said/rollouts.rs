@@ -344,9 +344,14 @@ fn a_rollout_during_which_nobody_serves_for_more_than_ten_seconds_is_bad() {
     let some = "[Waiting] Revision 2 is replacing revision 1: 0 of 3 new pods available.";
     let none = "[Waiting] Revision 2 is replacing revision 1: no pod is available.";
     let mut web = without_available_pods();
-    for (now, verdict, tone) in [(39_999, some, Tone::Busy), (40_000, some, Tone::Busy), (40_001, none, Tone::Bad)] {
+    for (now, verdict, tone, deadline) in [
+        (39_999, some, Tone::Busy, " Progress deadline: "),
+        (40_000, some, Tone::Busy, " Progress deadline: "),
+        (40_001, none, Tone::Bad, " Without progress by "),
+    ] {
         web.now = now;
         assert_eq!((web.verdict().as_str(), web.view().verdict.tone), (verdict, tone), "{now}");
+        assert!(web.view().next.contains(deadline), "{now}: {}", web.view().next);
     }
     assert!(!web.view().verdict.why.contains("No pod is available."), "{}", web.view().verdict.why);
     // Who came later did not see the last one go.
@@ -396,6 +401,12 @@ fn recreate_has_no_pods_between_the_old_ones_and_the_new_ones() {
     recreate.pod(200, not_found);
     assert_eq!(recreate.verdict(), "[Failing] Revision 2 cannot start: image web:v2 is not found.");
     let why = recreate.view().verdict.why;
+    assert!(why.ends_with(" No pod is available."), "{why}");
+    let mut late = taken_over(Strategy::Recreate).at(640_000);
+    let passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
+    late.deployment(|deployment| deployment.status.progressing = Some(passed));
+    assert!(late.verdict().starts_with("[Deadline exceeded] "), "{}", late.verdict());
+    let why = late.view().verdict.why;
     assert!(why.ends_with(" No pod is available."), "{why}");
     // A first rollout has lost nothing.
     let mut first = Web::made(3);

@@ -463,6 +463,23 @@ fn restarts_by_a_probe_count_from_the_first_one_and_keep_the_result_of_the_probe
 }
 
 #[test]
+fn restarts_of_a_container_do_not_count_from_those_of_another_one() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, |pod| {
+        let proxy = Container { name: "proxy".into(), ..pod.containers[0].clone() };
+        pod.containers.push(proxy);
+    });
+    // The kubelet starts it again at once.
+    web.wait_until(31_000).pod(200, |pod| {
+        let exit = Exit { code: 1, reason: "Error".into(), ..Exit::default() };
+        (pod.containers[1].restarts, pod.containers[1].last_exit) = (1, Some(exit.into()));
+    });
+    web.wait_until(80_000).pod(200, crashing(1));
+    web.now = 100_000;
+    assert!(has(&web, "Container web crashes with exit code 1: 1 restart in 20 s"), "{:?}", causes(&web));
+}
+
+#[test]
 fn restarts_of_a_pod_that_never_was_ready_are_told_with_their_time() {
     let mut web = Web::replacing();
     web.add_pod(200, SECOND, |_| {});
