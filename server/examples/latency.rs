@@ -14,7 +14,7 @@
 
 mod support;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -38,8 +38,8 @@ const TOLD: Duration = Duration::from_secs(20);
 /// Whether history is kept, in a round.
 const ROUND: [bool; 4] = [false, true, true, false];
 
-/// When a pod had so many restarts.
-type Changed = Arc<Mutex<HashMap<(Uid, u32), Instant>>>;
+/// When each pod had so many restarts, oldest first.
+type Changed = Arc<Mutex<HashMap<Uid, VecDeque<(u32, Instant)>>>>;
 
 /// What is measured.
 struct Work {
@@ -108,8 +108,9 @@ async fn change(cluster: Cluster, load: Load, rate: f64, lasts: Duration, change
             done += 1;
             cluster.with(|world| {
                 let at = Instant::now();
-                let of = load.change(world).and_then(|key| restarts(world, key));
-                changed.lock().unwrap().extend(of.map(|of| (of, at)));
+                if let Some((uid, restarts)) = load.change(world).and_then(|key| restarts(world, key)) {
+                    changed.lock().unwrap().entry(uid).or_default().push_back((restarts, at));
+                }
             });
         }
     }
@@ -149,14 +150,18 @@ async fn measure(work: &Work, keeps: bool) -> Vec<f64> {
         let Ok(ServerFrame::Delta(delta)) = wire::decode(&message.into_data()) else { continue };
         for change in delta.changes {
             let Change::PodNow(uid, pod) = change else { continue };
-            let at = changed.lock().unwrap().remove(&(uid, pod.restarts));
-            times.extend(at.filter(|at| *at > began + WARM).map(|at| (now - at).as_secs_f64() * 1e3));
+            let mut changed = changed.lock().unwrap();
+            let Some(known) = changed.get_mut(&uid) else { continue };
+            // A frame has the last of several changes of a pod.
+            while let Some((_, at)) = known.pop_front_if(|(restarts, _)| *restarts <= pod.restarts) {
+                times.extend(Some(now - at).filter(|_| at > began + WARM).map(|time| time.as_secs_f64() * 1e3));
+            }
         }
     }
     let rate = changing.await.unwrap();
     assert!(rate > work.rate * 0.95, "the cluster came to {rate:.0} changes a second");
     tasks.iter().for_each(tokio::task::JoinHandle::abort);
-    changed.lock().unwrap().retain(|(uid, _), _| pods.contains(uid));
+    changed.lock().unwrap().retain(|uid, known| pods.contains(uid) && !known.is_empty());
     assert!(changed.lock().unwrap().is_empty(), "every change comes");
     assert_eq!(history.join("history.db").exists(), keeps, "what was asked for is measured");
     times
