@@ -23,7 +23,12 @@ const QUICK: [&str; 9] =
     ["properties::", "said::", "wire::", "world::", "architecture::", "circles::", "cli::", "documents::", "words::"];
 
 /// Modules of the server's tests whose ignored tests need more than this machine, or a command of their own. Other ignored tests run by night.
-const NOT_BY_NIGHT: [&str; 5] = ["chaos::", "faithful::", "invariants::", "kubelet::", "signed::"];
+const NOT_BY_NIGHT: [&str; 6] =
+    ["chaos::", "faithful::", "invariants::", "kubelet::", "live::simulation::", "signed::"];
+/// Seeds of the simulation that are played by night.
+const SEEDS_BY_NIGHT: u32 = 10_000;
+/// Programs with optimisation play seeds ten times as fast. To build them takes as long as to play this many without.
+const MANY_SEEDS: u32 = 1_000;
 
 const NO_GO: &str = "no Go here";
 
@@ -155,6 +160,7 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
     }
     left_out.extend(NOT_BY_NIGHT.iter().flat_map(|module| ["--skip", module]));
     tests.run_ignored("server", &[""], &left_out, &environment)?;
+    simulate(SEEDS_BY_NIGHT, 0)?;
     invariants(tests, "invariants::of_a_thousand_simulated_clusters")
 }
 
@@ -245,7 +251,12 @@ pub fn thousand_clusters() -> Result<()> {
 pub fn simulate(seeds: u32, first: u32) -> Result<()> {
     let environment = [("ROLLCAST_TEST_SEEDS", seeds), ("ROLLCAST_TEST_FIRST_SEED", first)];
     let environment = environment.map(|(name, number)| (name, number.to_string().into()));
-    Tests::build()?.run_ignored("server", &["live::simulation::"], &["--nocapture"], &environment)
+    let (module, shown) = ("live::simulation::", "--nocapture");
+    if seeds < MANY_SEEDS {
+        return Tests::build()?.run_ignored("server", &[module], &[shown], &environment);
+    }
+    let optimised = ["test", "--release", "--package", "server", "--test", "all", "--", "--ignored", module, shown];
+    process::run(process::command("cargo", &optimised).envs(environment))
 }
 
 fn invariants(tests: &Tests, test: &str) -> Result<()> {

@@ -185,10 +185,10 @@ impl Watch {
             WatchEnd::Expired(error) => {
                 tracing::info!("resource version expired; listing again");
                 self.relist_for(RelistReason::Expired);
-                // At once, but not again and again. Failures before it were waited for already.
+                // At once, but not again and again. Failures of watches since the last list were waited for already.
                 let is_again = std::mem::replace(&mut self.has_expired, true);
                 let wait = Self::wait(&self.cluster, &mut self.backoff);
-                if is_again {
+                if is_again && self.failed_watches == 0 {
                     self.failed("watch", &error, wait).await?;
                 } else {
                     self.send_catching_up("the resource version of the watch has expired; listing again").await?;
