@@ -128,6 +128,9 @@ impl<'m> Assessment<'m> {
             assessment.causes = assessment.find_causes();
             assessment.room_millis = assessment.find_room();
             assessment.is_outage = deployment.now.spec.replicas > 0 && assessment.finds_outage();
+            if assessment.is_outage {
+                assessment.add_lost_pods();
+            }
         }
         Some(assessment)
     }

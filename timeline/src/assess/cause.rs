@@ -314,6 +314,11 @@ impl CauseKind {
         }
     }
 
+    /// Pods that were ready are not any more, or in turn.
+    pub const fn is_loss(&self) -> bool {
+        matches!(self, Self::NotReady { was_ready: true, .. } | Self::Flapping { .. })
+    }
+
     /// It is about pods of the current revision.
     pub const fn is_of_new_pods(&self) -> bool {
         match self {

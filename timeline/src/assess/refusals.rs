@@ -60,7 +60,7 @@ impl Assessment<'_> {
         }
         let moved = |pod: &Pod| {
             let created = pod.created_at_millis.saturating_add(self.now.skew_millis);
-            let went = pod.now.terminal_millis.or_else(|| pod.gone_millis());
+            let went = pod.now.terminal_millis.max(pod.gone_millis());
             went.map_or(created, |went| went.max(created))
         };
         let sets = self.model.sets_of(self.deployment.uid);

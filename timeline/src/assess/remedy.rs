@@ -48,8 +48,9 @@ impl Assessment<'_> {
     /// The way out of how it stands; `None` where there is nothing to undo, or to look at.
     pub fn remedy(&self, standing: Standing) -> Option<Remedy> {
         match standing {
-            Standing::Paused => Some(Remedy::Resume),
             Standing::NotObserved { .. } => Some(Remedy::ShowDeployment),
+            _ if let Some(pod) = self.lost_pod(standing) => Some(pod),
+            Standing::Paused => Some(Remedy::Resume),
             _ if self.has_lost_all_pods() => Some(Remedy::ShowNamespace),
             Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
                 Some(self.quota().or_else(|| self.undo()).unwrap_or_else(|| self.show()))
@@ -78,6 +79,17 @@ impl Assessment<'_> {
             | Standing::CatchingUp { is_stuck: false }
             | Standing::Degraded { is_stuck: false } => None,
         }
+    }
+
+    /// No pod is available, and old ones that were lost are the worst that is known: neither to resume nor to go back mends them.
+    fn lost_pod(&self, standing: Standing) -> Option<Remedy> {
+        if self.has_fault() || !self.is_rollout_outage(standing) {
+            return None;
+        }
+        let is_lost =
+            |cause: &&Cause| matches!(&cause.kind, CauseKind::OldTroubles { trouble, .. } if trouble.kind.is_loss());
+        let lost = self.causes.iter().find(is_lost)?;
+        Some(Remedy::ShowPod(lost.evidence.object_name().to_owned()))
     }
 
     /// The crashes began soon after the revision was rolled out: going back may end them.

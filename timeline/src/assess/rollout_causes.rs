@@ -41,8 +41,21 @@ impl<'m> Assessment<'m> {
         causes.extend(self.old_not_going());
         causes.extend(self.pods_missing(&causes));
         causes.extend(of_old);
-        causes.extend(self.old_troubles(&silent));
+        // A restart for a resize is no trouble.
+        let fails = |kind: &CauseKind| {
+            let is_resize = matches!(kind, CauseKind::Crash(crash) if crash.is_resize());
+            kind.is_failure() && !is_resize
+        };
+        causes.extend(self.old_troubles(&silent, fails));
         causes
+    }
+
+    /// In an outage, old pods that were lost come before what new pods wait for.
+    pub(super) fn add_lost_pods(&mut self) {
+        let Some(lost) = self.old_troubles(&self.silent_nodes(), CauseKind::is_loss) else { return };
+        let waits = |cause: &Cause| cause.severity < Severity::Bad && cause.kind.is_of_new_pods();
+        let place = self.causes.iter().position(waits).unwrap_or(self.causes.len());
+        self.causes.insert(place, lost);
     }
 
     /// Makes a cause, and decides its severity.
@@ -233,15 +246,14 @@ impl<'m> Assessment<'m> {
         self.causes.iter().any(|cause| cause.kind == CauseKind::PodsDeleted)
     }
 
-    /// What keeps pods of an older revision from running. A restart for a resize is no trouble.
-    fn old_troubles(&self, silent: &BTreeMap<&str, Millis>) -> Option<Cause> {
+    /// The first trouble of that kind that pods of an older revision have.
+    fn old_troubles(&self, silent: &BTreeMap<&str, Millis>, is_trouble: fn(&CauseKind) -> bool) -> Option<Cause> {
         let new = self.current.map(|set| set.uid);
         let mut old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
-        let is_resize = |kind: &CauseKind| matches!(kind, CauseKind::Crash(crash) if crash.is_resize());
         old.find_map(|set| {
             let pods: Vec<&'m Pod> = self.noteworthy_pods(set).collect();
             let mut causes = self.of_pods(&pods, silent).into_iter();
-            let trouble = causes.find(|cause| cause.kind.is_failure() && !is_resize(&cause.kind))?;
+            let trouble = causes.find(|cause| is_trouble(&cause.kind))?;
             let (pods, evidence) = (trouble.pods, trouble.evidence.clone());
             let kind = CauseKind::OldTroubles { revision: set.revision(), trouble: Box::new(trouble) };
             Some(Cause { old: pods, ..self.rate_cause(kind, pods, evidence) })

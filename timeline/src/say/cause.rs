@@ -25,7 +25,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let one_is = if pods > 1 { format!("{pods} pods, {example} {name}") } else { format!("pod {name}") };
     let spec = &assessment.deployment.now.spec;
     // Once everything was available, pods are no news of the rollout any more.
-    let is_new = assessment.is_rolling_out();
+    let is_new = assessment.is_rolling_out() && !cause.is_of_old_pods();
     let pod_of = |pods: u32| count(pods, if is_new { "new pod" } else { "pod" });
     match &cause.kind {
         CauseKind::ControllerSilent => {

@@ -1,7 +1,7 @@
 //! What is certain at once, and what is given time: by what the kubelet, the API server and Events say.
 
 use crate::made::{SECOND, Web, condition, crashing, next_revision, waiting, warning};
-use timeline::fact::{ConditionStatus, ContainerState, EventFact, PodFact};
+use timeline::fact::{ConditionStatus, ContainerState, EventFact, Phase, PodFact};
 use timeline::{Fact, Millis};
 
 /// Revision 2 replaces revision 1; its only pod so far is changed, and nothing lasts yet.
@@ -177,6 +177,13 @@ fn a_quota_that_may_have_room_again_refused_pods_before() {
     assert_eq!(said(&web), before);
     assert_eq!(web.verdict(), "[Failing] Revision 2 could not create pods: quota q was used up.");
     assert_eq!(said(&refused(1_000, |web| web.add_pod(103, 2, |_| {}))), before);
+    // It ended in that second, and went in the next one.
+    assert_eq!(said(&refused(999, |web| web.pod(100, |pod| pod.phase = Phase::Failed))), now);
+    let gone = |web: &mut Web| {
+        web.pod(100, |pod| pod.phase = Phase::Failed);
+        web.wait(1).delete_pod(100);
+    };
+    assert_eq!(said(&refused(999, gone)), before);
     // Who looks only since then has not seen which pods went.
     let mut late = refused(1_000, |_| {}).first_listed();
     let fact = warning(901, 1, ("ReplicaSet", "web-2"), "FailedCreate", quota);

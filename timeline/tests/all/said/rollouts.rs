@@ -329,6 +329,9 @@ fn not_found(pod: &mut PodFact) {
     pod.containers[0].state = Some(waiting("ErrImagePull", "web:v2: not found"));
 }
 
+/// The cause that those pods are, 10 s later.
+const LOST: &str = "Revision 1 has problems of its own: 3 pods are running but not ready any more for 10 s.";
+
 /// Revision 2 replaces revision 1, and no pod has been available since 30 s.
 fn without_available_pods() -> Web {
     let mut web = Web::replacing();
@@ -374,12 +377,55 @@ fn a_cause_comes_before_that_nobody_serves() {
     let cause = "Image web:v2 cannot be pulled: not found (pod p0200).";
     let limits = "Can't add or remove pods: 4 of at most 4 pods desired, 0 of at least 3 are available.";
     for (now, why) in
-        [(40_000, format!("{cause} {limits}")), (40_001, format!("{cause} No pod is available. {limits}"))]
+        [(40_000, format!("{cause} {limits}")), (40_001, format!("{cause} {LOST} No pod is available. {limits}"))]
     {
         web.now = now;
         assert_eq!(web.verdict(), "[Failing] Revision 2 cannot start: image web:v2 is not found.");
         assert_eq!((web.view().verdict.why, web.view().verdict.tone), (why, Tone::Bad));
     }
+}
+
+#[test]
+fn old_pods_that_were_lost_come_first_while_nobody_serves() {
+    let told = |web: &Web| {
+        let view = web.view();
+        let command = view.remedy.unwrap().command;
+        (view.reasons[0].sentence.clone(), command.strip_prefix("kubectl --namespace shop ").unwrap().to_owned())
+    };
+    let show = "describe pod web-2-p0100".to_owned();
+    let mut web = without_available_pods().at(40_000);
+    let (first, command) = told(&web);
+    assert!(first.starts_with("1 new pod is running but not ready for 20 s."), "{first}");
+    assert_eq!(command, "rollout undo deployment/web");
+    web.now = 40_001;
+    assert_eq!(told(&web), (LOST.to_owned(), show.clone()));
+    assert_eq!(web.view().reasons.len(), 2, "the new pod is still named");
+    // The new pod takes too long.
+    web.now = 70_000;
+    assert_eq!((web.view().verdict.badge.as_str(), told(&web)), ("Slow", (LOST.replace("10 s", "40 s"), show.clone())));
+    // It has a fault of its own.
+    web.pod(200, not_found);
+    let image = "Image web:v2 cannot be pulled: not found (pod p0200).".to_owned();
+    assert_eq!(told(&web), (image, "rollout undo deployment/web".to_owned()));
+    // To resume makes no old pod ready.
+    let mut paused = without_available_pods();
+    paused.deployment(|deployment| deployment.spec.paused = true);
+    paused.now = 40_000;
+    assert_eq!(told(&paused).1, "rollout resume deployment/web");
+    paused.now = 40_001;
+    let why = format!("The rollout is paused before it is complete. {LOST}");
+    assert_eq!((paused.view().verdict.why, told(&paused).1), (why, show.clone()));
+    // They were ready and not ready in turn.
+    let mut flapping = without_available_pods();
+    for change in [ready, unready, ready, unready] {
+        flapping.wait(1_000);
+        (100..103).for_each(|pod| flapping.pod(pod, change));
+    }
+    flapping.report();
+    flapping.now = 44_001;
+    let said = "Revision 1 has problems of its own: pods lose readiness repeatedly (3 pods, one is p0100: 3 times in the \
+                last 5 min).";
+    assert_eq!(told(&flapping), (said.to_owned(), show));
 }
 
 #[test]
