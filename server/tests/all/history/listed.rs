@@ -18,7 +18,7 @@ use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
 use timeline::phase::PodState;
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::{self, Now};
-use timeline::{Fact, Millis, Timeline, Uid, Workload};
+use timeline::{Fact, Millis, Timeline, Uid, Workload, say};
 
 use crate::history::{Indexed, SMALL, commit, indexed, places, play, recorded};
 
@@ -282,7 +282,7 @@ fn the_cause_of_an_outage_names_why_nobody_serves() {
     assert!(first.contains(" running but not ready") && first.ends_with('.'), "{first}");
     assert_eq!(row.cause, format!("{headline} {first}"));
     let over = PastRollout { outcome: Outcome::Superseded, ..row };
-    let past = first.replace(" is running", " was running").replace(" are running", " were running");
+    let past = say::past(&first);
     assert_eq!(over.cause_words(), format!("Was replacing revision 1: no pod was available. {past}"));
 }
 
