@@ -4,7 +4,7 @@ use timeline::model::{Deployment, Gap};
 use timeline::past::course::{self, limits, moment, replicas};
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
-use timeline::view::{self, Now, Tone};
+use timeline::view::{self, Now, Tone, View};
 use timeline::words::images;
 use timeline::{EpisodeKind, Millis, Timeline, Uid, WorkloadKind, assess, say};
 
@@ -26,7 +26,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
         let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
         let is_late = deployment.rollouts.last().is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
         match (is_known, is_done) {
-            (true, _) => Some(view.verdict.sentence),
+            (true, _) => Some(with_leading_cause(view)),
             (false, true) => None,
             (false, false) if is_late => Some(UNKNOWN_CAUSE.to_owned()),
             (false, false) => Some(view.verdict.sentence),
@@ -82,6 +82,16 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
         }
     })
     .collect()
+}
+
+/// The headline, and where it says only that nobody serves, the sentence that comes first of why.
+fn with_leading_cause(view: View) -> String {
+    let leading = view.reasons.first().filter(|_| view.verdict.is_outage());
+    let first = leading.and_then(|reason| reason.sentence.split_inclusive(". ").next());
+    match first {
+        Some(first) => format!("{} {}", view.verdict.sentence, first.trim_end()),
+        None => view.verdict.sentence,
+    }
 }
 
 /// Names the pods and ReplicaSets that went after the rollout at `index` was complete and before the next one.

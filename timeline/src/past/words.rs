@@ -84,10 +84,8 @@ impl PastRollout {
             return self.title.clone();
         }
         let own = format!("Revision {} ", self.revision);
-        let cause = match self.cause.strip_prefix(&own) {
-            None => self.cause.clone(),
-            Some(rest) => capitalized(if self.is_going_on() { rest.to_owned() } else { past(rest) }),
-        };
+        let cause = self.cause.strip_prefix(&own).unwrap_or(&self.cause);
+        let cause = capitalized(if self.is_going_on() { cause.to_owned() } else { past(cause) });
         match &self.losses {
             None => cause,
             Some(losses) if cause.is_empty() => losses.clone(),
@@ -222,7 +220,22 @@ mod tests {
         );
         assert_eq!(told("Revision 8 cannot start: no image.", Outcome::Complete), "Could not start: no image.");
         assert_eq!(told("Revision 8 cannot start: no image.", Outcome::Progressing), "Cannot start: no image.");
-        assert_eq!(told("The next revision cannot start.", Outcome::Complete), "The next revision cannot start.");
+        assert_eq!(told("The next revision cannot start.", Outcome::Complete), "The next revision could not start.");
+        assert_eq!(
+            told(
+                "Revision 8 is replacing revision 7: no pod is available. Node a has not been ready for 12 s: 1 old pod on \
+                 it does not count.",
+                Outcome::Superseded
+            ),
+            "Was replacing revision 7: no pod was available. Node a had not been ready for 12 s: 1 old pod on it did not \
+             count."
+        );
+        let paused = "Paused: no pod is available. 1 new pod is running but not ready for 12 s.";
+        assert_eq!(told(paused, Outcome::Progressing), paused);
+        assert_eq!(
+            told(paused, Outcome::Complete),
+            "Paused: no pod was available. 1 new pod was running but not ready for 12 s."
+        );
         let lost = |cause: &str| {
             let (cause, losses) = (cause.to_owned(), Some("2 pods deleted after the rollout was complete".to_owned()));
             PastRollout { cause, losses, outcome: Outcome::Complete, ..PastRollout::default() }.cause_words()

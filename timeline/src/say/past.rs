@@ -1,10 +1,11 @@
 //! A verdict of a moment that is past, in the past tense.
 
 /// The verbs of verdicts and of their causes.
-const VERBS: [(&str, &str); 25] = [
+const VERBS: [(&str, &str); 30] = [
     ("is", "was"),
     ("are", "were"),
     ("has", "had"),
+    ("have", "had"),
     ("cannot", "could not"),
     ("can", "could"),
     ("does", "did"),
@@ -21,6 +22,10 @@ const VERBS: [(&str, &str); 25] = [
     ("creates", "created"),
     ("makes", "made"),
     ("stays", "stayed"),
+    ("wait", "waited"),
+    ("waits", "waited"),
+    ("lose", "lost"),
+    ("says", "said"),
     ("end", "ended"),
     ("ends", "ended"),
     ("starts", "started"),
@@ -29,8 +34,11 @@ const VERBS: [(&str, &str); 25] = [
     ("exist", "existed"),
 ];
 
-/// The word after one of these is a name, whatever it is. None follows where "a", "an", "no" or "readiness" comes before.
+/// The word after one of these is a name, whatever it is.
 const NAMED: [&str; 8] = ["container", "sidecar", "image", "gate", "quota", "pod", "webhook", "policy"];
+
+/// No name follows where one of these comes before: "1 new pod is".
+const COUNTED: [&str; 9] = ["a", "an", "the", "no", "No", "1", "new", "old", "readiness"];
 
 /// A sentence of [`super::verdict`] as it is said later: "Revision 3 was complete: 8 of 8 available."
 pub fn past(sentence: &str) -> String {
@@ -41,7 +49,7 @@ pub fn past(sentence: &str) -> String {
         let ending = word.get(bare.len()..).unwrap_or_default();
         let verb = VERBS.iter().find(|(present, _)| *present == bare && !is_name && before != "not");
         said.push(verb.map_or_else(|| word.to_owned(), |(_, past)| format!("{past}{ending}")));
-        is_name = !is_name && NAMED.contains(&word) && !matches!(before, "a" | "an" | "no" | "readiness");
+        is_name = !is_name && NAMED.contains(&word) && !COUNTED.contains(&before);
         before = word;
     }
     said.join(" ")
@@ -77,6 +85,13 @@ mod tests {
             "Revision 1 {has|had} 2 of 3 available: the ReplicaSet controller {creates|created} no pods.",
             "Last seen at 14:02:05 UTC: Revision 2 {is|was} scaled to zero.",
             "Revision 2 {is|was} scaled to zero; 3 pods {are|were} still there.",
+            "Paused: no pod {is|was} available. 1 pod {is|was} running but not ready any more (container web) for 12 s.",
+            "Node a {has|had} not been ready for 12 s: 3 old pods and 1 new pod on it {do|did} not count.",
+            "1 new pod {has|had} had no node for 12 s, and no scheduler {has|had} said why (pod x).",
+            "Init container a {is|was} running (0 of 1 done, pod x); the pod {has|had} been starting for 12 s.",
+            "2 new pods {have|had} been starting for 12 s; no container {is|was} reported running yet (one {is|was} x).",
+            "Revision 1 {has|had} problems of its own: pods {lose|lost} readiness repeatedly.",
+            "Pod x {waits|waited} for its volumes. No pod {is|was} left.",
         ] {
             let said = |tense| both.split(['{', '}']).map(|part| part.split('|').nth(tense).unwrap_or(part)).collect();
             let [now, later]: [String; 2] = [0, 1].map(said);

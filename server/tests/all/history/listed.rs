@@ -8,12 +8,17 @@ use server::history::options::Limits;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
+use timeline::fact::{
+    Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
+    DeploymentStatus, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Role,
+    Seen, Strategy,
+};
 use timeline::model::{Gap, Pod};
 use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
 use timeline::phase::PodState;
 use timeline::rollout::{Outcome, Trigger};
-use timeline::view::Now;
-use timeline::{Millis, Timeline, Uid, Workload};
+use timeline::view::{self, Now};
+use timeline::{Fact, Millis, Timeline, Uid, Workload, say};
 
 use crate::history::{Indexed, SMALL, commit, indexed, places, play, recorded};
 
@@ -192,6 +197,93 @@ fn the_last_known_cause_stays_and_words_find_it() {
         assert_eq!((found("crash"), found("missing")), (vec!["Containers crash.".to_owned()], Vec::new()));
         assert_eq!(found("deadline").len(), 1);
     }
+}
+
+fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
+    let [uid, controller] = [Some(number), controller].map(|bits| bits.map(Uid::from_bits));
+    Meta { uid: uid.unwrap(), namespace: "shop".into(), name: name.into(), controller, ..Meta::default() }
+}
+
+/// One replica, of which so many pods are there, of the revision, and available.
+fn web(revision: u64, [replicas, updated, available]: [u32; 3]) -> Fact {
+    let strategy = Strategy::RollingUpdate { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Int(0) };
+    let spec =
+        DeploymentSpec { replicas: 1, strategy, progress_deadline_seconds: Some(600), ..DeploymentSpec::default() };
+    let status =
+        DeploymentStatus { observed_generation: revision, replicas, updated, available, ..DeploymentStatus::default() };
+    let now =
+        DeploymentNow { generation: revision, revision: Some(revision), spec, status, ..DeploymentNow::default() };
+    let seen = if available == 0 && revision == 1 { Seen::Added } else { Seen::Modified };
+    Fact::Deployment(Box::new(DeploymentFact { meta: meta(1, "web", None), now }), seen)
+}
+
+/// Its ReplicaSet of a revision, which asks for one pod.
+fn set(revision: u64, available: u32, seen: Seen) -> Fact {
+    let counts = ReplicaSetCounts { desired: 1, replicas: 1, available };
+    let fact = ReplicaSetFact {
+        meta: meta(u128::from(revision) + 1, &format!("web-{revision}"), Some(1)),
+        revision: Some(revision),
+        template_hash: revision.to_string(),
+        now: ReplicaSetNow { counts, desired_replicas: Some(1), max_replicas: Some(2), ..ReplicaSetNow::default() },
+        ..ReplicaSetFact::default()
+    };
+    Fact::ReplicaSet(Box::new(fact), seen)
+}
+
+/// The pod of a revision, which runs.
+fn pod(revision: u64, is_ready: bool, seen: Seen) -> Fact {
+    let status = if is_ready { ConditionStatus::True } else { ConditionStatus::False };
+    let fact = PodFact {
+        meta: meta(u128::from(revision) + 100, &format!("web-{revision}-p"), Some(u128::from(revision) + 1)),
+        node: Some("node-1".into()),
+        phase: Phase::Running,
+        ready: Some(Condition { status, last_transition_millis: Some(0), ..Condition::default() }),
+        containers: vec![Container { state: Some(ContainerState::Running), ..Container::new("web".into(), Role::App) }],
+        ..PodFact::default()
+    };
+    Fact::Pod(Box::new(fact), seen)
+}
+
+/// The headline of an outage has no cause: the first one of why follows it.
+#[test]
+fn the_cause_of_an_outage_names_why_nobody_serves() {
+    let mut timeline = Timeline::new();
+    for kind in Kind::ALL {
+        timeline.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
+    }
+    let facts = [
+        (0, web(1, [1, 1, 0])),
+        (0, set(1, 0, Seen::Added)),
+        (0, pod(1, false, Seen::Added)),
+        (5_000, pod(1, true, Seen::Modified)),
+        (5_000, set(1, 1, Seen::Modified)),
+        (5_000, web(1, [1, 1, 1])),
+        (20_000, web(2, [2, 1, 1])),
+        (20_000, set(2, 0, Seen::Added)),
+        (20_000, pod(2, false, Seen::Added)),
+        (30_000, pod(1, false, Seen::Modified)),
+        (30_000, set(1, 0, Seen::Modified)),
+        (30_000, web(2, [2, 1, 0])),
+    ];
+    for (at, fact) in facts {
+        timeline.apply(at, fact);
+    }
+    let row = |millis| {
+        let now = Now { millis, skew_millis: 0 };
+        index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap()
+    };
+    assert_eq!(row(40_000).cause, "");
+    let row = row(40_001);
+    let view = view::view(timeline.model(), Uid::from_bits(1), Now { millis: 40_001, skew_millis: 0 }).unwrap();
+    let headline = "Revision 2 is replacing revision 1: no pod is available.";
+    assert_eq!(view.verdict.sentence, headline);
+    let leading = &view.reasons[0].sentence;
+    let first = leading.split_once(". ").map_or(leading.clone(), |(first, _)| format!("{first}."));
+    assert!(first.contains(" running but not ready") && first.ends_with('.'), "{first}");
+    assert_eq!(row.cause, format!("{headline} {first}"));
+    let over = PastRollout { outcome: Outcome::Superseded, ..row };
+    let past = say::past(&first);
+    assert_eq!(over.cause_words(), format!("Was replacing revision 1: no pod was available. {past}"));
 }
 
 /// A crash loop before the workload was at rest for a minute is trouble of the rollout, which stays complete; a later one is not.

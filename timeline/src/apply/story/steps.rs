@@ -26,7 +26,9 @@ impl Timeline {
                 let desired = set.now.desired_replicas;
                 self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
             }
-            ScaleCause::Rollout if self.is_scaled_alone(set, scale) => {
+            ScaleCause::Rollout
+                if self.is_scaled_alone(set, scale) || self.is_scaled_below_floor(set, scale, was_max) =>
+            {
                 let what = Happening::Scaled { replicas: None, desired: None, parts: vec![part] };
                 self.tell(scale.deployment, scale.at_millis, what);
             }
@@ -55,6 +57,18 @@ impl Timeline {
         (1..scale.from).contains(&scale.to)
             && set.now.desired_replicas.is_some_and(|desired| scale.to < desired)
             && others.all(|other| other.now.counts.desired == 0 && other.revision() < set.revision())
+    }
+
+    /// Somebody else scaled it down during a pause: all ReplicaSets together have fewer replicas than the floor. An annotation
+    /// that did not change tells that the strategy is no other one, whose spec may follow.
+    fn is_scaled_below_floor(&self, set: &ReplicaSet, scale: &Scale, was_max: Option<u32>) -> bool {
+        let Some(deployment) = self.model.deployments.get(&scale.deployment) else { return false };
+        let spec = &deployment.now.spec;
+        let has_same_limits = was_max.is_some() && was_max == set.now.max_replicas;
+        spec.paused
+            && has_same_limits
+            && scale.to < scale.from
+            && Sums::from_sets(&self.model, deployment).desired < budget::limits(spec).floor
     }
 
     /// A ReplicaSet has other replicas than when somebody looked last.

@@ -67,6 +67,37 @@ fn a_replica_set_that_somebody_else_scales_down_is_no_step_of_its_deployment() {
 }
 
 #[test]
+fn a_replica_set_that_is_scaled_below_the_floor_during_a_pause_is_scaled_by_somebody_else() {
+    let steps = |is_paused: bool, left: u32, max: u32| {
+        let mut web = Web::replacing().at(30_000);
+        web.deployment(|deployment| deployment.spec.paused = is_paused);
+        web.wait_until(40_000).set(2, |set| (set.now.counts.desired, set.now.max_replicas) = (left, Some(max)));
+        web.set(SECOND, |set| set.now.counts.desired = 3 - left);
+        since(&web, 40_000)
+    };
+    assert_eq!(
+        steps(true, 0, 4),
+        [
+            "40000 The ReplicaSet of revision 1 was scaled 3 → 0, not by its Deployment.",
+            "40000 Revision 2 up 1 → 3: 3 of at most 4."
+        ]
+    );
+    assert_eq!(
+        steps(true, 1, 4),
+        [
+            "40000 The ReplicaSet of revision 1 was scaled 3 → 1, not by its Deployment.",
+            "40000 Revision 2 up 1 → 2: 3 of at most 4."
+        ]
+    );
+    // It may have been resumed, or have another strategy.
+    let rolled = ["40000 Revision 1 down 3 → 0, revision 2 up 1 → 3: 3 of at most 4, floor 3."];
+    assert_eq!(steps(false, 0, 4), rolled);
+    assert_eq!(steps(true, 0, 3), rolled);
+    // As far as the floor a step may be one of the controller's, whose resumption is seen later.
+    assert_eq!(steps(true, 2, 4), ["40000 Revision 1 down 3 → 2: at least 3 must stay available."]);
+}
+
+#[test]
 fn a_long_staircase_is_folded_after_two_steps() {
     let mut web = Web::live(6).at(20_000);
     next_revision(&mut web, 2, [1, 6]);
