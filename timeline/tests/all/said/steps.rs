@@ -72,21 +72,21 @@ fn a_replica_set_that_is_scaled_below_the_floor_during_a_pause_is_scaled_by_some
         let mut web = Web::replacing().at(30_000);
         web.deployment(|deployment| deployment.spec.paused = is_paused);
         web.wait_until(40_000).set(2, |set| (set.now.counts.desired, set.now.max_replicas) = (left, Some(max)));
-        web.set(SECOND, |set| set.now.counts.desired = 3 - left);
+        web.wait_until(40_010).set(SECOND, |set| set.now.counts.desired = 3 - left);
         since(&web, 40_000)
     };
     assert_eq!(
         steps(true, 0, 4),
         [
             "40000 The ReplicaSet of revision 1 was scaled 3 → 0, not by its Deployment.",
-            "40000 Revision 2 up 1 → 3: 3 of at most 4."
+            "40010 Revision 2 up 1 → 3: 3 of at most 4."
         ]
     );
     assert_eq!(
         steps(true, 1, 4),
         [
             "40000 The ReplicaSet of revision 1 was scaled 3 → 1, not by its Deployment.",
-            "40000 Revision 2 up 1 → 2: 3 of at most 4."
+            "40010 Revision 2 up 1 → 2: 3 of at most 4."
         ]
     );
     // It may have been resumed, or have another strategy.
