@@ -11,7 +11,7 @@ use super::rollout_causes::{of_pod, troubled_since};
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, PodCondition, Role};
-use crate::model::{Deployment, Event, Pod, PodState, order};
+use crate::model::{Deployment, Event, Pod, PodState};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node};
 use crate::rules::phase::SLOWER;
 use crate::rules::pulls::{self, is_image_reason};
@@ -84,9 +84,12 @@ impl<'m> Assessment<'m> {
         let is_silent = matches!(kind, CauseKind::NodeSilent { .. });
         let is_image = matches!(kind, CauseKind::Image { .. });
         let mut causes = vec![PodCause::new(kind, evidence)];
+        if is_silent {
+            return causes;
+        }
         let waits = |container: &&Container| container.waiting().is_some_and(|(reason, _)| is_image_reason(reason));
         // Of those, the first one is the cause that was found.
-        for container in pod.now.containers.iter().filter(waits).skip(usize::from(is_image)).filter(|_| !is_silent) {
+        for container in pod.now.containers.iter().filter(waits).skip(usize::from(is_image)) {
             let (reason, message) = container.waiting().unwrap_or_default();
             let (reason, message) = (reason.to_owned(), message.to_owned());
             let evidence = Evidence { reason, message, ..of_pod(pod, troubled_since(pod)) };
@@ -99,7 +102,7 @@ impl<'m> Assessment<'m> {
     }
 
     /// Finds the cause that a pod shows; `None` while it is as it should be.
-    fn of_one_pod(
+    pub(super) fn of_one_pod(
         &self,
         pod: &Pod,
         comes: Option<&NewNode>,
@@ -110,7 +113,7 @@ impl<'m> Assessment<'m> {
         }
         // Whatever a pod was last seen to do, nobody knows what it does now. One that failed before it was ever ready needs more than
         // its node.
-        let has_failed = pod.state() == PodState::Failing && !was_ready(pod);
+        let has_failed = pod.state() == PodState::Failing && !pod.was_ready();
         let node = pod.now.node.as_deref().filter(|_| is_unready(pod) && !has_failed);
         let since = node.and_then(|node| silent.get(node)).copied();
         if let Some(since) = since.filter(|since| pod.since_millis() - messages::EARLY_MILLIS <= *since) {
@@ -304,7 +307,7 @@ impl<'m> Assessment<'m> {
         let mut replacements =
             late.iter().map(|(pod, at)| (pod, *at)).filter(|(pod, at)| is_replacement(pod, *at)).peekable();
         let is_repeated = replacements.peek().is_some();
-        if available >= set.now.counts.desired && !replacements.any(|(pod, _)| was_ready(pod)) {
+        if available >= set.now.counts.desired && !replacements.any(|(pod, _)| pod.was_ready()) {
             return None;
         }
         let (eviction, exit) = (eviction(self.deployment, pod), failed_exit(pod));
@@ -328,53 +331,6 @@ impl<'m> Assessment<'m> {
         let has_none = |pod: &&&Pod| pod.state() == PodState::Scheduling;
         let unplaced: BTreeSet<&str> = pods.iter().filter(has_none).map(|pod| pod.name.as_str()).collect();
         answers.find(|(event, _)| unplaced.contains(event.about.1.as_str())).map(|(_, node)| node)
-    }
-
-    /// The nodes of pods of any revision that are reported not to be ready, and since when. Kubernetes says so only of pods that were
-    /// ready then (`MarkPodsNotReady` in `controller_utils.go`); the others on the node are as silent, unless its kubelet has said
-    /// something since, or found a pod ready. The kubelet alone sets `ContainersReady`: if that is false now of a pod that was ready
-    /// then, it has.
-    pub(super) fn silent_nodes(&self) -> BTreeMap<&'m str, Millis> {
-        let mut silent: BTreeMap<&'m str, Millis> = BTreeMap::new();
-        if self.deployment.events.iter().all(|event| event.reason != "NodeNotReady") {
-            return silent; // Events are read for each pod
-        }
-        let pods = self.model.owned_sets(self.deployment.uid).flat_map(|set| self.noteworthy_pods(set));
-        for pod in pods.filter(|pod| is_unready(pod)) {
-            let since = messages::node_silent_since(self.deployment, pod);
-            if let Some((node, since)) = pod.now.node.as_deref().zip(since) {
-                silent.entry(node).and_modify(|last| *last = since.max(*last)).or_insert(since);
-            }
-        }
-        let all = if silent.is_empty() { Vec::new() } else { self.model.counted_pods(self.deployment.uid) };
-        for pod in all {
-            let Some(node) = pod.now.node.as_deref() else { continue };
-            let spoke = || messages::kubelet_spoke_millis(self.deployment, pod);
-            let told = || messages::node_silent_since(self.deployment, pod);
-            let is_back = |since: &Millis| {
-                became_ready_after(pod, *since)
-                    || spoke() > Some(*since)
-                    || (is_unready(pod) && unready_condition(pod).is_some() && told() >= Some(*since))
-            };
-            if silent.get(node).is_some_and(is_back) {
-                silent.remove(node);
-            }
-        }
-        silent
-    }
-
-    /// Pods of older revisions that do not count because of a node: theirs is silent, or none fits them.
-    pub(super) fn stranded_pods(&self, silent: &BTreeMap<&str, Millis>) -> Vec<&'m Pod> {
-        let current = self.current.map(|set| set.uid);
-        let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != current);
-        let is_on_silent_node = |pod: &Pod| pod.now.node.as_deref().is_some_and(|node| silent.contains_key(node));
-        let may_be_stranded = |pod: &&Pod| pod.state() == PodState::Scheduling || is_on_silent_node(pod);
-        let is_stranded = |pod: &&Pod| {
-            let cause = self.of_one_pod(pod, None, silent);
-            matches!(cause, Some((CauseKind::NodeSilent { .. } | CauseKind::Unschedulable { .. }, _)))
-        };
-        let stranded = old.flat_map(|set| self.noteworthy_pods(set)).filter(may_be_stranded).filter(is_stranded);
-        order::sort_by(stranded.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
     fn scheduling(&self, pod: &Pod, comes: Option<&NewNode>) -> Option<CauseKind> {
@@ -439,26 +395,15 @@ impl<'m> Assessment<'m> {
 }
 
 /// It should be ready, and is not.
-fn is_unready(pod: &Pod) -> bool {
+pub(super) fn is_unready(pod: &Pod) -> bool {
     let state = pod.state();
     !state.is_ready() && !state.is_ending() && pod.now.terminal_millis.is_none()
 }
 
 /// The condition by which its kubelet says that containers are not ready.
-fn unready_condition(pod: &Pod) -> Option<&PodCondition> {
+pub(super) fn unready_condition(pod: &Pod) -> Option<&PodCondition> {
     let mut conditions = pod.now.conditions.iter();
     conditions.find(|told| told.kind == "ContainersReady" && told.status == ConditionStatus::False)
-}
-
-/// It was ready at some time.
-fn was_ready(pod: &Pod) -> bool {
-    pod.states.iter().any(|(state, _)| state.is_ready())
-}
-
-/// It became ready after that time.
-fn became_ready_after(pod: &Pod, millis: Millis) -> bool {
-    let mut late = pod.states.windows(2).filter(|pair| pair.last().is_some_and(|(_, at)| *at > millis));
-    late.any(|pair| matches!(pair, [(before, _), (after, _)] if !before.is_ready() && after.is_ready()))
 }
 
 /// The Event about the eviction of a pod that ended well: it is `Succeeded` then, and says nothing of it.

@@ -33,7 +33,7 @@ impl Assessment<'_> {
             };
             return Some((CauseKind::Gate { gate, time: self.start_time(spent_millis, GATE_MILLIS, pod) }, evidence));
         }
-        let was_ready = pod.states.iter().any(|(state, _)| state.is_ready());
+        let was_ready = pod.was_ready();
         let set = pod.owner.and_then(|set| self.model.replica_sets.get(&set));
         let probe_millis = set.map_or(0, |set| set.now.probe_millis).min(LONGEST_PROBE_MILLIS);
         let allowed_millis = allowed_until_ready_millis(probe_millis);

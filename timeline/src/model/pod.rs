@@ -136,6 +136,11 @@ impl Pod {
         self.states.iter().find(|(state, _)| state.is_ending()).map(|(_, at)| *at)
     }
 
+    /// It was ready at some time.
+    pub fn was_ready(&self) -> bool {
+        self.states.iter().any(|(state, _)| state.is_ready())
+    }
+
     /// It was available at some time.
     pub fn was_available(&self) -> bool {
         self.states.iter().any(|(state, _)| *state == PodState::Available)

@@ -44,8 +44,7 @@ pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) ->
         let mut states = pod.states.iter().zip(ends);
         states.any(|((state, from), to)| *state == PodState::Unready && to.min(until) - from > allowed)
     };
-    let was_ready = |pod: &Pod| pod.states.iter().any(|(state, _)| state.is_ready());
-    let is_never_ready = !model.pods_of(set.uid).any(was_ready) && pods(model, deployment, rollout).any(is_late);
+    let is_never_ready = !model.pods_of(set.uid).any(Pod::was_ready) && pods(model, deployment, rollout).any(is_late);
     is_never_ready.then(|| format!("Revision {} makes no progress: pods do not become ready.", rollout.revision))
 }
 
