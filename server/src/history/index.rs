@@ -26,10 +26,9 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
         let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
         let is_late = deployment.rollouts.last().is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
         match (is_known, is_done) {
-            (true, _) => Some(with_leading_cause(view)),
             (false, true) => None,
             (false, false) if is_late => Some(UNKNOWN_CAUSE.to_owned()),
-            (false, false) => Some(view.verdict.sentence),
+            _ => Some(with_leading_cause(view)),
         }
     };
     let last = deployment.rollouts.len().saturating_sub(1);
