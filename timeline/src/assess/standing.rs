@@ -191,7 +191,7 @@ impl Assessment<'_> {
                 | Standing::Slow
                 | Standing::Progressing
         );
-        is_rollout && spec.replicas > 0 && !is_allowed && self.is_outage
+        is_rollout && !is_allowed && self.is_outage
     }
 
     /// It went while nobody looked: it was deleted at that time or before.
@@ -257,8 +257,7 @@ impl Assessment<'_> {
         // Pods of earlier revisions count, too.
         let is_ready = || {
             let sets = self.model.controlled_sets(uid);
-            let mut pods =
-                sets.flat_map(|set| self.model.pods_of(set.uid).filter(move |pod| pod.owner == Some(set.uid)));
+            let mut pods = sets.flat_map(|set| self.model.controlled_pods(set.uid));
             pods.any(|pod| pod.state() == PodState::Ready && !self.is_in_crash_loop(pod))
         };
         if self.counts.available > 0 || !self.sees_pods || (is_ready() && !is_flapping()) {

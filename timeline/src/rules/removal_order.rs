@@ -127,7 +127,7 @@ impl<'m> RemovalRound<'m> {
     }
 
     fn look(&mut self, model: &'m Model, set: Uid) {
-        let stayed = model.pods_of(set).filter(|other| other.owner == Some(set) && !self.has(other));
+        let stayed = model.controlled_pods(set).filter(|other| !self.has(other));
         let before = self.from - 1;
         self.stayed = Some(stayed.filter(|other| other.is_active_at(before)).collect());
     }
@@ -158,7 +158,7 @@ impl<'m> ControllerView<'m> {
         let is_there = |pod: &Pod, at: Millis| {
             pod.is_active_at(at) && state_at(pod, at).is_some_and(|state| state != PodState::Scheduling)
         };
-        for pod in sets.into_iter().flat_map(|set| model.pods_of(set).filter(move |pod| pod.owner == Some(set))) {
+        for pod in sets.into_iter().flat_map(|set| model.controlled_pods(set)) {
             // Another ReplicaSet may have let go of it in the same instant, a moment earlier.
             let last = if pod.owner == Some(set) { to - 1 } else { to };
             let seen = perhaps.into_iter().chain([last]).map(|at| is_there(pod, at));

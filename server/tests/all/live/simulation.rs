@@ -18,7 +18,7 @@ use schedule::Schedule;
 const SEEDS: u32 = 40;
 /// Seeds that failed once.
 const FAILED_ONCE: [u32; 8] = [1_884, 3_693, 4_343, 7_928, 7_937, 8_232, 9_378, 9_727];
-/// Seeds by night, if no other number is set.
+/// Seeds of all, if no other number is set.
 const ALL_SEEDS: u32 = 10_000;
 
 /// Plays a seed in a world of its own; returns what came of it, or why it failed.

@@ -99,7 +99,7 @@ impl Timeline {
         let was_scaled_down = replica_set.scales.last().is_some_and(|scale| scale.to < scale.from);
         // Where many pods are removed, that takes longer: it had too many before it adopted this one.
         let had_too_many = |adopted: &str, at_millis: Millis| {
-            let others = self.model.pods_of(set).filter(|pod| pod.owner == Some(set) && pod.name != adopted);
+            let others = self.model.controlled_pods(set).filter(|pod| pod.name != adopted);
             was_scaled_down && others.filter(|pod| pod.is_active_at(at_millis)).count() > desired
         };
         let is_its = |name: &str| self.model.pods_of(set).any(|pod| pod.name == name && pod.last_owner() == Some(set));
