@@ -16,7 +16,6 @@ use super::{Cluster, table};
 use crate::ApiError;
 use crate::change::{Change, Stored, Verb};
 use crate::error::Cause;
-use crate::object::Key;
 
 /// Interval of bookmarks with the newest revision.
 const BOOKMARK: Duration = Duration::from_secs(30);
@@ -39,8 +38,8 @@ struct Watch {
     is_over: bool,
     /// Column definitions are sent with the first row only.
     has_rows: bool,
-    /// Objects that are there at the beginning, still to be told from after this key on.
-    initial: Option<Option<Key>>,
+    /// Objects as they are at the beginning, as far as they are still to be told.
+    initial: Option<std::vec::IntoIter<Arc<Stored>>>,
     ends_initial: bool,
 }
 
@@ -57,17 +56,25 @@ pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
     let seconds = target.query.get("timeoutSeconds").and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
     let now = Instant::now();
     let has_bookmarks = target.query.is("allowWatchBookmarks");
-    let is_initial = sends_initial || asked == 0;
+    let changed = cluster.revision.subscribe();
+    let (revision, initial) = if sends_initial || asked == 0 {
+        cluster.with(|world| {
+            let objects = world.store().list(target.resource, target.namespace.as_deref(), None);
+            (world.store().revision(), Some(objects.cloned().collect::<Vec<_>>().into_iter()))
+        })
+    } else {
+        (asked, None)
+    };
     let watch = Watch {
-        changed: cluster.revision.subscribe(),
-        revision: if is_initial { cluster.with(|world| world.store().revision()) } else { asked },
+        changed,
+        revision,
         cluster: cluster.clone(),
         selection,
         ends: now + seconds.map_or(USUAL, |seconds| Duration::from_secs(seconds).min(LONGEST)),
         bookmark: has_bookmarks.then(|| now + BOOKMARK),
         is_over: false,
         has_rows: false,
-        initial: is_initial.then_some(None),
+        initial,
         ends_initial: sends_initial && has_bookmarks,
         target,
     };
@@ -103,9 +110,9 @@ impl Watch {
             self.changed.mark_unchanged();
             if self.initial.is_some() {
                 self.tell_initial(&mut lines);
-            } else {
-                self.tell_changes(&mut lines);
             }
+            // Changes that are not selected are passed over, until there is one to tell or none is left.
+            while lines.is_empty() && self.tell_changes(&mut lines) {}
             if !lines.is_empty() {
                 return Some(lines.freeze());
             }
@@ -125,27 +132,24 @@ impl Watch {
         }
     }
 
+    /// Tells what was there at the beginning, as it was then: what was written since comes as a change.
     fn tell_initial(&mut self, lines: &mut BytesMut) {
-        let Some(after) = self.initial.take() else { return };
-        let (resource, namespace) = (self.target.resource, self.target.namespace.as_deref());
-        let objects: Vec<Arc<Stored>> = self
-            .cluster
-            .with(|world| world.store().list(resource, namespace, after.as_ref()).take(200).cloned().collect());
-        self.initial = objects.last().map(|object| Some(object.object.key()));
-        for object in &objects {
-            // What was written after this watch began comes as a change.
-            if object.revision <= self.revision && self.selection.matches(object).unwrap_or_default() {
-                self.tell(lines, "ADDED", object);
+        while let Some(object) = self.initial.as_mut().and_then(Iterator::next) {
+            if self.selection.matches(&object).unwrap_or_default() {
+                self.tell(lines, "ADDED", &object);
+            }
+            if lines.len() > CHUNK {
+                return;
             }
         }
-        if self.initial.is_none() && self.ends_initial {
+        self.initial = None;
+        if self.ends_initial {
             self.tell_bookmark(lines, true);
-        } else if self.initial.is_some() && lines.is_empty() {
-            self.tell_initial(lines);
         }
     }
 
-    fn tell_changes(&mut self, lines: &mut BytesMut) {
+    /// Tells some of the changes that are still to be told. Returns whether there were any, selected or not.
+    fn tell_changes(&mut self, lines: &mut BytesMut) -> bool {
         let (cluster, resource) = (self.cluster.clone(), self.target.resource);
         let found: Result<Vec<Change>, ApiError> = cluster.with(|world| {
             let changes = world.store().since(resource, self.revision);
@@ -157,7 +161,9 @@ impl Watch {
             lines.put_slice(format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", error.status()).as_bytes());
             self.is_over = true;
         }
-        for change in found.into_iter().flatten() {
+        let changes = found.unwrap_or_default();
+        let is_any = !changes.is_empty();
+        for change in changes {
             self.revision = change.object.revision;
             let namespace = change.object.object.meta().namespace.as_deref();
             if self.target.namespace.is_some() && self.target.namespace.as_deref() != namespace {
@@ -174,9 +180,10 @@ impl Watch {
             };
             self.tell(lines, word, &change.object);
             if lines.len() > CHUNK {
-                return;
+                break;
             }
         }
+        is_any
     }
 
     fn tell(&mut self, lines: &mut BytesMut, word: &str, object: &Arc<Stored>) {

@@ -42,6 +42,10 @@ async fn watch(cluster: &Cluster, query: &str) -> Vec<Value> {
     let request = Request::get(path).header("host", "localhost").body(Body::empty()).unwrap();
     let (status, bytes) = answer(cluster, request).await;
     assert_eq!(status, StatusCode::OK);
+    events(&bytes)
+}
+
+fn events(bytes: &[u8]) -> Vec<Value> {
     bytes
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())
@@ -110,6 +114,30 @@ async fn watches_tell_what_changed_and_end_with_a_bookmark() {
         let (status, refused) = ask(&cluster, "GET", &format!("{PODS}?watch=1&{wrong}"), "", Value::Null).await;
         assert_eq!((status, &refused["reason"]), (StatusCode::UNPROCESSABLE_ENTITY, &json!("Invalid")), "{wrong}");
     }
+}
+
+#[tokio::test]
+async fn initial_events_tell_every_object_that_was_there_at_the_beginning() {
+    let cluster = cluster();
+    let query = "watch=1&allowWatchBookmarks=true&timeoutSeconds=1";
+    let path = format!("{PODS}?{query}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
+    let request = Request::get(path).header("host", "localhost").body(Body::empty()).unwrap();
+    let response = cluster.clone().router().oneshot(request).await.unwrap();
+    touch(&cluster, "meanwhile");
+    let told = events(&response.into_body().collect().await.unwrap().to_bytes());
+    assert_eq!(types(&told), ["ADDED", "ADDED", "ADDED", "BOOKMARK", "MODIFIED", "BOOKMARK"]);
+    let touched = |event: &Value| event["object"]["metadata"]["labels"]["touched"] == "meanwhile";
+    assert_eq!(told.iter().position(touched), Some(4), "they are as they were then");
+}
+
+#[tokio::test]
+async fn a_change_behind_many_that_are_not_selected_is_told_at_once() {
+    let cluster = cluster();
+    let from = get(&cluster, PODS).await["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
+    (0..600).for_each(|number| touch(&cluster, &number.to_string()));
+    touch(&cluster, "last");
+    let events = watch(&cluster, &format!("resourceVersion={from}&labelSelector=touched=last")).await;
+    assert_eq!(types(&events), ["ADDED", "BOOKMARK"]);
 }
 
 #[tokio::test]
