@@ -1,17 +1,19 @@
 //! Figures of the sources of one cluster, in all and by kind; shown under `/metrics` and on the status page.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use timeline::Millis;
 use timeline::fact::Kind;
+use tokio::time::Instant;
+
+use crate::telemetry::panics::locked;
 
 /// Figures of the sources of one cluster.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Lists started.
     pub lists: AtomicU64,
-    /// Pieces of lists that were read: signs of life.
-    pub pieces: AtomicU64,
     /// Watches started.
     pub watches: AtomicU64,
     /// Requests that failed.
@@ -20,6 +22,8 @@ pub struct Counters {
     started_millis: AtomicI64,
     /// Last response of the cluster; 0 before the first one.
     heard_millis: AtomicI64,
+    /// When a piece of a list was last read, which is a sign of life: by this machine and by the cluster's clock.
+    piece: Mutex<Option<(Instant, Millis)>>,
     kinds: ByKind<KindCounters>,
 }
 
@@ -101,6 +105,15 @@ impl Counters {
 
     pub(super) fn note_response(&self, at_millis: Millis) {
         self.heard_millis.store(at_millis, Ordering::Relaxed);
+    }
+
+    pub(super) fn note_piece(&self, at_millis: Millis) {
+        self.note_response(at_millis);
+        *locked(&self.piece) = Some((Instant::now(), at_millis));
+    }
+
+    pub(super) fn last_piece(&self) -> Option<(Instant, Millis)> {
+        *locked(&self.piece)
     }
 
     /// Returns when the sources started; `None` where nothing is watched.

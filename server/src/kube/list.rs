@@ -13,7 +13,6 @@ use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::cluster::Cluster;
-use super::counters::Counters;
 use super::error::RequestError;
 use super::request;
 use crate::kube::translate::Object;
@@ -169,7 +168,7 @@ impl List {
 
 async fn read(cluster: &Cluster, path: &str, most: usize) -> Result<Vec<u8>, RequestError> {
     let body = request::get(&cluster.access, &cluster.pace, path).await?;
-    request::gather(body, &cluster.pace, most, || Counters::add(&cluster.counters.pieces)).await
+    request::gather(body, &cluster.pace, most, || cluster.counters.note_piece(cluster.now_millis())).await
 }
 
 /// Counts an object that was skipped. The first one of a kind is logged, then the second, the fourth and so on: one that changes often

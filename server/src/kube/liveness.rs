@@ -2,7 +2,6 @@
 //! a minute and a half-open connection says nothing for ever.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use timeline::Millis;
@@ -33,13 +32,13 @@ pub(super) struct Liveness {
 pub(super) async fn run(cluster: Cluster, liveness: Arc<signal::Sender<Liveness>>) {
     let mut last_answer = (Instant::now(), cluster.now_millis());
     let mut looked = (Instant::now(), clock::now_millis(), uptime());
-    let mut pieces = 0;
     loop {
         let asked = Instant::now();
         // What comes of a list is a sign of life as well: a server that is busy with a long list may be late with everything else.
         let why = probe(&cluster).await;
-        let before = std::mem::replace(&mut pieces, cluster.counters.pieces.load(Ordering::Relaxed));
-        let why = why.filter(|_| pieces == before);
+        if let Some(piece) = cluster.counters.last_piece() {
+            last_answer = last_answer.max(piece);
+        }
         let is_silent = last_answer.0.elapsed() >= cluster.pace.silence;
         let event = match why {
             Some(why) if is_silent => {

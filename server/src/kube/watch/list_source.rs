@@ -133,7 +133,7 @@ impl Watch {
                 Ok(Err(ended)) => return Ok(Err(Some(ended))),
                 Err(_) => return Ok(Err(None)),
             };
-            Counters::add(&self.cluster.counters.pieces);
+            self.cluster.counters.note_piece(self.cluster.now_millis());
             match line {
                 WatchEvent::Object(object, Seen::Deleted) => streamed.remove(&object),
                 WatchEvent::Object(object, _) => streamed.objects.push(self.cluster.texts.apply(object)),

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::StreamExt;
 use serde_json::json;
 use server::kube::access::Access;
 use server::kube::{self, Health, Pace, SourceEvent};
@@ -351,6 +352,45 @@ async fn silence_is_told_within_ten_seconds_as_shipped() {
         let took = last.elapsed();
         assert!(took <= Duration::from_secs(10), "{took:?} after an answer that took {slowness:?}");
     }
+}
+
+/// What comes of a list is a sign of life when it comes, and no later.
+#[tokio::test(start_paused = true)]
+async fn silence_in_the_middle_of_a_list_is_told_within_ten_seconds_as_shipped() {
+    const PIECE: Duration = Duration::from_millis(100);
+    let probes = Arc::<AtomicUsize>::default();
+    let server = tower::service_fn(move |request: http::Request<::kube::client::Body>| {
+        let is_stream = request.uri().query().unwrap_or_default().contains("sendInitialEvents");
+        let is_probe = request.uri().path() == "/version";
+        let is_dead = is_probe && probes.fetch_add(1, Ordering::Relaxed) > 0;
+        async move {
+            if is_dead {
+                std::future::pending::<()>().await;
+            }
+            let (status, body) = if is_stream {
+                (422_u16, axum::body::Body::empty())
+            } else if is_probe {
+                (200, axum::body::Body::from("{}"))
+            } else {
+                let piece = async {
+                    tokio::time::sleep(PIECE).await; // in the test's own time: after the first probe
+                    Ok::<_, std::convert::Infallible>(bytes::Bytes::from_static(b"{"))
+                };
+                let pieces = futures::stream::once(piece);
+                (200, axum::body::Body::from_stream(pieces.chain(futures::stream::pending())))
+            };
+            Ok::<_, std::convert::Infallible>(http::Response::builder().status(status).body(body).unwrap())
+        }
+    });
+    let began = Instant::now();
+    let mut told = told(::kube::Client::new(server, "default"), &[Kind::Pod], &[]);
+    loop {
+        let event = tokio::time::timeout(Duration::from_secs(60), told.recv()).await.expect("silence is told");
+        if matches!(event, Some(SourceEvent::Answers { silent: Some(_) })) {
+            break;
+        }
+    }
+    assert!(began.elapsed() <= PIECE + Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
 /// Requests for Deployments are answered, and what is asked of watches is noted; their connections are dead.
