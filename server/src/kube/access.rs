@@ -10,6 +10,7 @@
 //! ```
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use timeline::Millis;
 use tokio::sync::watch as signal;
@@ -193,8 +194,13 @@ impl Access {
         let name = format!("the renewal of the credentials of cluster {}", credentials.name());
         let renewal = async move {
             let fetched = credentials.fetch(request, &pace).await;
+            let ends = match &fetched {
+                Ok(Some(fetched)) => fetched.expires_at_millis,
+                Ok(None) | Err(_) => access.0.current.borrow().fetched.expires_at_millis,
+            };
+            let left = ends.and_then(|ends| u64::try_from(ends - clock::now_millis()).ok()).map(Duration::from_millis);
             // First the end: whoever the new client wakes may meet the next refusal at once.
-            locked(&access.0.renewals).end(Instant::now(), &pace);
+            locked(&access.0.renewals).end(Instant::now(), left, &pace);
             access.take(credentials.name(), fetched);
         };
         tokio::spawn(exit_on_panic(name, renewal));
@@ -243,18 +249,23 @@ impl Renewals {
         true
     }
 
-    fn end(&mut self, now: Instant, pace: &Pace) {
+    /// Ends a renewal. The credentials that there are now expire after `left`, where that is known and still to come.
+    fn end(&mut self, now: Instant, left: Option<Duration>, pace: &Pace) {
         let [first, longest] = pace.renewal;
         self.is_under_way = false;
         self.ended = Some(now);
-        self.next = Some(now + self.backoff.fail(first, longest, 1.0));
+        let mut wait = self.backoff.fail(first, longest, 1.0);
+        // Some commands return the same credentials until these have expired, or will in a few seconds.
+        if let Some(half) = left.map(|left| left / 2).filter(|half| *half < wait) {
+            self.backoff.reset();
+            wait = half.max(first);
+        }
+        self.next = Some(now + wait);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -266,7 +277,7 @@ mod tests {
         while begun.elapsed() < Duration::from_secs(300) {
             if renewals.begin(Instant::now(), &pace) {
                 assert!(!renewals.begin(Instant::now(), &pace), "two at a time");
-                renewals.end(Instant::now(), &pace);
+                renewals.end(Instant::now(), None, &pace);
                 at.push(begun.elapsed().as_secs());
             }
             tokio::time::advance(Duration::from_secs(1)).await;
@@ -274,8 +285,24 @@ mod tests {
         assert_eq!(at, [0, 2, 6, 14, 30, 62, 122, 182, 242]);
         tokio::time::advance(Duration::from_secs(130)).await;
         assert!(renewals.begin(Instant::now(), &pace), "after a long good time");
-        renewals.end(Instant::now(), &pace);
+        renewals.end(Instant::now(), None, &pace);
         tokio::time::advance(Duration::from_secs(2)).await;
         assert!(renewals.begin(Instant::now(), &pace), "the waits start over");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn credentials_that_a_command_returns_until_they_expire_are_renewed_about_then() {
+        let (pace, begun, expires) = (Pace::default(), Instant::now(), Instant::now() + Duration::from_secs(60));
+        let (mut renewals, mut at) = (Renewals::default(), Vec::new());
+        while begun.elapsed() < Duration::from_secs(100) {
+            let now = Instant::now();
+            if renewals.begin(now, &pace) {
+                let left = Some(expires.saturating_duration_since(now)).filter(|left| !left.is_zero());
+                renewals.end(now, left, &pace);
+                at.push(begun.elapsed().as_secs());
+            }
+            tokio::time::advance(Duration::from_secs(1)).await;
+        }
+        assert_eq!(at, [0, 2, 6, 14, 30, 45, 47, 51, 56, 58, 60, 62, 66, 74, 90]);
     }
 }
