@@ -165,6 +165,10 @@ impl Watch {
         {
             Counters::add(&self.cluster.counters.kind(self.kind).restarts);
         }
+        // Who ends a watch in time is there, also where nothing was said: API servers send no bookmarks of Events.
+        if has_lived && matches!(ended, WatchEnd::Closed) {
+            self.last_response = Some(self.cluster.now_millis());
+        }
         // An orderly end: everything until now was sent. A watch that said nothing may have had nothing to say it from.
         if has_lived && mute.is_zero() && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
             self.seen_until = Some(self.cluster.now_millis());

@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 
 use crate::common::until::until;
+use crate::live::faults::stage::WATCHED;
 use crate::live::support::{Fault, Verb, Watched, is_stale, pod, quick, shop_of, until_connection};
 
 fn object(number: u8, version: u8) -> String {
@@ -164,6 +165,19 @@ async fn what_nobody_saw_begins_with_the_last_word_of_a_watch_that_died() {
     // Each counts back from its own now to the same last word, in whole milliseconds.
     assert!(gaps[0].from_millis.abs_diff(since_millis) <= 2, "{gaps:?} {since_millis}");
     assert!(gaps[0].to_millis >= since_millis + 1_000, "{gaps:?} {since_millis}");
+}
+
+#[tokio::test]
+async fn a_quiet_cluster_is_stale_since_it_last_ended_a_watch() {
+    let api = shop_of(2, &["web-a"]).await;
+    let watched = Watched::start(&api, &[], |pace| pace.watch_seconds = 1);
+    until_connection(&watched.hub, "live", |now| now.state.is_live()).await;
+    let live_millis = server::telemetry::clock::now_millis();
+    until("watches that ended in time", async || WATCHED.iter().all(|kind| api.requests(Verb::Watch, kind) >= 2)).await;
+    WATCHED.iter().for_each(|kind| api.stand(Verb::Watch, kind, Some(Fault::Status(503))));
+    let stale = until_connection(&watched.hub, "stale", |now| is_stale(now, "503")).await;
+    let ConnectionState::Stale { since_millis, .. } = stale.state else { unreachable!() };
+    assert!(since_millis > live_millis, "{since_millis} {live_millis}");
 }
 
 #[tokio::test]
