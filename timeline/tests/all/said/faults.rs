@@ -328,3 +328,20 @@ fn an_event_counts_once_however_often_it_comes() {
     }
     assert_eq!(web.lines(LineKind::Event), ["Event Odd on Deployment web (180 times): why."]);
 }
+
+#[test]
+fn an_event_that_comes_back_after_thousands_of_others_counts_once() {
+    let mut web = Web::live(1);
+    let event = |uid: u128, reason: &str, count: u32| {
+        let warning = warning(uid, 1, ("Deployment", "web"), reason, "why");
+        Fact::Event(Box::new(EventFact { count, ..warning }))
+    };
+    web.timeline.apply(10_000, event(1_000, "Odd", 30));
+    (0..5_000).for_each(|number| drop(web.timeline.apply(10_001, event(2_000 + number, "Other", 1))));
+    for count in [30, 31] {
+        web.timeline.apply(10_002, event(1_000, "Odd", count));
+        let lines = web.lines(LineKind::Event);
+        let expected = format!("Event Odd on Deployment web ({count} times): why.");
+        assert!(lines.contains(&expected), "{lines:?}");
+    }
+}
