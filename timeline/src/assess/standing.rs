@@ -194,6 +194,19 @@ impl Assessment<'_> {
         is_rollout && !is_allowed && self.is_outage
     }
 
+    /// The headline says that nobody serves, and not why.
+    pub fn is_headline_outage(&self, standing: Standing) -> bool {
+        match standing {
+            Standing::Paused | Standing::Waiting | Standing::Slow | Standing::Progressing => {
+                self.is_rollout_outage(standing)
+            }
+            Standing::CatchingUp { is_stuck: true } | Standing::Degraded { is_stuck: true } => {
+                self.counts.available == 0 && self.decisive().is_none()
+            }
+            _ => false,
+        }
+    }
+
     /// It went while nobody looked: it was deleted at that time or before.
     pub fn went_unseen(&self) -> bool {
         self.deployment.deleted_millis.is_some_and(|at| self.deployment.gaps.iter().any(|gap| gap.to_millis == at))

@@ -2,6 +2,7 @@
 
 use super::cause::exit_words;
 use super::happening::{departure, pods_named};
+use crate::Millis;
 use crate::assess::{Episode, Restarted};
 use crate::model::story::{Happening, NodeDeparture};
 use crate::model::{EndReason, EpisodeKind};
@@ -72,13 +73,13 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     end.map_or_else(|| events.clone(), |end| format!("{events}, {end}"))
 }
 
-/// The losses after a rollout, safe to show: "2 pods evicted from node n1 after the rollout was complete". `None` without any.
-pub fn say_losses(losses: &[&Happening]) -> Option<String> {
-    if losses.is_empty() {
-        return None;
-    }
-    let events = grouped(losses.iter().map(|loss| (*loss, false))).iter().map(LostPods::said).collect();
-    Some(format!("{} after the rollout was complete", first_events(events)))
+/// The longest outage and the losses after a rollout, safe to show: "Outage of 12 s (no pod ready); 2 pods evicted from node n1 after the
+/// rollout was complete". `None` without any.
+pub fn say_losses(losses: &[&Happening], outage: Option<Millis>) -> Option<String> {
+    let outage = outage.map(|millis| format!("Outage of {} (no pod ready)", duration(millis)));
+    let lost = grouped(losses.iter().map(|loss| (*loss, false)));
+    let events: Vec<String> = outage.into_iter().chain(lost.iter().map(LostPods::said)).collect();
+    (!events.is_empty()).then(|| format!("{} after the rollout was complete", first_events(events)))
 }
 
 /// Joins the events that a title names.

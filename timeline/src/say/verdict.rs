@@ -30,13 +30,6 @@ pub struct Verdict {
     pub kubectl: KubectlVerdict,
 }
 
-impl Verdict {
-    /// The headline says that nobody serves, and not why.
-    pub fn is_outage(&self) -> bool {
-        self.sentence.ends_with(NO_POD)
-    }
-}
-
 /// The notice that the name belonged to another Deployment before.
 pub fn recreated(before: &Deployment, now: &Deployment, clock: Now) -> String {
     let said = |at| moment(at, clock.millis);

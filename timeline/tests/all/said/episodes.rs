@@ -3,9 +3,10 @@
 use timeline::fact::{Exit, Phase, PodFact};
 use timeline::model::EndReason;
 use timeline::model::story::Happening;
+use timeline::past::course;
 use timeline::{EpisodeKind, Millis, Uid, assess, say};
 
-use crate::made::{WEB, Web, crashing, ready, unready};
+use crate::made::{WEB, Web, crashing, next_revision, ready, unready};
 
 /// A Deployment at rest, as the recording of an episode begins.
 fn at_rest(replicas: u32) -> Web {
@@ -59,7 +60,7 @@ fn losses_after_a_rollout_are_those_of_a_time() {
     }
     let after = |from: Millis, to: Millis| {
         let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-        say::say_losses(&assess::losses(deployment, from..=to))
+        say::say_losses(&assess::losses(deployment, from..=to), None)
     };
     let both = "Pod p0100 deleted; 2 pods evicted from node node-1 after the rollout was complete";
     assert_eq!(after(105_000, 110_000).as_deref(), Some(both));
@@ -76,7 +77,7 @@ fn a_pod_that_went_while_not_observed_is_no_loss_after_a_rollout() {
     web.relisted(102_000);
     assert_eq!(title(&web), "Pod p0100 disappeared while not observed");
     let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-    assert_eq!(say::say_losses(&assess::losses(deployment, 0..=Millis::MAX)), None);
+    assert_eq!(say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None), None);
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn pods_that_leave_their_replica_set_are_counted_unless_it_is_deleted_without_th
         web.set(2, |set| set.now.deleting = is_deleted);
         (100..102).for_each(|number| web.pod(number, |pod| pod.meta.controller = None));
         let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-        say::say_losses(&assess::losses(deployment, 0..=Millis::MAX))
+        say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None)
     };
     assert_eq!(lost(false).as_deref(), Some("2 pods left their ReplicaSet after the rollout was complete"));
     assert_eq!(lost(true), None);
@@ -100,9 +101,43 @@ fn one_pod_is_lost_with_its_node_and_several_with_their_node() {
         was_released: false,
     });
     let alone = "Pod aaaaa lost with its node, or removed by a taint after the rollout was complete";
-    assert_eq!(say::say_losses(&[&one]).as_deref(), Some(alone));
+    assert_eq!(say::say_losses(&[&one], None).as_deref(), Some(alone));
     let both = "2 pods lost with their node, or removed by a taint after the rollout was complete";
-    assert_eq!(say::say_losses(&[&one, &other]).as_deref(), Some(both));
+    assert_eq!(say::say_losses(&[&one, &other], None).as_deref(), Some(both));
+    let outage = "Outage of 12 s (no pod ready); Pod aaaaa lost with its node, or removed by a taint after the rollout was complete";
+    assert_eq!(say::say_losses(&[&one], Some(12_000)).as_deref(), Some(outage));
+}
+
+#[test]
+fn an_outage_after_a_rollout_lasts_until_a_pod_is_ready_or_the_next_rollout_begins() {
+    let after = |what: fn(&mut Web)| {
+        let mut web = Web::live(2);
+        web.wait_until(20_000).pod(100, unready);
+        web.wait_until(30_000).pod(101, unready);
+        what(&mut web);
+        let model = web.timeline.model();
+        course::outage(model, model.deployments.get(&WEB).unwrap(), 0)
+    };
+    assert_eq!(after(|web| web.wait_until(40_000).pod(101, ready)), None, "too short");
+    assert_eq!(after(|web| web.wait_until(40_001).pod(101, ready)), Some(10_001));
+    assert_eq!(after(|web| web.wait_until(90_000).pod(100, crashing(1))), None, "it goes on");
+    let next = |web: &mut Web| {
+        web.now = 50_000;
+        next_revision(web, 2, [1, 2]);
+    };
+    assert_eq!(after(next), Some(19_999));
+    // Nobody wanted a pod in between, or nobody looked.
+    let scaled = |web: &mut Web| {
+        web.wait_until(35_000).scale(2, 0);
+        web.wait_until(60_000).scale(2, 2);
+        web.pod(101, ready);
+    };
+    assert_eq!(after(scaled), None);
+    let unseen = |web: &mut Web| {
+        web.wait_until(60_000).relisted(35_000);
+        web.pod(101, ready);
+    };
+    assert_eq!(after(unseen), None);
 }
 
 #[test]
