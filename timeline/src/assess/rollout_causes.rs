@@ -240,9 +240,15 @@ impl<'m> Assessment<'m> {
         })
     }
 
-    /// All pods were deleted and none is created: the namespace is being deleted, or the ReplicaSet controller cannot create any.
+    /// All pods were deleted, as far as that was seen, and none is created: the namespace is being deleted, or the ReplicaSet controller
+    /// cannot create any.
     pub fn has_lost_all_pods(&self) -> bool {
-        self.causes.iter().any(|cause| cause.kind == CauseKind::PodsDeleted)
+        let has_none = self.counts.available + self.counts.not_yet == 0;
+        self.causes.iter().any(|cause| match cause.kind {
+            CauseKind::PodsDeleted => true,
+            CauseKind::PodsMissing { .. } => has_none && cause.evidence.is_least,
+            _ => false,
+        })
     }
 
     /// The first trouble of that kind that pods of an older revision have.
