@@ -70,6 +70,10 @@ pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Crashing => "Degraded",
         Standing::Blocked => "Blocked",
         Standing::TakingDown => "Taking down",
+        // The same as in an outage at rest.
+        Standing::Waiting | Standing::Slow | Standing::Progressing if assessment.is_rollout_outage(standing) => {
+            "Degraded"
+        }
         Standing::Waiting => "Waiting",
         Standing::Slow => "Slow",
         Standing::Progressing if is_first(assessment) => "Starting",

@@ -246,7 +246,7 @@ fn pods_that_were_all_deleted_at_once_and_are_not_replaced_accuse_no_controller(
                 available, an old one can be removed (floor 3). Progress deadline: 00:10:00 UTC.";
     assert_eq!((causes(&web), web.view().next.as_str()), (vec![lost], next));
     web.now = 70_001;
-    assert_eq!(web.verdict(), "[Slow] Revision 2 is replacing revision 1: no pod is available.");
+    assert_eq!(web.verdict(), "[Degraded] Revision 2 is replacing revision 1: no pod is available.");
     assert_eq!(command(&web).as_deref(), Some(show), "an undo creates no pods either");
     // Who did not see them go says less.
     let mut late = web.first_listed();
