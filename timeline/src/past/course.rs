@@ -47,9 +47,9 @@ pub fn outage(model: &Model, deployment: &Deployment, index: usize) -> Option<Mi
     if !is_known {
         return None;
     }
-    let pods = model.pods_of_deployment(deployment.uid);
+    let pods = model.sets_of(deployment.uid).flat_map(|set| model.pods_of(set.uid));
     let mut ready: Vec<(Millis, Millis)> =
-        pods.into_iter().flat_map(|pod| spans(pod, PodState::is_ready)).chain(next.map(|at| (at, at))).collect();
+        pods.flat_map(|pod| spans(pod, PodState::is_ready)).chain(next.map(|at| (at, at))).collect();
     ready.sort_unstable();
     let (mut longest, mut since) = (0, completed);
     for (from, to) in ready.into_iter().filter(|(from, _)| next.is_none_or(|next| *from <= next)) {
