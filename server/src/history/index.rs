@@ -28,7 +28,8 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
         let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
         let is_late = deployment.rollouts.last().is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
         match (is_known, is_done) {
-            (false, true) if !is_outage => None,
+            // Once its template is edited, an outage is told of the next rollout.
+            (false, true) if !is_outage || assessment.awaits_revision => None,
             (false, false) if is_late => Some(UNKNOWN_CAUSE.to_owned()),
             _ => Some(with_leading_cause(view, is_outage)),
         }
