@@ -107,9 +107,11 @@ fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_m
     }
     // Until then it may be told better why a pod went; losses that are written stay. An episode does not wait longer.
     let decided_millis = now_millis - (2 * settling_millis).min(SETTLE_MILLIS);
-    let last_millis = rollout::last_moment_millis(timeline.model(), deployment, index).unwrap_or(decided_millis);
-    let losses = assess::losses(deployment, completed_millis + 1..=last_millis.min(decided_millis));
-    say::say_losses(&losses, course::outage(timeline.model(), deployment, index))
+    let model = timeline.model();
+    let last_millis = rollout::last_moment_millis(model, deployment, index);
+    let until_millis = last_millis.unwrap_or(decided_millis).min(decided_millis);
+    let losses = assess::losses(deployment, completed_millis + 1..=until_millis);
+    say::say_losses(&losses, assess::outage(model, deployment, completed_millis, last_millis))
 }
 
 /// Returns the row of an episode without a rollout, from its recording; `None` if it has one, or is of no kind. The store adds its cluster
@@ -128,6 +130,7 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
     }
     let episode = assess::episode(model, uid, now.skew_millis)?;
     let title = say::episode(&episode, is_open);
+    let is_trouble = episode.kind == EpisodeKind::Failure || episode.outage_millis.is_some();
     let ended_millis = (!is_open).then(|| episode.ended_millis.unwrap_or(to_millis).clamp(from_millis, to_millis));
     let last = deployment.rollouts.last();
     Some(PastRollout {
@@ -143,7 +146,7 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
             EpisodeKind::Deletion => Outcome::Deleted,
             _ => Outcome::Complete,
         },
-        cause: Some(&title).filter(|_| episode.kind == EpisodeKind::Failure).cloned().unwrap_or_default(),
+        cause: Some(&title).filter(|_| is_trouble).cloned().unwrap_or_default(),
         title,
         images: last.map(|rollout| images(&rollout.images)).unwrap_or_default(),
         replicas: deployment.now.spec.replicas,

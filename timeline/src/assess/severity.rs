@@ -39,7 +39,7 @@ const UNLIMITED_MILLIS: Millis = 300_000;
 /// Pods that lost their readiness are a fault after this time.
 pub(super) const LOST_MILLIS: Millis = 60_000;
 /// Nothing available is a fault after this time, where something was available before.
-pub const OUTAGE_MILLIS: Millis = 10_000;
+pub(super) const OUTAGE_MILLIS: Millis = 10_000;
 /// `wait --fail-fast` ends this long after a fault that is final was first seen.
 const FINAL_MILLIS: Millis = 10_000;
 /// `wait --fail-fast` ends this long after a configuration error was first seen: what it names may be created a moment later.

@@ -1,9 +1,8 @@
 //! Values of a rollout for its row of the index, from the model.
 
 use crate::Millis;
-use crate::assess::severity::OUTAGE_MILLIS;
 use crate::budget::Limits;
-use crate::model::{Deployment, Mark, MarkKind, Model, Pod, Rollout};
+use crate::model::{Deployment, Model, Pod, Rollout};
 use crate::phase::{PodState, SLOWER, allowed_until_ready_millis};
 use crate::rollout;
 
@@ -18,45 +17,9 @@ pub fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -
 
 /// Lists the spans of time in which a pod was available.
 pub fn available_spans(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
-    spans(pod, |state| state == PodState::Available)
-}
-
-/// Lists the spans of time in which a pod was in certain states.
-fn spans(pod: &Pod, is_in: fn(PodState) -> bool) -> impl Iterator<Item = (Millis, Millis)> {
     let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
     let states = pod.states.iter().zip(ends);
-    states.filter(move |((state, _), _)| is_in(*state)).map(|((_, from), to)| (*from, to))
-}
-
-/// The longest outage after the rollout at `index` was complete: a time without a ready pod, which ended by itself or with the next
-/// rollout. `None` where there was none, or where not all of the time was observed with pods asked for.
-pub fn outage(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
-    let completed = deployment.rollouts.get(index)?.completed_millis?;
-    let next = rollout::last_moment_millis(model, deployment, index);
-    let is_end = |mark: &Mark| {
-        let is_none_desired =
-            matches!(mark.kind, MarkKind::Replicas { from: 0, .. } | MarkKind::Replicas { to: 0, .. });
-        mark.at_millis >= completed && (is_none_desired || mark.kind == MarkKind::Deleting)
-    };
-    let is_known = model.sees_pods(deployment.uid)
-        && !deployment.is_over()
-        && deployment.now.spec.replicas > 0
-        && deployment.kept_since_millis.is_none_or(|since| since <= completed)
-        && deployment.gaps.iter().all(|gap| gap.to_millis < completed)
-        && !deployment.marks.iter().any(is_end);
-    if !is_known {
-        return None;
-    }
-    let pods = model.sets_of(deployment.uid).flat_map(|set| model.pods_of(set.uid));
-    let mut ready: Vec<(Millis, Millis)> =
-        pods.flat_map(|pod| spans(pod, PodState::is_ready)).chain(next.map(|at| (at, at))).collect();
-    ready.sort_unstable();
-    let (mut longest, mut since) = (0, completed);
-    for (from, to) in ready.into_iter().filter(|(from, _)| next.is_none_or(|next| *from <= next)) {
-        longest = longest.max(from.saturating_sub(since));
-        since = since.max(to);
-    }
-    Some(longest).filter(|millis| *millis > OUTAGE_MILLIS)
+    states.filter(|((state, _), _)| *state == PodState::Available).map(|((_, from), to)| (*from, to))
 }
 
 /// Time until the first pod that was made for a rollout was available.

@@ -22,8 +22,8 @@ struct LostPods<'m> {
 
 /// The title of an episode, safe to show. An episode that goes on has no end in its title.
 pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
-    let Episode { kind, began_millis, ended_millis, is_whole, scaled, losses, silent_nodes, restarted, missing } =
-        episode;
+    let Episode { kind, began_millis, ended_millis, is_whole, scaled, .. } = episode;
+    let Episode { losses, silent_nodes, restarted, missing, outage_millis, .. } = episode;
     let (most, desired) = *missing;
     let after = ended_millis.filter(|_| *is_whole).map(|ended| format!(" after {}", duration(ended - began_millis)));
     let mut events = Vec::new();
@@ -70,7 +70,8 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         return format!("{missing}{lasted}");
     }
     let events = first_events(events);
-    end.map_or_else(|| events.clone(), |end| format!("{events}, {end}"))
+    let outage = outage_millis.map(|millis| format!("; no pod was ready for {}", duration(millis))).unwrap_or_default();
+    end.map_or_else(|| events.clone(), |end| format!("{events}, {end}{outage}"))
 }
 
 /// The longest outage and the losses after a rollout, safe to show: "Outage of 12 s (no pod ready); 2 pods evicted from node n1 after the

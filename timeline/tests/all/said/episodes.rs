@@ -3,8 +3,7 @@
 use timeline::fact::{Exit, Phase, PodFact};
 use timeline::model::EndReason;
 use timeline::model::story::Happening;
-use timeline::past::course;
-use timeline::{EpisodeKind, Millis, Uid, assess, say};
+use timeline::{EpisodeKind, Millis, Uid, assess, rollout, say};
 
 use crate::made::{WEB, Web, crashing, next_revision, ready, unready};
 
@@ -116,7 +115,9 @@ fn an_outage_after_a_rollout_lasts_until_a_pod_is_ready_or_the_next_rollout_begi
         web.wait_until(30_000).pod(101, unready);
         what(&mut web);
         let model = web.timeline.model();
-        course::outage(model, model.deployments.get(&WEB).unwrap(), 0)
+        let deployment = model.deployments.get(&WEB).unwrap();
+        let last_millis = rollout::last_moment_millis(model, deployment, 0);
+        assess::outage(model, deployment, deployment.rollouts[0].completed_millis.unwrap(), last_millis)
     };
     assert_eq!(after(|web| web.wait_until(40_000).pod(101, ready)), None, "too short");
     assert_eq!(after(|web| web.wait_until(40_001).pod(101, ready)), Some(10_001));
@@ -151,6 +152,17 @@ fn pods_that_leave_a_node_are_counted_with_the_reason() {
     web.now = 145_000;
     (0..2).for_each(|number| web.pod(200 + number, ready));
     assert_eq!(title(&web), "2 pods evicted from node node-1, recovered after 40 s");
+    // Nobody served for a while.
+    let mut web = at_rest(2);
+    for number in 0..2 {
+        web.pod(100 + number, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+        web.kill_pod(100 + number);
+        web.add_pod(200 + number, 2, |_| {});
+    }
+    web.wait_until(125_000).pod(200, ready);
+    web.wait_until(145_000).pod(201, ready);
+    let outage = "2 pods evicted from node node-1, recovered after 40 s; no pod was ready for 20 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Recovery, 105_000, Some(145_000), outage));
     let mut hostile = at_rest(1);
     hostile.pod(100, |pod| {
         (pod.disruption, pod.node) = (Some("TerminationByKubelet".into()), Some("n\u{202e}\n<b>".into()))
