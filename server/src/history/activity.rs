@@ -73,6 +73,11 @@ impl ActivityTracker {
         changes
     }
 
+    /// Returns `true` if a workload was not at rest at the last update.
+    pub fn is_active(&self, workload: Uid) -> bool {
+        self.0.get(&workload) == Some(&Activity::Active)
+    }
+
     /// Makes the next update return these changes again.
     pub fn undo(&mut self, ActivityChanges { active, settled }: ActivityChanges) {
         self.0.extend(active.into_iter().map(|uid| (uid, Activity::Unknown)));

@@ -4,7 +4,7 @@ use timeline::model::{Deployment, Gap};
 use timeline::past::course::{self, limits, moment, replicas};
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
-use timeline::view::{self, Now, Tone, View};
+use timeline::view::{self, Assessment, Now, Tone, View};
 use timeline::words::images;
 use timeline::{EpisodeKind, Millis, Timeline, Uid, WorkloadKind, assess, say};
 
@@ -21,14 +21,17 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     let first = deployment.rollouts.len().saturating_sub(most);
     let cause = |outcome: Outcome| {
         let view = view::view(model, uid, now).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
+        let assessment = Assessment::at(model, uid, now)?;
+        let is_outage = assessment.is_headline_outage(assessment.standing());
         let is_done = outcome == Outcome::Complete;
         // What is no fault by itself is the cause where the progress deadline passed over it. Before that, the verdict names what is bad.
         let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
         let is_late = deployment.rollouts.last().is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
         match (is_known, is_done) {
-            (false, true) => None,
+            // Once its template is edited, an outage is told of the next rollout.
+            (false, true) if !is_outage || assessment.awaits_revision => None,
             (false, false) if is_late => Some(UNKNOWN_CAUSE.to_owned()),
-            _ => Some(with_leading_cause(view)),
+            _ => Some(with_leading_cause(view, is_outage)),
         }
     };
     let last = deployment.rollouts.len().saturating_sub(1);
@@ -84,8 +87,8 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
 }
 
 /// The headline, and where it says only that nobody serves, the sentence that comes first of why.
-fn with_leading_cause(view: View) -> String {
-    let leading = view.reasons.first().filter(|_| view.verdict.is_outage());
+fn with_leading_cause(view: View, is_outage: bool) -> String {
+    let leading = view.reasons.first().filter(|_| is_outage);
     let first = leading.and_then(|reason| reason.sentence.split_inclusive(". ").next());
     match first {
         Some(first) => format!("{} {}", view.verdict.sentence, first.trim_end()),
@@ -93,7 +96,7 @@ fn with_leading_cause(view: View) -> String {
     }
 }
 
-/// Names the pods and ReplicaSets that went after the rollout at `index` was complete and before the next one.
+/// Names the outage and the pods and ReplicaSets that went after the rollout at `index` was complete and before the next one.
 fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_millis: Millis) -> Option<String> {
     let completed_millis = deployment.rollouts.get(index)?.completed_millis?;
     // The lists after a gap do not tell whether a pod went before the completion that fell into it.
@@ -104,8 +107,11 @@ fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_m
     }
     // Until then it may be told better why a pod went; losses that are written stay. An episode does not wait longer.
     let decided_millis = now_millis - (2 * settling_millis).min(SETTLE_MILLIS);
-    let last_millis = rollout::last_moment_millis(timeline.model(), deployment, index).unwrap_or(decided_millis);
-    say::say_losses(&assess::losses(deployment, completed_millis + 1..=last_millis.min(decided_millis)))
+    let model = timeline.model();
+    let last_millis = rollout::last_moment_millis(model, deployment, index);
+    let until_millis = last_millis.unwrap_or(decided_millis).min(decided_millis);
+    let losses = assess::losses(deployment, completed_millis + 1..=until_millis);
+    say::say_losses(&losses, assess::outage(model, deployment, completed_millis, last_millis))
 }
 
 /// Returns the row of an episode without a rollout, from its recording; `None` if it has one, or is of no kind. The store adds its cluster
@@ -124,6 +130,7 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
     }
     let episode = assess::episode(model, uid, now.skew_millis)?;
     let title = say::episode(&episode, is_open);
+    let is_trouble = episode.kind == EpisodeKind::Failure || episode.outage_millis.is_some();
     let ended_millis = (!is_open).then(|| episode.ended_millis.unwrap_or(to_millis).clamp(from_millis, to_millis));
     let last = deployment.rollouts.last();
     Some(PastRollout {
@@ -139,7 +146,7 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
             EpisodeKind::Deletion => Outcome::Deleted,
             _ => Outcome::Complete,
         },
-        cause: Some(&title).filter(|_| episode.kind == EpisodeKind::Failure).cloned().unwrap_or_default(),
+        cause: Some(&title).filter(|_| is_trouble).cloned().unwrap_or_default(),
         title,
         images: last.map(|rollout| images(&rollout.images)).unwrap_or_default(),
         replicas: deployment.now.spec.replicas,

@@ -21,7 +21,7 @@ pub(super) struct RolloutIndex {
     pub(super) is_lost: bool,
     /// Deployments whose rows may be out of date.
     pub(super) unindexed: BTreeSet<Uid>,
-    /// Stored causes of open rollouts: causes change with time alone, too.
+    /// Stored causes of rollouts that are open, or whose workload is not at rest: causes change with time alone, too.
     pub(super) open: BTreeMap<Uid, String>,
     /// Workloads that are at rest, and others.
     pub(super) activity: ActivityTracker,
@@ -54,6 +54,13 @@ impl RolloutIndex {
         (self.unindexed.iter().flat_map(rollouts).collect(), changes)
     }
 
+    /// Returns the causes of rollouts that are open, or whose workload is not at rest.
+    pub(super) fn open_causes(&self, rollouts: &[PastRollout]) -> BTreeMap<Uid, String> {
+        let is_open = |rollout: &&PastRollout| rollout.is_going_on() || self.activity.is_active(rollout.uid);
+        // Of several rollouts of a workload the last one counts.
+        rollouts.iter().filter(is_open).map(|rollout| (rollout.uid, rollout.cause.clone())).collect()
+    }
+
     /// Returns `true` if a recording played for a while since the last update.
     pub(super) fn is_due(&self) -> bool {
         let is_due = |played: Millis, indexed: Millis| played.saturating_sub(indexed) >= EVERY_MILLIS;
@@ -66,6 +73,7 @@ mod tests {
     use std::sync::Arc;
 
     use timeline::fact::{DeploymentFact, Meta, Seen};
+    use timeline::rollout::Outcome;
     use timeline::{Fact, Retention};
 
     use super::*;
@@ -92,5 +100,33 @@ mod tests {
             written.push(mem::take(&mut index.unindexed).len());
         }
         assert_eq!(written, [1, 0, 0, 1, 0]);
+    }
+
+    /// Its pods may be in trouble before it was at rest for a minute.
+    #[tokio::test]
+    async fn the_cause_of_a_complete_rollout_changes_until_its_workload_is_at_rest() {
+        let causes_with = async |replicas: u32| {
+            let (hub, events) = Handle::start("prod", Arc::default(), Retention::default());
+            let meta = Meta { uid: Uid::from_bits(1), namespace: "shop".into(), name: "web".into(), ..Meta::default() };
+            let mut fact = DeploymentFact { meta, ..DeploymentFact::default() };
+            fact.now.spec.replicas = replicas;
+            let fact = Some(Fact::Deployment(Box::new(fact), Seen::Added));
+            let observed = Box::new(Observed { at_millis: clock::now_millis(), fact });
+            events.send(SourceEvent::Recorded { observed, line: None }).await.unwrap();
+            let mut index = RolloutIndex::default();
+            let update = move |reader: &HubReader<'_>| {
+                index.update("prod", reader);
+                index
+            };
+            let row = |cause: &str| PastRollout {
+                uid: Uid::from_bits(1),
+                cause: cause.into(),
+                outcome: Outcome::Complete,
+                ..PastRollout::default()
+            };
+            hub.read(update).await.unwrap().open_causes(&[row("before"), row("now")])
+        };
+        assert_eq!(causes_with(0).await, BTreeMap::new());
+        assert_eq!(causes_with(1).await, BTreeMap::from([(Uid::from_bits(1), "now".to_owned())]));
     }
 }

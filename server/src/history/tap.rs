@@ -433,8 +433,7 @@ impl Tap {
         };
         let (index, rollouts, changes) = self.hub.read(read).await?;
         self.index = index;
-        let open = rollouts.iter().filter(|rollout| rollout.is_going_on());
-        let open: Vec<(Uid, String)> = open.map(|rollout| (rollout.uid, rollout.cause.clone())).collect();
+        let open = self.index.open_causes(&rollouts);
         if !self.index.unindexed.is_empty() && self.journal.rollouts(rollouts) {
             for uid in mem::take(&mut self.index.unindexed) {
                 self.index.open.remove(&uid);

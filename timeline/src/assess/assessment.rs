@@ -125,11 +125,12 @@ impl<'m> Assessment<'m> {
             now,
         };
         if !deployment.is_over() {
-            assessment.causes = assessment.find_causes();
+            let silent = assessment.silent_nodes();
+            assessment.causes = assessment.find_causes(&silent);
             assessment.room_millis = assessment.find_room();
             assessment.is_outage = deployment.now.spec.replicas > 0 && assessment.finds_outage();
             if assessment.is_outage {
-                assessment.add_lost_pods();
+                assessment.add_lost_pods(&silent);
             }
         }
         Some(assessment)

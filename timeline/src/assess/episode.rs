@@ -3,9 +3,10 @@
 
 use std::ops::RangeInclusive;
 
+use super::severity::OUTAGE_MILLIS;
 use crate::model::fact::Exit;
 use crate::model::story::{Entry, Happening, LineKind};
-use crate::model::{Deployment, EpisodeKind, Pod, PodState};
+use crate::model::{Deployment, EpisodeKind, Mark, MarkKind, Pod, PodState};
 use crate::rules::messages::{self, ProbeKill};
 use crate::{Millis, Model, Uid};
 
@@ -33,6 +34,8 @@ pub struct Episode<'m> {
     pub restarted: Vec<Restarted<'m>>,
     /// The most pods that were missing at once, and how many were asked for.
     pub missing: (u32, u32),
+    /// The longest time without a ready pod, where that is an outage that is over.
+    pub outage_millis: Option<Millis>,
 }
 
 /// A pod of which containers restarted.
@@ -75,16 +78,18 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let told = losses.iter().copied().chain(deletion).map(|entry| entry.at_millis);
     let told = told.chain(scalings.iter().map(|(at, _)| *at));
     let began_millis = told.chain(shortage.since_millis).min().unwrap_or(deployment.first_seen_millis);
+    let is_whole = shortage.is_begin_seen && !deployment.gaps.iter().any(|gap| gap.to_millis >= began_millis);
     Some(Episode {
         kind,
         began_millis,
         ended_millis: ended(deployment, &pods, scaled, &shortage),
-        is_whole: shortage.is_begin_seen && !deployment.gaps.iter().any(|gap| gap.to_millis >= began_millis),
+        is_whole,
         scaled,
         losses: losses.into_iter().map(|entry| (&entry.what, is_of_silent_node(deployment, &pods, entry))).collect(),
         silent_nodes: silent_nodes(deployment, &pods, began_millis),
         restarted,
         missing: (shortage.most, desired),
+        outage_millis: outage(model, deployment, began_millis, None).filter(|_| is_whole),
     })
 }
 
@@ -97,6 +102,44 @@ pub fn losses(deployment: &Deployment, times: RangeInclusive<Millis>) -> Vec<&Ha
         is_loss(what) && what.kind() != LineKind::Unknown && !is_orphan
     };
     entries.map(|entry| &entry.what).filter(is_kept).collect()
+}
+
+/// The longest outage of a Deployment since then: a time without a ready pod, which ended by itself or at the last moment. `None` where
+/// there was none, or where not all of the time was observed with pods asked for.
+pub fn outage(
+    model: &Model,
+    deployment: &Deployment,
+    since_millis: Millis,
+    last_millis: Option<Millis>,
+) -> Option<Millis> {
+    let is_end = |mark: &Mark| {
+        let is_none_desired =
+            matches!(mark.kind, MarkKind::Replicas { from: 0, .. } | MarkKind::Replicas { to: 0, .. });
+        mark.at_millis >= since_millis && (is_none_desired || mark.kind == MarkKind::Deleting)
+    };
+    let is_known = model.sees_pods(deployment.uid)
+        && !deployment.is_over()
+        && deployment.now.spec.replicas > 0
+        && deployment.kept_since_millis.is_none_or(|kept| kept <= since_millis)
+        && deployment.gaps.iter().all(|gap| gap.to_millis < since_millis)
+        && !deployment.marks.iter().any(is_end);
+    if !is_known {
+        return None;
+    }
+    let ready = |pod: &Pod| {
+        let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
+        let states = pod.states.iter().zip(ends).filter(|((state, _), _)| state.is_ready());
+        states.map(|((_, from), to)| (*from, to)).collect::<Vec<_>>()
+    };
+    let pods = model.sets_of(deployment.uid).flat_map(|set| model.pods_of(set.uid));
+    let mut spans: Vec<(Millis, Millis)> = pods.flat_map(ready).chain(last_millis.map(|at| (at, at))).collect();
+    spans.sort_unstable();
+    let (mut longest, mut since) = (0, since_millis);
+    for (from, to) in spans.into_iter().filter(|(from, _)| last_millis.is_none_or(|last| *from <= last)) {
+        longest = longest.max(from.saturating_sub(since));
+        since = since.max(to);
+    }
+    Some(longest).filter(|millis| *millis > OUTAGE_MILLIS)
 }
 
 fn scaling(what: &Happening) -> Option<(u32, u32)> {

@@ -27,14 +27,13 @@ const OVERDUE_MILLIS: Millis = 10_000;
 
 impl<'m> Assessment<'m> {
     /// Finds the causes that hold now, most decisive first.
-    pub(super) fn find_causes(&self) -> Vec<Cause> {
+    pub(super) fn find_causes(&self, silent: &BTreeMap<&str, Millis>) -> Vec<Cause> {
         let mut causes = Vec::new();
         causes.extend(self.silent());
         causes.extend(self.set_missing());
         causes.extend(self.paused());
         causes.extend(self.refused());
-        let silent = self.silent_nodes();
-        let of_pods = self.of_pods(&[self.new_pods(), self.stranded_pods(&silent)].concat(), &silent);
+        let of_pods = self.of_pods(&[self.new_pods(), self.stranded_pods(silent)].concat(), silent);
         let (of_old, of_new): (Vec<Cause>, _) = of_pods.into_iter().partition(Cause::is_of_old_pods);
         causes.extend(of_new);
         causes.extend(self.deadlock(&causes));
@@ -46,13 +45,13 @@ impl<'m> Assessment<'m> {
             let is_resize = matches!(kind, CauseKind::Crash(crash) if crash.is_resize());
             kind.is_failure() && !is_resize
         };
-        causes.extend(self.old_troubles(&silent, fails));
+        causes.extend(self.old_troubles(silent, fails));
         causes
     }
 
     /// In an outage, old pods that were lost come before what new pods wait for.
-    pub(super) fn add_lost_pods(&mut self) {
-        let Some(lost) = self.old_troubles(&self.silent_nodes(), CauseKind::is_loss) else { return };
+    pub(super) fn add_lost_pods(&mut self, silent: &BTreeMap<&str, Millis>) {
+        let Some(lost) = self.old_troubles(silent, CauseKind::is_loss) else { return };
         let waits = |cause: &Cause| cause.severity < Severity::Bad && cause.kind.is_of_new_pods();
         let place = self.causes.iter().position(waits).unwrap_or(self.causes.len());
         self.causes.insert(place, lost);
@@ -241,9 +240,15 @@ impl<'m> Assessment<'m> {
         })
     }
 
-    /// All pods were deleted and none is created: the namespace is being deleted, or the ReplicaSet controller cannot create any.
+    /// All pods were deleted, as far as that was seen, and none is created: the namespace is being deleted, or the ReplicaSet controller
+    /// cannot create any.
     pub fn has_lost_all_pods(&self) -> bool {
-        self.causes.iter().any(|cause| cause.kind == CauseKind::PodsDeleted)
+        let has_none = self.counts.available + self.counts.not_yet == 0;
+        self.causes.iter().any(|cause| match cause.kind {
+            CauseKind::PodsDeleted => true,
+            CauseKind::PodsMissing { .. } => has_none && cause.evidence.is_least,
+            _ => false,
+        })
     }
 
     /// The first trouble of that kind that pods of an older revision have.

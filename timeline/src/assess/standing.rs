@@ -7,9 +7,13 @@ use super::cause::{Cause, CauseKind, Severity};
 use super::{episode, severity};
 use crate::Millis;
 use crate::model::fact::Strategy;
+use crate::model::story::{Entry, Happening};
 use crate::model::{KubectlVerdict, MarkKind, Pod, PodState, Rollout};
 use crate::rules::budget::Next;
 use crate::rules::rollout;
+
+/// The status of a Deployment follows its pods within this time.
+const STATUS_MILLIS: Millis = 5_000;
 
 /// The colour of a verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -192,6 +196,34 @@ impl Assessment<'_> {
                 | Standing::Progressing
         );
         is_rollout && !is_allowed && self.is_outage
+    }
+
+    /// The pods that had to leave a node since the Deployment was complete last: their replacements are what is missing. Pods that failed
+    /// as a whole lately are a cause of their own.
+    pub fn departures(&self) -> Vec<&Entry> {
+        let verdicts = &self.deployment.verdicts;
+        let complete = verdicts.iter().rposition(|(_, verdict)| *verdict == KubectlVerdict::Complete);
+        let missing_since = verdicts.get(complete.map_or(0, |complete| complete + 1)).map(|(at, _)| *at);
+        let since = missing_since.unwrap_or(self.now.millis) - STATUS_MILLIS;
+        let is_told = self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::PodsFailed { .. }));
+        let is_late = |entry: &&Entry| match entry.what {
+            Happening::LeftNode { last_millis, .. } => last_millis >= since && !is_told,
+            _ => false,
+        };
+        self.deployment.story.iter().filter(is_late).collect()
+    }
+
+    /// The headline says that nobody serves, and not why.
+    pub fn is_headline_outage(&self, standing: Standing) -> bool {
+        match standing {
+            Standing::Paused | Standing::Waiting | Standing::Slow | Standing::Progressing => {
+                self.is_rollout_outage(standing)
+            }
+            Standing::CatchingUp { is_stuck: true } | Standing::Degraded { is_stuck: true } => {
+                self.counts.available == 0 && self.decisive().is_none()
+            }
+            _ => false,
+        }
     }
 
     /// It went while nobody looked: it was deleted at that time or before.

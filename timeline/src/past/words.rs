@@ -46,11 +46,13 @@ impl PastRollout {
 
     /// Returns the status or the result.
     pub fn status(&self) -> Status {
+        let had_trouble = !self.cause.is_empty();
         if !self.is_rollout() {
+            let over = if had_trouble { StatusMark::Late } else { StatusMark::Ok };
             let (mark, word) = match (self.episode, self.is_going_on()) {
-                (EpisodeKind::Scaling, false) => (StatusMark::Ok, "Scaling"),
+                (EpisodeKind::Scaling, false) => (over, "Scaling"),
                 (EpisodeKind::Scaling, true) => (StatusMark::Busy, "Scaling"),
-                (EpisodeKind::Recovery, false) => (StatusMark::Ok, "Recovery"),
+                (EpisodeKind::Recovery, false) => (over, "Recovery"),
                 (EpisodeKind::Recovery, true) => (StatusMark::Busy, "Recovery"),
                 (EpisodeKind::Rollout | EpisodeKind::Failure, false) => (StatusMark::Late, "Failure"),
                 (EpisodeKind::Rollout | EpisodeKind::Failure, true) => (StatusMark::Bad, "Failure"),
@@ -58,7 +60,6 @@ impl PastRollout {
             };
             return Status { mark, word, note: if self.is_going_on() { "in progress" } else { "" } };
         }
-        let had_trouble = !self.cause.is_empty();
         let (mark, word, note) = match (self.outcome, self.deadline_millis.is_some()) {
             (Outcome::Complete, true) => (StatusMark::Late, "Complete", "after its deadline"),
             (Outcome::Complete, false) if had_trouble => (StatusMark::Late, "Complete", "with trouble"),
@@ -199,6 +200,12 @@ mod tests {
         assert_eq!(status(Outcome::Deleted, None, "why"), (StatusMark::Bad, "Deleted", "after trouble"));
         assert_eq!(status(Outcome::Progressing, None, ""), (StatusMark::Busy, "In progress", ""));
         assert_eq!(status(Outcome::Progressing, None, "why"), (StatusMark::Bad, "In progress", "after trouble"));
+        let recovery = |cause: &str| {
+            let cause = cause.to_owned();
+            PastRollout { episode: EpisodeKind::Recovery, outcome: Outcome::Complete, cause, ..Default::default() }
+                .status()
+        };
+        assert_eq!([recovery("").mark, recovery("why").mark], [StatusMark::Ok, StatusMark::Late]);
         let superseded = PastRollout {
             trigger: Trigger::Template,
             outcome: Outcome::Superseded,

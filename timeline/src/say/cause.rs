@@ -14,6 +14,9 @@ const LONG_MILLIS: crate::Millis = 10_000;
 /// Most further containers of a crash that are named.
 const MOST_CONTAINERS: usize = 3;
 
+/// Why no pod is created and no refusal is told: in a namespace that is being deleted the API server refuses pods, and Events too.
+const NONE_CREATED: &str = "the namespace is being deleted, or the ReplicaSet controller cannot create pods.";
+
 /// A cause in one sentence.
 pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let (pods, evidence) = (cause.pods, &cause.evidence);
@@ -298,6 +301,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 if pods == 1 { "1 old pod has".to_owned() } else { format!("{pods} old pods have") }
             )
         }
+        CauseKind::PodsMissing { desired, .. } if assessment.has_lost_all_pods() => format!(
+            "{} {} desired, and none has been created for {since}: {NONE_CREATED}",
+            count(*desired, "pod"),
+            is_are(*desired),
+        ),
         CauseKind::PodsMissing { desired, there } => format!(
             "The ReplicaSet controller has been behind for {since}: {} desired, {there} {exist}.",
             count(*desired, "pod"),
@@ -306,10 +314,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::PodsDeleted => {
             let at = evidence.since_millis.filter(|_| !evidence.is_least);
             let at = at.map(|at| format!(" at {} UTC", moment(at, assessment.now.millis))).unwrap_or_default();
-            format!(
-                "No pod has been created since all were deleted{at}: the namespace is being deleted, or the ReplicaSet \
-                 controller cannot create pods."
-            )
+            format!("No pod has been created since all were deleted{at}: {NONE_CREATED}")
         }
         CauseKind::MinReady { left_millis, seconds, is_first } => {
             let verb = match pods {

@@ -2,6 +2,7 @@
 
 use super::cause::exit_words;
 use super::happening::{departure, pods_named};
+use crate::Millis;
 use crate::assess::{Episode, Restarted};
 use crate::model::story::{Happening, NodeDeparture};
 use crate::model::{EndReason, EpisodeKind};
@@ -21,8 +22,8 @@ struct LostPods<'m> {
 
 /// The title of an episode, safe to show. An episode that goes on has no end in its title.
 pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
-    let Episode { kind, began_millis, ended_millis, is_whole, scaled, losses, silent_nodes, restarted, missing } =
-        episode;
+    let Episode { kind, began_millis, ended_millis, is_whole, scaled, .. } = episode;
+    let Episode { losses, silent_nodes, restarted, missing, outage_millis, .. } = episode;
     let (most, desired) = *missing;
     let after = ended_millis.filter(|_| *is_whole).map(|ended| format!(" after {}", duration(ended - began_millis)));
     let mut events = Vec::new();
@@ -69,16 +70,17 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         return format!("{missing}{lasted}");
     }
     let events = first_events(events);
-    end.map_or_else(|| events.clone(), |end| format!("{events}, {end}"))
+    let outage = outage_millis.map(|millis| format!("; no pod was ready for {}", duration(millis))).unwrap_or_default();
+    end.map_or_else(|| events.clone(), |end| format!("{events}, {end}{outage}"))
 }
 
-/// The losses after a rollout, safe to show: "2 pods evicted from node n1 after the rollout was complete". `None` without any.
-pub fn say_losses(losses: &[&Happening]) -> Option<String> {
-    if losses.is_empty() {
-        return None;
-    }
-    let events = grouped(losses.iter().map(|loss| (*loss, false))).iter().map(LostPods::said).collect();
-    Some(format!("{} after the rollout was complete", first_events(events)))
+/// The longest outage and the losses after a rollout, safe to show: "Outage of 12 s (no pod ready); 2 pods evicted from node n1 after the
+/// rollout was complete". `None` without any.
+pub fn say_losses(losses: &[&Happening], outage: Option<Millis>) -> Option<String> {
+    let outage = outage.map(|millis| format!("Outage of {} (no pod ready)", duration(millis)));
+    let lost = grouped(losses.iter().map(|loss| (*loss, false)));
+    let events: Vec<String> = outage.into_iter().chain(lost.iter().map(LostPods::said)).collect();
+    (!events.is_empty()).then(|| format!("{} after the rollout was complete", first_events(events)))
 }
 
 /// Joins the events that a title names.

@@ -3,9 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::excerpt::kill_error;
+use super::happening::{departure, pods_named};
 use super::headline::matter;
 use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone, rollout_causes};
 use crate::model::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
+use crate::model::story::Happening;
 use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
 use crate::rules::budget::Next;
 use crate::say::cause;
@@ -14,6 +16,9 @@ use crate::words::{capitalized, count, duration, is_are, list, moment, safe, sen
 
 /// The end of a headline, where nothing is worse than that nobody serves during a rollout or a pause.
 const NO_POD: &str = "no pod is available.";
+
+/// Most departures from nodes that are named.
+const MOST_DEPARTURES: usize = 2;
 
 /// The verdict, in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,13 +33,6 @@ pub struct Verdict {
     pub why: String,
     /// The verdict of `kubectl rollout status` on the same object.
     pub kubectl: KubectlVerdict,
-}
-
-impl Verdict {
-    /// The headline says that nobody serves, and not why.
-    pub fn is_outage(&self) -> bool {
-        self.sentence.ends_with(NO_POD)
-    }
 }
 
 /// The notice that the name belonged to another Deployment before.
@@ -72,6 +70,10 @@ pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Crashing => "Degraded",
         Standing::Blocked => "Blocked",
         Standing::TakingDown => "Taking down",
+        // The same as in an outage at rest.
+        Standing::Waiting | Standing::Slow | Standing::Progressing if assessment.is_rollout_outage(standing) => {
+            "Degraded"
+        }
         Standing::Waiting => "Waiting",
         Standing::Slow => "Slow",
         Standing::Progressing if is_first(assessment) => "Starting",
@@ -273,7 +275,10 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
                 .collect::<Vec<_>>()
                 .join(" ")
         }
-        Standing::CatchingUp { .. } | Standing::Degraded { .. } => with(Some(missing(assessment))),
+        Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
+            let said = with(Some(missing(assessment)));
+            std::iter::once(said).chain(departures(assessment)).collect::<Vec<_>>().join(" ")
+        }
         Standing::Blocked => {
             // Old pods that are named are no reason.
             let unexplained = "Nothing has moved for a while, and nothing says why.";
@@ -301,6 +306,19 @@ fn missing(assessment: &Assessment<'_>) -> String {
     let missing = desired.saturating_sub(assessment.counts.available);
     let pods = if desired == 1 { "pod" } else { "pods" };
     format!("{missing} of {desired} {pods} {} not available; the revision does not change.", is_are(missing))
+}
+
+/// Names the pods that had to leave a node, whose replacements are missing: the last ones, one sentence for each node.
+fn departures(assessment: &Assessment<'_>) -> Vec<String> {
+    let entries = assessment.departures();
+    let last = entries.iter().skip(entries.len().saturating_sub(MOST_DEPARTURES));
+    let said = last.filter_map(|entry| {
+        let Happening::LeftNode { pod, pods, node, why, resource, .. } = &entry.what else { return None };
+        let (who, left) = (pods_named(pod, *pods), departure(node, *why, resource));
+        let since = if *pods == 1 { "" } else { "since " };
+        Some(format!("{who} {left} ({since}{} UTC).", moment(entry.at_millis, assessment.now.millis)))
+    });
+    said.collect()
 }
 
 /// Both limits are reached: no pod can be added or removed until a new pod is available.

@@ -6,7 +6,7 @@ use server::history::batch::unpack;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Episode, EpisodeSelector};
-use timeline::past::{PastRollout, Search};
+use timeline::past::{PastRollout, Search, StatusMark};
 use timeline::{EpisodeKind, Millis};
 
 use crate::common;
@@ -32,6 +32,34 @@ fn every_recorded_episode_without_a_rollout_is_told_by_its_events() {
         rows.map(move |row| format!("{name}: {}: {}", row.episode.name(), row.title)).collect::<Vec<_>>()
     });
     insta::assert_snapshot!(told.collect::<Vec<_>>().join("\n"));
+}
+
+/// Nobody served for a while: that is trouble, also where every pod was replaced.
+#[test]
+fn a_recovery_with_an_outage_is_trouble() {
+    let text = recording("node-lost");
+    let lines = || text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let at = |line: &serde_json::Value| line["observedAtMillis"].as_i64().unwrap();
+    let began = at(&lines().next().unwrap());
+    // The replacements are ready 20 s later.
+    let delayed = lines().map(|mut line| {
+        let millis = at(&line);
+        let later_millis = if millis < began + 53_500 { 0 } else { 20_000 };
+        line["observedAtMillis"] = (millis + later_millis).into();
+        format!("{line}\n")
+    });
+    let episode = episodes(&delayed.collect::<String>()).into_iter().find(|episode| episode.row.is_some()).unwrap();
+    let row = episode.row.clone().unwrap();
+    let title = "4 pods lost with node doomed-k-node-lost, recovered after 21 s; no pod was ready for 21 s";
+    assert_eq!((row.episode, row.title.as_str(), row.cause.as_str()), (EpisodeKind::Recovery, title, title));
+    assert_eq!(row.status().mark, StatusMark::Late);
+    for place in places() {
+        let mut store = place.open(SMALL);
+        store.commit(&[Commit { episodes: vec![episode.clone()], ..commit(None, None) }]).unwrap();
+        let search = Search { had_trouble: true, ..Search::default() };
+        let found = Reader::new(&place.location).search(&search, &Permissions::All, None, 9).unwrap().rollouts;
+        assert_eq!(found.into_iter().map(|row| row.title).collect::<Vec<_>>(), [title]);
+    }
 }
 
 /// An episode that holds a rollout has the row of that and no other one, also where it was told before the rollout began.

@@ -10,8 +10,8 @@ use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
-    DeploymentStatus, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Role,
-    Seen, Strategy,
+    DeploymentStatus, Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow,
+    Role, Seen, Strategy,
 };
 use timeline::model::{Gap, Pod};
 use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
@@ -284,6 +284,48 @@ fn the_cause_of_an_outage_names_why_nobody_serves() {
     let over = PastRollout { outcome: Outcome::Superseded, ..row };
     let past = say::past(&first);
     assert_eq!(over.cause_words(), format!("Was replacing revision 1: no pod was available. {past}"));
+}
+
+/// An outage before the workload was at rest for a minute is trouble of the rollout, and has its duration once it is over.
+#[test]
+fn an_outage_right_after_completion_is_told_with_the_rollout() {
+    let mut timeline = Timeline::new();
+    for kind in Kind::ALL {
+        timeline.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
+    }
+    let facts = [
+        (0, web(1, [1, 1, 0])),
+        (0, set(1, 0, Seen::Added)),
+        (0, pod(1, false, Seen::Added)),
+        (5_000, pod(1, true, Seen::Modified)),
+        (5_000, set(1, 1, Seen::Modified)),
+        (5_000, web(1, [1, 1, 1])),
+        (20_000, pod(1, false, Seen::Modified)),
+        (20_000, set(1, 0, Seen::Modified)),
+    ];
+    for (at, fact) in facts {
+        timeline.apply(at, fact);
+    }
+    let row = |timeline: &Timeline, millis| {
+        let now = Now { millis, skew_millis: 0 };
+        index::rollouts("c", timeline, Uid::from_bits(1), now, 1).pop().unwrap()
+    };
+    assert_eq!(row(&timeline, 30_000).cause, "");
+    let during = row(&timeline, 30_001);
+    let cause = "No pod of revision 1 is available: 0 of 1. 1 pod is running but not ready any more for 10 s.";
+    assert_eq!((during.outcome, during.cause.as_str(), during.losses), (Outcome::Complete, cause, None));
+    // The headline of an edited template says less than what is known by then.
+    let mut edited = Timeline::from_model(timeline.model().clone(), 0);
+    let Fact::Deployment(mut edit, _) = web(1, [1, 1, 0]) else { unreachable!() };
+    (edit.now.generation, edit.now.spec.images) = (2, vec![Image { container: "web".into(), image: "web:v2".into() }]);
+    edited.apply(31_000, Fact::Deployment(edit, Seen::Modified));
+    let view = view::view(edited.model(), Uid::from_bits(1), Now { millis: 31_000, skew_millis: 0 }).unwrap();
+    let headline = "The template changed: no pod is available.";
+    assert_eq!((view.verdict.sentence.as_str(), row(&edited, 31_000).cause.as_str()), (headline, ""));
+    timeline.apply(80_000, pod(1, true, Seen::Modified));
+    let after = row(&timeline, 80_000);
+    let outage = "Outage of 1 min 0 s (no pod ready) after the rollout was complete";
+    assert_eq!((after.cause.as_str(), after.losses.as_deref()), ("", Some(outage)));
 }
 
 /// A crash loop before the workload was at rest for a minute is trouble of the rollout, which stays complete; a later one is not.

@@ -50,12 +50,15 @@ impl Timeline {
         scale.from == 0 && (is_to_come || others.any(|other| other.now.counts.desired > 0))
     }
 
-    /// Somebody else scaled it down. The Deployment controller asks the last revision, while it alone has pods, for no fewer than the
-    /// Deployment, except for none (Recreate).
+    /// Somebody else scaled it. The Deployment controller asks the last revision, while it alone has pods, for as many as the Deployment:
+    /// it scales down to no fewer, except to none (Recreate), and up to no more.
     fn is_scaled_alone(&self, set: &ReplicaSet, scale: &Scale) -> bool {
         let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
-        (1..scale.from).contains(&scale.to)
-            && set.now.desired_replicas.is_some_and(|desired| scale.to < desired)
+        let is_beyond = |desired: u32| match scale.to {
+            to if to < scale.from => to > 0 && to < desired,
+            to => scale.from > 0 && to > desired,
+        };
+        set.now.desired_replicas.is_some_and(is_beyond)
             && others.all(|other| other.now.counts.desired == 0 && other.revision() < set.revision())
     }
 

@@ -3,9 +3,9 @@
 use timeline::fact::{Exit, Phase, PodFact};
 use timeline::model::EndReason;
 use timeline::model::story::Happening;
-use timeline::{EpisodeKind, Millis, Uid, assess, say};
+use timeline::{EpisodeKind, Millis, Uid, assess, rollout, say};
 
-use crate::made::{WEB, Web, crashing, ready, unready};
+use crate::made::{WEB, Web, crashing, next_revision, ready, unready};
 
 /// A Deployment at rest, as the recording of an episode begins.
 fn at_rest(replicas: u32) -> Web {
@@ -59,7 +59,7 @@ fn losses_after_a_rollout_are_those_of_a_time() {
     }
     let after = |from: Millis, to: Millis| {
         let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-        say::say_losses(&assess::losses(deployment, from..=to))
+        say::say_losses(&assess::losses(deployment, from..=to), None)
     };
     let both = "Pod p0100 deleted; 2 pods evicted from node node-1 after the rollout was complete";
     assert_eq!(after(105_000, 110_000).as_deref(), Some(both));
@@ -76,7 +76,7 @@ fn a_pod_that_went_while_not_observed_is_no_loss_after_a_rollout() {
     web.relisted(102_000);
     assert_eq!(title(&web), "Pod p0100 disappeared while not observed");
     let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-    assert_eq!(say::say_losses(&assess::losses(deployment, 0..=Millis::MAX)), None);
+    assert_eq!(say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None), None);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn pods_that_leave_their_replica_set_are_counted_unless_it_is_deleted_without_th
         web.set(2, |set| set.now.deleting = is_deleted);
         (100..102).for_each(|number| web.pod(number, |pod| pod.meta.controller = None));
         let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-        say::say_losses(&assess::losses(deployment, 0..=Millis::MAX))
+        say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None)
     };
     assert_eq!(lost(false).as_deref(), Some("2 pods left their ReplicaSet after the rollout was complete"));
     assert_eq!(lost(true), None);
@@ -100,9 +100,45 @@ fn one_pod_is_lost_with_its_node_and_several_with_their_node() {
         was_released: false,
     });
     let alone = "Pod aaaaa lost with its node, or removed by a taint after the rollout was complete";
-    assert_eq!(say::say_losses(&[&one]).as_deref(), Some(alone));
+    assert_eq!(say::say_losses(&[&one], None).as_deref(), Some(alone));
     let both = "2 pods lost with their node, or removed by a taint after the rollout was complete";
-    assert_eq!(say::say_losses(&[&one, &other]).as_deref(), Some(both));
+    assert_eq!(say::say_losses(&[&one, &other], None).as_deref(), Some(both));
+    let outage = "Outage of 12 s (no pod ready); Pod aaaaa lost with its node, or removed by a taint after the rollout was complete";
+    assert_eq!(say::say_losses(&[&one], Some(12_000)).as_deref(), Some(outage));
+}
+
+#[test]
+fn an_outage_after_a_rollout_lasts_until_a_pod_is_ready_or_the_next_rollout_begins() {
+    let after = |what: fn(&mut Web)| {
+        let mut web = Web::live(2);
+        web.wait_until(20_000).pod(100, unready);
+        web.wait_until(30_000).pod(101, unready);
+        what(&mut web);
+        let model = web.timeline.model();
+        let deployment = model.deployments.get(&WEB).unwrap();
+        let last_millis = rollout::last_moment_millis(model, deployment, 0);
+        assess::outage(model, deployment, deployment.rollouts[0].completed_millis.unwrap(), last_millis)
+    };
+    assert_eq!(after(|web| web.wait_until(40_000).pod(101, ready)), None, "too short");
+    assert_eq!(after(|web| web.wait_until(40_001).pod(101, ready)), Some(10_001));
+    assert_eq!(after(|web| web.wait_until(90_000).pod(100, crashing(1))), None, "it goes on");
+    let next = |web: &mut Web| {
+        web.now = 50_000;
+        next_revision(web, 2, [1, 2]);
+    };
+    assert_eq!(after(next), Some(19_999));
+    // Nobody wanted a pod in between, or nobody looked.
+    let scaled = |web: &mut Web| {
+        web.wait_until(35_000).scale(2, 0);
+        web.wait_until(60_000).scale(2, 2);
+        web.pod(101, ready);
+    };
+    assert_eq!(after(scaled), None);
+    let unseen = |web: &mut Web| {
+        web.wait_until(60_000).relisted(35_000);
+        web.pod(101, ready);
+    };
+    assert_eq!(after(unseen), None);
 }
 
 #[test]
@@ -116,6 +152,17 @@ fn pods_that_leave_a_node_are_counted_with_the_reason() {
     web.now = 145_000;
     (0..2).for_each(|number| web.pod(200 + number, ready));
     assert_eq!(title(&web), "2 pods evicted from node node-1, recovered after 40 s");
+    // Nobody served for a while.
+    let mut web = at_rest(2);
+    for number in 0..2 {
+        web.pod(100 + number, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+        web.kill_pod(100 + number);
+        web.add_pod(200 + number, 2, |_| {});
+    }
+    web.wait_until(125_000).pod(200, ready);
+    web.wait_until(145_000).pod(201, ready);
+    let outage = "2 pods evicted from node node-1, recovered after 40 s; no pod was ready for 20 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Recovery, 105_000, Some(145_000), outage));
     let mut hostile = at_rest(1);
     hostile.pod(100, |pod| {
         (pod.disruption, pod.node) = (Some("TerminationByKubelet".into()), Some("n\u{202e}\n<b>".into()))

@@ -1,6 +1,6 @@
 //! Pods that leave: with their node, for another pod, by somebody's word, with their namespace, or while nobody looked.
 
-use crate::made::Web;
+use crate::made::{Web, ready};
 use crate::said::told::since;
 use timeline::Uid;
 use timeline::fact::{Phase, PodFact};
@@ -156,6 +156,30 @@ fn pods_that_were_replaced_or_went_long_before_went_on_their_own() {
         let told = since(&web, 60_000);
         assert!(told[0].starts_with("60000 Pod p0100 was deleted, not by the rollout;"), "{told:#?}");
     }
+}
+
+#[test]
+fn pods_that_left_their_node_are_named_while_their_replacements_are_missing() {
+    let mut web = Web::live(3).at(60_000);
+    for number in [100, 101] {
+        web.pod(number, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+        web.kill_pod(number);
+        web.add_pod(number + 100, 2, |_| {});
+    }
+    web.report();
+    let why = |web: &Web| web.view().verdict.why;
+    let evicted = "2 pods evicted from node node-1 (since 00:01:00 UTC).";
+    assert_eq!(why(&web), format!("2 of 3 pods are not available; the revision does not change. {evicted}"));
+    web.now = 75_000;
+    assert!(why(&web).starts_with("2 pods are running but not ready for 15 s."), "{}", why(&web));
+    assert!(why(&web).ends_with(evicted), "{}", why(&web));
+    [200, 201].into_iter().for_each(|pod| web.pod(pod, ready));
+    web.report();
+    assert_eq!(why(&web), "2 pods are still terminating.");
+    // What is missing later is missing for another reason.
+    web.wait_until(80_000).kill_pod(102);
+    web.report();
+    assert_eq!(why(&web), "1 of 3 pods is not available; the revision does not change.");
 }
 
 #[test]

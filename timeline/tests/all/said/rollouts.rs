@@ -345,7 +345,7 @@ fn without_available_pods() -> Web {
 #[test]
 fn a_rollout_during_which_nobody_serves_for_more_than_ten_seconds_is_bad() {
     let some = "[Waiting] Revision 2 is replacing revision 1: 0 of 3 new pods available.";
-    let none = "[Waiting] Revision 2 is replacing revision 1: no pod is available.";
+    let none = "[Degraded] Revision 2 is replacing revision 1: no pod is available.";
     let mut web = without_available_pods();
     for (now, verdict, tone, deadline) in [
         (39_999, some, Tone::Busy, " Progress deadline: "),
@@ -358,7 +358,7 @@ fn a_rollout_during_which_nobody_serves_for_more_than_ten_seconds_is_bad() {
     }
     assert!(!web.view().verdict.why.contains("No pod is available."), "{}", web.view().verdict.why);
     // Who came later did not see the last one go.
-    let (some, none) = (&some["[Waiting] ".len()..], &none["[Waiting] ".len()..]);
+    let (some, none) = (&some["[Waiting] ".len()..], &none["[Degraded] ".len()..]);
     assert_eq!(headline(&web.first_listed().at(55_000)), (some.to_owned(), Tone::Busy));
     // A pod of the old revision is ready, and waits for its seconds.
     web.wait_until(45_000).set(2, |set| set.now.min_ready_seconds = 30);
@@ -402,7 +402,10 @@ fn old_pods_that_were_lost_come_first_while_nobody_serves() {
     assert_eq!(web.view().reasons.len(), 2, "the new pod is still named");
     // The new pod takes too long.
     web.now = 70_000;
-    assert_eq!((web.view().verdict.badge.as_str(), told(&web)), ("Slow", (LOST.replace("10 s", "40 s"), show.clone())));
+    assert_eq!(
+        (web.view().verdict.badge.as_str(), told(&web)),
+        ("Degraded", (LOST.replace("10 s", "40 s"), show.clone()))
+    );
     // It has a fault of its own.
     web.pod(200, not_found);
     let image = "Image web:v2 cannot be pulled: not found (pod p0200).".to_owned();
@@ -498,7 +501,7 @@ fn an_outage_at_rest_goes_on_when_the_template_is_edited() {
     web.now = 71_000;
     assert_eq!(web.verdict(), "[Degraded] No pod of revision 1 is available: 0 of 3.");
     web.edit("v2");
-    assert_eq!(web.verdict(), "[Rolling out] The template changed: no pod is available.");
+    assert_eq!(web.verdict(), "[Degraded] The template changed: no pod is available.");
     assert_eq!(web.view().verdict.tone, Tone::Bad);
     web.now = 76_001;
     assert_eq!(web.verdict(), "[Not observed] The Deployment controller has not reacted for 5.0 s.");

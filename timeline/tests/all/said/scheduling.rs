@@ -85,7 +85,7 @@ fn a_node_that_is_not_ready_during_a_rollout_is_named_and_not_the_new_revision()
     };
     let replaces = "Kubernetes replaces them after the toleration of the pod, by default 300 s.";
     let mut web = silent_since_60_s(unready).at(72_000);
-    assert_eq!(web.verdict(), "[Waiting] Revision 2 is replacing revision 1: no pod is available.");
+    assert_eq!(web.verdict(), "[Degraded] Revision 2 is replacing revision 1: no pod is available.");
     let said = "Node node-1 has not been ready for 12 s: 3 old pods and 1 new pod on it do not count.";
     assert_eq!(first(&web), format!("{said} {replaces}"), "a probe's words are older than the silence");
     assert_eq!((web.view().reasons.len(), command(&web).as_str()), (1, "describe node node-1"));

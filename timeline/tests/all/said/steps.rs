@@ -42,7 +42,7 @@ fn the_floor_is_named_only_where_it_limits_a_step() {
 }
 
 #[test]
-fn a_replica_set_that_somebody_else_scales_down_is_no_step_of_its_deployment() {
+fn a_replica_set_that_somebody_else_scales_is_no_step_of_its_deployment() {
     let mut web = Web::live(3).at(60_000);
     web.set(2, |set| set.now.counts.desired = 1);
     web.wait(100).set(2, |set| set.now.counts.desired = 3);
@@ -56,6 +56,16 @@ fn a_replica_set_that_somebody_else_scales_down_is_no_step_of_its_deployment() {
     let mut web = Web::replaced().at(60_000);
     web.set(SECOND, |set| set.now.counts.desired = 2);
     assert_eq!(since(&web, 60_000), ["60000 The ReplicaSet of revision 2 was scaled 3 → 2, not by its Deployment."]);
+    let mut web = Web::live(3).at(60_000);
+    web.set(2, |set| set.now.counts.desired = 4);
+    web.wait(100).set(2, |set| set.now.counts.desired = 3);
+    assert_eq!(
+        since(&web, 60_000),
+        [
+            "60000 The ReplicaSet of revision 1 was scaled 3 → 4, not by its Deployment.",
+            "60100 Revision 1 down 4 → 3: only unavailable pods are removed."
+        ]
+    );
     // Beside a later revision, or with pods of an older one, it may be a step; to none it may be Recreate.
     let step = |mut web: Web, set: u128, desired: u32| {
         web.set(set, |set| set.now.counts.desired = desired);

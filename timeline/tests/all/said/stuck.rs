@@ -246,12 +246,22 @@ fn pods_that_were_all_deleted_at_once_and_are_not_replaced_accuse_no_controller(
                 available, an old one can be removed (floor 3). Progress deadline: 00:10:00 UTC.";
     assert_eq!((causes(&web), web.view().next.as_str()), (vec![lost], next));
     web.now = 70_001;
-    assert_eq!(web.verdict(), "[Slow] Revision 2 is replacing revision 1: no pod is available.");
+    assert_eq!(web.verdict(), "[Degraded] Revision 2 is replacing revision 1: no pod is available.");
     assert_eq!(command(&web).as_deref(), Some(show), "an undo creates no pods either");
     // Who did not see them go says less.
     let mut late = web.first_listed();
     late.now = 75_002;
     assert_eq!(causes(&late), [format!("No pod has been created since all were deleted: {why}")]);
+    // So does who began to watch once they were gone.
+    let mut web = Web::live(3).at(60_000);
+    (100..103).for_each(|pod| web.kill_pod(pod));
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    web.report();
+    let mut late = web.first_listed();
+    late.now = 90_001;
+    assert_eq!(causes(&late), [format!("3 pods are desired, and none has been created for at least 30 s: {why}")]);
+    let next = "The ReplicaSet controller creates 3 pods, unless the namespace is being deleted.";
+    assert_eq!((late.view().next.as_str(), command(&late).as_deref()), (next, Some(show)));
     // A namespace takes them together. Others are missed, one after the other.
     let mut web = Web::live(3).at(60_000);
     web.kill_pod(100);
