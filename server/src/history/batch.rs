@@ -47,7 +47,9 @@ pub enum BatchError {
 pub fn pack(text: &str) -> io::Result<Vec<u8>> {
     let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
     compressor.include_checksum(true)?;
-    compressor.compress(text.as_bytes())
+    let mut body = compressor.compress(text.as_bytes())?;
+    body.shrink_to_fit(); // it has room for lines that cannot be compressed, and recorders have many bodies in memory
+    Ok(body)
 }
 
 /// Decompresses lines.
@@ -103,6 +105,12 @@ mod tests {
         for length in 0..body.len() {
             assert!(batch(FORMAT, body[..length].to_vec()).text().is_err(), "{length} bytes");
         }
+    }
+
+    #[test]
+    fn what_is_packed_has_no_room_for_what_was_not() {
+        let body = pack(&"{\"observedAtMillis\":1}\n".repeat(1_000)).unwrap();
+        assert!(body.capacity() < 2 * body.len(), "{} of {} bytes", body.len(), body.capacity());
     }
 
     #[test]
