@@ -403,8 +403,11 @@ impl RecordedWorkload {
         self.written_millis.is_none_or(|written| to - written >= ((to - from) / 8).clamp(least, most))
     }
 
+    /// Returns `true` if its lines are not the begin of an episode: nothing followed them, or there are hours of them (an annotation that
+    /// changes each minute), so that the lines of the next episode would be left out.
     fn is_quiet(&self) -> bool {
-        !self.is_active && self.last_line.is_some_and(|last| last.elapsed() >= QUIET)
+        let is_full = self.overflow.is_some();
+        !self.is_active && self.last_line.is_some_and(|last| is_full || last.elapsed() >= QUIET)
     }
 
     /// Returns `true` if it has no objects, and that was written.

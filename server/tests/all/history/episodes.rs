@@ -259,6 +259,29 @@ fn of_an_episode_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the
     assert_eq!(recorder.settle(uid), None);
 }
 
+/// A controller that annotates a pod each minute changes nothing that is shown, and the workload stays at rest: its lines take no room away
+/// from the next episode.
+#[test]
+fn an_episode_is_whole_after_hours_of_changes_that_show_nothing() {
+    let began = 1_000 * HOUR_MILLIS;
+    let mut recorder = Recorder::default();
+    recorder.record(&listed(began));
+    for minute in 1..480 {
+        recorder.record(&line(began + minute * 60_000, "Pod", 10, "MODIFIED"));
+        recorder.pending_writes();
+    }
+    recorder.record(&line(began + 8 * HOUR_MILLIS, "Pod", 12, "ADDED"));
+    recorder.begin_episode(web());
+    recorder.record(&line(began + 8 * HOUR_MILLIS + 1_000, "Pod", 12, "DELETED"));
+    let episode = recorder.settle(web()).unwrap();
+    assert!(episode.from_millis > began + 6 * HOUR_MILLIS);
+    let made = Recording::read(&unpack(&episode.body).unwrap()).play();
+    let gone: Vec<_> = made.model().pods.values().map(|pod| (pod.name.clone(), pod.gone_millis())).collect();
+    let ended_millis = Some(began + 8 * HOUR_MILLIS + 1_000);
+    assert_eq!(gone, [("web-1-10".to_owned(), None), ("web-1-12".to_owned(), ended_millis)]);
+    assert!(made.model().deployments.values().all(|known| known.gaps.is_empty()));
+}
+
 /// However much happens, a row that is read for a viewer stays small, and nothing that exists at its end is missing.
 #[test]
 fn an_episode_has_at_most_16_mb_of_lines_and_what_exists_at_its_end() {
