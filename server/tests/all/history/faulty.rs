@@ -1,10 +1,11 @@
 //! Stores that fail, or do not answer.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use server::history::activity::ActivityChanges;
 use server::history::batch::{Batch, FORMAT};
 use server::history::journal::existing_objects;
 use server::history::sqlite::{FILE, Sqlite};
@@ -197,6 +198,50 @@ async fn a_store_that_could_not_be_opened_is_opened_and_read_though_there_is_not
     // Late restores read the log before it is tidied.
     until::until("it is well", async || *archive.status().borrow() == WriteStatus::Healthy).await;
     assert!(archive.read(|reader| reader.clusters()).await.unwrap().is_empty());
+}
+
+/// A store that stores nothing, but of each commit whether it has lines, and how many episodes.
+struct Noting(Arc<Mutex<Vec<(bool, usize)>>>);
+
+impl Store for Noting {
+    fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
+        let noted = commits.iter().map(|commit| (commit.lines.is_some(), commit.episodes.len()));
+        self.0.lock().unwrap().extend(noted);
+        Ok(CommitResult::all(commits))
+    }
+
+    fn resume(&mut self, _: &str, _: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
+        Ok(None)
+    }
+
+    fn last_response(&mut self, _: &str) -> Result<Option<Millis>, StoreError> {
+        Ok(None)
+    }
+
+    fn tidy(&mut self, _: Millis) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn bytes(&mut self) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+}
+
+/// The program waits for a while at its end, and there may be very many episodes that go on.
+#[tokio::test]
+async fn the_last_observations_are_written_before_the_episodes_that_go_on() {
+    let (folder, commits) = (tempfile::tempdir().unwrap(), Arc::new(Mutex::new(Vec::new())));
+    let noted = commits.clone();
+    let archive =
+        Archive::with_store(in_folder(folder.path()), move || Ok(Box::new(Noting(noted.clone())) as Box<dyn Store>));
+    let mut journal = archive.journal("c", &[]);
+    journal.note(&set(1, 1_000));
+    let active = vec!["00000000-0000-4000-8000-000000000001".parse().unwrap()];
+    journal.activity(ActivityChanges { active, ..ActivityChanges::default() }).unwrap();
+    until::until("the first commit", async || !commits.lock().unwrap().is_empty()).await;
+    journal.note(&set(1, 2_000));
+    archive.close().await;
+    assert_eq!(*commits.lock().unwrap(), [(true, 1), (true, 0), (false, 1)]);
 }
 
 #[tokio::test]
