@@ -26,6 +26,8 @@ const CHUNK: usize = 16 << 10;
 const QUIET: Duration = Duration::from_secs(90);
 /// Shortest and longest time between two writes of an open episode: the longer it lasts, the rarer.
 const WRITE_EVERY: (Millis, Millis) = (10_000, 300_000);
+/// Most open episodes that are written at a time: the lines of the log are written with them.
+const MOST_OPEN: usize = 32;
 
 /// The workloads of one cluster: Deployments, and ReplicaSets without a known owner.
 #[derive(Default)]
@@ -209,8 +211,12 @@ impl Recorder {
     /// Returns open episodes and workloads at rest that are to be written now.
     pub fn pending_writes(&mut self) -> (Vec<Episode>, Vec<Snapshot>) {
         let (mut episodes, mut snapshots) = (Vec::new(), Vec::new());
+        let due = self.workloads.iter().filter(|(_, recorded)| recorded.is_active && recorded.is_due());
+        let mut due: Vec<(Option<Millis>, Uid)> = due.map(|(uid, recorded)| (recorded.written_millis, *uid)).collect();
+        due.sort_unstable(); // those that are not written yet come first
+        let due: BTreeSet<Uid> = due.into_iter().take(MOST_OPEN).map(|(_, uid)| uid).collect();
         for (uid, recorded) in &mut self.workloads {
-            if recorded.is_active && recorded.is_due() {
+            if due.contains(uid) {
                 episodes.extend(recorded.episode(*uid, true));
                 recorded.written_millis = recorded.span.map(|(_, to)| to);
             } else if recorded.is_quiet() {

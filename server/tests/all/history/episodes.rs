@@ -218,6 +218,23 @@ fn the_end_of_a_rollout_is_written_at_once() {
     assert_eq!(recorder.pending_writes().0, [], "its end is written once");
 }
 
+/// Each takes a while to make, and the lines of the log wait for it.
+#[test]
+fn of_very_many_episodes_that_go_on_some_are_written_at_a_time() {
+    let mut recorder = Recorder::default();
+    let uid = |number: u64| -> Uid { format!("00000000-0000-4000-8000-{number:012}").parse().unwrap() };
+    let tell = |recorder: &mut Recorder, number: u64, at_millis: Millis| {
+        recorder.record(&line(at_millis, "Deployment", number, "MODIFIED"));
+        recorder.begin_episode(uid(number));
+    };
+    (1..=40).for_each(|number| tell(&mut recorder, number, 1_000));
+    assert_eq!([(); 3].map(|()| recorder.pending_writes().0.len()), [32, 8, 0]);
+    (1..=41).for_each(|number| tell(&mut recorder, number, 20_000));
+    let written: Vec<Uid> = recorder.pending_writes().0.iter().map(|episode| episode.uid).collect();
+    assert_eq!(written.len(), 32);
+    assert!(written.contains(&uid(41)), "what was never written comes first");
+}
+
 /// One that goes on for ten hours loses nothing of what is there at its end; step by step it is told for six hours.
 #[test]
 fn of_an_episode_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the_end_is_there() {
