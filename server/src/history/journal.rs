@@ -148,9 +148,10 @@ impl Journal {
         self.send_waiting();
     }
 
-    /// Returns `true` while steps are missing.
-    pub const fn has_gap(&self) -> bool {
-        self.gap.is_some()
+    /// Returns `true` if steps are missing and the queue has room again. The lines that end the gap may be those of all objects: they are
+    /// not put together before that.
+    pub fn can_end_gap(&self) -> bool {
+        self.gap.as_ref().is_some_and(|gap| self.send(JournalEntry::Heard(gap.since_millis)).is_ok())
     }
 
     /// Ends a gap: sends the last state of each object, and which objects exist. `false` while there is no room.

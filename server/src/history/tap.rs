@@ -330,7 +330,7 @@ impl Tap {
     /// Writes the last response of the cluster, and the index of changed workloads.
     async fn tick(&mut self, namespaces: &[String]) -> Result<(), HubEnded> {
         self.journal.send_waiting();
-        if self.journal.has_gap() {
+        if self.journal.can_end_gap() {
             let existing = self.hub.read(|reader| existing_objects(reader.timeline.model())).await?;
             let is_ended = self.journal.end_gap(&existing);
             self.archive.counters().missed.fetch_add(u64::from(is_ended), Ordering::Relaxed);

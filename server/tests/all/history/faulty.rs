@@ -130,7 +130,9 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
     for (kind, seen) in [(Kind::Event, Seen::Added), (Kind::Pod, Seen::Added), (Kind::Pod, Seen::Deleted)] {
         journal.note(&object(kind, seen));
     }
+    assert!(!journal.can_end_gap(), "the queue is full");
     fault.store(0, Ordering::Relaxed);
+    until::until("room", async || journal.can_end_gap()).await;
     let mut at_millis = 3_000;
     until::until("all of them", async || {
         at_millis += 1;
