@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+#[cfg(target_os = "linux")]
+use rustix::process::getpriority_process;
 use server::history::activity::ActivityChanges;
 use server::history::batch::{Batch, FORMAT};
 use server::history::journal::existing_objects;
@@ -244,6 +246,22 @@ async fn the_last_observations_are_written_before_the_episodes_that_go_on() {
     journal.note(&set(1, 2_000));
     archive.close().await;
     assert_eq!(*commits.lock().unwrap(), [(true, 1), (true, 0), (false, 1)]);
+}
+
+/// On one processor it would take half of the time, in pieces of several milliseconds, for which viewers wait.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_writer_gives_way_to_hubs_and_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let (place, (sender, priority)) = (folder.path().to_owned(), std::sync::mpsc::channel());
+    let ours = getpriority_process(None).unwrap();
+    let archive = Archive::with_store(in_folder(folder.path()), move || {
+        sender.send(getpriority_process(None).unwrap()).unwrap();
+        Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
+    });
+    assert!(archive.read(|reader| reader.clusters()).await.unwrap().is_empty());
+    assert!(priority.recv().unwrap() > ours.min(18), "19 is the last one");
+    assert_eq!(getpriority_process(None).unwrap(), ours);
 }
 
 #[tokio::test]
