@@ -26,8 +26,8 @@ const CHUNK: usize = 16 << 10;
 const QUIET: Duration = Duration::from_secs(90);
 /// Shortest and longest time between two writes of an open episode: the longer it lasts, the rarer.
 const WRITE_EVERY: (Millis, Millis) = (10_000, 300_000);
-/// Most open episodes that are written at a time: the lines of the log are written with them.
-const MOST_OPEN: usize = 32;
+/// Most open episodes that are written at a time, and most workloads that are quiet: the lines of the log wait for them.
+const MOST_AT_A_TIME: usize = 32;
 
 /// The workloads of one cluster: Deployments, and ReplicaSets without a known owner.
 #[derive(Default)]
@@ -214,12 +214,14 @@ impl Recorder {
         let due = self.workloads.iter().filter(|(_, recorded)| recorded.is_active && recorded.is_due());
         let mut due: Vec<(Option<Millis>, Uid)> = due.map(|(uid, recorded)| (recorded.written_millis, *uid)).collect();
         due.sort_unstable(); // those that are not written yet come first
-        let due: BTreeSet<Uid> = due.into_iter().take(MOST_OPEN).map(|(_, uid)| uid).collect();
+        let due: BTreeSet<Uid> = due.into_iter().take(MOST_AT_A_TIME).map(|(_, uid)| uid).collect();
+        let mut quiet = 0; // after a list all of them are
         for (uid, recorded) in &mut self.workloads {
             if due.contains(uid) {
                 episodes.extend(recorded.episode(*uid, true));
                 recorded.written_millis = recorded.span.map(|(_, to)| to);
-            } else if recorded.is_quiet() {
+            } else if quiet < MOST_AT_A_TIME && recorded.is_quiet() {
+                quiet += 1;
                 episodes.extend(recorded.settle(*uid, &mut self.owners));
             }
             if !recorded.is_base_written {

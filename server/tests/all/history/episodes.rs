@@ -235,6 +235,16 @@ fn of_very_many_episodes_that_go_on_some_are_written_at_a_time() {
     assert!(written.contains(&uid(41)), "what was never written comes first");
 }
 
+/// After a restart, or a list after a gap, every workload has lines that are no begin of an episode.
+#[test]
+fn of_very_many_workloads_that_are_quiet_some_rest_at_a_time() {
+    let mut recorder = Recorder::default();
+    for at_millis in [1_000, 1_000 + 7 * HOUR_MILLIS] {
+        (1..=40).for_each(|number| recorder.record(&line(at_millis, "Deployment", number, "MODIFIED")));
+    }
+    assert_eq!([(); 3].map(|()| recorder.pending_writes().1.len()), [40, 8, 0], "the others when they rest");
+}
+
 /// One that goes on for ten hours loses nothing of what is there at its end; step by step it is told for six hours.
 #[test]
 fn of_an_episode_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the_end_is_there() {
