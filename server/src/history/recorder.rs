@@ -26,8 +26,10 @@ const CHUNK: usize = 16 << 10;
 const QUIET: Duration = Duration::from_secs(90);
 /// Shortest and longest time between two writes of an open episode: the longer it lasts, the rarer.
 const WRITE_EVERY: (Millis, Millis) = (10_000, 300_000);
-/// Most open episodes that are written at a time, and most workloads that are quiet: the lines of the log wait for them.
-const MOST_AT_A_TIME: usize = 32;
+/// Most bytes of lines of open episodes that are written at a time, and of quiet workloads: the lines of the log wait for them. Each takes
+/// as long as some bytes more, however few lines it has.
+const MOST_AT_A_TIME: usize = 4 << 20;
+const EACH: usize = 64 << 10;
 
 /// The workloads of one cluster: Deployments, and ReplicaSets without a known owner.
 #[derive(Default)]
@@ -212,16 +214,22 @@ impl Recorder {
     pub fn pending_writes(&mut self) -> (Vec<Episode>, Vec<Snapshot>) {
         let (mut episodes, mut snapshots) = (Vec::new(), Vec::new());
         let due = self.workloads.iter().filter(|(_, recorded)| recorded.is_active && recorded.is_due());
-        let mut due: Vec<(Option<Millis>, Uid)> = due.map(|(uid, recorded)| (recorded.written_millis, *uid)).collect();
+        let mut due: Vec<_> = due.map(|(uid, recorded)| (recorded.written_millis, *uid, recorded.bytes)).collect();
         due.sort_unstable(); // those that are not written yet come first
-        let due: BTreeSet<Uid> = due.into_iter().take(MOST_AT_A_TIME).map(|(_, uid)| uid).collect();
+        let mut open = 0;
+        let due = due.into_iter().take_while(|(.., bytes)| {
+            let is_room = open < MOST_AT_A_TIME;
+            open += EACH + bytes;
+            is_room
+        });
+        let due: BTreeSet<Uid> = due.map(|(_, uid, _)| uid).collect();
         let mut quiet = 0; // after a list all of them are
         for (uid, recorded) in &mut self.workloads {
             if due.contains(uid) {
                 episodes.extend(recorded.episode(*uid, true));
                 recorded.written_millis = recorded.span.map(|(_, to)| to);
             } else if quiet < MOST_AT_A_TIME && recorded.is_quiet() {
-                quiet += 1;
+                quiet += EACH + recorded.bytes;
                 episodes.extend(recorded.settle(*uid, &mut self.owners));
             }
             if !recorded.is_base_written {
