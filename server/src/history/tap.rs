@@ -423,7 +423,8 @@ impl Tap {
     }
 
     async fn write_index(&mut self) -> Result<(), HubEnded> {
-        if !self.is_restored() {
+        // While steps are missing there is no room for rows either. They may be those of all Deployments, and the hub makes them.
+        if !self.is_restored() || !self.journal.is_complete() {
             return Ok(());
         }
         let (name, mut index) = (self.name.clone(), mem::take(&mut self.index));
