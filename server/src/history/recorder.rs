@@ -16,7 +16,7 @@ use super::index;
 use super::latest_lines::{LatestLines, Metadata, ObjectRelations};
 use super::store::{Episode, RecorderState, Snapshot};
 use super::stretch::{LEAD_MILLIS, LONGEST_MILLIS};
-use crate::feed::recording::{self, LineType, RawLine};
+use crate::feed::recording::{self, LineType, RawLine, RecordedLine};
 
 /// Most bytes of lines of one episode; afterwards only the objects at its end are recorded, behind a gap.
 const MOST_BYTES: usize = 16 << 20;
@@ -76,23 +76,23 @@ impl Recorder {
     /// Records lines. Malformed ones are skipped.
     pub fn record(&mut self, text: &str) {
         for line in text.lines() {
-            let Some(read) = RawLine::parse(line) else { continue };
-            let Some(kind) = Kind::from_name(&read.kind) else { continue };
-            match read.r#type {
-                LineType::Bookmark => {}
-                LineType::ListDone => self.list_done(kind, &read, &BTreeMap::new()),
-                LineType::Listed | LineType::Added | LineType::Modified | LineType::Deleted => {
-                    if let Ok(object) = serde_json::from_str(read.object.get()) {
-                        self.object(kind, &read, object, line);
-                    }
+            // Nearly all lines are of objects: these are read once.
+            if let Ok(read) = serde_json::from_str::<RecordedLine<'_, ObjectRelations>>(line) {
+                let RecordedLine { observed_at_millis, kind, r#type, object, .. } = read;
+                let is_object = !matches!(r#type, LineType::Bookmark | LineType::ListDone);
+                if let Some(kind) = Kind::from_name(&kind).filter(|_| is_object) {
+                    self.object(kind, r#type, observed_at_millis, object, line);
+                    continue;
                 }
             }
+            let Some(read) = RawLine::parse(line).filter(|read| read.r#type == LineType::ListDone) else { continue };
+            let Some(kind) = Kind::from_name(&read.kind) else { continue };
+            self.list_done(kind, &read, &BTreeMap::new());
         }
     }
 
-    fn object(&mut self, kind: Kind, read: &RawLine<'_>, object: ObjectRelations, line: &str) {
+    fn object(&mut self, kind: Kind, r#type: LineType, at_millis: Millis, object: ObjectRelations, line: &str) {
         let ObjectRelations { metadata: Metadata { uid, namespace, owner_references }, involved_object } = object;
-        let at_millis = read.observed_at_millis;
         let owner = |kind: &str| owner_references.iter().find(|owner| owner.kind == kind).and_then(|owner| owner.uid);
         let previous = self.owners.get(&uid).copied().filter(|_| kind == Kind::ReplicaSet);
         let workload = match kind {
@@ -134,14 +134,14 @@ impl Recorder {
             }),
         };
         let recorded = self.workloads.entry(workload).or_insert_with(|| RecordedWorkload {
-            is_first_list: read.r#type == LineType::Listed,
-            is_new: read.r#type != LineType::Listed,
+            is_first_list: r#type == LineType::Listed,
+            is_new: r#type != LineType::Listed,
             ..RecordedWorkload::default()
         });
         if kind != Kind::Event {
             recorded.namespace = namespace;
             recorded.members.insert(uid);
-            recorded.is_first_list &= read.r#type == LineType::Listed;
+            recorded.is_first_list &= r#type == LineType::Listed;
         }
         recorded.append(at_millis, line);
         if let Some((members, lines)) = adopted {
