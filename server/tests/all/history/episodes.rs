@@ -409,6 +409,24 @@ fn an_old_list_takes_nothing_away_from_what_was_restored() {
     assert!(made.model().deployments.values().all(|deployment| deployment.deleted_millis.is_none()));
 }
 
+/// That of a paused rollout may have no line for a day.
+#[test]
+fn of_the_log_only_what_an_open_episode_may_lack_is_read_for_it() {
+    for place in places() {
+        let (mut store, began) = (place.open(SMALL), 1_000 * HOUR_MILLIS);
+        let (episodes, _) = begun(began).pending_writes();
+        store.commit(&[Commit { episodes, ..commit(None, None) }]).unwrap();
+        let times: Vec<Millis> = (0..10).map(|hour| began + 1_000 + hour * HOUR_MILLIS).collect();
+        for at_millis in &times {
+            let text = line(*at_millis, "Pod", 10, "MODIFIED");
+            store.commit(&[commit(Some((*at_millis, *at_millis, &text)), None)]).unwrap();
+        }
+        let stored = store.resume("c", None).unwrap().unwrap();
+        let read: Vec<Millis> = stored.recorder.batches.iter().map(|batch| batch.from_millis).collect();
+        assert_eq!(read, [times[0], times[9]]);
+    }
+}
+
 /// A list after a time in which nobody looked, in which everything of a namespace is missing: that is no deletion which could be told.
 #[test]
 fn what_is_missing_after_a_gap_is_no_deletion() {
