@@ -12,12 +12,12 @@ use server::history::batch::{Batch, FORMAT};
 use server::history::journal::existing_objects;
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
-use server::history::{Archive, RestoreResult, WriteStatus};
+use server::history::{Archive, RestoreResult, WriteStatus, tap};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
 use sqlx::Row as _;
 use timeline::fact::{Kind, Seen};
-use timeline::{Millis, Model};
+use timeline::{Millis, Model, Retention};
 
 use crate::common::{sqlite, until};
 use crate::history::{SMALL, in_folder};
@@ -146,6 +146,33 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
     let text = kept(folder.path());
     assert_eq!(text.matches("\"blindSinceMillis\":2000").count(), 3, "of each kind");
     assert!(!text.contains("passed-by"));
+}
+
+/// Rows that nobody takes are not made: the hub may have those of all Deployments to make.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn while_the_queue_is_full_the_hub_is_not_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, fault) = faulty(folder.path(), 0);
+    let (hub, events) = tap::start(&archive, "c", &[], Arc::default(), Retention::default());
+    events.send(set(0, 1_000)).await.unwrap();
+    until::until("it", async || archive.counters().commits.load(Ordering::Relaxed) > 0).await;
+    fault.store(HANGS, Ordering::Relaxed);
+    let mut other = archive.journal("other", &[]);
+    other.note(&set(1, 1_000));
+    until::until("a commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
+    (0..=server::history::QUEUE).for_each(|number| other.note(&set(number, 2_000)));
+    events.send(set(2, 2_000)).await.unwrap();
+    let is_taken = || events.capacity() == events.max_capacity();
+    until::until("a gap", async || is_taken()).await;
+    // A hub that does not answer: who asks it waits.
+    let (release, blocked) = std::sync::mpsc::channel::<()>();
+    let asked = tokio::spawn(async move { hub.read(move |_| blocked.recv().is_err()).await.unwrap() });
+    tokio::time::sleep(Duration::from_millis(2_500)).await; // the next tick
+    events.send(set(3, 3_000)).await.unwrap();
+    until::until("the event", async || is_taken()).await;
+    drop(release);
+    assert!(asked.await.unwrap());
+    fault.store(0, Ordering::Relaxed);
 }
 
 #[tokio::test]
