@@ -8,6 +8,8 @@ use timeline::{Millis, Model, Uid};
 
 /// A workload settles after this time at rest: containers that crash now and then make one episode.
 pub const SETTLE_MILLIS: Millis = 60_000;
+/// Most workloads that settle in one update: the writer makes a recording of each before it writes anything else.
+const MOST_SETTLED: usize = 64;
 
 /// Returns `true` if all desired pods are available and there are no others, pods out of rotation left out.
 pub fn is_at_rest(model: &Model, workload: Uid) -> bool {
@@ -61,11 +63,14 @@ impl ActivityTracker {
                     changes.active.push(*uid);
                     *activity = Activity::Active;
                 }
-                (true, Activity::AtRest { since_millis }) if now_millis - since_millis >= SETTLE_MILLIS => {
+                (true, Activity::AtRest { since_millis })
+                    if now_millis - since_millis >= SETTLE_MILLIS && changes.settled.len() < MOST_SETTLED =>
+                {
                     changes.settled.push(*uid);
                     return false;
                 }
-                (true, Activity::AtRest { .. }) => {}
+                // The clock may have been set back.
+                (true, Activity::AtRest { since_millis }) if since_millis <= now_millis => {}
                 (true, _) => *activity = Activity::AtRest { since_millis: now_millis },
             }
             true
@@ -104,6 +109,24 @@ mod tests {
             owner.iter().map(|(kind, of)| json!({ "kind": kind, "controller": true, "uid": uid(*of) })).collect();
         let metadata = json!({ "uid": uid(number), "name": format!("web-{number}"), "ownerReferences": owners });
         json!({ "metadata": metadata, "spec": of["spec"], "status": of["status"] })
+    }
+
+    /// Returns the numbers of workloads that settle, of workloads at rest that change at the first time.
+    fn settled(count: u128, times: &[Millis]) -> Vec<usize> {
+        let (mut tracker, model, mut changed) = (ActivityTracker::default(), Model::default(), BTreeSet::new());
+        changed.extend((1..=count).map(Uid::from_bits));
+        let update = |now_millis: &Millis| tracker.update(&model, &std::mem::take(&mut changed), *now_millis);
+        times.iter().map(update).map(|changes| changes.settled.len()).collect()
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_keeps_no_workload_from_settling() {
+        assert_eq!(settled(1, &[9_000_000, 1_000_000, 1_059_999, 1_060_000, 9_060_000]), [0, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn very_many_workloads_settle_one_part_after_the_other() {
+        assert_eq!(settled(150, &[0, 60_000, 62_000, 64_000, 66_000]), [0, 64, 64, 22, 0]);
     }
 
     #[test]

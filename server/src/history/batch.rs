@@ -1,8 +1,10 @@
 //! Batches of the log: lines of recordings, compressed.
 
+use std::cell::RefCell;
 use std::io;
 
 use timeline::Millis;
+use zstd::bulk::Compressor;
 
 /// Format of new batches. Format 1: lines of recordings, compressed with zstd, with its checksum.
 pub const FORMAT: u32 = 1;
@@ -10,6 +12,11 @@ pub const FORMAT: u32 = 1;
 const MOST_BYTES: usize = 1 << 30;
 /// Level of compression.
 const LEVEL: i32 = 3;
+
+thread_local! {
+    /// The compressor of the writer, whose tables are used again: recorders compress lines in small pieces.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+}
 
 /// Successive lines of one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,9 +52,19 @@ pub enum BatchError {
 /// # Errors
 /// When there is not enough memory.
 pub fn pack(text: &str) -> io::Result<Vec<u8>> {
-    let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
-    compressor.include_checksum(true)?;
-    compressor.compress(text.as_bytes())
+    COMPRESSOR.with_borrow_mut(|known| {
+        let compressor = match known {
+            Some(compressor) => compressor,
+            None => {
+                let mut compressor = Compressor::new(LEVEL)?;
+                compressor.include_checksum(true)?;
+                known.insert(compressor)
+            }
+        };
+        let mut body = compressor.compress(text.as_bytes())?;
+        body.shrink_to_fit(); // it has room for lines that cannot be compressed, and recorders have many bodies in memory
+        Ok(body)
+    })
 }
 
 /// Decompresses lines.
@@ -103,6 +120,12 @@ mod tests {
         for length in 0..body.len() {
             assert!(batch(FORMAT, body[..length].to_vec()).text().is_err(), "{length} bytes");
         }
+    }
+
+    #[test]
+    fn what_is_packed_has_no_room_for_what_was_not() {
+        let body = pack(&"{\"observedAtMillis\":1}\n".repeat(1_000)).unwrap();
+        assert!(body.capacity() < 2 * body.len(), "{} of {} bytes", body.len(), body.capacity());
     }
 
     #[test]

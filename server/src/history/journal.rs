@@ -76,14 +76,14 @@ pub struct ObservedLines {
 impl ObservedLines {
     /// Returns the lines of an observation; `None` for other events of a source.
     pub fn from_event(event: &SourceEvent) -> Option<Self> {
-        let (at_millis, mut text) = match event {
+        let (at_millis, lines) = match event {
             SourceEvent::Page { at_millis, .. }
             | SourceEvent::Reset { at_millis, .. }
-            | SourceEvent::Object { at_millis, .. } => (*at_millis, recording::lines(event).join("\n")),
-            SourceEvent::Recorded { observed, line: Some(line) } => (observed.at_millis, line.clone()),
+            | SourceEvent::Object { at_millis, .. } => (*at_millis, recording::lines(event)),
+            SourceEvent::Recorded { observed, line: Some(line) } => (observed.at_millis, vec![line.clone()]),
             _ => return None,
         };
-        text.push('\n');
+        let text = lines.into_iter().map(|line| line + "\n").collect(); // in the memory of the first line
         Some(Self { from_millis: at_millis, to_millis: at_millis, text })
     }
 }
@@ -148,9 +148,10 @@ impl Journal {
         self.send_waiting();
     }
 
-    /// Returns `true` while steps are missing.
-    pub const fn has_gap(&self) -> bool {
-        self.gap.is_some()
+    /// Returns `true` if steps are missing and the queue has room again. The lines that end the gap may be those of all objects: they are
+    /// not put together before that.
+    pub fn can_end_gap(&self) -> bool {
+        self.gap.as_ref().is_some_and(|gap| self.send(JournalEntry::Heard(gap.since_millis)).is_ok())
     }
 
     /// Ends a gap: sends the last state of each object, and which objects exist. `false` while there is no room.

@@ -60,6 +60,9 @@ pub const QUEUE: usize = 8_192;
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest wait for the last commit when the program ends.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Nice value of the writer, added to the program's: beside a hub it gets a quarter of a busy processor.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 5;
 
 impl Location {
     /// Opens the store, or creates it.
@@ -174,6 +177,9 @@ impl Archive {
         let writer = writer::Writer::new(Box::new(open), Arc::new(status_sender), senders, counters.clone());
         let (open_sender, is_open) = watch::channel(false);
         std::thread::spawn(move || {
+            // On other systems that is the priority of the whole process.
+            #[cfg(target_os = "linux")]
+            let _ = rustix::process::nice(NICE); // a sandbox may refuse it
             exit_on_panic_of_thread("the writer of the history", || writer.run(&inbox, &open_sender));
         });
         Self {

@@ -16,7 +16,7 @@ use super::index;
 use super::latest_lines::{LatestLines, Metadata, ObjectRelations};
 use super::store::{Episode, RecorderState, Snapshot};
 use super::stretch::{LEAD_MILLIS, LONGEST_MILLIS};
-use crate::feed::recording::{self, LineType, RawLine};
+use crate::feed::recording::{self, LineType, RawLine, RecordedLine};
 
 /// Most bytes of lines of one episode; afterwards only the objects at its end are recorded, behind a gap.
 const MOST_BYTES: usize = 16 << 20;
@@ -26,6 +26,10 @@ const CHUNK: usize = 16 << 10;
 const QUIET: Duration = Duration::from_secs(90);
 /// Shortest and longest time between two writes of an open episode: the longer it lasts, the rarer.
 const WRITE_EVERY: (Millis, Millis) = (10_000, 300_000);
+/// Most bytes of lines of open episodes that are written at a time, and of quiet workloads: the lines of the log wait for them. Each takes
+/// as long as some bytes more, however few lines it has.
+const MOST_AT_A_TIME: usize = 4 << 20;
+const EACH: usize = 64 << 10;
 
 /// The workloads of one cluster: Deployments, and ReplicaSets without a known owner.
 #[derive(Default)]
@@ -72,23 +76,23 @@ impl Recorder {
     /// Records lines. Malformed ones are skipped.
     pub fn record(&mut self, text: &str) {
         for line in text.lines() {
-            let Some(read) = RawLine::parse(line) else { continue };
-            let Some(kind) = Kind::from_name(&read.kind) else { continue };
-            match read.r#type {
-                LineType::Bookmark => {}
-                LineType::ListDone => self.list_done(kind, &read, &BTreeMap::new()),
-                LineType::Listed | LineType::Added | LineType::Modified | LineType::Deleted => {
-                    if let Ok(object) = serde_json::from_str(read.object.get()) {
-                        self.object(kind, &read, object, line);
-                    }
+            // Nearly all lines are of objects: these are read once.
+            if let Ok(read) = serde_json::from_str::<RecordedLine<'_, ObjectRelations>>(line) {
+                let RecordedLine { observed_at_millis, kind, r#type, object, .. } = read;
+                let is_object = !matches!(r#type, LineType::Bookmark | LineType::ListDone);
+                if let Some(kind) = Kind::from_name(&kind).filter(|_| is_object) {
+                    self.object(kind, r#type, observed_at_millis, object, line);
+                    continue;
                 }
             }
+            let Some(read) = RawLine::parse(line).filter(|read| read.r#type == LineType::ListDone) else { continue };
+            let Some(kind) = Kind::from_name(&read.kind) else { continue };
+            self.list_done(kind, &read, &BTreeMap::new());
         }
     }
 
-    fn object(&mut self, kind: Kind, read: &RawLine<'_>, object: ObjectRelations, line: &str) {
+    fn object(&mut self, kind: Kind, r#type: LineType, at_millis: Millis, object: ObjectRelations, line: &str) {
         let ObjectRelations { metadata: Metadata { uid, namespace, owner_references }, involved_object } = object;
-        let at_millis = read.observed_at_millis;
         let owner = |kind: &str| owner_references.iter().find(|owner| owner.kind == kind).and_then(|owner| owner.uid);
         let previous = self.owners.get(&uid).copied().filter(|_| kind == Kind::ReplicaSet);
         let workload = match kind {
@@ -130,14 +134,14 @@ impl Recorder {
             }),
         };
         let recorded = self.workloads.entry(workload).or_insert_with(|| RecordedWorkload {
-            is_first_list: read.r#type == LineType::Listed,
-            is_new: read.r#type != LineType::Listed,
+            is_first_list: r#type == LineType::Listed,
+            is_new: r#type != LineType::Listed,
             ..RecordedWorkload::default()
         });
         if kind != Kind::Event {
             recorded.namespace = namespace;
             recorded.members.insert(uid);
-            recorded.is_first_list &= read.r#type == LineType::Listed;
+            recorded.is_first_list &= r#type == LineType::Listed;
         }
         recorded.append(at_millis, line);
         if let Some((members, lines)) = adopted {
@@ -209,11 +213,23 @@ impl Recorder {
     /// Returns open episodes and workloads at rest that are to be written now.
     pub fn pending_writes(&mut self) -> (Vec<Episode>, Vec<Snapshot>) {
         let (mut episodes, mut snapshots) = (Vec::new(), Vec::new());
+        let due = self.workloads.iter().filter(|(_, recorded)| recorded.is_active && recorded.is_due());
+        let mut due: Vec<_> = due.map(|(uid, recorded)| (recorded.written_millis, *uid, recorded.bytes)).collect();
+        due.sort_unstable(); // those that are not written yet come first
+        let mut open = 0;
+        let due = due.into_iter().take_while(|(.., bytes)| {
+            let is_room = open < MOST_AT_A_TIME;
+            open += EACH + bytes;
+            is_room
+        });
+        let due: BTreeSet<Uid> = due.map(|(_, uid, _)| uid).collect();
+        let mut quiet = 0; // after a list all of them are
         for (uid, recorded) in &mut self.workloads {
-            if recorded.is_active && recorded.is_due() {
+            if due.contains(uid) {
                 episodes.extend(recorded.episode(*uid, true));
                 recorded.written_millis = recorded.span.map(|(_, to)| to);
-            } else if recorded.is_quiet() {
+            } else if quiet < MOST_AT_A_TIME && recorded.is_quiet() {
+                quiet += EACH + recorded.bytes;
                 episodes.extend(recorded.settle(*uid, &mut self.owners));
             }
             if !recorded.is_base_written {
@@ -403,8 +419,11 @@ impl RecordedWorkload {
         self.written_millis.is_none_or(|written| to - written >= ((to - from) / 8).clamp(least, most))
     }
 
+    /// Returns `true` if its lines are not the begin of an episode: nothing followed them, or there are hours of them (an annotation that
+    /// changes each minute), so that the lines of the next episode would be left out.
     fn is_quiet(&self) -> bool {
-        !self.is_active && self.last_line.is_some_and(|last| last.elapsed() >= QUIET)
+        let is_full = self.overflow.is_some();
+        !self.is_active && self.last_line.is_some_and(|last| is_full || last.elapsed() >= QUIET)
     }
 
     /// Returns `true` if it has no objects, and that was written.

@@ -49,7 +49,9 @@ impl RolloutIndex {
         self.unindexed.extend(&changes.settled);
         let last = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, 1).pop();
         let is_outdated = |(uid, cause): &(&Uid, &String)| last(uid).is_none_or(|last| last.cause != **cause);
-        self.unindexed.extend(self.open.iter().filter(is_outdated).map(|(uid, _)| *uid));
+        let others = self.open.iter().filter(|(uid, _)| !self.unindexed.contains(*uid)); // those are looked at below
+        let outdated: Vec<Uid> = others.filter(is_outdated).map(|(uid, _)| *uid).collect();
+        self.unindexed.extend(outdated);
         let rollouts = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, index::LAST);
         (self.unindexed.iter().flat_map(rollouts).collect(), changes)
     }

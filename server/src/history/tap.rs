@@ -330,7 +330,7 @@ impl Tap {
     /// Writes the last response of the cluster, and the index of changed workloads.
     async fn tick(&mut self, namespaces: &[String]) -> Result<(), HubEnded> {
         self.journal.send_waiting();
-        if self.journal.has_gap() {
+        if self.journal.can_end_gap() {
             let existing = self.hub.read(|reader| existing_objects(reader.timeline.model())).await?;
             let is_ended = self.journal.end_gap(&existing);
             self.archive.counters().missed.fetch_add(u64::from(is_ended), Ordering::Relaxed);
@@ -423,7 +423,8 @@ impl Tap {
     }
 
     async fn write_index(&mut self) -> Result<(), HubEnded> {
-        if !self.is_restored() {
+        // While steps are missing there is no room for rows either. They may be those of all Deployments, and the hub makes them.
+        if !self.is_restored() || !self.journal.is_complete() {
             return Ok(());
         }
         let (name, mut index) = (self.name.clone(), mem::take(&mut self.index));

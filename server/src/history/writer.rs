@@ -442,6 +442,8 @@ impl Writer {
     }
 
     fn close(mut self, reply: oneshot::Sender<()>) {
+        // Episodes that go on may take longer than the program waits; the log has their lines.
+        self.write();
         for cluster in self.clusters.values_mut().filter(|cluster| cluster.scope.is_some()) {
             let open = cluster.recorder.open_episodes();
             if !open.is_empty() {

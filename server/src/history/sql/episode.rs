@@ -1,16 +1,20 @@
 //! The tables of episodes and of workloads at rest.
 
+use std::collections::BTreeMap;
+
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::{ROLLOUT, batches, read_rollout, to_u32, uid_of};
 use crate::database::{Connection, Row};
-use crate::history::batch;
+use crate::history::batch::{self, Batch};
 use crate::history::store::{Episode, EpisodeRecording, RecorderState, Snapshot, StoreError};
 use crate::history::stretch;
 
 /// The recorder may lack lines of this time before the last response of its cluster.
 const UNWRITTEN_MILLIS: Millis = 60_000;
+/// An open episode may lack lines of this time after its end. Later lines would have been written with it.
+const OVERDUE_MILLIS: Millis = 600_000;
 
 /// Writes episodes, and workloads at rest.
 pub fn write(
@@ -63,10 +67,36 @@ pub fn recorder_state(
     let open = "SELECT uid, from_millis, to_millis, is_open, body FROM episodes WHERE cluster = $1 AND is_open = 1 ORDER BY from_millis";
     let open = database.rows(open, &[cluster.into()])?.into_iter().map(read_episode);
     let open = open.collect::<Result<Vec<_>, StoreError>>()?;
-    let since =
-        open.iter().map(|episode| episode.to_millis).min().unwrap_or(Millis::MAX).min(heard_millis - UNWRITTEN_MILLIS);
-    let batches = batches(database, "cluster = $1 AND to_millis >= $2", &[cluster.into(), since.into()])?;
+    let batches = unwritten_batches(database, cluster, &open, heard_millis)?;
     Ok(RecorderState { snapshots, open, batches })
+}
+
+/// Returns the batches with lines that open episodes or workloads at rest may lack. An episode may have had no line for a day, as that of a
+/// paused rollout: the log since then is not read for it.
+fn unwritten_batches(
+    database: &mut Connection,
+    cluster: i64,
+    open: &[Episode],
+    heard_millis: Millis,
+) -> Result<Vec<Batch>, StoreError> {
+    let mut spans: Vec<(Millis, Millis)> =
+        open.iter().map(|episode| (episode.to_millis, episode.to_millis + OVERDUE_MILLIS)).collect();
+    spans.push((heard_millis - UNWRITTEN_MILLIS, Millis::MAX));
+    spans.sort_unstable();
+    let mut joined: Vec<(Millis, Millis)> = Vec::new();
+    for (from, to) in spans {
+        match joined.last_mut() {
+            Some((_, last)) if from <= *last => *last = to.max(*last),
+            _ => joined.push((from, to)),
+        }
+    }
+    let mut found = BTreeMap::new();
+    for (from, to) in joined {
+        let condition = "cluster = $1 AND to_millis >= $2 AND from_millis <= $3";
+        let batches = batches(database, condition, &[cluster.into(), from.into(), to.into()])?;
+        found.extend(batches.into_iter().map(|batch| (batch.seq, batch)));
+    }
+    Ok(found.into_values().collect())
 }
 
 fn read_episode(row: Row) -> Result<Episode, StoreError> {

@@ -218,6 +218,39 @@ fn the_end_of_a_rollout_is_written_at_once() {
     assert_eq!(recorder.pending_writes().0, [], "its end is written once");
 }
 
+/// Each takes a while to make, and the lines of the log wait for it.
+#[test]
+fn of_very_many_episodes_that_go_on_some_are_written_at_a_time() {
+    let mut recorder = Recorder::default();
+    let uid = |number: u64| -> Uid { format!("00000000-0000-4000-8000-{number:012}").parse().unwrap() };
+    let tell = |recorder: &mut Recorder, number: u64, at_millis: Millis| {
+        recorder.record(&line(at_millis, "Deployment", number, "MODIFIED"));
+        recorder.begin_episode(uid(number));
+    };
+    (1..=70).for_each(|number| tell(&mut recorder, number, 1_000));
+    assert_eq!([(); 3].map(|()| recorder.pending_writes().0.len()), [64, 6, 0]);
+    (1..=71).for_each(|number| tell(&mut recorder, number, 20_000));
+    let written: Vec<Uid> = recorder.pending_writes().0.iter().map(|episode| episode.uid).collect();
+    assert!(written.len() < 70 && written.contains(&uid(71)), "what was never written comes first: {written:?}");
+    let mut recorder = Recorder::default();
+    let long = |line: String| line.replace("node-1", &"n".repeat(3 << 20));
+    for number in 1..=3 {
+        recorder.record(&long(line(1_000, "Deployment", number, "MODIFIED")));
+        recorder.begin_episode(uid(number));
+    }
+    assert_eq!([(); 3].map(|()| recorder.pending_writes().0.len()), [2, 1, 0], "they have more than 4 MB");
+}
+
+/// After a restart, or a list after a gap, every workload has lines that are no begin of an episode.
+#[test]
+fn of_very_many_workloads_that_are_quiet_some_rest_at_a_time() {
+    let mut recorder = Recorder::default();
+    for at_millis in [1_000, 1_000 + 7 * HOUR_MILLIS] {
+        (1..=70).for_each(|number| recorder.record(&line(at_millis, "Deployment", number, "MODIFIED")));
+    }
+    assert_eq!([(); 3].map(|()| recorder.pending_writes().1.len()), [70, 6, 0], "the others when they rest");
+}
+
 /// One that goes on for ten hours loses nothing of what is there at its end; step by step it is told for six hours.
 #[test]
 fn of_an_episode_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the_end_is_there() {
@@ -257,6 +290,29 @@ fn of_an_episode_that_goes_on_for_long_the_begin_is_whole_and_what_exists_at_the
     let made = Recording::read(&unpack(&next.body).unwrap()).play();
     assert_eq!(made.model().pods.len(), 22);
     assert_eq!(recorder.settle(uid), None);
+}
+
+/// A controller that annotates a pod each minute changes nothing that is shown, and the workload stays at rest: its lines take no room away
+/// from the next episode.
+#[test]
+fn an_episode_is_whole_after_hours_of_changes_that_show_nothing() {
+    let began = 1_000 * HOUR_MILLIS;
+    let mut recorder = Recorder::default();
+    recorder.record(&listed(began));
+    for minute in 1..480 {
+        recorder.record(&line(began + minute * 60_000, "Pod", 10, "MODIFIED"));
+        recorder.pending_writes();
+    }
+    recorder.record(&line(began + 8 * HOUR_MILLIS, "Pod", 12, "ADDED"));
+    recorder.begin_episode(web());
+    recorder.record(&line(began + 8 * HOUR_MILLIS + 1_000, "Pod", 12, "DELETED"));
+    let episode = recorder.settle(web()).unwrap();
+    assert!(episode.from_millis > began + 6 * HOUR_MILLIS);
+    let made = Recording::read(&unpack(&episode.body).unwrap()).play();
+    let gone: Vec<_> = made.model().pods.values().map(|pod| (pod.name.clone(), pod.gone_millis())).collect();
+    let ended_millis = Some(began + 8 * HOUR_MILLIS + 1_000);
+    assert_eq!(gone, [("web-1-10".to_owned(), None), ("web-1-12".to_owned(), ended_millis)]);
+    assert!(made.model().deployments.values().all(|known| known.gaps.is_empty()));
 }
 
 /// However much happens, a row that is read for a viewer stays small, and nothing that exists at its end is missing.
@@ -351,6 +407,24 @@ fn an_old_list_takes_nothing_away_from_what_was_restored() {
     let gone = made.model().pods.values().filter(|pod| pod.gone_millis().is_some()).count();
     assert_eq!((made.model().pods.len(), gone), (2, 0));
     assert!(made.model().deployments.values().all(|deployment| deployment.deleted_millis.is_none()));
+}
+
+/// That of a paused rollout may have no line for a day.
+#[test]
+fn of_the_log_only_what_an_open_episode_may_lack_is_read_for_it() {
+    for place in places() {
+        let (mut store, began) = (place.open(SMALL), 1_000 * HOUR_MILLIS);
+        let (episodes, _) = begun(began).pending_writes();
+        store.commit(&[Commit { episodes, ..commit(None, None) }]).unwrap();
+        let times: Vec<Millis> = (0..10).map(|hour| began + 1_000 + hour * HOUR_MILLIS).collect();
+        for at_millis in &times {
+            let text = line(*at_millis, "Pod", 10, "MODIFIED");
+            store.commit(&[commit(Some((*at_millis, *at_millis, &text)), None)]).unwrap();
+        }
+        let stored = store.resume("c", None).unwrap().unwrap();
+        let read: Vec<Millis> = stored.recorder.batches.iter().map(|batch| batch.from_millis).collect();
+        assert_eq!(read, [times[0], times[9]]);
+    }
 }
 
 /// A list after a time in which nobody looked, in which everything of a namespace is missing: that is no deletion which could be told.

@@ -1,20 +1,23 @@
 //! Stores that fail, or do not answer.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+#[cfg(target_os = "linux")]
+use rustix::process::getpriority_process;
+use server::history::activity::ActivityChanges;
 use server::history::batch::{Batch, FORMAT};
 use server::history::journal::existing_objects;
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
-use server::history::{Archive, RestoreResult, WriteStatus};
+use server::history::{Archive, RestoreResult, WriteStatus, tap};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
 use sqlx::Row as _;
 use timeline::fact::{Kind, Seen};
-use timeline::{Millis, Model};
+use timeline::{Millis, Model, Retention};
 
 use crate::common::{sqlite, until};
 use crate::history::{SMALL, in_folder};
@@ -129,7 +132,9 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
     for (kind, seen) in [(Kind::Event, Seen::Added), (Kind::Pod, Seen::Added), (Kind::Pod, Seen::Deleted)] {
         journal.note(&object(kind, seen));
     }
+    assert!(!journal.can_end_gap(), "the queue is full");
     fault.store(0, Ordering::Relaxed);
+    until::until("room", async || journal.can_end_gap()).await;
     let mut at_millis = 3_000;
     until::until("all of them", async || {
         at_millis += 1;
@@ -141,6 +146,33 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
     let text = kept(folder.path());
     assert_eq!(text.matches("\"blindSinceMillis\":2000").count(), 3, "of each kind");
     assert!(!text.contains("passed-by"));
+}
+
+/// Rows that nobody takes are not made: the hub may have those of all Deployments to make.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn while_the_queue_is_full_the_hub_is_not_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, fault) = faulty(folder.path(), 0);
+    let (hub, events) = tap::start(&archive, "c", &[], Arc::default(), Retention::default());
+    events.send(set(0, 1_000)).await.unwrap();
+    until::until("it", async || archive.counters().commits.load(Ordering::Relaxed) > 0).await;
+    fault.store(HANGS, Ordering::Relaxed);
+    let mut other = archive.journal("other", &[]);
+    other.note(&set(1, 1_000));
+    until::until("a commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
+    (0..=server::history::QUEUE).for_each(|number| other.note(&set(number, 2_000)));
+    events.send(set(2, 2_000)).await.unwrap();
+    let is_taken = || events.capacity() == events.max_capacity();
+    until::until("a gap", async || is_taken()).await;
+    // A hub that does not answer: who asks it waits.
+    let (release, blocked) = std::sync::mpsc::channel::<()>();
+    let asked = tokio::spawn(async move { hub.read(move |_| blocked.recv().is_err()).await.unwrap() });
+    tokio::time::sleep(Duration::from_millis(2_500)).await; // the next tick
+    events.send(set(3, 3_000)).await.unwrap();
+    until::until("the event", async || is_taken()).await;
+    drop(release);
+    assert!(asked.await.unwrap());
+    fault.store(0, Ordering::Relaxed);
 }
 
 #[tokio::test]
@@ -197,6 +229,66 @@ async fn a_store_that_could_not_be_opened_is_opened_and_read_though_there_is_not
     // Late restores read the log before it is tidied.
     until::until("it is well", async || *archive.status().borrow() == WriteStatus::Healthy).await;
     assert!(archive.read(|reader| reader.clusters()).await.unwrap().is_empty());
+}
+
+/// A store that stores nothing, but of each commit whether it has lines, and how many episodes.
+struct Noting(Arc<Mutex<Vec<(bool, usize)>>>);
+
+impl Store for Noting {
+    fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
+        let noted = commits.iter().map(|commit| (commit.lines.is_some(), commit.episodes.len()));
+        self.0.lock().unwrap().extend(noted);
+        Ok(CommitResult::all(commits))
+    }
+
+    fn resume(&mut self, _: &str, _: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
+        Ok(None)
+    }
+
+    fn last_response(&mut self, _: &str) -> Result<Option<Millis>, StoreError> {
+        Ok(None)
+    }
+
+    fn tidy(&mut self, _: Millis) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn bytes(&mut self) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+}
+
+/// The program waits for a while at its end, and there may be very many episodes that go on.
+#[tokio::test]
+async fn the_last_observations_are_written_before_the_episodes_that_go_on() {
+    let (folder, commits) = (tempfile::tempdir().unwrap(), Arc::new(Mutex::new(Vec::new())));
+    let noted = commits.clone();
+    let archive =
+        Archive::with_store(in_folder(folder.path()), move || Ok(Box::new(Noting(noted.clone())) as Box<dyn Store>));
+    let mut journal = archive.journal("c", &[]);
+    journal.note(&set(1, 1_000));
+    let active = vec!["00000000-0000-4000-8000-000000000001".parse().unwrap()];
+    journal.activity(ActivityChanges { active, ..ActivityChanges::default() }).unwrap();
+    until::until("the first commit", async || !commits.lock().unwrap().is_empty()).await;
+    journal.note(&set(1, 2_000));
+    archive.close().await;
+    assert_eq!(*commits.lock().unwrap(), [(true, 1), (true, 0), (false, 1)]);
+}
+
+/// On one processor it would take half of the time, in pieces of several milliseconds, for which viewers wait.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_writer_gives_way_to_hubs_and_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let (place, (sender, priority)) = (folder.path().to_owned(), std::sync::mpsc::channel());
+    let ours = getpriority_process(None).unwrap();
+    let archive = Archive::with_store(in_folder(folder.path()), move || {
+        sender.send(getpriority_process(None).unwrap()).unwrap();
+        Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
+    });
+    assert!(archive.read(|reader| reader.clusters()).await.unwrap().is_empty());
+    assert!(priority.recv().unwrap() > ours.min(18), "19 is the last one");
+    assert_eq!(getpriority_process(None).unwrap(), ours);
 }
 
 #[tokio::test]
