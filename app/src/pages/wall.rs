@@ -30,11 +30,18 @@ use crate::wall::settings::Settings;
 use crate::wall::{self, shift};
 use crate::zone::Zone;
 
-/// The page.
+/// The page. Another address is another wall: its header has a link to the wall of everything.
 #[component]
 pub fn WallPage() -> impl IntoView {
+    let url = use_url();
+    let settings = Memo::new(move |_| Settings::from_parameters(&Parameters::parse(url.read().search())));
+    move || view! { <Wall settings=settings.get()/> }
+}
+
+/// The wall of an address.
+#[component]
+fn Wall(settings: Settings) -> impl IntoView {
     let payload = FirstPayload::take(|payload| if let Payload::Wall(wall) = payload { Some(*wall) } else { None });
-    let settings = Settings::from_parameters(&Parameters::parse(use_url().read_untracked().search()));
     if let Some(payload) = &payload {
         preview(|| payload.wall_preview());
     }
