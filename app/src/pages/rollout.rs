@@ -208,7 +208,7 @@ fn MissingDeployment(board: Board) -> impl IntoView {
             };
             return format!("Recording {cluster} has no such Deployment at this point. {state}");
         }
-        let since = zone.stamp(board.looking_since_millis.get());
+        let since = board.dated(zone, board.looking_since_millis.get());
         format!("Looking for it in cluster {cluster} since {since}. This page shows it as soon as it appears.")
     };
     let command = format!("kubectl --namespace {} get deployments", shell_word(&namespace));

@@ -55,7 +55,7 @@ fn Wall(settings: Settings) -> impl IntoView {
     let of_title = query.clone();
     let title = move || list::title(&board.overall.read(), &of_title);
     let stale = move || {
-        let stamp = |at_millis| zone.stamp(at_millis);
+        let stamp = |at_millis| board.dated(zone, at_millis);
         let since_millis = (!board.is_linked.get()).then(|| board.heard_millis.get());
         wall::stale(&board.overall.read(), since_millis, stamp)
     };
@@ -84,7 +84,7 @@ fn Wall(settings: Settings) -> impl IntoView {
             <StableLine board query=query.clone()/>
             <PlainRows rows=rows/>
             <div class=format!("tiles{columns}") id="tiles" data-count=move || board.taken().to_string()>
-                {board.seats.map(|seat| view! { <Tile seat/> }).collect_view()}
+                {board.seats.map(|seat| view! { <Tile wall=board seat/> }).collect_view()}
             </div>
             <WallLegend is_needed=Signal::derive(move || board.taken() > 0)/>
             <Below board query/>

@@ -72,7 +72,8 @@ pub struct Board {
     pub second: RwSignal<i64>,
     /// The cluster's time when the server was heard last, while the present stands still.
     pub heard_millis: RwSignal<Millis>,
-    /// The present of the cluster, to the minute, whatever moment is shown: times that are far from it have their date.
+    /// The present of the cluster, to the minute, whatever moment is shown and while nothing is heard: times that are far from it have
+    /// their date.
     pub present_millis: RwSignal<Millis>,
     /// Since when the server looks for the Deployment.
     pub looking_since_millis: RwSignal<Millis>,

@@ -272,9 +272,7 @@ impl RolloutScreen {
             }
         };
         self.tell_words(&state.copy.said, &said);
-        if moment.is_none() {
-            set_if_new(&self.0.board.present_millis, minute(now_millis));
-        }
+        set_if_new(&self.0.board.present_millis, minute(state.clock.running_millis(page_millis)));
         // Paper takes shapes: what is painted has the colours and the pixels of the screen.
         let is_painted = state.is_crowded && !state.is_printing && !state.is_on_paper;
         let nearness = state.chosen_millis.map_or(1.0, |chosen| state.fitting_millis(now_millis) / chosen);

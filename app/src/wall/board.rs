@@ -13,6 +13,7 @@ use crate::list::Ages;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
 use crate::rows::set_if_new;
+use crate::zone::Zone;
 
 /// Before the ids of what is on each seat.
 const PREFIXES: [&str; SEATS] = ["t0-", "t1-", "t2-", "t3-"];
@@ -93,6 +94,14 @@ impl WallBoard {
         }
     }
 
+    /// A time with its zone, and with its date where it is far from the present. Follows both.
+    pub fn dated(&self, zone: Zone, at_millis: Millis) -> String {
+        match self.now_millis.get() {
+            0 => zone.stamp(at_millis), // not known before the page is alive
+            now_millis => zone.dated(at_millis, now_millis),
+        }
+    }
+
     /// Counts the seats that are taken. Follows them.
     pub fn taken(&self) -> usize {
         self.seats.iter().filter(|seat| seat.look.get() != SeatState::Free).count()
@@ -127,5 +136,23 @@ impl Seat {
             ),
             SeatState::Past => format!("tile past{stale}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::list::test_data;
+
+    #[test]
+    fn what_was_seen_last_yesterday_has_its_date() {
+        let (_owner, zone) = test_data::zone();
+        let board = WallBoard::new(None);
+        let told = |now_millis| {
+            board.now_millis.set(now_millis);
+            board.dated(zone, 50_520_000)
+        };
+        let (soon, later) = (50_580_000, 50_520_000 + 43_200_000);
+        assert_eq!([0, soon, later].map(told), ["14:02:00 UTC", "14:02:00 UTC", "1970-01-01 14:02:00 UTC"]);
     }
 }

@@ -3,7 +3,7 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page, WebSocketRoute } from "@playwright/test";
-import { expect, isLive, openLive, openRecording, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openRecording, openWatched, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
 import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -37,6 +37,18 @@ for (const path of ["/", "/wall"])
     await expect(page).toHaveTitle(/^1 in progress/, { timeout: 30_000 });
     await expect(page).toHaveTitle(/^Nothing in progress/, { timeout: 30_000 });
   });
+
+test("since when nothing is heard has its date on the next day", async ({ page, serve, complaints }) => {
+  await page.clock.install();
+  const server = await serve(() => Server.simulating(join(temporaryFolder(), "kubeconfig")));
+  const rollout = await openWatched(page, server.page("playground", "default", "web"));
+  await server.kill();
+  await expect(rollout.banner).toHaveText(/^Rollcast unreachable since [\d:]+ UTC[.]/, { timeout: 20_000 });
+  await page.clock.fastForward("13:00:00");
+  await expect(rollout.banner).toHaveText(/^Rollcast unreachable since \d{4}-\d\d-\d\d [\d:]+ UTC[.]/);
+  await page.goto("about:blank");
+  complaints.length = 0; // the browser notes each try that failed
+});
 
 /// The same recording under two names: a server that is started again watches another cluster of the same Deployments.
 function renamed(name: string): { before: string[]; after: string[] } {

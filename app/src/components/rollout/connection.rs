@@ -29,7 +29,7 @@ pub fn Chip(
         (true, _) => "Reconnecting".to_owned(),
         (_, Some(tenths)) => as_it_was(&board.dated(zone, tenths * 100)),
         _ if board.is_over => "Recording".to_owned(),
-        _ => state_words(&board.connection.read(), |at_millis| zone.stamp(at_millis)),
+        _ => state_words(&board.connection.read(), |at_millis| board.dated(zone, at_millis)),
     };
     // Screen readers do not announce progress: neither while the past plays nor while a first list goes on.
     let is_moving = move || board.time.read().tenths.is_some() || board.connection.read().listing.is_some();

@@ -27,7 +27,7 @@ pub fn Below(
         };
         view! { <span class="told" id=format!("strip-{index}") title=words>{words}</span> }
     };
-    let connections = move || wall::connections(&board.overall.read(), zone);
+    let connections = move || wall::connections(&board.overall.read(), |at_millis| board.dated(zone, at_millis));
     let clock = move || match board.now_millis.get() {
         0 => String::new(), // not known before the page is alive
         now => format!("{} {}", zone.clock(now).get(..MINUTES).unwrap_or_default(), zone.name(now)),
