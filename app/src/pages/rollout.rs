@@ -23,6 +23,7 @@ use crate::components::rollout::table::PodTable;
 use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
 use crate::components::title::PageTitle;
+use crate::connection::title;
 use crate::context::FirstPayload;
 use crate::exported::Exported;
 use crate::link_preview::page_title;
@@ -107,8 +108,8 @@ pub fn Rollout(
             true if badge.is_empty() => "Not found",
             true => &badge,
         };
-        let badge = if board.is_stale() { format!("Stale: {badge}") } else { badge.to_owned() };
-        board.workload.with(|workload| page_title(&badge, &workload.namespace, &workload.name))
+        let words = board.workload.with(|workload| page_title(badge, &workload.namespace, &workload.name));
+        title(board.is_stale(), words)
     });
     let is_there = Memo::new(move |_| board.view.read().is_some());
     let shown = move |is_shown: bool| if is_shown { "shown" } else { "unused" };

@@ -16,7 +16,7 @@ use crate::components::title::PageTitle;
 use crate::components::wall::below::Below;
 use crate::components::wall::sound::Sound;
 use crate::components::wall::tile::Tile;
-use crate::connection::next_try;
+use crate::connection::{self, next_try};
 use crate::context::FirstPayload;
 use crate::list::{self, LiveList};
 use crate::live::client::Live;
@@ -53,7 +53,7 @@ fn Wall(settings: Settings) -> impl IntoView {
     let live = Live::of_app();
     let Settings { query, columns, has_sound, .. } = settings;
     let of_title = query.clone();
-    let title = move || list::title(&board.overall.read(), &of_title);
+    let title = move || connection::title(!board.is_linked.get(), list::title(&board.overall.read(), &of_title));
     let stale = move || {
         let stamp = |at_millis| board.dated(zone, at_millis);
         let since_millis = (!board.is_linked.get()).then(|| board.heard_millis.get());
@@ -136,7 +136,7 @@ fn PlainRows(rows: Vec<String>) -> impl IntoView {
 /// One large line for when nothing goes on; it is hidden while something does.
 #[component]
 fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
-    let class = move || match (board.is_stable.get(), wall::unseen(&board.overall.read()).next().is_some()) {
+    let class = move || match (board.is_stable.get(), wall::unseen(&board.known()).next().is_some()) {
         (false, _) => "unused",
         (true, false) => "stable-line",
         (true, true) => "stable-line unseen",
@@ -145,7 +145,7 @@ fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
         if !board.is_stable.get() {
             return String::new();
         }
-        wall::stable(&board.overall.read(), &query, &board.last.read())
+        wall::stable(&board.known(), &query, &board.last.read())
     });
     view! { <p id="stable" class=class title=words data-testid="stable">{words}</p> }
 }

@@ -4,6 +4,7 @@
 use leptos::prelude::*;
 use timeline::list::{ListCopy, Overall};
 use timeline::view::Tone;
+use timeline::wire::ConnectionState;
 use timeline::{Millis, Workload};
 
 use super::age::Age;
@@ -94,6 +95,17 @@ impl WallBoard {
         }
     }
 
+    /// The facts of the whole list as they are known: without a connection to the server nothing is seen of any cluster. Follows both.
+    pub fn known(&self) -> Overall {
+        let mut overall = self.overall.get();
+        if !self.is_linked.get() {
+            let since_millis = self.heard_millis.get();
+            let unseen = ConnectionState::Stale { since_millis, retry_at_millis: None, why: String::new() };
+            overall.clusters.iter_mut().for_each(|cluster| cluster.connection.state = unseen.clone());
+        }
+        overall
+    }
+
     /// A time with its zone, and with its date where it is far from the present. Follows both.
     pub fn dated(&self, zone: Zone, at_millis: Millis) -> String {
         match self.now_millis.get() {
@@ -141,8 +153,23 @@ impl Seat {
 
 #[cfg(test)]
 mod tests {
+    use timeline::list::Query;
+
     use super::*;
     use crate::list::test_data;
+    use crate::wall::{stable, stable_count};
+
+    #[test]
+    fn without_a_connection_nothing_is_said_of_the_present() {
+        let (_owner, _) = test_data::zone();
+        let board = WallBoard::new(None);
+        let clusters = vec![test_data::cluster("a", ConnectionState::Live)];
+        board.hear(&Overall { clusters, counts: [0, 0, 0, 4], all: 4, ..Overall::default() });
+        let told = || [stable(&board.known(), &Query::default(), ""), stable_count(&board.known())];
+        assert_eq!(told(), ["4 Deployments, nothing in progress.", "4 stable"]);
+        board.is_linked.set(false);
+        assert_eq!(told(), ["4 Deployments as last known.", "4 stable, as last known"]);
+    }
 
     #[test]
     fn what_was_seen_last_yesterday_has_its_date() {

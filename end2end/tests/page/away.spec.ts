@@ -84,10 +84,13 @@ test("lists name the clusters that there are after a restart, and say which one 
   await openLive(page, `${server.address}/clusters/first`);
   await expect(page.getByTestId("cluster")).toContainText("first");
   await server.kill();
+  await expect(page.getByTestId("cluster")).toContainText("Reconnecting");
+  await expect(page).toHaveTitle(/^Stale: /);
   await serve(() => Server.start(after, port(server)));
   await expect(page.getByTestId("mistake")).toHaveText("This server does not watch a cluster named first.");
   await expect(page.getByTestId("cluster")).toContainText("second");
   await expect(page.getByTestId("cluster")).toHaveAttribute("href", "/clusters/second");
+  await expect(page).not.toHaveTitle(/^Stale: /);
   complaints.length = 0;
 });
 

@@ -194,6 +194,10 @@ test("a cut, a restart and sleep pass without a human; meanwhile it says that it
   await expect(page.getByTestId("stale")).toHaveText(/^Rollcast unreachable since [\d:]+ UTC[.] Showing last known data[.] Next try in \d+ s[.]$/, { timeout: 10_000 });
   await expect(page.locator(".tile.stale").first()).toBeVisible();
   await expect(page.locator(".tile")).toHaveCount(2);
+  // Nothing says that this is the present.
+  await expect(page).toHaveTitle(/^Stale: /);
+  await expect(page.getByTestId("connections")).toHaveText("Reconnecting");
+  await expect(page.getByTestId("stable-count")).toHaveText("0 stable, as last known");
   const again = await server.again();
   await serve(() => Promise.resolve(again));
   await expect(page.getByTestId("stale")).toBeHidden({ timeout: 20_000 });
