@@ -442,7 +442,11 @@ impl Screen for RolloutScreen {
             let passed_millis = if state.has_less_motion { f64::INFINITY } else { page_millis - state.framed_at };
             state.framed_at = page_millis;
             let live_millis = state.live_millis(page_millis);
-            state.playback = state.playback.settled(page_millis, live_millis);
+            let settled = state.playback.settled(page_millis, live_millis);
+            if settled != state.playback {
+                // It played until the present, which the address is to name now.
+                (state.playback, state.remember_at) = (settled, Some(page_millis));
+            }
             let moment = state.playback.moment(page_millis, live_millis);
             let now_millis = moment.unwrap_or(live_millis);
             let wanted = state.chosen_millis.unwrap_or_else(|| state.fitting_millis(now_millis));

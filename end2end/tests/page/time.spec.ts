@@ -65,6 +65,8 @@ test("a moment plays at its speed until it is the present", async ({ page, serve
   await page.getByLabel("Speed").selectOption("2000");
   await expect(rollout.live).toHaveText(/Recording/);
   await expect(rollout.verdict).toContainText("6 of 10");
+  // The address, of which details are asked for, leads to the present too.
+  await expect(page).not.toHaveURL(/at=/);
 });
 
 test("while one looks at the past the present goes on and says so", async ({ page, serve, request }) => {
