@@ -226,8 +226,6 @@ impl RolloutScreen {
         state.over = self.0.board.over(&state.copy);
         if is_first {
             state.frame.window_millis = state.fitting_millis(now_millis);
-            // Browsers draw in single precision: far from a time of its own, a cluster's bars would stand seconds off.
-            state.frame.base_millis = now_millis;
         }
         set_if_new(&self.0.board.looking_since_millis, looking_since_millis);
         set_if_new(&self.0.board.is_known, true);
@@ -273,6 +271,7 @@ impl RolloutScreen {
         };
         self.tell_words(&state.copy.said, &said);
         set_if_new(&self.0.board.present_millis, minute(state.clock.running_millis(page_millis)));
+        state.frame = Frame { now_millis, ..state.frame }.near_base();
         // Paper takes shapes: what is painted has the colours and the pixels of the screen.
         let is_painted = state.is_crowded && !state.is_printing && !state.is_on_paper;
         let nearness = state.chosen_millis.map_or(1.0, |chosen| state.fitting_millis(now_millis) / chosen);
@@ -463,17 +462,17 @@ impl Screen for RolloutScreen {
             let pace = if is_moving { pace } else { LOOK_AGAIN_MILLIS };
             (now_millis, moment, wanted, passed_millis, page_millis - state.drawn_at > pace)
         };
-        let frame = {
+        {
             let frame = &mut self.0.state.borrow_mut().frame;
             frame.window_millis = scale::glided(frame.window_millis, wanted, passed_millis);
             frame.now_millis = now_millis;
-            *frame
-        };
+        }
         set_if_new(&board.second, now_millis.div_euclid(1000));
         if is_due {
             self.draw(now_millis, moment, page_millis);
             self.point_again();
         }
+        let frame = self.0.state.borrow().frame;
         self.time_passes(frame);
         self.tell_time(moment, page_millis);
         self.0.told.run((false, page_millis));
