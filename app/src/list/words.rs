@@ -84,18 +84,23 @@ pub fn is_whole(query: &Query) -> bool {
 /// Explains a list without rows, and tells whether all Deployments are another list than this one.
 pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     let is_whole = is_whole(query);
-    let is_known = overall.clusters.iter().any(|cluster| cluster.connection.state.is_live());
+    let is_listed = |cluster: &&ClusterState| query.cluster.as_ref().is_none_or(|name| *name == cluster.name);
+    let clusters: Vec<&ClusterState> = overall.clusters.iter().filter(is_listed).collect();
+    let is_known = clusters.iter().any(|cluster| cluster.connection.state.is_live());
     let connecting = |cluster: &&ClusterState| cluster.connection.state == ConnectionState::Connecting;
     let named = |cluster: &ClusterState| match listing(&cluster.connection) {
         Some(listing) => format!("{} ({listing})", safe(&cluster.name)),
         None => safe(&cluster.name),
     };
-    let connecting: Vec<String> = overall.clusters.iter().filter(connecting).map(named).collect();
+    let connecting: Vec<String> = clusters.iter().copied().filter(connecting).map(named).collect();
     let is_unread = |cluster: &&ClusterState| {
         cluster.connection.forbidden.iter().any(|missing| missing.resource.starts_with("deployments"))
     };
-    let unread: Vec<String> = overall.clusters.iter().filter(is_unread).map(|cluster| safe(&cluster.name)).collect();
-    let words = match (overall.rows(), overall.all) {
+    let unread: Vec<String> = clusters.iter().copied().filter(is_unread).map(|cluster| safe(&cluster.name)).collect();
+    // There is no filter to remove, whatever other clusters have.
+    let is_place = query.text.is_empty() && query.labels.is_empty() && query.group.is_none();
+    let is_place = is_place && query.cluster.is_some() && !clusters.is_empty();
+    let words = match (overall.rows(), if is_place { 0 } else { overall.all }) {
         (1.., _) => return (String::new(), false),
         (0, 1..) => "No matches. Remove a filter.".to_owned(),
         (0, 0) if !connecting.is_empty() => {
@@ -116,8 +121,11 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
         }
         (0, 0) if is_known => "No Deployments here yet.".to_owned(),
         (0, 0) => {
-            "No cluster responds. The notice above says why; `rollcast check` says more. Deployments appear here as soon as one responds."
-                .to_owned()
+            let (none, one) =
+                if is_place { ("This cluster does not respond", "it") } else { ("No cluster responds", "one") };
+            format!(
+                "{none}. The notice above says why; `rollcast check` says more. Deployments appear here as soon as {one} responds."
+            )
         }
     };
     (words, !is_whole)
@@ -235,6 +243,12 @@ mod tests {
         ));
         refused.connection.forbidden = vec![forbidden_kind("pods")];
         assert!(said(&overall(0, vec![refused]), &all).0.contains("kubectl create deployment"), "there are none");
+        // Where nothing narrows the list but its place, there is no filter to remove.
+        let two = || overall(3, vec![cluster("a", ConnectionState::Live), cluster("b", stale(None))]);
+        let of = |name: &str| Query { cluster: Some(name.to_owned()), ..Query::default() };
+        assert_eq!(said(&two(), &of("a")), ("No Deployments here yet.".to_owned(), true));
+        assert!(said(&two(), &of("b")).0.starts_with("This cluster does not respond."));
+        assert!(said(&two(), &Query { text: "x".into(), ..of("a") }).0.starts_with("No matches."));
         let other = Query { text: "x".into(), ..Query::default() };
         let (words, is_part) = said(&overall(3, live()), &other);
         assert!(words.starts_with("No matches.") && is_part);
