@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
-use timeline::{Millis, rollout};
+use timeline::{Millis, rollout, say};
 
 use super::board::{Board, RenderedPage, minute, said_then};
 use super::picture::{FrameStyles, Picture};
@@ -290,7 +290,8 @@ impl RolloutScreen {
         set_if_new(&self.0.picture.has_spare, has_spare);
         let sentence = said.view.as_ref().map_or("", |view| view.verdict.sentence.as_str());
         if state.announced.1 != sentence && page_millis - state.announced.0 > ANNOUNCE_MILLIS {
-            self.0.board.announced.set(sentence.to_owned());
+            let is_past = moment.is_some() || self.0.board.is_over;
+            self.0.board.announced.set(if is_past { say::past(sentence) } else { sentence.to_owned() });
             state.announced = (page_millis, sentence.to_owned());
         }
         if let Some(canvas) = &mut self.0.drawn.borrow_mut().canvas {
