@@ -11,7 +11,7 @@ use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
 use timeline::{Millis, rollout, say};
 
-use super::board::{Board, RenderedPage, minute, said_then};
+use super::board::{Board, RenderedPage, said_then};
 use super::picture::{FrameStyles, Picture};
 use super::pointer::Pointer;
 use super::scroll::Scroll;
@@ -270,7 +270,7 @@ impl RolloutScreen {
             }
         };
         self.tell_words(&state.copy.said, &said);
-        set_if_new(&self.0.board.present_millis, minute(state.clock.running_millis(page_millis)));
+        self.0.board.compare_with(state.clock.running_millis(page_millis), moment.is_some());
         state.frame = Frame { now_millis, ..state.frame }.near_base();
         // Paper takes shapes: what is painted has the colours and the pixels of the screen.
         let is_painted = state.is_crowded && !state.is_printing && !state.is_on_paper;
