@@ -29,10 +29,12 @@ pub fn title(overall: &Overall, query: &Query) -> String {
     for (number, what) in [(trouble, "in trouble"), (moving, "in progress")] {
         if number > 0 {
             words.push_str(if words.is_empty() { "" } else { ", " });
-            words.push_str(&format!("{number} {what}"));
+            words.push_str(&format!("{} {what}", grouped(number.into())));
         }
     }
-    let nothing = if overall.all == 0 { "Deployments" } else { "Nothing in progress" };
+    // Of clusters that are not seen nobody knows it.
+    let is_seen = overall.clusters.iter().all(|cluster| cluster.connection.state.is_live());
+    let nothing = if overall.all > 0 && is_seen { "Nothing in progress" } else { "Deployments" };
     format!("{}{} — Rollcast", if words.is_empty() { nothing } else { &words }, place(query)).replace('<', "‹")
 }
 
@@ -73,7 +75,8 @@ pub fn recorded(overall: &Overall, day: impl Fn(Millis) -> String) -> String {
 /// Formats the chip of a group.
 pub fn chip(group: Group, overall: &Overall) -> String {
     let words = if group == Group::Finished { "Finished" } else { group.words() };
-    format!("{words} {}", overall.counts.get(group as usize).copied().unwrap_or_default())
+    let count = overall.counts.get(group as usize).copied().unwrap_or_default();
+    format!("{words} {}", grouped(count.into()))
 }
 
 /// Returns whether a list is of all Deployments, in any order.
@@ -280,5 +283,12 @@ mod tests {
             "3 of 23 Deployments shown · 1 in trouble · 2 in progress"
         );
         assert_eq!(summary(&busy), "3 Deployments · 1 in trouble · 2 in progress");
+        let many = Overall { counts: [1_284, 0, 7, 0], all: 1_291, ..busy };
+        assert_eq!(title(&many, &Query::default()), "1,284 in trouble — Rollcast");
+        let at_rest = |state| title(&overall(1, vec![cluster("a", state)]), &Query::default());
+        assert_eq!(at_rest(ConnectionState::Live), "Nothing in progress — Rollcast");
+        assert_eq!(at_rest(stale(None)), "Deployments — Rollcast", "nobody knows");
+        let chips = [Group::InTrouble, Group::Finished].map(|group| chip(group, &many));
+        assert_eq!(chips, ["In trouble 1,284", "Finished 7"]);
     }
 }
