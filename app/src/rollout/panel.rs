@@ -105,13 +105,14 @@ impl PanelState {
         }
     }
 
-    /// Something changed (`is_news`), or time passed. Called with every animation frame.
+    /// Something changed (`is_news`), or time passed. Called with every animation frame. What nobody looks at is asked for when it is
+    /// seen again.
     pub fn look_again(self, is_news: bool, page_millis: f64) {
         if is_news {
             self.is_old.set_value(true);
         }
         let is_due = self.is_old.get_value() && page_millis - self.asked_millis.get_value() > AGAIN_MILLIS;
-        if is_due && self.path.with_untracked(Option::is_some) {
+        if is_due && self.path.with_untracked(Option::is_some) && !browser::is_hidden() {
             self.ask();
         }
     }

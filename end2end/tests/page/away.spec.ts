@@ -38,6 +38,20 @@ for (const path of ["/", "/wall"])
     await expect(page).toHaveTitle(/^Nothing in progress/, { timeout: 30_000 });
   });
 
+test("details are not asked for again while nobody looks", async ({ page, serve }) => {
+  await hide(page);
+  let [asked, frames] = [0, 0];
+  page.on("request", (request) => { if (/[/]share[?]part$/.test(request.url())) asked++; });
+  page.on("websocket", (socket) => socket.on("framereceived", () => frames++));
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "9.5"));
+  await openLive(page, server.page("rollover", "rollover", "web"));
+  await page.getByRole("link", { name: "Share" }).click();
+  await expect(page.getByTestId("share-detail")).toBeVisible();
+  const before = frames;
+  await expect.poll(() => frames).toBeGreaterThan(before + 2); // heartbeats, four seconds apart
+  expect(asked).toBe(1);
+});
+
 test("since when nothing is heard has its date on the next day", async ({ page, serve, complaints }) => {
   await page.clock.install();
   const server = await serve(() => Server.simulating(join(temporaryFolder(), "kubeconfig")));
