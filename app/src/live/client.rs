@@ -282,11 +282,14 @@ impl Client {
 
     fn hear(&self, bytes: &[u8]) {
         match wire::decode(bytes) {
-            Ok(ServerFrame::Hello { protocol, build }) if protocol != PROTOCOL || build != self.0.live.build() => {
+            // While several servers behind one address are updated, connections of a wall lead to either build: one of them decides.
+            Ok(ServerFrame::Hello { protocol, build })
+                if protocol != PROTOCOL || self.0.is_main && build != self.0.live.build() =>
+            {
                 self.reload_for(&build);
             }
             Ok(frame) => {
-                if matches!(frame, ServerFrame::Hello { .. }) {
+                if self.0.is_main && matches!(frame, ServerFrame::Hello { .. }) {
                     browser::remember_here(RELOADED_FOR, None); // the other build may come again
                 }
                 self.0.queue.borrow_mut().push(frame);

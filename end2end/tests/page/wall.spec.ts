@@ -262,13 +262,14 @@ test("a new version reloads the wall, once, and once more ten minutes later", as
     new MutationObserver(note).observe(document, { subtree: true, childList: true, attributes: true });
   });
   const askedIn = (load: number) => page.evaluate((load) => sessionStorage.getItem(`asked-${load}`), load);
-  // The server says that it has another build than the page: the text of its first frame.
+  // The server says that it has another protocol and build than the page: the number and the text of its first frame.
   let hellos = 0;
   await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
     const server = viewer.connectToServer();
     server.onMessage((message) => {
       if (typeof message !== "string" && message[0] === 0) {
-        message.fill(102, message.length - 16); // Hello
+        message[1] = 127; // Hello, with its protocol
+        message.fill(102, message.length - 16);
         hellos++;
       }
       viewer.send(message);
@@ -298,4 +299,27 @@ test("a new version reloads the wall, once, and once more ten minutes later", as
       return loads;
     })
     .toBe(3);
+});
+
+test("a wall stays while only its tiles hear of another build", async ({ page, serve }) => {
+  await page.clock.install();
+  // Of servers that are being updated behind one address: the connection of the wall itself is made after those of its four tiles.
+  let [sockets, hellos] = [0, 0];
+  await page.routeWebSocket(/api[/]v1[/]stream/, (viewer) => {
+    const isOfTile = sockets++ < 4;
+    const server = viewer.connectToServer();
+    server.onMessage((message) => {
+      if (typeof message !== "string" && message[0] === 0 && ++hellos && isOfTile) message.fill(102, message.length - 16); // Hello
+      viewer.send(message);
+    });
+  });
+  let loads = 0;
+  page.on("load", () => loads++);
+  const server = await serve(() => held("14", "quota"));
+  await openLive(page, `${server.address}/wall`);
+  await expect.poll(() => hellos).toBe(5);
+  await page.clock.runFor(5_000);
+  await expect(page.locator(".tile .bars .bar").first()).toBeAttached();
+  expect(loads).toBe(1);
+  await expect(page.getByTestId("page-trouble")).toBeHidden();
 });
