@@ -4,6 +4,14 @@ use timeline::Millis;
 use timeline::wire::{Connection, ConnectionState, Forbidden};
 use timeline::words::{self, safe, sentence_end};
 
+/// State of every connection to a cluster while the page itself has none to the server.
+pub const RECONNECTING: &str = "Reconnecting";
+
+/// The title of a page, which may be all that is seen of it; it says where what it tells may be old.
+pub fn title(is_stale: bool, title: String) -> String {
+    if is_stale { format!("Stale: {title}") } else { title }
+}
+
 /// Says that a past moment is shown.
 pub fn as_it_was(moment: &str) -> String {
     format!("As it was at {moment}")
@@ -174,5 +182,7 @@ mod tests {
             "Rollcast has received no pods or events from cluster “prod” since 00:00:00: connection refused. Showing last known pods and events."
         );
         assert_eq!(unreachable("prod", &Connection::default(), true, clock), None);
+        let titles = [false, true].map(|is_stale| title(is_stale, "1 in progress".to_owned()));
+        assert_eq!(titles, ["1 in progress", "Stale: 1 in progress"]);
     }
 }

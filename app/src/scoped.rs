@@ -123,17 +123,33 @@ impl RowOwners {
     }
 }
 
+/// Somebody who reads, for tests.
 #[cfg(test)]
-mod tests {
+pub(crate) mod reader {
     use std::sync::{Arc, RwLock, Weak};
 
+    use leptos::prelude::Owner;
     use leptos::reactive::graph::{AnySource, AnySubscriber, ReactiveNode, Subscriber, WithObserver};
-
-    use super::*;
 
     /// Somebody who reads, and how often they were told of a change.
     #[derive(Default)]
-    struct Reader(RwLock<usize>);
+    pub struct Reader(pub RwLock<usize>);
+
+    impl Reader {
+        /// How the reactive graph knows it.
+        pub fn subscriber(self: &Arc<Self>) -> AnySubscriber {
+            let weak: Weak<dyn Subscriber + Send + Sync> = Arc::<Self>::downgrade(self);
+            AnySubscriber(Arc::as_ptr(self) as usize, weak)
+        }
+    }
+
+    /// Returns whether nothing is kept of somebody who did this and is gone.
+    pub fn is_forgotten(read: impl FnOnce()) -> bool {
+        let (reader, row) = (Arc::new(Reader::default()), Owner::new());
+        row.with(|| reader.subscriber().with_observer(read));
+        drop(row);
+        Arc::weak_count(&reader) == 0
+    }
 
     impl ReactiveNode for Reader {
         fn mark_dirty(&self) {
@@ -154,6 +170,16 @@ mod tests {
 
         fn clear_sources(&self, _: &AnySubscriber) {}
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, RwLock};
+
+    use leptos::reactive::graph::WithObserver;
+
+    use super::reader::Reader;
+    use super::*;
 
     #[test]
     fn a_parent_of_rows_is_there_until_its_last_row_is_gone() {
@@ -192,8 +218,7 @@ mod tests {
         page.with(|| {
             let signal = ScopedSignal::new(1);
             let reader = Arc::new(Reader::default());
-            let weak: Weak<dyn Subscriber + Send + Sync> = Arc::<Reader>::downgrade(&reader);
-            let subscriber = AnySubscriber(Arc::as_ptr(&reader) as usize, weak);
+            let subscriber = reader.subscriber();
             let row = Owner::new();
             row.with(|| subscriber.with_observer(|| assert_eq!(signal.get(), 1)));
             signal.set(2);

@@ -29,10 +29,12 @@ pub fn title(overall: &Overall, query: &Query) -> String {
     for (number, what) in [(trouble, "in trouble"), (moving, "in progress")] {
         if number > 0 {
             words.push_str(if words.is_empty() { "" } else { ", " });
-            words.push_str(&format!("{number} {what}"));
+            words.push_str(&format!("{} {what}", grouped(number.into())));
         }
     }
-    let nothing = if overall.all == 0 { "Deployments" } else { "Nothing in progress" };
+    // Of clusters that are not seen nobody knows it.
+    let is_seen = overall.clusters.iter().all(|cluster| cluster.connection.state.is_live());
+    let nothing = if overall.all > 0 && is_seen { "Nothing in progress" } else { "Deployments" };
     format!("{}{} — Rollcast", if words.is_empty() { nothing } else { &words }, place(query)).replace('<', "‹")
 }
 
@@ -73,7 +75,8 @@ pub fn recorded(overall: &Overall, day: impl Fn(Millis) -> String) -> String {
 /// Formats the chip of a group.
 pub fn chip(group: Group, overall: &Overall) -> String {
     let words = if group == Group::Finished { "Finished" } else { group.words() };
-    format!("{words} {}", overall.counts.get(group as usize).copied().unwrap_or_default())
+    let count = overall.counts.get(group as usize).copied().unwrap_or_default();
+    format!("{words} {}", grouped(count.into()))
 }
 
 /// Returns whether a list is of all Deployments, in any order.
@@ -84,18 +87,23 @@ pub fn is_whole(query: &Query) -> bool {
 /// Explains a list without rows, and tells whether all Deployments are another list than this one.
 pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     let is_whole = is_whole(query);
-    let is_known = overall.clusters.iter().any(|cluster| cluster.connection.state.is_live());
+    let is_listed = |cluster: &&ClusterState| query.cluster.as_ref().is_none_or(|name| *name == cluster.name);
+    let clusters: Vec<&ClusterState> = overall.clusters.iter().filter(is_listed).collect();
+    let is_known = clusters.iter().any(|cluster| cluster.connection.state.is_live());
     let connecting = |cluster: &&ClusterState| cluster.connection.state == ConnectionState::Connecting;
     let named = |cluster: &ClusterState| match listing(&cluster.connection) {
         Some(listing) => format!("{} ({listing})", safe(&cluster.name)),
         None => safe(&cluster.name),
     };
-    let connecting: Vec<String> = overall.clusters.iter().filter(connecting).map(named).collect();
+    let connecting: Vec<String> = clusters.iter().copied().filter(connecting).map(named).collect();
     let is_unread = |cluster: &&ClusterState| {
         cluster.connection.forbidden.iter().any(|missing| missing.resource.starts_with("deployments"))
     };
-    let unread: Vec<String> = overall.clusters.iter().filter(is_unread).map(|cluster| safe(&cluster.name)).collect();
-    let words = match (overall.rows(), overall.all) {
+    let unread: Vec<String> = clusters.iter().copied().filter(is_unread).map(|cluster| safe(&cluster.name)).collect();
+    // There is no filter to remove, whatever other clusters have.
+    let is_place = query.text.is_empty() && query.labels.is_empty() && query.group.is_none();
+    let is_place = is_place && query.cluster.is_some() && !clusters.is_empty();
+    let words = match (overall.rows(), if is_place { 0 } else { overall.all }) {
         (1.., _) => return (String::new(), false),
         (0, 1..) => "No matches. Remove a filter.".to_owned(),
         (0, 0) if !connecting.is_empty() => {
@@ -116,8 +124,11 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
         }
         (0, 0) if is_known => "No Deployments here yet.".to_owned(),
         (0, 0) => {
-            "No cluster responds. The notice above says why; `rollcast check` says more. Deployments appear here as soon as one responds."
-                .to_owned()
+            let (none, one) =
+                if is_place { ("This cluster does not respond", "it") } else { ("No cluster responds", "one") };
+            format!(
+                "{none}. The notice above says why; `rollcast check` says more. Deployments appear here as soon as {one} responds."
+            )
         }
     };
     (words, !is_whole)
@@ -235,6 +246,12 @@ mod tests {
         ));
         refused.connection.forbidden = vec![forbidden_kind("pods")];
         assert!(said(&overall(0, vec![refused]), &all).0.contains("kubectl create deployment"), "there are none");
+        // Where nothing narrows the list but its place, there is no filter to remove.
+        let two = || overall(3, vec![cluster("a", ConnectionState::Live), cluster("b", stale(None))]);
+        let of = |name: &str| Query { cluster: Some(name.to_owned()), ..Query::default() };
+        assert_eq!(said(&two(), &of("a")), ("No Deployments here yet.".to_owned(), true));
+        assert!(said(&two(), &of("b")).0.starts_with("This cluster does not respond."));
+        assert!(said(&two(), &Query { text: "x".into(), ..of("a") }).0.starts_with("No matches."));
         let other = Query { text: "x".into(), ..Query::default() };
         let (words, is_part) = said(&overall(3, live()), &other);
         assert!(words.starts_with("No matches.") && is_part);
@@ -266,5 +283,12 @@ mod tests {
             "3 of 23 Deployments shown · 1 in trouble · 2 in progress"
         );
         assert_eq!(summary(&busy), "3 Deployments · 1 in trouble · 2 in progress");
+        let many = Overall { counts: [1_284, 0, 7, 0], all: 1_291, ..busy };
+        assert_eq!(title(&many, &Query::default()), "1,284 in trouble — Rollcast");
+        let at_rest = |state| title(&overall(1, vec![cluster("a", state)]), &Query::default());
+        assert_eq!(at_rest(ConnectionState::Live), "Nothing in progress — Rollcast");
+        assert_eq!(at_rest(stale(None)), "Deployments — Rollcast", "nobody knows");
+        let chips = [Group::InTrouble, Group::Finished].map(|group| chip(group, &many));
+        assert_eq!(chips, ["In trouble 1,284", "Finished 7"]);
     }
 }

@@ -63,6 +63,8 @@ pub struct Live {
     /// The file that the page is, where there is no server.
     exported: StoredValue<Option<Exported>>,
     client: StoredValue<Option<SendWrapper<Client>>>,
+    /// The page is about to reload for another build, which the connections of a wall hear of one after the other.
+    is_reloading: StoredValue<bool>,
     /// Problem of this page as a whole; empty when there is none.
     pub trouble: RwSignal<&'static str>,
     /// In how many seconds the lost connection is tried again; `None` while it is there or a try goes on.
@@ -76,6 +78,7 @@ impl Live {
             build: StoredValue::new(build),
             exported: StoredValue::new(Exported::of_app()),
             client: StoredValue::new(None),
+            is_reloading: StoredValue::new(false),
             trouble: RwSignal::new(""),
             retry_seconds: RwSignal::new(None),
         };
@@ -279,11 +282,14 @@ impl Client {
 
     fn hear(&self, bytes: &[u8]) {
         match wire::decode(bytes) {
-            Ok(ServerFrame::Hello { protocol, build }) if protocol != PROTOCOL || build != self.0.live.build() => {
+            // While several servers behind one address are updated, connections of a wall lead to either build: one of them decides.
+            Ok(ServerFrame::Hello { protocol, build })
+                if protocol != PROTOCOL || self.0.is_main && build != self.0.live.build() =>
+            {
                 self.reload_for(&build);
             }
             Ok(frame) => {
-                if matches!(frame, ServerFrame::Hello { .. }) {
+                if self.0.is_main && matches!(frame, ServerFrame::Hello { .. }) {
                     browser::remember_here(RELOADED_FOR, None); // the other build may come again
                 }
                 self.0.queue.borrow_mut().push(frame);
@@ -350,6 +356,9 @@ impl Client {
     /// The server has another build: the page loads itself again, once, and not all pages at the same moment. Of several servers behind
     /// one address, the next page may be of the one with the old build; and a tab that may remember nothing cannot tell that it did.
     fn reload_for(&self, build: &str) {
+        if self.0.live.is_reloading.get_value() {
+            return;
+        }
         let is_reloaded = browser::remembered_here(RELOADED_FOR).as_deref() == Some(build);
         if is_reloaded || !browser::remember_here(RELOADED_FOR, Some(build)) {
             if set_if_new(&self.0.live.trouble, UNREADABLE) {
@@ -357,6 +366,7 @@ impl Client {
             }
             return;
         }
+        self.0.live.is_reloading.set_value(true);
         let wait = browser::chance() * RELOAD_SPREAD_MILLIS;
         browser::after(Duration::from_millis(wait as u64), browser::reload);
     }

@@ -49,6 +49,11 @@ impl Clock {
         self.stopped_at.unwrap_or_else(|| self.running(page_millis)) as Millis
     }
 
+    /// The server's time as far as it can be known, also while what is shown stands still.
+    pub fn running_millis(&self, page_millis: f64) -> Millis {
+        self.running(page_millis) as Millis
+    }
+
     fn running(&self, page_millis: f64) -> f64 {
         self.server_millis + (page_millis - self.at_page_millis) * self.speed
     }
@@ -75,6 +80,7 @@ mod tests {
         let live = Connection { state: ConnectionState::Live, ..Connection::default() };
         clock.set_pace(&live, false, 500.0);
         assert_eq!(clock.now_millis(9_000.0), 500);
+        assert_eq!(clock.running_millis(9_000.0), 9_000, "what lies far from it has its date");
         clock.set_pace(&live, true, 9_000.0);
         assert_eq!(clock.now_millis(9_000.0), 9_000);
     }

@@ -23,6 +23,7 @@ use crate::components::rollout::table::PodTable;
 use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
 use crate::components::title::PageTitle;
+use crate::connection::title;
 use crate::context::FirstPayload;
 use crate::exported::Exported;
 use crate::link_preview::page_title;
@@ -107,8 +108,8 @@ pub fn Rollout(
             true if badge.is_empty() => "Not found",
             true => &badge,
         };
-        let badge = if board.is_stale() { format!("Stale: {badge}") } else { badge.to_owned() };
-        board.workload.with(|workload| page_title(&badge, &workload.namespace, &workload.name))
+        let words = board.workload.with(|workload| page_title(badge, &workload.namespace, &workload.name));
+        title(board.is_stale(), words)
     });
     let is_there = Memo::new(move |_| board.view.read().is_some());
     let shown = move |is_shown: bool| if is_shown { "shown" } else { "unused" };
@@ -208,7 +209,7 @@ fn MissingDeployment(board: Board) -> impl IntoView {
             };
             return format!("Recording {cluster} has no such Deployment at this point. {state}");
         }
-        let since = zone.stamp(board.looking_since_millis.get());
+        let since = board.dated(zone, board.looking_since_millis.get());
         format!("Looking for it in cluster {cluster} since {since}. This page shows it as soon as it appears.")
     };
     let command = format!("kubectl --namespace {} get deployments", shell_word(&namespace));

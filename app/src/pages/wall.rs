@@ -16,7 +16,7 @@ use crate::components::title::PageTitle;
 use crate::components::wall::below::Below;
 use crate::components::wall::sound::Sound;
 use crate::components::wall::tile::Tile;
-use crate::connection::next_try;
+use crate::connection::{self, next_try};
 use crate::context::FirstPayload;
 use crate::list::{self, LiveList};
 use crate::live::client::Live;
@@ -30,11 +30,18 @@ use crate::wall::settings::Settings;
 use crate::wall::{self, shift};
 use crate::zone::Zone;
 
-/// The page.
+/// The page. Another address is another wall: its header has a link to the wall of everything.
 #[component]
 pub fn WallPage() -> impl IntoView {
+    let url = use_url();
+    let settings = Memo::new(move |_| Settings::from_parameters(&Parameters::parse(url.read().search())));
+    move || view! { <Wall settings=settings.get()/> }
+}
+
+/// The wall of an address.
+#[component]
+fn Wall(settings: Settings) -> impl IntoView {
     let payload = FirstPayload::take(|payload| if let Payload::Wall(wall) = payload { Some(*wall) } else { None });
-    let settings = Settings::from_parameters(&Parameters::parse(use_url().read_untracked().search()));
     if let Some(payload) = &payload {
         preview(|| payload.wall_preview());
     }
@@ -46,9 +53,9 @@ pub fn WallPage() -> impl IntoView {
     let live = Live::of_app();
     let Settings { query, columns, has_sound, .. } = settings;
     let of_title = query.clone();
-    let title = move || list::title(&board.overall.read(), &of_title);
+    let title = move || connection::title(!board.is_linked.get(), list::title(&board.overall.read(), &of_title));
     let stale = move || {
-        let stamp = |at_millis| zone.stamp(at_millis);
+        let stamp = |at_millis| board.dated(zone, at_millis);
         let since_millis = (!board.is_linked.get()).then(|| board.heard_millis.get());
         wall::stale(&board.overall.read(), since_millis, stamp)
     };
@@ -77,7 +84,7 @@ pub fn WallPage() -> impl IntoView {
             <StableLine board query=query.clone()/>
             <PlainRows rows=rows/>
             <div class=format!("tiles{columns}") id="tiles" data-count=move || board.taken().to_string()>
-                {board.seats.map(|seat| view! { <Tile seat/> }).collect_view()}
+                {board.seats.map(|seat| view! { <Tile wall=board seat/> }).collect_view()}
             </div>
             <WallLegend is_needed=Signal::derive(move || board.taken() > 0)/>
             <Below board query/>
@@ -129,7 +136,7 @@ fn PlainRows(rows: Vec<String>) -> impl IntoView {
 /// One large line for when nothing goes on; it is hidden while something does.
 #[component]
 fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
-    let class = move || match (board.is_stable.get(), wall::unseen(&board.overall.read()).next().is_some()) {
+    let class = move || match (board.is_stable.get(), wall::unseen(&board.known()).next().is_some()) {
         (false, _) => "unused",
         (true, false) => "stable-line",
         (true, true) => "stable-line unseen",
@@ -138,7 +145,7 @@ fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
         if !board.is_stable.get() {
             return String::new();
         }
-        wall::stable(&board.overall.read(), &query, &board.last.read())
+        wall::stable(&board.known(), &query, &board.last.read())
     });
     view! { <p id="stable" class=class title=words data-testid="stable">{words}</p> }
 }

@@ -11,6 +11,7 @@ use timeline::{Millis, Model, Workload};
 use crate::exported::Exported;
 use crate::live::link::LinkState;
 use crate::payload::DeploymentPayload;
+use crate::scoped::ScopedSignal;
 use crate::score::frame::Frame;
 use crate::score::scale::{self, EndedRollout};
 use crate::zone::Zone;
@@ -72,8 +73,8 @@ pub struct Board {
     pub second: RwSignal<i64>,
     /// The cluster's time when the server was heard last, while the present stands still.
     pub heard_millis: RwSignal<Millis>,
-    /// The present of the cluster, to the minute, whatever moment is shown: times that are far from it have their date.
-    pub present_millis: RwSignal<Millis>,
+    /// The present as times are compared with it, which rows read that come and go ([`Self::compare_with`]).
+    present_millis: ScopedSignal<Millis>,
     /// Since when the server looks for the Deployment.
     pub looking_since_millis: RwSignal<Millis>,
     /// Text that screen readers announce.
@@ -83,8 +84,9 @@ pub struct Board {
 impl Board {
     /// The board of a Deployment of which nothing is known yet.
     pub fn for_workload(workload: Workload, linked_revision: Option<u64>) -> Self {
+        let is_over = workload.rollout.is_some() || Exported::of_app().is_some();
         Self {
-            is_over: workload.rollout.is_some() || Exported::of_app().is_some(),
+            is_over,
             workload: RwSignal::new(workload),
             linked_revision,
             is_snapshot: false,
@@ -98,7 +100,7 @@ impl Board {
             kept: RwSignal::default(),
             second: RwSignal::default(),
             heard_millis: RwSignal::default(),
-            present_millis: RwSignal::default(),
+            present_millis: ScopedSignal::new(if is_over { Millis::MAX } else { 0 }),
             looking_since_millis: RwSignal::default(),
             announced: RwSignal::default(),
         }
@@ -123,7 +125,7 @@ impl Board {
         board.connection.set(connection);
         board.looking_since_millis.set(looking_since_millis);
         board.heard_millis.set(told_millis);
-        board.present_millis.set(minute(told_millis));
+        board.compare_with(told_millis, rendered.moment.is_some());
         let tenths = rendered.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
         board.time.set(Time { tenths, ..Time::default() });
         let shown = rendered.first_content();
@@ -163,11 +165,16 @@ impl Board {
         self.is_over || self.time.read().tenths.is_some()
     }
 
-    /// The present as times are compared with it: those that are far from it have their date. What is over may be of any day, and so may
-    /// a past moment of a recording.
+    /// The present as times are compared with it: those that are far from it have their date. Follows it.
     pub fn present(self) -> Millis {
-        let is_of_any_day = self.is_over || (self.is_past() && self.is_recorded());
-        if is_of_any_day { Millis::MAX } else { self.present_millis.get() }
+        self.present_millis.get()
+    }
+
+    /// Times are compared with this present of the cluster, to the minute, whatever moment is shown and while nothing is heard. What is
+    /// over may be of any day, and so may a past moment of a recording.
+    pub fn compare_with(self, present_millis: Millis, is_past: bool) {
+        let is_of_any_day = self.is_over || (is_past && untrack(|| self.is_recorded()));
+        self.present_millis.set(if is_of_any_day { Millis::MAX } else { minute(present_millis) });
     }
 
     /// The present stands still: nothing moves in it until it is left. Follows the connection.
@@ -263,4 +270,33 @@ pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
         view
     });
     Cow::Owned(Said { view, story: now.story.clone(), ..Said::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scoped::reader::is_forgotten;
+
+    #[test]
+    fn rows_that_told_a_time_and_are_gone_leave_nothing_behind() {
+        Owner::new().with(|| {
+            let board = Board::for_workload(Workload::default(), None);
+            assert!(is_forgotten(|| drop(board.dated(Zone::of_page(), 0))));
+        });
+    }
+
+    #[test]
+    fn what_may_be_of_any_day_has_its_date() {
+        Owner::new().with(|| {
+            let board = Board::for_workload(Workload::default(), None);
+            let told = |is_past| {
+                board.compare_with(60_000, is_past);
+                board.moment(Zone::of_page(), 0)
+            };
+            assert_eq!([false, true].map(told), ["00:00:00", "00:00:00"]);
+            let state = ConnectionState::Replay { name: "r".into() };
+            board.connection.set(Connection { state, ..Connection::default() });
+            assert_eq!([false, true].map(told), ["00:00:00", "1970-01-01 00:00:00"]);
+        });
+    }
 }

@@ -49,8 +49,8 @@ pub struct PanelState {
     asked_millis: StoredValue<f64>,
     /// When what was answered last was asked: an answer to what was asked before that is not shown any more.
     answered_millis: StoredValue<f64>,
-    /// The next content gets the focus.
-    is_entered: StoredValue<bool>,
+    /// The address of what is shown; empty until something is, which then gets the focus.
+    known: StoredValue<String>,
     /// The record that answers where there is no server.
     exported: StoredValue<Option<Exported>>,
     /// The pod that is open, which the playground's buttons mean too.
@@ -70,7 +70,7 @@ impl Default for PanelState {
             is_old: StoredValue::new(false),
             asked_millis: StoredValue::new(0.0),
             answered_millis: StoredValue::new(0.0),
-            is_entered: StoredValue::new(false),
+            known: StoredValue::default(),
             exported: StoredValue::new(Exported::of_app()),
             opened: OpenedPod::of_app(),
             section: NodeRef::new(),
@@ -87,7 +87,7 @@ impl PanelState {
             self.opener.set_value(opener.map(SendWrapper::new));
         }
         self.path.set(Some(path));
-        self.is_entered.set_value(true);
+        self.known.set_value(String::new());
         self.ask();
     }
 
@@ -105,13 +105,14 @@ impl PanelState {
         }
     }
 
-    /// Something changed (`is_news`), or time passed. Called with every animation frame.
+    /// Something changed (`is_news`), or time passed. Called with every animation frame. What nobody looks at is asked for when it is
+    /// seen again.
     pub fn look_again(self, is_news: bool, page_millis: f64) {
         if is_news {
             self.is_old.set_value(true);
         }
         let is_due = self.is_old.get_value() && page_millis - self.asked_millis.get_value() > AGAIN_MILLIS;
-        if is_due && self.path.with_untracked(Option::is_some) {
+        if is_due && self.path.with_untracked(Option::is_some) && !browser::is_hidden() {
             self.ask();
         }
     }
@@ -122,24 +123,30 @@ impl PanelState {
         let asked_millis = browser::page_millis();
         self.asked_millis.set_value(asked_millis);
         let exported = self.exported.get_value();
+        let address = below_this_page(&path);
         spawn_local(async move {
             let answer = match exported {
                 Some(exported) => {
                     let detail = exported.detail(&path);
                     Some(detail.map_or_else(|| PanelContent::Trouble(NOT_THERE.to_owned()), PanelContent::Detail))
                 }
-                None => answer(&below_this_page(&path)).await,
+                None => answer(&address).await,
             };
-            let shown = answer.unwrap_or_else(|| PanelContent::Trouble(NO_ANSWER.to_owned()));
             // Meanwhile something else may be open, a later question be answered, or the page be another one.
             let is_open = self.path.try_get_untracked().flatten().as_ref() == Some(&path);
             if !is_open || self.answered_millis.try_get_value().is_none_or(|answered| answered > asked_millis) {
                 return;
             }
+            let known = self.known.get_value();
+            // Without an answer what is known stays, as the picture does; the next news ask for it again.
+            if answer.is_none() && known == address {
+                return;
+            }
+            let shown = answer.unwrap_or_else(|| PanelContent::Trouble(NO_ANSWER.to_owned()));
             self.answered_millis.set_value(asked_millis);
+            self.known.set_value(address);
             self.show(shown);
-            if self.is_entered.get_value() {
-                self.is_entered.set_value(false);
+            if known.is_empty() {
                 browser::next_frame(move || self.focus());
             }
         });
@@ -189,7 +196,9 @@ pub async fn answer(address: &str) -> Option<PanelContent> {
     let answer = browser::ask(&format!("{address}{mark}part")).await?;
     if !answer.is_ok() {
         let why = answer.text().await?;
-        return Some(why.trim().to_owned()).filter(|why| !why.is_empty()).map(PanelContent::Trouble);
+        // Markup is what a proxy says in the place of Rollcast.
+        let is_said = |why: &String| !why.is_empty() && !why.starts_with('<');
+        return Some(why.trim().to_owned()).filter(is_said).map(PanelContent::Trouble);
     }
     wire::decode(&answer.bytes().await?).ok().map(PanelContent::Detail)
 }

@@ -9,9 +9,9 @@ use leptos::prelude::*;
 use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
-use timeline::{Millis, rollout};
+use timeline::{Millis, rollout, say};
 
-use super::board::{Board, RenderedPage, minute, said_then};
+use super::board::{Board, RenderedPage, said_then};
 use super::picture::{FrameStyles, Picture};
 use super::pointer::Pointer;
 use super::scroll::Scroll;
@@ -226,8 +226,6 @@ impl RolloutScreen {
         state.over = self.0.board.over(&state.copy);
         if is_first {
             state.frame.window_millis = state.fitting_millis(now_millis);
-            // Browsers draw in single precision: far from a time of its own, a cluster's bars would stand seconds off.
-            state.frame.base_millis = now_millis;
         }
         set_if_new(&self.0.board.looking_since_millis, looking_since_millis);
         set_if_new(&self.0.board.is_known, true);
@@ -272,9 +270,8 @@ impl RolloutScreen {
             }
         };
         self.tell_words(&state.copy.said, &said);
-        if moment.is_none() {
-            set_if_new(&self.0.board.present_millis, minute(now_millis));
-        }
+        self.0.board.compare_with(state.clock.running_millis(page_millis), moment.is_some());
+        state.frame = Frame { now_millis, ..state.frame }.near_base();
         // Paper takes shapes: what is painted has the colours and the pixels of the screen.
         let is_painted = state.is_crowded && !state.is_printing && !state.is_on_paper;
         let nearness = state.chosen_millis.map_or(1.0, |chosen| state.fitting_millis(now_millis) / chosen);
@@ -293,7 +290,8 @@ impl RolloutScreen {
         set_if_new(&self.0.picture.has_spare, has_spare);
         let sentence = said.view.as_ref().map_or("", |view| view.verdict.sentence.as_str());
         if state.announced.1 != sentence && page_millis - state.announced.0 > ANNOUNCE_MILLIS {
-            self.0.board.announced.set(sentence.to_owned());
+            let is_past = moment.is_some() || self.0.board.is_over;
+            self.0.board.announced.set(if is_past { say::past(sentence) } else { sentence.to_owned() });
             state.announced = (page_millis, sentence.to_owned());
         }
         if let Some(canvas) = &mut self.0.drawn.borrow_mut().canvas {
@@ -444,7 +442,11 @@ impl Screen for RolloutScreen {
             let passed_millis = if state.has_less_motion { f64::INFINITY } else { page_millis - state.framed_at };
             state.framed_at = page_millis;
             let live_millis = state.live_millis(page_millis);
-            state.playback = state.playback.settled(page_millis, live_millis);
+            let settled = state.playback.settled(page_millis, live_millis);
+            if settled != state.playback {
+                // It played until the present, which the address is to name now.
+                (state.playback, state.remember_at) = (settled, Some(page_millis));
+            }
             let moment = state.playback.moment(page_millis, live_millis);
             let now_millis = moment.unwrap_or(live_millis);
             let wanted = state.chosen_millis.unwrap_or_else(|| state.fitting_millis(now_millis));
@@ -461,17 +463,17 @@ impl Screen for RolloutScreen {
             let pace = if is_moving { pace } else { LOOK_AGAIN_MILLIS };
             (now_millis, moment, wanted, passed_millis, page_millis - state.drawn_at > pace)
         };
-        let frame = {
+        {
             let frame = &mut self.0.state.borrow_mut().frame;
             frame.window_millis = scale::glided(frame.window_millis, wanted, passed_millis);
             frame.now_millis = now_millis;
-            *frame
-        };
+        }
         set_if_new(&board.second, now_millis.div_euclid(1000));
         if is_due {
             self.draw(now_millis, moment, page_millis);
             self.point_again();
         }
+        let frame = self.0.state.borrow().frame;
         self.time_passes(frame);
         self.tell_time(moment, page_millis);
         self.0.told.run((false, page_millis));

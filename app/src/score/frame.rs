@@ -9,6 +9,9 @@ pub const UNMEASURED_WIDTH: f64 = 900.0;
 /// A shape without an end reaches this far, in seconds: the view box cuts it off.
 pub const FAR: f64 = 10_000_000.0;
 
+/// Browsers draw in single precision: after a week on a wall, bars would stand pixels off. Times are counted from no further away.
+const FAR_FROM_BASE_MILLIS: u64 = 3_600_000;
+
 /// Dashed lines begin and end at whole multiples of this, in milliseconds.
 const LINE_STEP_MILLIS: Millis = 60_000;
 
@@ -40,6 +43,13 @@ impl Frame {
         Self { now_millis, window_millis, base_millis, height, width, is_painted: false, is_opened: false, scale: 1.0 }
     }
 
+    /// The same, with times counted from its own where the base is too far from it.
+    #[must_use]
+    pub const fn near_base(self) -> Self {
+        let is_far = self.now_millis.abs_diff(self.base_millis) > FAR_FROM_BASE_MILLIS;
+        Self { base_millis: if is_far { self.now_millis } else { self.base_millis }, ..self }
+    }
+
     /// The left edge.
     pub const fn from_millis(&self) -> Millis {
         self.now_millis - self.window_millis as Millis
@@ -67,5 +77,17 @@ impl Frame {
     /// A time as a place on the axis, in seconds from the base.
     pub fn x(&self, at_millis: Millis) -> f64 {
         (at_millis - self.base_millis) as f64 / 1000.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_small_numbers_however_long_a_page_is_open() {
+        let base = |now_millis| Frame::unmeasured(now_millis, 60_000.0, 0).near_base().base_millis;
+        assert_eq!([60_000, 3_600_000, 3_600_001, 604_800_000].map(base), [0, 0, 3_600_001, 604_800_000]);
+        assert_eq!(base(-3_600_001), -3_600_001, "a moment before it");
     }
 }

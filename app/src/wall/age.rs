@@ -40,13 +40,13 @@ impl Age {
         }
     }
 
-    /// In words, with times of day in that zone.
-    pub fn words(&self, zone: Zone) -> String {
+    /// In words, with times of day in that zone. `stamp` formats the time at which it was seen last, which may be long ago.
+    pub fn words(&self, zone: Zone, stamp: impl FnOnce(Millis) -> String) -> String {
         match self {
             Self::Unknown => String::new(),
             Self::Changed(ago) => format!("last change {ago} ago"),
             Self::Recorded { ago, at_millis } => format!("last change {ago} ago · recorded {}", zone.stamp(*at_millis)),
-            Self::LastSeen(at_millis) => format!("last seen {}", zone.stamp(*at_millis)),
+            Self::LastSeen(at_millis) => format!("last seen {}", stamp(*at_millis)),
         }
     }
 }
@@ -61,7 +61,8 @@ mod tests {
         let lately = Lately { from_millis: 40_000, steps };
         let summary = Summary { desired: 3, lately, since_millis, ..test_data::summary(Tone::Busy) };
         let (_owner, zone) = test_data::zone();
-        Age::from_row(&Row { cluster: 0, summary }, &test_data::cluster("a", state), 100_000).words(zone)
+        let age = Age::from_row(&Row { cluster: 0, summary }, &test_data::cluster("a", state), 100_000);
+        age.words(zone, |at_millis| zone.stamp(at_millis))
     }
 
     #[test]

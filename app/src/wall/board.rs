@@ -4,6 +4,7 @@
 use leptos::prelude::*;
 use timeline::list::{ListCopy, Overall};
 use timeline::view::Tone;
+use timeline::wire::ConnectionState;
 use timeline::{Millis, Workload};
 
 use super::age::Age;
@@ -13,6 +14,7 @@ use crate::list::Ages;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
 use crate::rows::set_if_new;
+use crate::zone::Zone;
 
 /// Before the ids of what is on each seat.
 const PREFIXES: [&str; SEATS] = ["t0-", "t1-", "t2-", "t3-"];
@@ -93,6 +95,25 @@ impl WallBoard {
         }
     }
 
+    /// The facts of the whole list as they are known: without a connection to the server nothing is seen of any cluster. Follows both.
+    pub fn known(&self) -> Overall {
+        let mut overall = self.overall.get();
+        if !self.is_linked.get() {
+            let since_millis = self.heard_millis.get();
+            let unseen = ConnectionState::Stale { since_millis, retry_at_millis: None, why: String::new() };
+            overall.clusters.iter_mut().for_each(|cluster| cluster.connection.state = unseen.clone());
+        }
+        overall
+    }
+
+    /// A time with its zone, and with its date where it is far from the present. Follows both.
+    pub fn dated(&self, zone: Zone, at_millis: Millis) -> String {
+        match self.now_millis.get() {
+            0 => zone.stamp(at_millis), // not known before the page is alive
+            now_millis => zone.dated(at_millis, now_millis),
+        }
+    }
+
     /// Counts the seats that are taken. Follows them.
     pub fn taken(&self) -> usize {
         self.seats.iter().filter(|seat| seat.look.get() != SeatState::Free).count()
@@ -127,5 +148,38 @@ impl Seat {
             ),
             SeatState::Past => format!("tile past{stale}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::list::Query;
+
+    use super::*;
+    use crate::list::test_data;
+    use crate::wall::{stable, stable_count};
+
+    #[test]
+    fn without_a_connection_nothing_is_said_of_the_present() {
+        let (_owner, _) = test_data::zone();
+        let board = WallBoard::new(None);
+        let clusters = vec![test_data::cluster("a", ConnectionState::Live)];
+        board.hear(&Overall { clusters, counts: [0, 0, 0, 4], all: 4, ..Overall::default() });
+        let told = || [stable(&board.known(), &Query::default(), ""), stable_count(&board.known())];
+        assert_eq!(told(), ["4 Deployments, nothing in progress.", "4 stable"]);
+        board.is_linked.set(false);
+        assert_eq!(told(), ["4 Deployments as last known.", "4 stable, as last known"]);
+    }
+
+    #[test]
+    fn what_was_seen_last_yesterday_has_its_date() {
+        let (_owner, zone) = test_data::zone();
+        let board = WallBoard::new(None);
+        let told = |now_millis| {
+            board.now_millis.set(now_millis);
+            board.dated(zone, 50_520_000)
+        };
+        let (soon, later) = (50_580_000, 50_520_000 + 43_200_000);
+        assert_eq!([0, soon, later].map(told), ["14:02:00 UTC", "14:02:00 UTC", "1970-01-01 14:02:00 UTC"]);
     }
 }

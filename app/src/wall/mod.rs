@@ -15,7 +15,6 @@ use timeline::words::{count, grouped, grouped_count, list, safe};
 
 use crate::connection::{listing, lost, state_words, unreachable_since};
 use crate::list::Ages;
-use crate::zone::Zone;
 
 /// Rows of the list that a wall follows: those on stage, those that wait, and what was done last.
 pub const ROWS: u32 = 40;
@@ -153,9 +152,9 @@ pub fn stable_count(overall: &Overall) -> String {
 }
 
 /// Formats the connection of each cluster: "prod-eu live · staging stale since 14:01:40 UTC"; stale ones come first. More than two
-/// others are counted by state: "23 recordings, held".
-pub fn connections(overall: &Overall, zone: Zone) -> String {
-    let state = |cluster: &ClusterState| lowered(&state_words(&cluster.connection, |at| zone.stamp(at)));
+/// others are counted by state: "23 recordings, held". `stamp` formats times of day.
+pub fn connections(overall: &Overall, stamp: impl Fn(Millis) -> String) -> String {
+    let state = |cluster: &ClusterState| lowered(&state_words(&cluster.connection, &stamp));
     let named = |cluster: &ClusterState| format!("{} {}", safe(&cluster.name), state(cluster));
     let (stale, well): (Vec<&ClusterState>, Vec<&ClusterState>) =
         overall.clusters.iter().partition(|cluster| cluster.connection.state.is_stale());
@@ -202,7 +201,7 @@ pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Mil
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::test_data::{cluster, summary, zone};
+    use crate::list::test_data::{cluster, summary};
     use timeline::list::{ListDelta, RowDelta};
     use timeline::view::{Summary, Tone};
     use timeline::words::clock;
@@ -267,8 +266,7 @@ mod tests {
 
     #[test]
     fn many_clusters_are_counted_by_their_states() {
-        let (_owner, zone) = zone();
-        let told = |clusters: Vec<ClusterState>| connections(&overall(0, clusters), zone);
+        let told = |clusters: Vec<ClusterState>| connections(&overall(0, clusters), clock);
         let held = |name: &str| {
             let mut held = cluster(name, ConnectionState::Replay { name: name.into() });
             held.connection.speed_percent = 0;

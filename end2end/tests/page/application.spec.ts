@@ -1,6 +1,6 @@
 /// The pages as one application: going from page to page, the viewer's time zone, and what is said when the program cannot go on.
 
-import { expect, isLive, openLive, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openRecording, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -54,6 +54,15 @@ test.describe("somewhere else on the earth", () => {
     await expect(page.getByTestId("zone")).toHaveText("UTC");
     await page.keyboard.press("z");
     await expect(moment).toHaveText(/UTC[+]05:30$/);
+  });
+
+  test("notifications tell times in the viewer's zone", async ({ page, serve }) => {
+    const told = await takeNotifications(page);
+    const server = await serve(() => Server.replaying("deadline-exceeded", "--when-watched"));
+    await page.goto(server.page("deadline-exceeded", "deadline-exceeded", "web"));
+    await page.getByRole("button", { name: "Notify me" }).click();
+    await expect.poll(async () => (await told()).join(), { timeout: 60_000 }).toMatch(/10:\d\d:\d\d UTC[+]05:30/);
+    expect((await told()).join()).not.toMatch(/UTC(?![+])/);
   });
 
   test("the longest moment has room in the header of the smallest phone", async ({ page, serve }) => {

@@ -3,7 +3,7 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page, WebSocketRoute } from "@playwright/test";
-import { expect, isLive, openLive, openRecording, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openRecording, openWatched, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
 import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -37,6 +37,32 @@ for (const path of ["/", "/wall"])
     await expect(page).toHaveTitle(/^1 in progress/, { timeout: 30_000 });
     await expect(page).toHaveTitle(/^Nothing in progress/, { timeout: 30_000 });
   });
+
+test("details are not asked for again while nobody looks", async ({ page, serve }) => {
+  await hide(page);
+  let [asked, frames] = [0, 0];
+  page.on("request", (request) => { if (/[/]share[?]part$/.test(request.url())) asked++; });
+  page.on("websocket", (socket) => socket.on("framereceived", () => frames++));
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "9.5"));
+  await openLive(page, server.page("rollover", "rollover", "web"));
+  await page.getByRole("link", { name: "Share" }).click();
+  await expect(page.getByTestId("share-detail")).toBeVisible();
+  const before = frames;
+  await expect.poll(() => frames).toBeGreaterThan(before + 2); // heartbeats, four seconds apart
+  expect(asked).toBe(1);
+});
+
+test("since when nothing is heard has its date on the next day", async ({ page, serve, complaints }) => {
+  await page.clock.install();
+  const server = await serve(() => Server.simulating(join(temporaryFolder(), "kubeconfig")));
+  const rollout = await openWatched(page, server.page("playground", "default", "web"));
+  await server.kill();
+  await expect(rollout.banner).toHaveText(/^Rollcast unreachable since [\d:]+ UTC[.]/, { timeout: 20_000 });
+  await page.clock.fastForward("13:00:00");
+  await expect(rollout.banner).toHaveText(/^Rollcast unreachable since \d{4}-\d\d-\d\d [\d:]+ UTC[.]/);
+  await page.goto("about:blank");
+  complaints.length = 0; // the browser notes each try that failed
+});
 
 /// The same recording under two names: a server that is started again watches another cluster of the same Deployments.
 function renamed(name: string): { before: string[]; after: string[] } {
@@ -72,10 +98,13 @@ test("lists name the clusters that there are after a restart, and say which one 
   await openLive(page, `${server.address}/clusters/first`);
   await expect(page.getByTestId("cluster")).toContainText("first");
   await server.kill();
+  await expect(page.getByTestId("cluster")).toContainText("Reconnecting");
+  await expect(page).toHaveTitle(/^Stale: /);
   await serve(() => Server.start(after, port(server)));
   await expect(page.getByTestId("mistake")).toHaveText("This server does not watch a cluster named first.");
   await expect(page.getByTestId("cluster")).toContainText("second");
   await expect(page.getByTestId("cluster")).toHaveAttribute("href", "/clusters/second");
+  await expect(page).not.toHaveTitle(/^Stale: /);
   complaints.length = 0;
 });
 

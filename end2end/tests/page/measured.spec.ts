@@ -6,7 +6,7 @@ import { Server } from "../../fixtures/server.ts";
 
 const simulating = (speed: string) => () => Server.simulating(`${temporaryFolder()}/kubeconfig`, "--speed", speed);
 
-test("an end is told in advance once three rollouts say how long they take", { tag: "@nightly" }, async ({ page, serve }) => {
+test("an end is told in advance once three rollouts say how long they take", { tag: "@nightly" }, async ({ page, serve, complaints }) => {
   test.setTimeout(240_000);
   const server = await serve(simulating("0.5"));
   const rollout = new RolloutPage(page);
@@ -45,6 +45,15 @@ test("an end is told in advance once three rollouts say how long they take", { t
   // A moment of the past has no end to tell in advance.
   await page.keyboard.press("ArrowLeft");
   await expect(measured).toHaveCount(0);
+  // Nor is it known while nothing is heard.
+  await page.keyboard.press("l");
+  await strip.getByRole("button", { name: "Restart", exact: true }).click();
+  await expect(measured).toContainText("left");
+  await server.kill();
+  await expect(rollout.live).toHaveText("Reconnecting");
+  await expect(measured).toHaveCount(0);
+  await page.goto("about:blank");
+  complaints.length = 0; // tries that were refused are errors of the console
 });
 
 test("lines of the story appear once, however many come together", { tag: "@nightly" }, async ({ page, serve }) => {

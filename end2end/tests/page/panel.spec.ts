@@ -104,3 +104,26 @@ for (const [place, start, address] of places) {
     await expect(page.locator("main [inert]")).toHaveCount(0);
   });
 }
+
+test("what is open stays while no answer comes, and what a proxy says of that is not shown", async ({ page, serve, complaints }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "9.5"));
+  await page.goto(server.page("rollover", "rollover", "web"));
+  await isLive(page, /Recording/);
+  const pods = new RolloutPage(page).living(1);
+  await pods.first().click();
+  const detail = page.getByTestId("pod-detail");
+  await expect(detail).toBeVisible();
+  let refused = 0;
+  await page.route(/[/]pods[/][^/]+[?]part$/, (route) => {
+    refused++;
+    return route.fulfill({ status: 502, contentType: "text/html", body: "<html><title>502 Bad Gateway</title></html>" });
+  });
+  // It is asked for again after the first one was refused.
+  await expect.poll(() => refused).toBeGreaterThan(1);
+  await expect(detail).toBeVisible();
+  await pods.last().click();
+  await expect(page.getByTestId("detail-trouble")).toContainText("Rollcast does not respond.");
+  await page.unrouteAll();
+  await expect(detail).toBeVisible();
+  complaints.length = 0; // what was refused is an error of the console
+});

@@ -13,6 +13,9 @@ test("the story leads to its moments, and words and picture are those of then", 
   await line.getByRole("button").click();
   await expect(rollout.live).toHaveText(/^As it was at /);
   await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1: 0 of 10");
+  // Who does not see it hears the same.
+  await expect(page.getByTestId("score")).toHaveAttribute("aria-label", /^Revision 2 was replacing revision 1: 0 of 10/);
+  await expect(page.locator(".page > .aside[role=status]")).toHaveText(/^Revision 2 was replacing revision 1: 0 of 10/);
   await expect(rollout.living(3)).toHaveCount(0);
   await expect(rollout.living(1)).toHaveCount(10);
   await expect(rollout.story).not.toContainText("Revision 3 starts");
@@ -65,6 +68,8 @@ test("a moment plays at its speed until it is the present", async ({ page, serve
   await page.getByLabel("Speed").selectOption("2000");
   await expect(rollout.live).toHaveText(/Recording/);
   await expect(rollout.verdict).toContainText("6 of 10");
+  // The address, of which details are asked for, leads to the present too.
+  await expect(page).not.toHaveURL(/at=/);
 });
 
 test("while one looks at the past the present goes on and says so", async ({ page, serve, request }) => {

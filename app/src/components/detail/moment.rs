@@ -49,10 +49,9 @@ pub fn is_past() -> Signal<bool> {
 
 /// The present as times of a detail are compared with it: those that are far from it have their date.
 pub fn present(now_millis: impl Into<Signal<Millis>>) -> Signal<Millis> {
-    let (board, is_past, now_millis) = (Board::of_page(), is_past(), now_millis.into());
-    Signal::derive(move || match board {
-        _ if !is_past.get() => now_millis.get(),
-        Some(board) => board.present(),
-        None => Millis::MAX,
-    })
+    if let Some(board) = Board::of_page() {
+        return Signal::derive(move || board.present());
+    }
+    let (is_past, now_millis) = (is_past(), now_millis.into());
+    Signal::derive(move || if is_past.get() { Millis::MAX } else { now_millis.get() })
 }

@@ -15,6 +15,7 @@ use crate::components::tokens::Token;
 use crate::detail::PodDetail;
 use crate::detail::history::{Span, at_least};
 use crate::detail::pod::{ConditionDetail, ContainerDetail, Step};
+use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
 /// Durations are told to a tenth of a second: a shorter one would be none.
@@ -142,6 +143,7 @@ fn History(workload: StoredValue<Workload>, pod: Memo<PodDetail>) -> impl IntoVi
     };
     view! {
         <h3>{move || format!("History ({})", zone.name(pod.read().now_millis))}</h3>
-        <table class="past"><tbody><For each=move || numbered(&pod.read().history) key=Clone::clone children=line/></tbody></table>
+        // Its last line lasts longer each time that it is asked for.
+        <table class="past"><tbody><ScopedFor each=move || numbered(&pod.read().history) key=Clone::clone children=line/></tbody></table>
     }
 }

@@ -1,11 +1,12 @@
 //! Links to a Deployment: the one that most people want, and the others for those who look for them.
 
 use leptos::prelude::*;
-use timeline::Workload;
 use timeline::address;
+use timeline::{Millis, Workload};
 
 use super::following::numbered;
 use super::frame::Frame;
+use super::moment::present;
 use crate::components::copy::CopyButton;
 use crate::detail::ShareDetail;
 use crate::detail::share::Link;
@@ -23,6 +24,7 @@ pub fn ShareView(
     /// The links as the server made them.
     share: Memo<ShareDetail>,
 ) -> impl IntoView {
+    let now_millis = present(Signal::derive(move || share.read().at_millis));
     let links = Memo::new(move |_| workload.with_value(|workload| share.read().links(workload)));
     let first = move || links.read().iter().take(1).cloned().collect::<Vec<Link>>();
     let others = move || numbered(links.read().get(1..).unwrap_or_default());
@@ -40,11 +42,11 @@ pub fn ShareView(
     view! {
         <Frame workload test_id="share-detail" title="Share">
             <div data-testid="links">
-                <ul class="commands first-link"><For each=first key=Clone::clone children=|link| view! { <SharedLink link copy="Copy link"/> }/></ul>
+                <ul class="commands first-link"><For each=first key=Clone::clone children=move |link| view! { <SharedLink link now_millis copy="Copy link"/> }/></ul>
                 <Show when=move || share.read().is_local><p class="local" role="note" data-testid="local">{LOCAL}</p></Show>
                 <details class="other-links">
                     <summary>"Other links"</summary>
-                    <ul class="commands"><For each=others key=Clone::clone children=|(_, link)| view! { <SharedLink link copy="Copy"/> }/></ul>
+                    <ul class="commands"><For each=others key=Clone::clone children=move |(_, link)| view! { <SharedLink link now_millis copy="Copy"/> }/></ul>
                 </details>
             </div>
             <p>
@@ -64,12 +66,12 @@ pub fn ShareView(
 
 /// One link to share: what it leads to and will mean later, its address, and a button that copies it.
 #[component]
-fn SharedLink(link: Link, copy: &'static str) -> impl IntoView {
+fn SharedLink(link: Link, now_millis: Signal<Millis>, copy: &'static str) -> impl IntoView {
     let zone = Zone::of_page();
     let Link { meaning, text } = link;
     view! {
         <li>
-            <span><b>{move || meaning.name(|at_millis| zone.stamp(at_millis))}</b>" "<span class="muted">{meaning.later()}</span></span>
+            <span><b>{move || meaning.name(|at_millis| zone.dated(at_millis, now_millis.get()))}</b>" "<span class="muted">{meaning.later()}</span></span>
             <code>{text.clone()}</code>
             <CopyButton text label=copy/>
         </li>

@@ -6,7 +6,7 @@ use timeline::address::at;
 use timeline::wire::{Connection, ConnectionState};
 use timeline::words::safe;
 
-use crate::connection::state_words;
+use crate::connection::{RECONNECTING, state_words};
 use crate::list::board::ListBoard;
 use crate::zone::Zone;
 
@@ -34,8 +34,8 @@ pub fn Clusters(
         bad.take(MOST_TROUBLED).map(|cluster| (cluster.name.clone(), cluster.accent)).collect::<Vec<_>>()
     });
     let states = Memo::new(move |_| {
-        let overall = board.overall.read();
-        let well = overall.clusters.iter().filter(|cluster| cluster.connection.state.is_live()).count();
+        let (overall, is_linked) = (board.overall.read(), board.is_linked.get());
+        let well = overall.clusters.iter().filter(|cluster| is_linked && cluster.connection.state.is_live()).count();
         let first = overall
             .clusters
             .first()
@@ -78,14 +78,17 @@ fn ClusterChip(board: ListBoard, name: String, accent: u8) -> impl IntoView {
         overall.clusters.iter().find(|cluster| cluster.name == known).map(|cluster| cluster.connection.clone())
     });
     let class = move || match connection.read().as_ref().map(|connection: &Connection| &connection.state) {
+        Some(_) if !board.is_linked.get() => "chip stale",
         Some(ConnectionState::Replay { .. }) => "chip recorded",
         Some(state) if state.is_live() => "chip live",
         Some(ConnectionState::Connecting) => "chip past",
         Some(_) => "chip stale",
         None => "unused",
     };
-    let state = move || {
-        connection.read().as_ref().map(|connection| state_words(connection, |at| zone.stamp(at))).unwrap_or_default()
+    let state = move || match connection.read().as_ref() {
+        Some(_) if !board.is_linked.get() => RECONNECTING.to_owned(),
+        Some(connection) => state_words(connection, |at| zone.stamp(at)),
+        None => String::new(),
     };
     let asked = name.clone();
     let is_chosen = move || (board.query.read().cluster.as_ref() == Some(&asked)).then_some("true");

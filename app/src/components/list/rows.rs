@@ -4,6 +4,7 @@
 use leptos::either::{Either, EitherOf3};
 use leptos::prelude::*;
 use timeline::view::Tone;
+use timeline::words::grouped;
 
 use crate::browser::placed;
 use crate::components::image::ImageName;
@@ -51,7 +52,7 @@ fn Head(heading: ArcRwSignal<Heading>) -> impl IntoView {
         }
     };
     view! {
-        <h2 class="group" data-testid="head"><b>{words}</b>" "{move || heading.read().rows}</h2>
+        <h2 class="group" data-testid="head"><b>{words}</b>" "{move || grouped(heading.read().rows.into())}</h2>
     }
 }
 

@@ -6,7 +6,9 @@ use timeline::wire::ConnectionState;
 
 use crate::components::banner::Banner;
 use crate::components::copy::CopyButton;
-use crate::connection::{as_it_was, forbidden, loading, lost, next_try, progress, state_words, unreachable, unwritten};
+use crate::connection::{
+    RECONNECTING, as_it_was, forbidden, loading, lost, next_try, progress, state_words, unreachable, unwritten,
+};
 use crate::exported::Exported;
 use crate::live::client::Live;
 use crate::rollout::board::Board;
@@ -26,10 +28,10 @@ pub fn Chip(
         (false, None) => "chip live",
     };
     let words = move || match (board.link.get().is_lost(), board.time.get().tenths) {
-        (true, _) => "Reconnecting".to_owned(),
+        (true, _) => RECONNECTING.to_owned(),
         (_, Some(tenths)) => as_it_was(&board.dated(zone, tenths * 100)),
         _ if board.is_over => "Recording".to_owned(),
-        _ => state_words(&board.connection.read(), |at_millis| zone.stamp(at_millis)),
+        _ => state_words(&board.connection.read(), |at_millis| board.dated(zone, at_millis)),
     };
     // Screen readers do not announce progress: neither while the past plays nor while a first list goes on.
     let is_moving = move || board.time.read().tenths.is_some() || board.connection.read().listing.is_some();

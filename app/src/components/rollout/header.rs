@@ -16,6 +16,7 @@ use crate::exported::Exported;
 use crate::news::{DeploymentState, News};
 use crate::rollout::board::Board;
 use crate::rows::set_if_new;
+use crate::zone::Zone;
 
 /// The header of a Deployment's page.
 #[component]
@@ -29,8 +30,11 @@ pub fn RolloutHeader(
     let is_file = Exported::of_app().is_some();
     let tone = Signal::derive(move || board.said(|view| Some(view.verdict.tone)));
     let standing = Signal::derive(move || board.said(|view| Some((view.verdict.tone, view.revision))));
-    let body =
-        Signal::derive(move || board.said(|view: &View| format!("{} {}", view.verdict.sentence, view.explanation())));
+    let zone = Zone::of_page();
+    let body = Signal::derive(move || {
+        let body = board.said(|view: &View| format!("{} {}", view.verdict.sentence, view.explanation()));
+        zone.said(&body, board.now_millis())
+    });
     // Of what is not there, there is nothing to open.
     let is_there = Memo::new(move |_| board.view.read().is_some());
     view! {

@@ -8,6 +8,7 @@ use crate::browser::{self, placed};
 use crate::components::tokens::Token;
 use crate::elements::held;
 use crate::numbers::fixed;
+use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::scoped::ScopedFor;
@@ -46,7 +47,7 @@ pub fn Heads(
 /// The head of one pod: a token of its state and the end of its name, which open everything about it.
 #[component]
 fn PodHead(key: u128, picture: Picture, head: ArcRwSignal<PodHead>, spot: ArcRwSignal<HeadPlace>) -> impl IntoView {
-    let (zone, controls) = (Zone::of_page(), Controls::of_page());
+    let (zone, controls, board) = (Zone::of_page(), Controls::of_page(), Board::of_page());
     let head: ReadSignal<PodHead> = head.read_only().into();
     let spot: ReadSignal<HeadPlace> = spot.read_only().into();
     let (uid, name) = head.with_untracked(|head| (head.uid, head.name.clone()));
@@ -80,7 +81,11 @@ fn PodHead(key: u128, picture: Picture, head: ArcRwSignal<PodHead>, spot: ArcRwS
     };
     let row = Memo::new(move |_| spot.read().row);
     let class = move || class(&head.read(), row.get());
-    let label = move || label(&head.read(), zone);
+    let label = move || {
+        let head = head.read();
+        let at = head.since_millis;
+        label(&head, &board.map_or_else(|| zone.stamp(at), |board| board.dated(zone, at)))
+    };
     let state = Memo::new(move |_| head.read().state);
     let revision = move || match &*head.read() {
         head if head.is_out => "out".to_owned(),
@@ -144,10 +149,10 @@ fn class(head: &PodHead, row: f64) -> String {
     class
 }
 
-fn label(head: &PodHead, zone: Zone) -> String {
+fn label(head: &PodHead, since: &str) -> String {
     let reason = safe(&head.reason);
     let colon = if reason.is_empty() { "" } else { ": " };
-    format!("{} {}{colon}{reason} since {}", safe(&head.name), head.state.label(), zone.stamp(head.since_millis))
+    format!("{} {}{colon}{reason} since {since}", safe(&head.name), head.state.label())
 }
 
 /// A column that shows what there is now of a ribbon.

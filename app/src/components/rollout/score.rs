@@ -4,6 +4,7 @@
 //! beyond the right edge, where the view box cuts it off.
 
 use leptos::prelude::*;
+use timeline::say;
 use timeline::words::{duration, safe};
 
 use super::axis::Axis;
@@ -33,7 +34,10 @@ pub fn Score(
     moving: FrameStyles,
 ) -> impl IntoView {
     let (nodes, prefix) = (picture.nodes, picture.prefix);
-    let label = move || board.said(|view| view.verdict.sentence.clone());
+    let label = move || {
+        let sentence = board.said(|view| view.verdict.sentence.clone());
+        if board.is_past() { say::past(&sentence) } else { sentence }
+    };
     let size = Signal::derive(move || style_sheet::picture(picture.height.get(), picture.width.get()));
     let controls = Controls::of_page();
     let act = move |act: &dyn Fn(&RolloutScreen)| {

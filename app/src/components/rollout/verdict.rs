@@ -255,6 +255,10 @@ fn Measured(board: Board) -> impl IntoView {
     let figure = Memo::new(move |_| {
         let (Some(revision), tone) = stands.get()? else { return None };
         let measure = asked.measure.get().filter(|measure| fits(measure, revision, tone, board.is_over))?;
+        // As with the deadline: how much is left nobody knows without the time.
+        if board.is_stale() && matches!(measure.standing, RolloutProgress::GoingOn(_)) {
+            return None;
+        }
         measure.figure(board.now_millis())
     });
     move || {

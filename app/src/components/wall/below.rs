@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use timeline::address;
 use timeline::list::Query;
 
+use crate::connection::RECONNECTING;
 use crate::wall;
 use crate::wall::board::WallBoard;
 use crate::zone::Zone;
@@ -27,7 +28,10 @@ pub fn Below(
         };
         view! { <span class="told" id=format!("strip-{index}") title=words>{words}</span> }
     };
-    let connections = move || wall::connections(&board.overall.read(), zone);
+    let connections = move || match board.is_linked.get() {
+        true => wall::connections(&board.overall.read(), |at_millis| board.dated(zone, at_millis)),
+        false => RECONNECTING.to_owned(),
+    };
     let clock = move || match board.now_millis.get() {
         0 => String::new(), // not known before the page is alive
         now => format!("{} {}", zone.clock(now).get(..MINUTES).unwrap_or_default(), zone.name(now)),
@@ -35,7 +39,7 @@ pub fn Below(
     let code = address::at(&format!("/qr.svg?path={}", address::segment(&address::list(&query))));
     view! {
         <footer class="below">
-            <span id="stable-count" data-testid="stable-count">{move || wall::stable_count(&board.overall.read())}</span>
+            <span id="stable-count" data-testid="stable-count">{move || wall::stable_count(&board.known())}</span>
             {(0..wall::AT_ONCE).map(told).collect_view()}
             <span class="spread"></span>
             <span id="connections" data-testid="connections" title=connections>{connections}</span>

@@ -12,7 +12,7 @@ use crate::list::row::revisions;
 use crate::rollout::picture::{FrameStyles, Picture};
 use crate::scoped::ScopedFor;
 use crate::score::frame::Frame;
-use crate::wall::board::Seat;
+use crate::wall::board::{Seat, WallBoard};
 use crate::zone::Zone;
 
 /// Number of lines of the story that are shown.
@@ -21,6 +21,8 @@ const MOST_LINES: usize = 4;
 /// The tile of a seat: which Deployment sits there, its change, what is said of it, and the picture.
 #[component]
 pub fn Tile(
+    /// The state of the wall, for its time.
+    wall: WallBoard,
     /// The seat, which the tile follows.
     seat: Seat,
 ) -> impl IntoView {
@@ -48,7 +50,7 @@ pub fn Tile(
         (_, None) => String::new(),
         (replaced, current) => format!("revision {}", revisions(replaced, current)),
     };
-    let age = move || age.read().words(zone);
+    let age = move || age.read().words(zone, |at_millis| wall.dated(zone, at_millis));
     view! {
         <section id=format!("{prefix}tile") class=move || seat.class() data-testid="tile">
             <div class="who">
