@@ -31,6 +31,7 @@ pub mod token;
 mod viewer;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderValue};
 use serde::Deserialize;
@@ -66,7 +67,7 @@ pub enum Auth {
     /// A proxy in front signs them in.
     Proxy(ProxyAuth),
     /// With a Kubernetes token.
-    Token(Box<TokenAuth>),
+    Token(Arc<TokenAuth>),
     /// At an OpenID Connect provider.
     Oidc(Oidc),
 }

@@ -62,7 +62,7 @@ async fn ask_at(
 
 #[tokio::test]
 async fn who_looked_is_written_down_as_a_trusted_proxy_says_it_however_people_sign_in() {
-    let token = || Auth::Token(Box::new(TokenAuth::new(SessionKeys::generate(), Vec::new())));
+    let token = || Auth::Token(TokenAuth::new(SessionKeys::generate(), Vec::new()));
     for (mode, auth) in [("none", Auth::None), ("proxy", proxy()), ("token", token())] {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("audit");

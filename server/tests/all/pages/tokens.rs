@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -38,7 +38,7 @@ fn reviewer() -> Reviewer {
     })
 }
 
-fn tokens() -> TokenAuth {
+fn tokens() -> Arc<TokenAuth> {
     TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer())])
 }
 
@@ -58,7 +58,7 @@ fn quick_reviewer() -> (Reviewer, Arc<AtomicUsize>) {
 async fn a_client_does_not_have_clusters_asked_about_made_up_tokens_without_end() {
     let (reviewer, asked) = quick_reviewer();
     let tokens = TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer)]);
-    let site = Site { auth: Auth::Token(Box::new(tokens)), ..Site::default() };
+    let site = Site { auth: Auth::Token(tokens), ..Site::default() };
     let rollcast = Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
     let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let before = asked.load(Ordering::Relaxed);
@@ -96,7 +96,7 @@ fn session(answer: &Response<Body>) -> String {
 
 #[tokio::test]
 async fn who_signed_out_is_out_whoever_kept_the_cookie() {
-    let site = Site { auth: Auth::Token(Box::new(tokens())), ..Site::default() };
+    let site = Site { auth: Auth::Token(tokens()), ..Site::default() };
     let rollcast = Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
     let sign_in = async || session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let list = async |cookie: &str| ask(&rollcast, "GET", "/api/v1/deployments", "", cookie).await.status();
@@ -112,7 +112,7 @@ async fn who_signed_out_is_out_whoever_kept_the_cookie() {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_known_does_not_wait_for_strangers_who_make_tokens_up() {
-    let tokens = Arc::new(tokens());
+    let tokens = tokens();
     assert_eq!(&*tokens.authenticate("good", None).await.unwrap().name, "fully");
     for stranger in 0..64 {
         let tokens = tokens.clone();
@@ -132,10 +132,41 @@ async fn who_is_known_does_not_wait_for_strangers_who_make_tokens_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_is_known_does_not_wait_for_a_cluster_that_does_not_say_whose_token_it_is() {
+    let speaks = Arc::<AtomicBool>::default();
+    let does_speak = speaks.clone();
+    let other = reviewer::reviewer(Pace::default(), move |_| {
+        let speaks = does_speak.load(Ordering::Relaxed);
+        async move {
+            if !speaks {
+                std::future::pending::<()>().await;
+            }
+            answered(&json!({ "authenticated": true, "user": { "username": "other" } }))
+        }
+    });
+    let clusters = vec![("prod".to_owned(), reviewer()), ("other".to_owned(), other)];
+    let tokens = TokenAuth::new(SessionKeys::generate(), clusters);
+    let ask = async || tokens.authenticate("good", None).await.unwrap().subjects.unwrap();
+    assert!(ask().await.of("other").is_none());
+    for second in 0..60 {
+        tokio::time::sleep(Duration::from_secs(1)).await; // in the test's own time, which passes at once
+        let began = tokio::time::Instant::now();
+        assert!(ask().await.of("prod").is_some());
+        assert_eq!(began.elapsed(), Duration::ZERO, "after {second} s");
+    }
+    speaks.store(true, Ordering::Relaxed);
+    for _ in 0..12 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        ask().await;
+    }
+    assert!(ask().await.of("other").is_some(), "it is asked meanwhile");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_goes_on_while_one_of_the_clusters_does_not_say_whose_token_it_is() {
     let mute = reviewer::reviewer(Pace::default(), |_| std::future::pending::<Answer>());
     let clusters = vec![("prod".to_owned(), reviewer()), ("mute".to_owned(), mute)];
-    let auth = Auth::Token(Box::new(TokenAuth::new(SessionKeys::generate(), clusters)));
+    let auth = Auth::Token(TokenAuth::new(SessionKeys::generate(), clusters));
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let rollcast = Rollcast::new(hubs, "build", Viewers::default(), Site { auth, ..Site::default() });
     let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static("Bearer good"))]);
