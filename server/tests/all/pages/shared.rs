@@ -114,7 +114,9 @@ async fn who_has_a_link_sees_what_it_opens_and_nothing_else() {
     let rollcast = site(&rules(&PROD)).await;
     let maker = signed_in("fully");
     let (_, secret) = maker.make(&rollcast, WEB).await;
-    assert_eq!(Somebody::default().get(&rollcast, WEB).await.status, StatusCode::UNAUTHORIZED);
+    let nobody = Somebody::default().get(&rollcast, WEB).await;
+    assert_eq!(nobody.status, StatusCode::UNAUTHORIZED);
+    assert!(nobody.text.contains("or the proxy sent no valid user name"), "{}", nobody.text);
     let (visitor, to) = by_link(&rollcast, &secret).await.unwrap();
     assert_eq!(to, WEB);
     let page = visitor.get(&rollcast, WEB).await;
