@@ -98,6 +98,11 @@ impl Auth {
         }
     }
 
+    /// A request carries a token of its sender. What proxies put into that header besides is not for this server.
+    pub fn has_token(&self, headers: &HeaderMap) -> bool {
+        matches!(self, Self::Token(_) | Self::Oidc(_)) && token::bearer_token(headers).is_some()
+    }
+
     /// The cookie of a session that went on since the one that a request carries, or that was sealed with an older key.
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         match self {

@@ -5,18 +5,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
+use server::access::Auth;
+use server::access::cookie::SessionKeys;
+use server::access::scope::LinkScope;
+use server::access::share::{LinkRequest, Shares};
+use server::access::token::TokenAuth;
+use server::telemetry::clock;
+use server::telemetry::viewers::Viewers;
 use server::web::connections::Peer;
 use server::web::http::router;
-use server::web::state::Rollcast;
+use server::web::state::{Rollcast, Site};
 use timeline::address::Route;
 use tower::ServiceExt;
 
 use crate::common::addresses::{named, patterns};
 use crate::pages::api::assert_described_as;
-use crate::pages::people::{PROD, rules, site};
+use crate::pages::people::{PROD, proxy, rules, site, viewer};
 
 /// Somebody: signed in under a name, or with the cookie of a link.
 #[derive(Clone, Default)]
@@ -158,6 +165,30 @@ async fn who_has_a_link_sees_what_it_opens_and_nothing_else() {
     let left = both.send(&rollcast, Method::POST, "/sign-out", &[]).await;
     assert_eq!((left.to.as_str(), left.cookie.as_deref()), ("/", Some("__Host-rollcast-link=")));
     assert!(maker.get(&rollcast, "/").await.text.contains("kill-pod"));
+}
+
+#[tokio::test]
+async fn a_link_opens_whatever_proxies_put_into_the_header_of_tokens() {
+    let keys = SessionKeys::generate();
+    let token = || Auth::Token(TokenAuth::new(keys.clone(), Vec::new()));
+    for (auth, sent, is_link) in [
+        (proxy(), "Basic YW5uOndvcmQ=", true),
+        (proxy(), "Bearer of.the.proxy", true),
+        (token(), "Basic YW5uOndvcmQ=", true),
+        (token(), "Bearer own.token", false), // whoever shows one is its owner
+    ] {
+        let shares = Shares::open(keys.clone(), None).unwrap();
+        let scope = LinkScope::Wall { cluster: None, namespace: None };
+        let wanted = LinkRequest { scope, to: "/wall".to_owned(), lasts_millis: 86_400_000, allows_preview: false };
+        let (_, secret) = shares.make(&viewer("ann"), wanted, clock::now_millis()).await.unwrap();
+        let cookie = HeaderValue::from_str(&format!("__Host-rollcast-link={secret}")).unwrap();
+        let headers =
+            HeaderMap::from_iter([(header::COOKIE, cookie), (header::AUTHORIZATION, HeaderValue::from_static(sent))]);
+        let site = Site { auth, shares: Some(shares), ..Site::default() };
+        let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
+        let found = rollcast.viewer(&headers, None, None).await;
+        assert_eq!(found.is_ok_and(|found| found.link.is_some()), is_link, "{sent}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
