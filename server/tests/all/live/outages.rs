@@ -1,10 +1,12 @@
 //! `rollcast wait --server` while the cluster, the server or its answers are away: nothing old decides, and nothing is waited for
 //! without an end.
 
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::ws::{Message, WebSocketUpgrade};
+use axum::http::StatusCode;
 use axum::routing::{any, get};
 use serde_json::{Value, json};
 use server::web::state::{Rollcast, Site};
@@ -94,6 +96,30 @@ async fn a_cluster_that_has_another_name_after_a_restart_is_not_watched() {
     let ended = Running::wait(&over(&address, &["--cluster", "here"])).ended.await.unwrap();
     assert_eq!(ended.code, Some(2), "{ended:?}");
     assert!(last(&ended.error).contains("does not watch a cluster named \"here\". It watches: renamed."), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_opens_no_stream_says_why() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    writeln!(file, "a.stale.token").unwrap();
+    let file = file.path().display().to_string();
+    let (none, token): (&[&str], &[&str]) = (&[], &["--token-file", &file]);
+    let other_host =
+        "Rollcast does not serve the host \"here\". Start it with --allow-host and this name to allow it.\n";
+    for (status, text, more, why) in [
+        (StatusCode::MISDIRECTED_REQUEST, other_host, none, other_host.trim_end().trim_end_matches('.')),
+        (StatusCode::BAD_GATEWAY, "", none, "it responded 502 Bad Gateway"),
+        (StatusCode::UNAUTHORIZED, "Sign in.\n", none, "it requires sign-in"),
+        (StatusCode::UNAUTHORIZED, "Sign in.\n", token, "it does not accept the token of --token-file"),
+    ] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let router = Router::new().fallback(get(move || async move { (status, text) }));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let ended = Running::wait(&over(&address, more)).ended.await.unwrap();
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(last(&ended.error).contains(why), "{why}: {ended:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
