@@ -28,6 +28,9 @@ use crate::web::state::Rollcast;
 /// Error text for a link that cannot be checked.
 pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
 
+/// Text for a viewer who sees no cluster, as the status page has it.
+const NO_CLUSTER: &str = "No cluster can be shown to you.";
+
 /// A request that is not answered: the status, and why. As a response it is an error of the API.
 pub(super) struct Refusal(pub(super) StatusCode, pub(super) String);
 
@@ -60,7 +63,8 @@ pub(super) struct AuditEntry {
 
 pub(super) fn no_cluster(view: &ClientView, cluster: &str) -> String {
     let known = view.hubs().map(|hub| safe(hub.name())).collect::<Vec<_>>().join(", ");
-    let text = format!("Rollcast does not watch a cluster named {:?}. It watches: {known}.", safe(cluster));
+    let known = if known.is_empty() { NO_CLUSTER.to_owned() } else { format!("It watches: {known}.") };
+    let text = format!("Rollcast does not watch a cluster named {:?}. {known}", safe(cluster));
     format!("{} {text}", view.permissions().trouble()).trim_start().to_owned()
 }
 
