@@ -302,7 +302,8 @@ fn viewer(said: &TokenReviews) -> Result<Viewer, AuthError> {
     match taken.values().next() {
         Some(first) => {
             let name = first.user.as_str().into();
-            Ok(Viewer::signed_in(name, Subjects::Each(taken)))
+            let is_unchecked = said.values().any(|said| review(said).is_none());
+            Ok(Viewer { is_unchecked, ..Viewer::signed_in(name, Subjects::Each(taken)) })
         }
         None if said.values().all(|said| review(said).is_some()) => Err(AuthError::SignInRequired),
         None => Err(AuthError::Unavailable),
