@@ -262,13 +262,15 @@ async fn subscribe(server: &RemoteServer, scope: Scope) -> Result<Socket, String
     };
     let request = format!("{scheme}://{rest}/api/v1/stream").into_client_request();
     let mut request = request.map_err(|error| error.to_string())?;
-    if let Some(bearer) = &server.bearer {
-        request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+    let bearer = server.bearer();
+    let has_token = bearer.is_some();
+    if let Some(bearer) = bearer {
+        request.headers_mut().insert(AUTHORIZATION, bearer);
     }
     let opening = tokio_tungstenite::connect_async(request);
     let opened = tokio::time::timeout(OPENING, opening).await.map_err(|_| SILENT.to_owned())?;
     let (mut socket, _) = opened.map_err(|error| match error {
-        tungstenite::Error::Http(answer) => refusal(&answer, server.bearer.is_some()),
+        tungstenite::Error::Http(answer) => refusal(&answer, has_token),
         tungstenite::Error::Io(error) => error.to_string(),
         error => error.to_string(),
     })?;
