@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, RETRY_AFTER};
 use http::{HeaderValue, Request, Response, StatusCode, Uri};
 use timeline::{Workload, address};
 
@@ -17,6 +17,10 @@ use crate::telemetry::print;
 
 /// A server makes the file of a rollout within this time, and it is no larger.
 const FILE_LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_mins(5), max_bytes: 256 << 20 };
+
+/// A server that makes other files is asked again so often, after the time that it names, and not later than after this one.
+const TRIES: u32 = 6;
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// Address and credentials of a server.
 #[derive(Clone)]
@@ -89,13 +93,28 @@ impl RemoteServer {
         let path = address::file(workload, revision);
         let mark = if path.contains('?') { '&' } else { '?' };
         let asked = if is_redacted { format!("{path}{mark}redact=yes") } else { path };
-        let answer = self.send(Request::get(asked).body(Bytes::new())?, FILE_LIMITS).await?;
+        let mut tries = 1;
+        let answer = loop {
+            let answer = self.send(Request::get(asked.as_str()).body(Bytes::new())?, FILE_LIMITS).await?;
+            match busy_for(&answer).filter(|_| tries < TRIES) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => break answer,
+            }
+            tries += 1;
+        };
         anyhow::ensure!(
             answer.status() != StatusCode::NOT_FOUND,
             "{self} has no such rollout, or does not show it to you; check the name, --namespace and --revision"
         );
         self.text(answer)
     }
+}
+
+/// Returns when a server that is busy wants to be asked again.
+fn busy_for(answer: &Response<Bytes>) -> Option<Duration> {
+    let is_busy = matches!(answer.status(), StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS);
+    let seconds = answer.headers().get(RETRY_AFTER).filter(|_| is_busy)?.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
 }
 
 /// Reads a token from its file.
