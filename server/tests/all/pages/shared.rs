@@ -219,6 +219,18 @@ async fn a_link_dies_with_its_makers_right_and_when_it_is_revoked() {
     assert!(!maker.get(&rollcast, "/shares").await.text.contains(&id));
 }
 
+#[tokio::test(start_paused = true)]
+async fn one_maker_does_not_use_up_the_places_of_all_by_making_links_and_taking_them_away() {
+    let rollcast = site(&rules(&PROD)).await;
+    let maker = signed_in("fully");
+    let began = tokio::time::Instant::now();
+    for _ in 0..40 {
+        let (id, _) = maker.make(&rollcast, WEB).await;
+        maker.send(&rollcast, Method::POST, Route::ApiRevokeShare.pattern(), &[("id", &id)]).await;
+    }
+    assert!(began.elapsed() >= Duration::from_secs(2), "20 at once, then ten a second: {:?}", began.elapsed());
+}
+
 #[tokio::test]
 async fn links_lead_to_what_their_maker_may_see_and_to_this_server_only() {
     let rollcast = site(&rules(&PROD)).await;
