@@ -39,8 +39,8 @@ const MOST: u64 = 4_096;
 /// not have them asked without end. A client that is not known by an address is not limited.
 pub(super) const REFUSED_AT_ONCE: u32 = 20;
 pub(super) const REFUSED_EVERY: Duration = Duration::from_secs(2);
-/// Longest token, in bytes: sealed, it has to fit into a cookie.
-const LONGEST: usize = 2_800;
+/// Longest token, in bytes: with it, the head of a request has 16 KB at most. One that a browser keeps has to fit into a cookie besides.
+const LONGEST: usize = 12 << 10;
 
 /// A token as it is remembered: not the token itself.
 type TokenDigest = [u8; 32];

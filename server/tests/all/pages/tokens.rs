@@ -10,6 +10,7 @@ use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use futures::StreamExt;
 use futures::channel::mpsc;
+use http_body_util::BodyExt;
 use serde_json::json;
 use server::access::cookie::SessionKeys;
 use server::access::token::TokenAuth;
@@ -77,6 +78,25 @@ async fn a_client_does_not_have_clusters_asked_about_made_up_tokens_without_end(
     assert_eq!(ask(&rollcast, "GET", "/api/v1/deployments", "", &session).await.status(), StatusCode::OK);
     let again = ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await;
     assert_eq!(again.status(), StatusCode::SEE_OTHER, "so does who shows a token that is known");
+}
+
+#[tokio::test]
+async fn a_token_that_fits_into_no_cookie_is_good_for_programs() {
+    let reviewer = reviewer::reviewer(Pace::default(), |_| {
+        std::future::ready(answered(&json!({ "authenticated": true, "user": { "username": "fully" } })))
+    });
+    let tokens = TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer)]);
+    let long = "a".repeat(3_500);
+    assert!(tokens.authenticate(&long, None).await.is_ok());
+    for wrong in [String::new(), "a".repeat(13_000)] {
+        assert!(tokens.authenticate(&wrong, None).await.is_err());
+    }
+    let site = Site { auth: Auth::Token(tokens), ..Site::default() };
+    let rollcast = Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
+    let answer = ask(&rollcast, "POST", "/sign-in", &format!("token={long}&to=/"), "").await;
+    assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
+    let text = answer.into_body().collect().await.unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&text).contains("This token is too long for a browser cookie."));
 }
 
 async fn ask(rollcast: &Arc<Rollcast>, method: &str, path: &str, body: &str, cookie: &str) -> Response<Body> {
