@@ -268,9 +268,9 @@ impl Oidc {
 
     /// Ends the session of a request, also for whoever kept its cookie.
     pub fn end(&self, headers: &HeaderMap) {
-        let Some(session) = self.0.session(headers) else { return };
-        let newest = self.0.sessions.newest(session.clone()).unwrap_or_else(|| session.clone());
-        self.0.sessions.end(&session);
+        // Once: whoever kept the cookie does not have the provider asked again.
+        let Some(newest) = self.0.session(headers).and_then(|session| self.0.sessions.newest(session)) else { return };
+        self.0.sessions.end(&newest);
         if let Some(token) = newest.refresh {
             let inner = self.0.clone();
             tokio::spawn(async move { inner.provider.revoke(&token).await });
