@@ -21,7 +21,7 @@ use crate::web::limits::Limit;
 use crate::web::send_queue::owned_bytes;
 
 /// Error text for a missing rollout.
-const UNKNOWN: &str = "No such rollout. Its history may have expired.";
+pub(super) const UNKNOWN: &str = "No such rollout. Its history may have expired.";
 
 /// The file.
 pub(super) async fn download(

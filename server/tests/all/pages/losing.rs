@@ -100,6 +100,13 @@ async fn a_cluster_that_never_answers_prolongs_no_right_neither_its_own_nor_anot
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(headers.contains(&"refresh: 5".to_owned()), "{headers:?}");
     assert!(text.contains("Cannot check your permissions on a cluster right now"), "{text}");
+    for path in [format!("/api/v1{hidden}/timeline"), format!("{hidden}/share?part")] {
+        let (status, _, text) = ask(&rollcast, Some("partly"), &path).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        assert!(text.contains("Cannot check your permissions on a cluster right now"), "{path}: {text}");
+    }
+    let (status, _, badge) = ask(&rollcast, Some("partly"), &format!("{hidden}/badge.svg")).await;
+    assert!(status == StatusCode::OK && badge.contains("No data"), "{status} {badge}");
 }
 
 #[tokio::test(start_paused = true)]
