@@ -331,13 +331,15 @@ impl PermissionPoller {
                     (*place, *reviews) = (place_now, ClusterReviews::new(reviews::POLICY));
                 }
                 reviews.refresh(hub, subject, &namespaces).await;
+                !reviews.has_failed() || reviews.has_all(&namespaces)
             }
         });
-        join_all(rounds).await;
+        let do_all_say = join_all(rounds).await.into_iter().all(|does_say| does_say);
         let seen = self.answers.iter().filter_map(|of| Some((of.hub.name().to_owned(), of.reviews.permissions()?)));
         let clusters: BTreeMap<String, ClusterPermissions> = seen.collect();
-        // It does not say, and nothing that it said before is good any more.
-        let is_silent = self.answers.iter().any(|of| of.reviews.has_failed() && !clusters.contains_key(of.hub.name()));
+        // It does not say, and some or all of what it said before is not good any more.
+        let is_hidden = |of: &ClusterAnswers| of.reviews.has_failed() && !clusters.contains_key(of.hub.name());
+        let is_silent = !do_all_say || self.answers.iter().any(is_hidden);
         self.known.state().publish(Permissions::Part { clusters, is_silent })
     }
 }

@@ -31,6 +31,7 @@ pub mod token;
 mod viewer;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderValue};
 use serde::Deserialize;
@@ -66,7 +67,7 @@ pub enum Auth {
     /// A proxy in front signs them in.
     Proxy(ProxyAuth),
     /// With a Kubernetes token.
-    Token(Box<TokenAuth>),
+    Token(Arc<TokenAuth>),
     /// At an OpenID Connect provider.
     Oidc(Oidc),
 }
@@ -95,6 +96,11 @@ impl Auth {
             Self::Token(tokens) => tokens.viewer(headers, client).await,
             Self::Oidc(oidc) => oidc.viewer(headers).await,
         }
+    }
+
+    /// A request carries a token of its sender. What proxies put into that header besides is not for this server.
+    pub fn has_token(&self, headers: &HeaderMap) -> bool {
+        matches!(self, Self::Token(_) | Self::Oidc(_)) && token::bearer_token(headers).is_some()
     }
 
     /// The cookie of a session that went on since the one that a request carries, or that was sealed with an older key.

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use ipnet::IpNet;
 
 use super::Viewer;
@@ -34,23 +34,23 @@ impl ProxyAuth {
         if !self.is_from(peer?) {
             return None;
         }
+        // Names need not be ASCII: proxies send them as UTF-8.
+        let text = |value: &HeaderValue| String::from_utf8(value.as_bytes().to_vec()).ok();
         // Twice the same header is how somebody smuggles a name past a proxy that adds its own.
         let mut users = headers.get_all(&self.user_header).iter();
-        let user = users.next().filter(|_| users.next().is_none())?.to_str().ok()?;
+        let user = text(users.next().filter(|_| users.next().is_none())?)?;
         let mut said = headers.get_all(&self.groups_header).iter();
         let groups = match (said.next(), said.next()) {
-            (None, _) => "",
-            (Some(groups), None) => groups.to_str().ok()?,
+            (None, _) => String::new(),
+            (Some(groups), None) => text(groups)?,
             _ => return None,
         };
-        self.prefixes.subject(user, groups.split(',').map(str::trim)).map(Viewer::from)
+        self.prefixes.subject(&user, groups.split(',').map(str::trim)).map(Viewer::from)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
-
     use super::*;
     use crate::access::Subjects;
 
@@ -88,6 +88,21 @@ mod tests {
             assert_eq!(believed(peer), None, "{peer}");
         }
         assert_eq!(subject(proxy("").viewer(&headers, None)), None, "nobody knows where it is from");
+    }
+
+    #[test]
+    fn names_are_utf8() {
+        let peer = Some("10.0.0.7".parse().unwrap());
+        let mut headers = said(&[]);
+        headers.insert("x-forwarded-user", HeaderValue::from_bytes("jörg".as_bytes()).unwrap());
+        headers.insert("x-forwarded-groups", HeaderValue::from_bytes("dev,büro".as_bytes()).unwrap());
+        let groups = ["büro", "dev", "system:authenticated"].map(str::to_owned).to_vec();
+        assert_eq!(subject(proxy("").viewer(&headers, peer)), Some(("jörg".to_owned(), groups)));
+        for header in ["x-forwarded-groups", "x-forwarded-user"] {
+            let mut headers = said(&[("x-forwarded-user", "ann")]);
+            headers.insert(header, HeaderValue::from_bytes(b"b\xfcro").unwrap());
+            assert_eq!(subject(proxy("").viewer(&headers, peer)), None, "{header}");
+        }
     }
 
     #[test]

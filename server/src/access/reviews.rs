@@ -39,6 +39,12 @@ impl ClusterReviews {
         (!all.is_empty()).then_some(ClusterPermissions::Namespaces(all))
     }
 
+    /// There is an answer that is good about each namespace.
+    pub(super) fn has_all(&self, namespaces: &BTreeSet<&String>) -> bool {
+        let has = |namespace: &&String| self.get(&Some((*namespace).clone())).is_some();
+        self.get(&None).is_some_and(|sees_all| *sees_all || namespaces.iter().all(has))
+    }
+
     /// Asks what is not known, or was said a while ago; what was said longest ago first, so that a slow cluster gets around to everything.
     pub(super) async fn refresh(&mut self, hub: &Handle, subject: &Subject, namespaces: &BTreeSet<&String>) {
         if self.is_backing_off() {

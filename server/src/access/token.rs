@@ -2,6 +2,7 @@
 //! cookie; a program sends it with every request.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::ready;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -38,8 +39,8 @@ const MOST: u64 = 4_096;
 /// not have them asked without end. A client that is not known by an address is not limited.
 pub(super) const REFUSED_AT_ONCE: u32 = 20;
 pub(super) const REFUSED_EVERY: Duration = Duration::from_secs(2);
-/// Longest token, in bytes: sealed, it has to fit into a cookie.
-const LONGEST: usize = 2_800;
+/// Longest token, in bytes: with it, the head of a request has 16 KB at most. One that a browser keeps has to fit into a cookie besides.
+const LONGEST: usize = 12 << 10;
 
 /// A token as it is remembered: not the token itself.
 type TokenDigest = [u8; 32];
@@ -96,10 +97,10 @@ type TokenReviews = BTreeMap<String, RefreshingCache<Option<u64>, Option<Subject
 
 impl TokenAuth {
     /// Authenticates tokens at these clusters.
-    pub fn new(keys: SessionKeys, clusters: Vec<(String, Reviewer)>) -> Self {
+    pub fn new(keys: SessionKeys, clusters: Vec<(String, Reviewer)>) -> Arc<Self> {
         // The one that nobody has shown for longest goes first.
         let cache = || Cache::builder().max_capacity(MOST).eviction_policy(EvictionPolicy::lru()).build();
-        Self {
+        Arc::new(Self {
             keys,
             clusters,
             known: cache(),
@@ -107,14 +108,14 @@ impl TokenAuth {
             attempts: RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY),
             revoked: RevokedSessions::default(),
             failing: Mutex::default(),
-        }
+        })
     }
 
     /// Authenticates a request; `client` is the address that limits count.
     ///
     /// # Errors
     /// When it carries no token that a cluster takes.
-    pub async fn viewer(&self, headers: &HeaderMap, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
+    pub async fn viewer(self: &Arc<Self>, headers: &HeaderMap, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
         if let Some(token) = bearer_token(headers) {
             return self.authenticate(token, client).await;
         }
@@ -153,11 +154,16 @@ impl TokenAuth {
     ///
     /// # Errors
     /// When no cluster takes it, or none says, or too many of the same client were refused lately.
-    pub async fn authenticate(&self, token: &str, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
+    pub async fn authenticate(self: &Arc<Self>, token: &str, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
         self.review(token, TokenSender::Unverified, client).await
     }
 
-    async fn review(&self, token: &str, sender: TokenSender, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
+    async fn review(
+        self: &Arc<Self>,
+        token: &str,
+        sender: TokenSender,
+        client: Option<IpAddr>,
+    ) -> Result<Viewer, AuthError> {
         if token.is_empty() || token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(AuthError::SignInRequired);
         }
@@ -165,6 +171,7 @@ impl TokenAuth {
         if let Some(viewer) = self.remembered(&digest).await {
             return viewer;
         }
+        self.ask_silent_clusters(digest, token).await;
         let asked = self.strange.entry_by_ref(&digest).and_try_compute_with(|strange| async move {
             if self.remembered(&digest).await.is_some() {
                 return Ok::<_, AuthError>(Op::Nop); // somebody else asked meanwhile
@@ -178,7 +185,10 @@ impl TokenAuth {
             if payer.is_some_and(|payer| self.attempts.take(&payer).is_err()) {
                 return Err(AuthError::TooManyAttempts);
             }
-            let said = Arc::new(self.ask_clusters(token, sender, before.unwrap_or_default()).await);
+            let before = before.unwrap_or_default();
+            let is_asked = |(name, reviewer): &&(String, Reviewer)| is_due(&before, name, reviewer);
+            let clusters: Vec<&(String, Reviewer)> = self.clusters.iter().filter(is_asked).collect();
+            let said = Arc::new(self.ask_clusters(&clusters, token, sender, before.clone()).await);
             let viewer = viewer(&said);
             if let Some(payer) = payer.filter(|_| !matches!(viewer, Err(AuthError::SignInRequired))) {
                 self.attempts.give_back(&payer);
@@ -195,11 +205,53 @@ impl TokenAuth {
         self.cached(&digest).await.map_or(Err(AuthError::Unavailable), |said| viewer(&said))
     }
 
-    /// Asks the clusters whose answers are old whose token it is.
-    async fn ask_clusters(&self, token: &str, sender: TokenSender, before: Arc<TokenReviews>) -> TokenReviews {
-        let asked = self.clusters.iter().filter(|(name, reviewer)| is_due(&before, name, reviewer));
+    /// Who is known does not wait for clusters that did not say the last time whose token it is: these are asked meanwhile.
+    async fn ask_silent_clusters(self: &Arc<Self>, digest: TokenDigest, token: &str) {
+        let mut silent = Vec::new();
+        let marked = self.known.entry_by_ref(&digest).and_compute_with(|known| {
+            let known = known.map(Entry::into_value).filter(|said| viewer(said).is_ok());
+            let mut said = known.map(Arc::unwrap_or_clone).unwrap_or_default();
+            for (name, reviewer) in &self.clusters {
+                let is_asked = is_due(&said, name, reviewer);
+                if let Some(said) = said.get_mut(name).filter(|said| is_asked && said.has_failed()) {
+                    said.set_failed(Instant::now(), true); // until then nobody else asks
+                    silent.push(name.clone());
+                }
+            }
+            ready(if silent.is_empty() { Op::Nop } else { Op::Put(Arc::new(said)) })
+        });
+        let before = marked.await.into_entry().map(Entry::into_value).unwrap_or_default();
+        if silent.is_empty() {
+            return;
+        }
+        let (this, token) = (self.clone(), token.to_owned());
+        tokio::spawn(async move {
+            let is_asked = |(name, _): &&(String, Reviewer)| silent.contains(name);
+            let clusters: Vec<&(String, Reviewer)> = this.clusters.iter().filter(is_asked).collect();
+            let mut said = this.ask_clusters(&clusters, &token, TokenSender::Known, before).await;
+            said.retain(|name, _| silent.contains(name));
+            // Others may have said something meanwhile, also that it is nobody's any more.
+            let added = this.known.entry_by_ref(&digest).and_compute_with(|known| {
+                let known = known.map(|known| Arc::unwrap_or_clone(known.into_value()));
+                ready(known.map_or(Op::Nop, |mut known| {
+                    known.append(&mut said);
+                    Op::Put(Arc::new(known))
+                }))
+            });
+            added.await;
+        });
+    }
+
+    /// Asks these clusters whose token it is, and adds what they say to what was said before.
+    async fn ask_clusters(
+        &self,
+        clusters: &[&(String, Reviewer)],
+        token: &str,
+        sender: TokenSender,
+        before: Arc<TokenReviews>,
+    ) -> TokenReviews {
         let asked_at = Instant::now();
-        let answers = join_all(asked.map(|(name, reviewer)| async move {
+        let answers = join_all(clusters.iter().map(|(name, reviewer)| async move {
             (name.clone(), reviewer.place(), timeout(PATIENCE, reviewer.review_token(token, sender)).await)
         }));
         let (answers, mut said) = (answers.await, Arc::unwrap_or_clone(before));
@@ -250,7 +302,8 @@ fn viewer(said: &TokenReviews) -> Result<Viewer, AuthError> {
     match taken.values().next() {
         Some(first) => {
             let name = first.user.as_str().into();
-            Ok(Viewer::signed_in(name, Subjects::Each(taken)))
+            let is_unchecked = said.values().any(|said| review(said).is_none());
+            Ok(Viewer { is_unchecked, ..Viewer::signed_in(name, Subjects::Each(taken)) })
         }
         None if said.values().all(|said| review(said).is_some()) => Err(AuthError::SignInRequired),
         None => Err(AuthError::Unavailable),

@@ -19,6 +19,8 @@ pub struct Viewer {
     pub subjects: Option<Arc<Subjects>>,
     /// The link that it uses, whose maker `name` is. It sees no more than the link opens.
     pub link: Option<Arc<ActiveLink>>,
+    /// A cluster does not say who they are there: it is hidden, and they may be able to see it.
+    pub is_unchecked: bool,
 }
 
 /// The link that a viewer uses.
@@ -35,12 +37,12 @@ pub struct ActiveLink {
 impl Viewer {
     /// A viewer of a server without sign-in.
     pub fn anonymous() -> Self {
-        Self { name: Arc::default(), subjects: None, link: None }
+        Self { name: Arc::default(), subjects: None, link: None, is_unchecked: false }
     }
 
     /// A viewer who signed in.
     pub fn signed_in(name: Arc<str>, subjects: Subjects) -> Self {
-        Self { name, subjects: Some(Arc::new(subjects)), link: None }
+        Self { name, subjects: Some(Arc::new(subjects)), link: None, is_unchecked: false }
     }
 
     /// The name in the audit log.
@@ -51,14 +53,19 @@ impl Viewer {
         }
     }
 
-    /// Compares the users in the clusters, and the link.
+    /// Compares the users in the clusters, whether each of these said one, and the link.
     pub fn is_same(&self, before: &Self) -> bool {
         let id = |viewer: &Self| viewer.link.as_ref().map(|link| link.id.clone());
-        self.subjects == before.subjects && id(self) == id(before)
+        self.subjects == before.subjects && self.is_unchecked == before.is_unchecked && id(self) == id(before)
     }
 
     /// Reduces the permissions of the users to the part that the link opens.
-    pub fn limit(&self, permissions: Arc<Permissions>) -> Arc<Permissions> {
+    pub fn limit(&self, mut permissions: Arc<Permissions>) -> Arc<Permissions> {
+        if self.is_unchecked
+            && let Permissions::Part { is_silent, .. } = Arc::make_mut(&mut permissions)
+        {
+            *is_silent = true;
+        }
         match &self.link {
             Some(link) => Arc::new(permissions.limited_to(&link.scope)),
             None => permissions,

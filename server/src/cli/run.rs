@@ -40,6 +40,8 @@ use crate::web::state::{Rollcast, Site};
 use crate::web::tls::TlsFiles;
 use crate::web::{connections, http};
 
+/// Error text for a kubeconfig of which every context is wanted.
+const NO_CONTEXT: &str = "the kubeconfig has no context";
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
 
@@ -74,7 +76,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
 async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let file = Config::read(arguments.config.as_deref())?;
     let mut wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
-    anyhow::ensure!(!wanted.is_empty(), "the kubeconfig has no context");
+    anyhow::ensure!(!wanted.is_empty(), NO_CONTEXT);
     let every_context = clusters::every_context(&arguments.clusters, &file)?;
     let sign_in = arguments.sign_in;
     let served = arguments.listen.merge(&file)?;
@@ -289,6 +291,7 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
 async fn check(arguments: Check) -> anyhow::Result<()> {
     let file = Config::read(arguments.config.as_deref())?;
     let wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
+    anyhow::ensure!(!wanted.is_empty(), NO_CONTEXT);
     let mut bad = Vec::new();
     let kept = arguments.history.storage(&file)?;
     let history = tokio::task::spawn_blocking(move || kept.map(|options| crate::history::check(&options))).await?;

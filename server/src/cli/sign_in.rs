@@ -107,7 +107,7 @@ impl SignIn {
             AuthMode::Token => {
                 let keys = keys()?;
                 let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.reviewer().clone()));
-                (Auth::Token(Box::new(TokenAuth::new(keys.clone(), clusters.collect()))), keys)
+                (Auth::Token(TokenAuth::new(keys.clone(), clusters.collect())), keys)
             }
             AuthMode::Oidc => {
                 let keys = keys()?;

@@ -37,6 +37,9 @@ use crate::web::tls::Acceptor;
 
 /// Headers that take longer than this are not waited for.
 const HEADERS: Duration = Duration::from_secs(10);
+/// A trusted proxy may ask again on a connection for so long after an answer. Proxies that keep connections open ask on one that is being
+/// closed otherwise, and tell their clients 502. They keep them for a minute, and for ten at most.
+const IDLE_OF_PROXY: Duration = Duration::from_secs(620);
 /// Most bytes of headers.
 const MOST_HEADERS: usize = 16 << 10;
 /// Connections at once.
@@ -185,7 +188,8 @@ pub async fn serve(
             }
         };
         let address = peer.ip().to_canonical();
-        let Some(open) = connections.enter(address, address.is_loopback() || is_trusted(address)) else {
+        let is_proxy = is_trusted(address);
+        let Some(open) = connections.enter(address, address.is_loopback() || is_proxy) else {
             if tls.is_none() {
                 tokio::spawn(timeout(PATIENCE, refuse(stream, SERVICE_UNAVAILABLE)));
             }
@@ -193,7 +197,7 @@ pub async fn serve(
         };
         let _ = stream.set_nodelay(true); // only makes it faster
         let _ = set_socket_send_buffer_size(&stream, SENT_AHEAD); // the system may allow less
-        let caller = Caller { peer, router: router.clone(), open, limits: connections.limits.clone() };
+        let caller = Caller { peer, is_proxy, router: router.clone(), open, limits: connections.limits.clone() };
         let until = Instant::now() + HEADERS;
         match tls.as_ref().map(|tls| tls.borrow().clone()) {
             None => drop(tokio::spawn(read_first_request(stream, caller, until))),
@@ -224,6 +228,7 @@ async fn refuse(mut stream: impl AsyncWrite + Unpin, answer: &[u8]) {
 /// A connection's peer, its limits and the router.
 struct Caller {
     peer: SocketAddr,
+    is_proxy: bool,
     router: Router,
     open: UsageGuard<IpAddr>,
     limits: Arc<LimitCounters>,
@@ -251,7 +256,8 @@ async fn read_first_request(
 
 /// Answers what is asked, of which the head has come.
 async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head: Bytes, caller: Caller) {
-    let Caller { peer, router, open, limits } = caller;
+    let Caller { peer, is_proxy, router, open, limits } = caller;
+    let idle = if is_proxy { IDLE_OF_PROXY } else { HEADERS };
     let answer = service_fn(move |mut request: Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(Peer(peer));
         let router = router.clone();
@@ -262,7 +268,7 @@ async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + '
         }
     });
     let mut http = auto::Builder::new(TokioExecutor::new());
-    http.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(MOST_HEADERS);
+    http.http1().timer(TokioTimer::new()).header_read_timeout(idle).max_buf_size(MOST_HEADERS);
     let is_awaited = Arc::new(AtomicBool::new(true));
     let io = TokioIo::new(CountedStream::new(head, stream, open, is_awaited.clone()));
     if let Err(why) = http.http1_only().serve_connection_with_upgrades(io, TowerToHyperService::new(answer)).await {
@@ -287,7 +293,7 @@ mod tests {
         let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (connections, peer) = (Connections::default(), stream.peer_addr().unwrap());
         let open = connections.enter(peer.ip(), false).unwrap();
-        let caller = Caller { peer, router: Router::new(), open, limits: Arc::default() };
+        let caller = Caller { peer, is_proxy: false, router: Router::new(), open, limits: Arc::default() };
         let held = size_of_val(&read_first_request(stream, caller, Instant::now()));
         assert!(held < 1 << 10, "{held} bytes for each of them");
     }

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use app::components::audience::Audience;
 use axum::http::HeaderMap;
-use axum::http::header::AUTHORIZATION;
 use ipnet::IpNet;
 use timeline::words::safe;
 use timeline::{Millis, Workload};
@@ -160,7 +159,7 @@ impl Rollcast {
         from: Option<IpAddr>,
     ) -> Result<Viewer, AuthError> {
         // Who shows a token of their own is its owner.
-        let shares = self.site.shares.as_ref().filter(|_| !headers.contains_key(AUTHORIZATION));
+        let shares = self.site.shares.as_ref().filter(|_| !self.site.auth.has_token(headers));
         let by_link = match shares {
             Some(shares) => {
                 shares.viewer(headers, clock::now_millis()).await.map_err(|_| AuthError::LinkUnavailable)?

@@ -473,6 +473,15 @@ fn an_unknown_context_names_the_known_ones() {
 }
 
 #[test]
+fn every_context_of_a_kubeconfig_that_has_none_is_no_cluster() {
+    let config = file("empty", r#"{"apiVersion":"v1","kind":"Config"}"#);
+    for command in ["serve", "check"] {
+        let text = refusal(&[command, "--no-history", "--all-contexts", "--kubeconfig", &config]);
+        assert!(text.contains("the kubeconfig has no context"), "{command}: {text}");
+    }
+}
+
+#[test]
 fn a_port_in_use_says_how_to_choose_another() {
     let config = file("port", KUBECONFIG);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -79,6 +79,10 @@ pub struct CallbackParameters {
     pub state: String,
     /// The provider names itself.
     pub issuer: String,
+    /// Why there is no code: for the log.
+    pub error: String,
+    /// The same in words.
+    pub description: String,
 }
 
 /// Somebody who signed in.
@@ -235,16 +239,19 @@ impl Oidc {
         if openidconnect::NonceVerifier::verify(&is_state, Some(&Nonce::new(back.state))).is_err() {
             return Err(SignInFailure::NotStarted);
         }
-        let issuer = inner.provider.options.issuer.url().as_str();
-        if back.code.is_empty() || !(back.issuer.is_empty() || back.issuer == issuer) {
-            return Err(SignInFailure::Rejected);
-        }
         // Whoever invents codes takes turns as well: others wait for theirs a while.
         let turn = tokio::time::timeout(PATIENCE, inner.asking.acquire()).await;
         let _turn = turn.map_err(|_| SignInFailure::Unavailable)?.map_err(|_| SignInFailure::Unavailable)?;
         let payer = client.map(client_network);
         if payer.is_some_and(|payer| inner.attempts.take(&payer).is_err()) {
             return Err(SignInFailure::TooManyAttempts);
+        }
+        if back.code.is_empty() {
+            return Err(OidcError::rejected(format!("no code: {} {}", back.error, back.description)).into());
+        }
+        let issuer = inner.provider.options.issuer.url().as_str();
+        if !back.issuer.is_empty() && back.issuer != issuer {
+            return Err(OidcError::rejected(format!("the response is of {}", back.issuer)).into());
         }
         let redirect = inner.provider.options.redirect(host, path);
         let nonce = Nonce::new(pending.nonce);
@@ -261,9 +268,9 @@ impl Oidc {
 
     /// Ends the session of a request, also for whoever kept its cookie.
     pub fn end(&self, headers: &HeaderMap) {
-        let Some(session) = self.0.session(headers) else { return };
-        let newest = self.0.sessions.newest(session.clone()).unwrap_or_else(|| session.clone());
-        self.0.sessions.end(&session);
+        // Once: whoever kept the cookie does not have the provider asked again.
+        let Some(newest) = self.0.session(headers).and_then(|session| self.0.sessions.newest(session)) else { return };
+        self.0.sessions.end(&newest);
         if let Some(token) = newest.refresh {
             let inner = self.0.clone();
             tokio::spawn(async move { inner.provider.revoke(&token).await });

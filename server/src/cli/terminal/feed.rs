@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use futures::{SinkExt, StreamExt};
-use http::StatusCode;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderName, Response, StatusCode};
 use timeline::Workload;
 use timeline::list::{self, MOST_ROWS, Query, Window};
 use timeline::wire::{self, HEARTBEAT_SECONDS, PROTOCOL, Scope, ServerFrame, ViewerFrame};
@@ -26,7 +26,11 @@ const OPENING: Duration = Duration::from_secs(10);
 /// Error text for a server that does not respond.
 const SILENT: &str = "it does not respond";
 /// Error text for a server that requires sign-in.
-const SIGN_IN_ADVICE: &str = "it requires sign-in: name a file with a Kubernetes token with --token-file";
+const SIGN_IN_ADVICE: &str =
+    "it requires sign-in: name a file with a Kubernetes token, or an ID token of its provider, with --token-file";
+/// Error text for a server that refuses the token.
+const REFUSED_TOKEN: &str =
+    "it does not accept the token of --token-file, which has expired or belongs to another cluster or provider";
 const FIRST_BACKOFF: Duration = Duration::from_millis(300);
 const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// Tries in a row before the server counts as unreachable, when there was never a connection.
@@ -258,13 +262,15 @@ async fn subscribe(server: &RemoteServer, scope: Scope) -> Result<Socket, String
     };
     let request = format!("{scheme}://{rest}/api/v1/stream").into_client_request();
     let mut request = request.map_err(|error| error.to_string())?;
-    if let Some(bearer) = &server.bearer {
-        request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+    let bearer = server.bearer();
+    let has_token = bearer.is_some();
+    if let Some(bearer) = bearer {
+        request.headers_mut().insert(AUTHORIZATION, bearer);
     }
     let opening = tokio_tungstenite::connect_async(request);
     let opened = tokio::time::timeout(OPENING, opening).await.map_err(|_| SILENT.to_owned())?;
     let (mut socket, _) = opened.map_err(|error| match error {
-        tungstenite::Error::Http(answer) if answer.status() == StatusCode::UNAUTHORIZED => SIGN_IN_ADVICE.to_owned(),
+        tungstenite::Error::Http(answer) => refusal(&answer, has_token),
         tungstenite::Error::Io(error) => error.to_string(),
         error => error.to_string(),
     })?;
@@ -273,6 +279,21 @@ async fn subscribe(server: &RemoteServer, scope: Scope) -> Result<Socket, String
         send(&mut socket, &frame).await?;
     }
     Ok(socket)
+}
+
+/// Why a server opens no stream: its own words, where they are plain text that came with the head of its answer.
+fn refusal(answer: &Response<Option<Vec<u8>>>, has_token: bool) -> String {
+    if answer.status() == StatusCode::UNAUTHORIZED {
+        return if has_token { REFUSED_TOKEN } else { SIGN_IN_ADVICE }.to_owned();
+    }
+    let header =
+        |name: HeaderName| answer.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let body = answer.body().as_deref().unwrap_or_default();
+    let is_whole = header(CONTENT_TYPE).starts_with("text/plain") && header(CONTENT_LENGTH).parse() == Ok(body.len());
+    match String::from_utf8_lossy(body).lines().next().filter(|_| is_whole) {
+        Some(line) => format!("it responded {}: {}", answer.status(), super::plain(line).trim_end_matches('.')),
+        None => format!("it responded {}", answer.status()),
+    }
 }
 
 async fn send(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {

@@ -1,12 +1,12 @@
 //! A client of a running Rollcast server.
 
 use std::fmt::{self, Display, Formatter};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
 use bytes::Bytes;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, RETRY_AFTER};
 use http::{HeaderValue, Request, Response, StatusCode, Uri};
 use timeline::{Workload, address};
 
@@ -18,13 +18,17 @@ use crate::telemetry::print;
 /// A server makes the file of a rollout within this time, and it is no larger.
 const FILE_LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_mins(5), max_bytes: 256 << 20 };
 
+/// A server that makes other files is asked again so often, after the time that it names, and not later than after this one.
+const TRIES: u32 = 6;
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
 /// Address and credentials of a server.
 #[derive(Clone)]
 pub(super) struct RemoteServer {
     /// Its address, without a slash at the end.
     pub address: String,
-    /// The Authorization header.
-    pub bearer: Option<HeaderValue>,
+    /// The file with the token, and the Authorization header of its first content.
+    token: Option<(PathBuf, HeaderValue)>,
 }
 
 impl RemoteServer {
@@ -35,23 +39,22 @@ impl RemoteServer {
             !address.contains('@'),
             "the URL of a server must not have a user or a password: sign in with --token-file"
         );
-        let bearer = match token_file {
-            None => None,
-            Some(path) => {
-                let token = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-                let bearer = HeaderValue::try_from(format!("Bearer {}", token.trim()));
-                let mut bearer = bearer.map_err(|_| anyhow::anyhow!("{} contains no valid token", path.display()))?;
-                bearer.set_sensitive(true);
-                Some(bearer)
-            }
-        };
-        if bearer.is_some() && is_open_to_others(address) {
+        let read = |path: &Path| anyhow::Ok((path.to_owned(), read_bearer(path)?));
+        let token = token_file.map(read).transpose()?;
+        if token.is_some() && is_open_to_others(address) {
             print::error(&format!(
                 "the token is sent to {} without TLS: others on the network can read it and sign in with it",
                 plain(address)
             ));
         }
-        Ok(Self { address: address.trim_end_matches('/').to_owned(), bearer })
+        Ok(Self { address: address.trim_end_matches('/').to_owned(), token })
+    }
+
+    /// The Authorization header. Tokens of pods are written anew before they expire; a pipe can be read once.
+    pub(super) fn bearer(&self) -> Option<HeaderValue> {
+        let (path, first) = self.token.as_ref()?;
+        let now = if path.is_file() { read_bearer(path).ok() } else { None };
+        Some(now.unwrap_or_else(|| first.clone()))
     }
 
     /// Sends a request; its URI is a path of the server.
@@ -62,8 +65,8 @@ impl RemoteServer {
     ) -> anyhow::Result<Response<Bytes>> {
         let address = format!("{self}{}", request.uri());
         *request.uri_mut() = address.parse().with_context(|| format!("{self} is not a valid server URL"))?;
-        if let Some(bearer) = &self.bearer {
-            request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+        if let Some(bearer) = self.bearer() {
+            request.headers_mut().insert(AUTHORIZATION, bearer);
         }
         Ok(HttpClient::new(true, limits)?.send(request).await?)
     }
@@ -90,13 +93,37 @@ impl RemoteServer {
         let path = address::file(workload, revision);
         let mark = if path.contains('?') { '&' } else { '?' };
         let asked = if is_redacted { format!("{path}{mark}redact=yes") } else { path };
-        let answer = self.send(Request::get(asked).body(Bytes::new())?, FILE_LIMITS).await?;
+        let mut tries = 1;
+        let answer = loop {
+            let answer = self.send(Request::get(asked.as_str()).body(Bytes::new())?, FILE_LIMITS).await?;
+            match busy_for(&answer).filter(|_| tries < TRIES) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => break answer,
+            }
+            tries += 1;
+        };
         anyhow::ensure!(
             answer.status() != StatusCode::NOT_FOUND,
             "{self} has no such rollout, or does not show it to you; check the name, --namespace and --revision"
         );
         self.text(answer)
     }
+}
+
+/// Returns when a server that is busy wants to be asked again.
+fn busy_for(answer: &Response<Bytes>) -> Option<Duration> {
+    let is_busy = matches!(answer.status(), StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS);
+    let seconds = answer.headers().get(RETRY_AFTER).filter(|_| is_busy)?.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
+}
+
+/// Reads a token from its file.
+fn read_bearer(path: &Path) -> anyhow::Result<HeaderValue> {
+    let token = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let bearer = HeaderValue::try_from(format!("Bearer {}", token.trim())).ok().filter(|_| !token.trim().is_empty());
+    let mut bearer = bearer.with_context(|| format!("{} contains no valid token", path.display()))?;
+    bearer.set_sensitive(true);
+    Ok(bearer)
 }
 
 /// Returns whether requests leave this machine without TLS.
@@ -115,6 +142,22 @@ impl Display for RemoteServer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_that_is_written_anew_is_taken_up() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let server = || RemoteServer::new("http://127.0.0.1:7440", Some(file.path()));
+        std::fs::write(file.path(), " \n").unwrap();
+        assert!(server().is_err_and(|why| why.to_string().ends_with("contains no valid token")));
+        std::fs::write(file.path(), "first\n").unwrap();
+        let server = server().unwrap();
+        for (text, bearer) in [("first", "Bearer first"), ("second\n", "Bearer second"), ("", "Bearer first")] {
+            std::fs::write(file.path(), text).unwrap();
+            assert_eq!(server.bearer().unwrap(), bearer);
+        }
+        std::fs::remove_file(file.path()).unwrap();
+        assert_eq!(server.bearer().unwrap(), "Bearer first");
+    }
 
     #[test]
     fn a_token_that_others_may_read_on_its_way_is_known() {

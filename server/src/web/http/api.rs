@@ -15,7 +15,7 @@ use timeline::document::Document;
 
 use super::export;
 use super::extract::NamedWorkload;
-use super::respond::{Refusal, lost_rollout};
+use super::respond::{Refusal, lost_rollout, unchecked};
 use super::status::connection;
 use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
@@ -59,7 +59,11 @@ pub(super) async fn deployments(view: ClientView) -> Response {
 
 pub(super) async fn timeline(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Result<Response, Refusal> {
     let Workload { cluster, kind, namespace, name, .. } = &workload;
-    let unknown = || format!("This server does not watch cluster {cluster:?}.");
+    unchecked(&view, &workload)?;
+    let unknown = || match view.has_cluster(cluster) {
+        true => export::UNKNOWN.to_owned(),
+        false => format!("This server does not watch cluster {cluster:?}."),
+    };
     let hub = view.hub_at(&workload, None).await.map_err(|lost| lost_rollout(&view, &lost, unknown()))?;
     let kind = kind.name();
     let missing = || format!("There is no {kind} {name:?} in namespace {namespace:?} of cluster {cluster:?}.");

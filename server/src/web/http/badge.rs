@@ -10,6 +10,7 @@ use timeline::wire::ConnectionState;
 use timeline::words::safe;
 
 use super::extract::NamedWorkload;
+use super::respond::unchecked;
 use crate::hub::Handle;
 use crate::web::client_view::ClientView;
 
@@ -37,6 +38,9 @@ pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorklo
     // What was said last is not how it is while nobody hears of the cluster.
     let state = hub.as_ref().map(|hub| hub.connection().borrow().state.clone());
     let said = match (hub, state) {
+        _ if unchecked(&view, &workload).is_err() => {
+            Some(("No data".to_owned(), Tone::Quiet, "Your permissions cannot be checked right now.".to_owned()))
+        }
         // Why is for operators: badges may be for everybody.
         (_, Some(ConnectionState::Stale { .. })) => {
             Some(("No data".to_owned(), Tone::Quiet, "The cluster does not respond.".to_owned()))

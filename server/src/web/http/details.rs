@@ -15,7 +15,7 @@ use timeline::words::safe;
 use timeline::{Change, Uid, Workload, wire};
 
 use super::extract::{moment, origin};
-use super::respond::{Refusal, refuse, render};
+use super::respond::{Refusal, refuse, render, unchecked};
 use crate::hub::DeploymentState;
 use crate::web::client_view::ClientView;
 use crate::web::earlier;
@@ -113,6 +113,9 @@ async fn answer(
             return refuse(view, wrong, instead, request).await;
         }
     };
+    if is_part && let Err(Refusal(status, why)) = unchecked(view, &workload) {
+        return plain(status, &why);
+    }
     let of = workload.clone();
     let look = move |then: &DeploymentState<'_>| look(&of, then);
     let found = match view.hub(&workload).await {

@@ -14,14 +14,14 @@ use crate::access::clients::{ClientKey, UsageGuard};
 use crate::export::export_limit::ExportJob;
 use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
-use crate::history::store::{EpisodeRecording, EpisodeSelector};
+use crate::history::store::{EpisodeRecording, EpisodeSelector, StoreError};
 use crate::web::client_view::ClientView;
 use crate::web::earlier;
 use crate::web::limits::Limit;
 use crate::web::send_queue::owned_bytes;
 
 /// Error text for a missing rollout.
-const UNKNOWN: &str = "No such rollout. Its history may have expired.";
+pub(super) const UNKNOWN: &str = "No such rollout. Its history may have expired.";
 
 /// The file.
 pub(super) async fn download(
@@ -84,7 +84,8 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
     let made = match known {
         // What no hub holds any more may be kept.
         Err(ExportError::Unknown) => {
-            let kept = stored_rollout(view, &request.workload, request.revision).await.ok_or_else(unknown)?;
+            let kept = stored_rollout(view, &request.workload, request.revision).await;
+            let kept = kept.map_err(|why| unreadable_history(view, &why))?.ok_or_else(unknown)?;
             let hub = view.hub_at(&kept, None).await.map_err(|why| lost_rollout(view, &why, UNKNOWN))?;
             export::html(&hub, ExportRequest { workload: kept, ..request }).await
         }
@@ -99,16 +100,19 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
 }
 
 /// The rollout of a workload that is kept, by its number.
-async fn stored_rollout(view: &ClientView, workload: &Workload, revision: Option<u64>) -> Option<Workload> {
+async fn stored_rollout(
+    view: &ClientView,
+    workload: &Workload,
+    revision: Option<u64>,
+) -> Result<Option<Workload>, StoreError> {
     if workload.rollout.is_some() {
-        return Some(workload.clone());
+        return Ok(Some(workload.clone()));
     }
-    let uid = earlier::deployment(view, workload).await?;
+    let Some(uid) = earlier::deployment(view, workload).await else { return Ok(None) };
     let sought = revision.map_or(EpisodeSelector::Last, EpisodeSelector::Revision);
     let cluster = workload.cluster.clone();
-    let (rollout, _) =
-        view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
-    Some(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
+    let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await?.flatten();
+    Ok(found.map(|(rollout, _)| Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() }))
 }
 
 pub(super) async fn lines(
@@ -122,7 +126,8 @@ pub(super) async fn lines(
         return Err(Refusal(StatusCode::NOT_FOUND, why.to_owned()));
     }
     let unknown = || Refusal(StatusCode::NOT_FOUND, UNKNOWN.to_owned());
-    let kept = stored_rollout(view, &workload, revision).await.ok_or_else(unknown)?;
+    let kept = stored_rollout(view, &workload, revision).await;
+    let kept = kept.map_err(|why| unreadable_history(view, &why))?.ok_or_else(unknown)?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
     let cut = view

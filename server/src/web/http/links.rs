@@ -24,8 +24,8 @@ use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
 
 use super::extract::{RequestAddress, moment as moment_of};
-use super::respond::{Refusal, lost_rollout, missing, no_cluster, refuse, render};
-use crate::history::store::EpisodeSelector;
+use super::respond::{Refusal, lost_rollout, missing, no_cluster, refuse, render, unreadable_history};
+use crate::history::store::{EpisodeSelector, StoreError};
 use crate::hub::{Handle, ListedDeployment};
 use crate::web::client_view::ClientView;
 
@@ -71,10 +71,12 @@ enum LinkTarget {
 pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     if !asked_for.parameters.has("rollout") && !view.has_cluster(&workload.cluster) {
         // What was watched once may be kept.
-        if let (Ok(named), Ok(Some(workload))) = (LinkParameters::read(asked_for), asked_for.workload())
-            && let Some(link) = stored_link(view, &workload, named, None, crate::telemetry::clock::now_millis()).await
-        {
-            return redirect(&link, asked_for);
+        if let (Ok(named), Ok(Some(workload))) = (LinkParameters::read(asked_for), asked_for.workload()) {
+            match stored_link(view, &workload, named, None, crate::telemetry::clock::now_millis()).await {
+                Ok(Some(link)) => return redirect(&link, asked_for),
+                Ok(None) => {}
+                Err(why) => return refuse(view, unreadable_history(view, &why), Vec::new(), request).await,
+            }
         }
         let (why, instead) = (no_cluster(view, &workload.cluster), in_other_clusters(view, &workload).await);
         return refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await;
@@ -127,10 +129,12 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
         LinkTarget::Past(at_millis) => hub.moment(&workload, at_millis).await.ok(),
         LinkTarget::Redirect(link) => return redirect(&link, asked_for),
         LinkTarget::NotFound(why, instead) => {
-            if let Some(link) = stored_link(view, &workload, named, snapshot.deployment, snapshot.now_millis).await {
-                return redirect(&link, asked_for);
-            }
-            return refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await;
+            let refusal = match stored_link(view, &workload, named, snapshot.deployment, snapshot.now_millis).await {
+                Ok(Some(link)) => return redirect(&link, asked_for),
+                Ok(None) => Refusal(StatusCode::NOT_FOUND, why),
+                Err(why) => unreadable_history(view, &why),
+            };
+            return refuse(view, refusal, instead, request).await;
         }
     };
     let status = if snapshot.deployment.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
@@ -158,13 +162,10 @@ async fn stored_link(
     named: LinkParameters,
     known: Option<Uid>,
     now_millis: Millis,
-) -> Option<String> {
-    if workload.rollout.is_some() {
-        return None;
-    }
-    let uid = named.uid.or(known)?;
+) -> Result<Option<String>, StoreError> {
+    let Some(uid) = named.uid.or(known).filter(|_| workload.rollout.is_none()) else { return Ok(None) };
     if named.at_millis.is_some_and(|at| at > now_millis) {
-        return None; // nobody has seen that yet
+        return Ok(None); // nobody has seen that yet
     }
     let sought = match (named.at_millis, named.revision) {
         (Some(at_millis), _) => EpisodeSelector::At(at_millis),
@@ -172,12 +173,12 @@ async fn stored_link(
         (None, None) => EpisodeSelector::Last,
     };
     let cluster = workload.cluster.clone();
-    let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await.ok()???;
-    let (rollout, began_millis) = found;
+    let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await?;
+    let Some((rollout, began_millis)) = found.flatten() else { return Ok(None) };
     let link = address::workload(&Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() });
     // Of a moment before the first episode that is kept, the begin of that is the nearest.
     let at = |at_millis: Millis| format!("{link}&at={}", at_millis.max(began_millis));
-    Some(named.at_millis.map_or_else(|| link.clone(), at))
+    Ok(Some(named.at_millis.map_or_else(|| link.clone(), at)))
 }
 
 /// State of the hub that a link leads to.
@@ -315,7 +316,10 @@ pub(super) async fn by_uid(view: ClientView, RequestAddress(asked_for): RequestA
         }
     }
     if let Some(archive) = view.archive() {
-        let places = archive.read(move |reader| reader.workloads(wanted)).await.unwrap_or_default();
+        let places = match archive.read(move |reader| reader.workloads(wanted)).await {
+            Ok(places) => places,
+            Err(why) => return refuse(&view, unreadable_history(&view, &why), Vec::new(), request).await,
+        };
         if let Some(workload) = places.iter().find(|workload| view.can_see(workload)) {
             return redirect_to_uid(workload, wanted, &request);
         }

@@ -58,6 +58,7 @@ const PER_KIND: [PerKind; 3] = [
 ];
 
 pub(super) async fn metrics(view: ClientView) -> Response {
+    view.throttle().await; // there may be a histogram for each Deployment
     let mut registry = Registry::default();
     let lists = join_all(view.hubs().map(|hub| view.list(hub))).await;
     registry.register_collector(Box::new(Figures { view, lists }));

@@ -35,7 +35,7 @@ pub(super) async fn start(
     }
 }
 
-/// Leads whom the provider sent back to where they wanted to go. What the provider says besides is shown to nobody.
+/// Leads whom the provider sent back to where they wanted to go. What the provider says besides is logged, and shown to nobody.
 pub(super) async fn finish_sign_in(
     State(rollcast): State<Arc<Rollcast>>,
     Extension(client): Extension<Client>,
@@ -45,12 +45,15 @@ pub(super) async fn finish_sign_in(
     let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
     let client = rollcast.client(client.address);
     let text = |name| address.parameters.text(name);
-    let back = CallbackParameters { code: text("code"), state: text("state"), issuer: text("iss") };
+    let (error, description) = (text("error"), text("error_description"));
+    let back = CallbackParameters { code: text("code"), state: text("state"), issuer: text("iss"), error, description };
     let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::PendingSignIn))]);
     match oidc.finish(&headers, host(&headers), &callback(), back, client).await {
         Ok(NewSession { viewer, cookie, to }) => {
             (gone, sign_in::signed_in(viewer, cookie, &local(&to))).into_response()
         }
+        // The cookie is of another sign-in, which may still end.
+        Err(failed @ SignInFailure::NotStarted) => failure_page(&rollcast, failed, at("/")).await,
         Err(failed) => (gone, failure_page(&rollcast, failed, at("/")).await).into_response(),
     }
 }

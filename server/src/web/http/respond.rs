@@ -13,6 +13,7 @@ use axum::{Extension, Json};
 use leptos::prelude::{IntoView, provide_context, use_context};
 use leptos_axum::ResponseOptions;
 use serde_json::json;
+use timeline::Workload;
 use timeline::address::{InvalidParameter, at};
 use timeline::words::safe;
 
@@ -27,6 +28,9 @@ use crate::web::state::Rollcast;
 
 /// Error text for a link that cannot be checked.
 pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
+
+/// Text for a viewer who sees no cluster, as the status page has it.
+const NO_CLUSTER: &str = "No cluster can be shown to you.";
 
 /// A request that is not answered: the status, and why. As a response it is an error of the API.
 pub(super) struct Refusal(pub(super) StatusCode, pub(super) String);
@@ -60,8 +64,18 @@ pub(super) struct AuditEntry {
 
 pub(super) fn no_cluster(view: &ClientView, cluster: &str) -> String {
     let known = view.hubs().map(|hub| safe(hub.name())).collect::<Vec<_>>().join(", ");
-    let text = format!("Rollcast does not watch a cluster named {:?}. It watches: {known}.", safe(cluster));
+    let known = if known.is_empty() { NO_CLUSTER.to_owned() } else { format!("It watches: {known}.") };
+    let text = format!("Rollcast does not watch a cluster named {:?}. {known}", safe(cluster));
     format!("{} {text}", view.permissions().trouble()).trim_start().to_owned()
+}
+
+/// The refusal for a workload of which nobody says whether the viewer may see it: it may be there.
+pub(super) fn unchecked(view: &ClientView, workload: &Workload) -> Result<(), Refusal> {
+    let permissions = view.permissions();
+    match permissions.is_silent() && !view.can_see(workload) {
+        true => Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, permissions.trouble().to_owned())),
+        false => Ok(()),
+    }
 }
 
 pub(super) async fn not_found(view: &ClientView, request: Request) -> Response {

@@ -202,6 +202,7 @@ async fn make_link(
     origin: &str,
 ) -> Result<(Share, String), Refusal> {
     let shares = shares(rollcast, view)?;
+    view.throttle().await; // what was made and taken away takes a place for a while, too
     let to = local(&form.to);
     let why = "A link can open a Deployment, one of its rollouts or moments, or a wall without a search, if you may see it yourself.";
     let (scope, to) = scope_of(view, &to).await.ok_or_else(|| Refusal(StatusCode::BAD_REQUEST, why.to_owned()))?;

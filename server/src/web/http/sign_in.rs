@@ -139,7 +139,7 @@ pub(super) fn refuse(auth: &Auth, error: AuthError, request: &Request) -> Respon
             (StatusCode::UNAUTHORIZED, how, why).into_response()
         }
         AuthError::NotFromProxy => {
-            let why = "This request did not come through the proxy that signs people in.\n";
+            let why = "This request did not come through the proxy that signs people in, or the proxy sent no valid user name.\n";
             (StatusCode::UNAUTHORIZED, why).into_response()
         }
         AuthError::TooManyAttempts => (StatusCode::TOO_MANY_REQUESTS, format!("{TOO_MANY}\n")).into_response(),

@@ -15,9 +15,12 @@ use crate::hub::{FirstFrame, FollowedDeployment, Update};
 use crate::web::client_view::ClientView;
 use crate::web::followed_list::FollowedList;
 
+/// Why nothing is heard of a cluster while one of them does not say what may be seen of it. Which one is not told.
+const UNCHECKED: &str = "your permissions cannot be checked right now";
+
 pub(super) enum Subscription {
     Nothing,
-    /// A cluster that does not exist, or is hidden.
+    /// A cluster that does not exist, or is hidden; or a workload of which nobody says whether it may be seen.
     Unknown(Workload),
     List(Box<FollowedList>),
     Deployment(Box<FollowedDeployment>),
@@ -45,7 +48,10 @@ pub(super) async fn resubscribe(
             }
             follow(out, view, permissions, Subscription::Nothing, (Scope::Workload(workload), None)).await
         }
-        Subscription::Unknown(workload) if view.has_cluster(&workload.cluster) => {
+        Subscription::Unknown(workload)
+            if view.has_cluster(&workload.cluster)
+                || before.permissions().is_silent() != view.permissions().is_silent() =>
+        {
             follow(out, view, permissions, Subscription::Nothing, (Scope::Workload(workload), None)).await
         }
         subscription => Ok(subscription),
@@ -85,6 +91,14 @@ pub(super) async fn follow(
             Ok(Subscription::List(listed))
         }
         Scope::Workload(workload) => {
+            // It may be seen again: it is not told as one that is not there, nor its cluster as one that is not watched.
+            if view.permissions().is_silent() && !view.can_see(&workload) {
+                let (cluster, since_millis) = (workload.cluster.clone(), crate::telemetry::clock::now_millis());
+                let state = ConnectionState::Stale { since_millis, retry_at_millis: None, why: UNCHECKED.to_owned() };
+                let connection = Connection { state, ..Connection::default() };
+                send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
+                return Ok(Subscription::Unknown(workload));
+            }
             let hub = match view.hub_at(&workload, None).await {
                 Ok(hub) => hub,
                 Err(lost) if matches!(*lost, OpenError::Unknown) => {

@@ -1,10 +1,14 @@
 //! `rollcast wait --server` while the cluster, the server or its answers are away: nothing old decides, and nothing is waited for
 //! without an end.
 
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::ws::{Message, WebSocketUpgrade};
+use axum::http::{StatusCode, header};
 use axum::routing::{any, get};
 use serde_json::{Value, json};
 use server::web::state::{Rollcast, Site};
@@ -97,6 +101,30 @@ async fn a_cluster_that_has_another_name_after_a_restart_is_not_watched() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_opens_no_stream_says_why() {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    writeln!(file, "a.stale.token").unwrap();
+    let file = file.path().display().to_string();
+    let (none, token): (&[&str], &[&str]) = (&[], &["--token-file", &file]);
+    let other_host =
+        "Rollcast does not serve the host \"here\". Start it with --allow-host and this name to allow it.\n";
+    for (status, text, more, why) in [
+        (StatusCode::MISDIRECTED_REQUEST, other_host, none, other_host.trim_end().trim_end_matches('.')),
+        (StatusCode::BAD_GATEWAY, "", none, "it responded 502 Bad Gateway"),
+        (StatusCode::UNAUTHORIZED, "Sign in.\n", none, "it requires sign-in"),
+        (StatusCode::UNAUTHORIZED, "Sign in.\n", token, "it does not accept the token of --token-file"),
+    ] {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let router = Router::new().fallback(get(move || async move { (status, text) }));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let ended = Running::wait(&over(&address, more)).ended.await.unwrap();
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(last(&ended.error).contains(why), "{why}: {ended:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_document_that_does_not_come_leaves_the_exit_code_alone() {
     let api = FakeApi::start().await;
     api.put(web(1));
@@ -117,6 +145,32 @@ async fn a_document_that_does_not_come_leaves_the_exit_code_alone() {
         assert!(last(&ended.error).starts_with("timed out after"), "{ended:?}");
         assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_is_asked_for_again_of_a_server_that_makes_others() {
+    let api = FakeApi::start().await;
+    api.put(web(1));
+    let watched = watched(&api).await;
+    let asked = Arc::<AtomicUsize>::default();
+    let busy = get(move || {
+        let is_busy = asked.fetch_add(1, Ordering::Relaxed) == 0;
+        let (status, text) =
+            if is_busy { (StatusCode::SERVICE_UNAVAILABLE, "busy") } else { (StatusCode::OK, "<html>") };
+        std::future::ready((status, [(header::RETRY_AFTER, "1")], text))
+    });
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Site::default());
+    let path = "/clusters/{cluster}/namespaces/{namespace}/deployments/{name}/export";
+    let router = Router::new().route(path, busy).fallback_service(server::web::http::router(rollcast));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("rollout.html");
+    let arguments = ["--timeout", "2s", "--export", file.to_str().unwrap()];
+    let ended = Running::wait(&over(&address, &arguments)).ended.await.unwrap();
+    assert_eq!(ended.code, Some(124), "{ended:?}");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "<html>");
 }
 
 #[tokio::test(flavor = "multi_thread")]

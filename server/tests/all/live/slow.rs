@@ -1,5 +1,6 @@
 //! Requests that never end, and connections that are one too many.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,11 +16,16 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::live::program::{Serving, kubeconfig};
 
 async fn site() -> (std::net::SocketAddr, Arc<Connections>) {
+    site_behind(|_| false).await
+}
+
+/// The same, where connections come from trusted proxies.
+async fn site_behind(is_trusted: impl Fn(IpAddr) -> bool + Send + 'static) -> (std::net::SocketAddr, Arc<Connections>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Site::default());
     let connections = rollcast.connections.clone();
-    tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, None));
+    tokio::spawn(serve(listener, router(rollcast), connections.clone(), is_trusted, None));
     (address, connections)
 }
 
@@ -92,6 +98,21 @@ async fn a_connection_that_nobody_uses_any_more_meets_no_limit() {
     tokio::time::timeout(Duration::from_secs(20), ended).await.unwrap();
     crate::common::until::until("all are gone", async || connections.count() == 0).await;
     assert_eq!(connections.limits.count(Limit::Headers), 1, "the one that did not end what it asked");
+}
+
+#[tokio::test]
+async fn a_proxy_may_ask_again_on_a_connection_that_was_idle() {
+    let (address, _) = site_behind(|_| true).await;
+    let whole = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let mut stream = begin(address, whole).await;
+    for pause in [12, 0] {
+        let mut told = Vec::new();
+        while !told.ends_with(b"ok\n") {
+            assert_ne!(stream.read_buf(&mut told).await.unwrap(), 0, "it was closed");
+        }
+        tokio::time::sleep(Duration::from_secs(pause)).await; // longer than others may be idle
+        stream.write_all(whole.as_bytes()).await.unwrap();
+    }
 }
 
 #[tokio::test]

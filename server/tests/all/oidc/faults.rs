@@ -1,5 +1,7 @@
 //! What is not as it should be lets nobody in, and shows nobody what the provider says.
 
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
@@ -108,6 +110,46 @@ async fn who_comes_back_was_sent_by_this_browser() {
     let again = own.back(&mut browser, "/wall").await;
     assert_eq!(browser.get(&again).await.location(), "/wall");
     own.with(|doings| assert_eq!(doings.asked["redirect_uri"], "http://127.0.0.1:7440/sign-in/callback"));
+}
+
+#[tokio::test]
+async fn of_two_windows_in_which_somebody_began_the_later_one_signs_them_in() {
+    let (own, rollcast) = own_site().await;
+    let mut browser = Browser::new(&rollcast);
+    let first = own.back(&mut browser, "/").await;
+    let second = own.back(&mut browser, "/wall").await;
+    browser.get(&first).await.check_namespace(StatusCode::BAD_REQUEST, STRANGE);
+    assert_eq!(browser.get(&second).await.location(), "/wall");
+}
+
+/// Takes what is logged.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(event);
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn why_the_provider_sent_no_code_is_logged() {
+    let log = Log::default();
+    let writer = log.clone();
+    let logger = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+    let _logs = tracing::subscriber::set_default(logger);
+    let (own, rollcast) = own_site().await;
+    let mut browser = Browser::new(&rollcast);
+    let state = parameter(&own.back(&mut browser, "/").await, "state");
+    let back = format!("/sign-in/callback?state={state}&error=invalid_scope&error_description=no+groups%0Ahere");
+    browser.get(&back).await.check_namespace(StatusCode::FORBIDDEN, REFUSED);
+    let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(logged.contains("rejected a sign-in: no code: invalid_scope no groups here\n"), "{logged}");
 }
 
 #[tokio::test]

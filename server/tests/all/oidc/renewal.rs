@@ -205,6 +205,13 @@ async fn who_signs_out_takes_back_what_the_provider_gave() {
         own.with(|doings| doings.revoked.iter().any(|token| token != "refresh-0"))
     })
     .await;
+    for _ in 0..5 {
+        assert_eq!(new.clone().sign_out().await.status, StatusCode::SEE_OTHER);
+    }
+    own.signed_in(&rollcast).await.sign_out().await;
+    let revoked = || own.with(|doings| doings.revoked.len());
+    until("another one is taken back", async || revoked() >= 2).await;
+    assert_eq!(revoked(), 2, "each session once, however often its cookie is shown");
     let page = ann.get("/sign-in?left").await;
     assert!(!page.text.contains("provider-end"), "it has no such address");
 }

@@ -62,7 +62,7 @@ async fn ask_at(
 
 #[tokio::test]
 async fn who_looked_is_written_down_as_a_trusted_proxy_says_it_however_people_sign_in() {
-    let token = || Auth::Token(Box::new(TokenAuth::new(SessionKeys::generate(), Vec::new())));
+    let token = || Auth::Token(TokenAuth::new(SessionKeys::generate(), Vec::new()));
     for (mode, auth) in [("none", Auth::None), ("proxy", proxy()), ("token", token())] {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("audit");
@@ -231,7 +231,7 @@ async fn who_follows_too_many_lists_is_told_so_and_shown_the_next_one_when_there
 async fn requests_of_one_client_have_ten_lists_a_second_chosen_and_hold_up_no_other() {
     let rollcast = behind(Auth::None, None).await;
     let ask = async |peer, number: usize| {
-        let path = ["/", "/wall", Route::ApiDeployments.pattern()][number % 3];
+        let path = ["/", "/wall", Route::ApiDeployments.pattern(), Route::Metrics.pattern()][number % 4];
         ask_at(&rollcast, &format!("{path}?q=word{number}"), peer, &[]).await.0
     };
     let began = Instant::now();

@@ -145,12 +145,12 @@ async fn sees(rollcast: &Arc<Rollcast>, visitor: &Somebody, to: &str) -> bool {
     seen[0]
 }
 
-/// Waits until a stream says that there is no such cluster.
-async fn until_unknown(heard: &mut mpsc::UnboundedReceiver<Message>) {
+/// Waits until a stream says that there is no such cluster, or that nobody says what may be seen of it.
+async fn until_hidden(heard: &mut mpsc::UnboundedReceiver<Message>) {
     loop {
         if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
             && let ServerFrame::Connection { connection, .. } = wire::decode(&bytes).unwrap()
-            && connection.state == ConnectionState::Unknown
+            && matches!(connection.state, ConnectionState::Unknown | ConnectionState::Stale { .. })
         {
             return;
         }
@@ -181,7 +181,7 @@ async fn links_of_somebody_who_is_locked_out_are_dead_within_a_minute() {
             assert!(matches!(next(&mut heard).await, ServerFrame::Snapshot(shown) if shown.deployment.is_some()));
             let began = Instant::now();
             lock(&mut rules.lock().unwrap(), true);
-            let ended = tokio::time::timeout_at(began + MINUTE, until_unknown(&mut heard)).await;
+            let ended = tokio::time::timeout_at(began + MINUTE, until_hidden(&mut heard)).await;
             assert!(ended.is_ok(), "{case} {to}: the stream goes on");
             tokio::time::sleep_until(began + MINUTE).await;
             assert!(!sees(&rollcast, &visitor, &led).await, "{case} {to}");

@@ -58,8 +58,7 @@ async fn is_given_anew(rollcast: &Arc<Rollcast>, path: &str, name: SealPurpose, 
 async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let (old, both) = (keys(&[OLD]), keys(&[NEW, OLD]));
     let answer = br#"{"metadata":{},"spec":{},"status":{"authenticated":true,"user":{"username":"ann"}}}"#;
-    let auth =
-        Auth::Token(Box::new(TokenAuth::new(both.clone(), vec![("prod".to_owned(), reviewer(answer.to_vec()))])));
+    let auth = Auth::Token(TokenAuth::new(both.clone(), vec![("prod".to_owned(), reviewer(answer.to_vec()))]));
     let hubs = async || vec![cluster("prod", &rules(&PROD)).await];
     let site = Site { auth, has_public_pictures: true, ..Site::default() };
     let rollcast = Rollcast::new(hubs().await, "build", Viewers::default(), site);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use futures::StreamExt;
+use futures::channel::mpsc;
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
 use server::web::state::{Rollcast, Site};
@@ -99,6 +100,13 @@ async fn a_cluster_that_never_answers_prolongs_no_right_neither_its_own_nor_anot
     assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(headers.contains(&"refresh: 5".to_owned()), "{headers:?}");
     assert!(text.contains("Cannot check your permissions on a cluster right now"), "{text}");
+    for path in [format!("/api/v1{hidden}/timeline"), format!("{hidden}/share?part")] {
+        let (status, _, text) = ask(&rollcast, Some("partly"), &path).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        assert!(text.contains("Cannot check your permissions on a cluster right now"), "{path}: {text}");
+    }
+    let (status, _, badge) = ask(&rollcast, Some("partly"), &format!("{hidden}/badge.svg")).await;
+    assert!(status == StatusCode::OK && badge.contains("No data"), "{status} {badge}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -171,6 +179,60 @@ async fn who_follows_what_is_hidden_hears_no_more_of_a_cluster_that_is_hidden_wi
         }
     };
     tokio::time::timeout(Duration::from_secs(60), unknown).await.expect("nothing of the cluster is seen any more");
+}
+
+/// Waits until a stream says that what it follows is not watched, or not heard of.
+async fn hidden(heard: &mut mpsc::UnboundedReceiver<Message>) -> ConnectionState {
+    loop {
+        if let Message::Binary(bytes) = heard.next().await.expect("the stream goes on")
+            && let ServerFrame::Connection { connection, .. } = wire::decode(&bytes).unwrap()
+            && connection.state.is_stale()
+        {
+            return connection.state;
+        }
+    }
+}
+
+/// Nobody says whether it may be seen.
+fn is_unchecked(state: &ConnectionState) -> bool {
+    matches!(state, ConnectionState::Stale { why, .. } if why.contains("permissions"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_of_which_nothing_is_said_any_more_is_not_told_as_empty_while_others_are_seen() {
+    let rules = rules(&PROD);
+    rules.lock().unwrap().allowed.insert(("partly".to_owned(), "empty".to_owned()));
+    let rollcast = site(&rules).await;
+    let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
+    answer_pings(said);
+    snapshot(&mut heard).await;
+    let headers =
+        HeaderMap::from_iter([(HeaderName::from_static("x-forwarded-user"), HeaderValue::from_static("partly"))]);
+    let viewer = rollcast.viewer(&headers, Some("10.0.0.7".parse().unwrap()), None).await.unwrap();
+    let view = ClientView::new(&rollcast, viewer).await.unwrap();
+    // It is asked about later than the other one, so that what is said of it is good for longer.
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(view.check_namespace("prod", "empty").await, Some(true));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    rules.lock().unwrap().is_broken = true;
+    let state = hidden(&mut heard).await;
+    let sight = view.watch_permissions().await.unwrap().borrow().clone();
+    assert_eq!(namespaces(&sight, "prod"), only("empty"));
+    assert!(is_unchecked(&state) && sight.is_silent(), "{state:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_tells_a_cluster_that_does_not_say_from_one_that_says_no() {
+    let rules = rules(&PROD);
+    let rollcast = site(&rules).await;
+    let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
+    answer_pings(said);
+    snapshot(&mut heard).await;
+    rules.lock().unwrap().is_broken = true;
+    assert!(is_unchecked(&hidden(&mut heard).await));
+    rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
+    rules.lock().unwrap().is_broken = false;
+    assert_eq!(hidden(&mut heard).await, ConnectionState::Unknown);
 }
 
 #[tokio::test(start_paused = true)]

@@ -39,6 +39,13 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
     let history = fully.get(&rollcast, "/history").await;
     assert_eq!(history.status, StatusCode::SERVICE_UNAVAILABLE);
     assert!(history.text.contains("Cannot read the history: ") && history.text.contains("operators-file"));
+    // What is kept is not told as what never was.
+    let uid = "6f1d3c1e-0000-4000-8000-000000000001";
+    for path in [format!("/deployments/{uid}"), format!("{WEB}?uid={uid}"), format!("{WEB}/export?revision=99")] {
+        let answer = fully.get(&rollcast, &path).await;
+        assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
+        assert!(answer.text.contains("Cannot read the history: "), "{path}: {}", answer.text);
+    }
     let mut others = vec![signed_in("partly"), Default::default()];
     for to in [WEB, "/wall"] {
         let (_, secret) = fully.make(&rollcast, to).await;

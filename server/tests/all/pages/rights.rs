@@ -25,6 +25,16 @@ pub(crate) fn of_workloads() -> Vec<String> {
 }
 
 #[tokio::test]
+async fn who_sees_no_cluster_is_told_so() {
+    let rollcast = site(&rules(&PROD)).await;
+    for (user, told) in [("foreign", "No cluster can be shown to you."), ("partly", "It watches: prod.")] {
+        let (status, _, text) = ask(&rollcast, Some(user), "/clusters/secret-eu/namespaces/shop").await;
+        assert_eq!(status, StatusCode::NOT_FOUND);
+        assert!(text.contains(told), "{user}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn a_workload_that_may_not_be_seen_was_never_there() {
     let rollcast = site(&rules(&PROD)).await;
     let mut seen = 0;

@@ -5,18 +5,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
+use server::access::Auth;
+use server::access::cookie::SessionKeys;
+use server::access::scope::LinkScope;
+use server::access::share::{LinkRequest, Shares};
+use server::access::token::TokenAuth;
+use server::telemetry::clock;
+use server::telemetry::viewers::Viewers;
 use server::web::connections::Peer;
 use server::web::http::router;
-use server::web::state::Rollcast;
+use server::web::state::{Rollcast, Site};
 use timeline::address::Route;
 use tower::ServiceExt;
 
 use crate::common::addresses::{named, patterns};
 use crate::pages::api::assert_described_as;
-use crate::pages::people::{PROD, rules, site};
+use crate::pages::people::{PROD, proxy, rules, site, viewer};
 
 /// Somebody: signed in under a name, or with the cookie of a link.
 #[derive(Clone, Default)]
@@ -114,7 +121,9 @@ async fn who_has_a_link_sees_what_it_opens_and_nothing_else() {
     let rollcast = site(&rules(&PROD)).await;
     let maker = signed_in("fully");
     let (_, secret) = maker.make(&rollcast, WEB).await;
-    assert_eq!(Somebody::default().get(&rollcast, WEB).await.status, StatusCode::UNAUTHORIZED);
+    let nobody = Somebody::default().get(&rollcast, WEB).await;
+    assert_eq!(nobody.status, StatusCode::UNAUTHORIZED);
+    assert!(nobody.text.contains("or the proxy sent no valid user name"), "{}", nobody.text);
     let (visitor, to) = by_link(&rollcast, &secret).await.unwrap();
     assert_eq!(to, WEB);
     let page = visitor.get(&rollcast, WEB).await;
@@ -158,6 +167,30 @@ async fn who_has_a_link_sees_what_it_opens_and_nothing_else() {
     assert!(maker.get(&rollcast, "/").await.text.contains("kill-pod"));
 }
 
+#[tokio::test]
+async fn a_link_opens_whatever_proxies_put_into_the_header_of_tokens() {
+    let keys = SessionKeys::generate();
+    let token = || Auth::Token(TokenAuth::new(keys.clone(), Vec::new()));
+    for (auth, sent, is_link) in [
+        (proxy(), "Basic YW5uOndvcmQ=", true),
+        (proxy(), "Bearer of.the.proxy", true),
+        (token(), "Basic YW5uOndvcmQ=", true),
+        (token(), "Bearer own.token", false), // whoever shows one is its owner
+    ] {
+        let shares = Shares::open(keys.clone(), None).unwrap();
+        let scope = LinkScope::Wall { cluster: None, namespace: None };
+        let wanted = LinkRequest { scope, to: "/wall".to_owned(), lasts_millis: 86_400_000, allows_preview: false };
+        let (_, secret) = shares.make(&viewer("ann"), wanted, clock::now_millis()).await.unwrap();
+        let cookie = HeaderValue::from_str(&format!("__Host-rollcast-link={secret}")).unwrap();
+        let headers =
+            HeaderMap::from_iter([(header::COOKIE, cookie), (header::AUTHORIZATION, HeaderValue::from_static(sent))]);
+        let site = Site { auth, shares: Some(shares), ..Site::default() };
+        let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
+        let found = rollcast.viewer(&headers, None, None).await;
+        assert_eq!(found.is_ok_and(|found| found.link.is_some()), is_link, "{sent}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_link_dies_with_its_makers_right_and_when_it_is_revoked() {
     let rules = rules(&PROD);
@@ -184,6 +217,18 @@ async fn a_link_dies_with_its_makers_right_and_when_it_is_revoked() {
     let gone = signed_in("fully").send(&rollcast, Method::POST, Route::ApiRevokeShare.pattern(), &[("id", &id)]).await;
     assert_eq!(gone.status, StatusCode::NO_CONTENT, "who sees everything may take every link away");
     assert!(!maker.get(&rollcast, "/shares").await.text.contains(&id));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_maker_does_not_use_up_the_places_of_all_by_making_links_and_taking_them_away() {
+    let rollcast = site(&rules(&PROD)).await;
+    let maker = signed_in("fully");
+    let began = tokio::time::Instant::now();
+    for _ in 0..40 {
+        let (id, _) = maker.make(&rollcast, WEB).await;
+        maker.send(&rollcast, Method::POST, Route::ApiRevokeShare.pattern(), &[("id", &id)]).await;
+    }
+    assert!(began.elapsed() >= Duration::from_secs(2), "20 at once, then ten a second: {:?}", began.elapsed());
 }
 
 #[tokio::test]

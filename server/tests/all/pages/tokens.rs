@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -10,10 +10,11 @@ use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use futures::StreamExt;
 use futures::channel::mpsc;
+use http_body_util::BodyExt;
 use serde_json::json;
-use server::access::Auth;
 use server::access::cookie::SessionKeys;
 use server::access::token::TokenAuth;
+use server::access::{Auth, Viewer};
 use server::kube::Pace;
 use server::kube::review::Reviewer;
 use server::telemetry::viewers::Viewers;
@@ -38,7 +39,7 @@ fn reviewer() -> Reviewer {
     })
 }
 
-fn tokens() -> TokenAuth {
+fn tokens() -> Arc<TokenAuth> {
     TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer())])
 }
 
@@ -58,7 +59,7 @@ fn quick_reviewer() -> (Reviewer, Arc<AtomicUsize>) {
 async fn a_client_does_not_have_clusters_asked_about_made_up_tokens_without_end() {
     let (reviewer, asked) = quick_reviewer();
     let tokens = TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer)]);
-    let site = Site { auth: Auth::Token(Box::new(tokens)), ..Site::default() };
+    let site = Site { auth: Auth::Token(tokens), ..Site::default() };
     let rollcast = Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
     let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let before = asked.load(Ordering::Relaxed);
@@ -79,6 +80,25 @@ async fn a_client_does_not_have_clusters_asked_about_made_up_tokens_without_end(
     assert_eq!(again.status(), StatusCode::SEE_OTHER, "so does who shows a token that is known");
 }
 
+#[tokio::test]
+async fn a_token_that_fits_into_no_cookie_is_good_for_programs() {
+    let reviewer = reviewer::reviewer(Pace::default(), |_| {
+        std::future::ready(answered(&json!({ "authenticated": true, "user": { "username": "fully" } })))
+    });
+    let tokens = TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer)]);
+    let long = "a".repeat(3_500);
+    assert!(tokens.authenticate(&long, None).await.is_ok());
+    for wrong in [String::new(), "a".repeat(13_000)] {
+        assert!(tokens.authenticate(&wrong, None).await.is_err());
+    }
+    let site = Site { auth: Auth::Token(tokens), ..Site::default() };
+    let rollcast = Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
+    let answer = ask(&rollcast, "POST", "/sign-in", &format!("token={long}&to=/"), "").await;
+    assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
+    let text = answer.into_body().collect().await.unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&text).contains("This token is too long for a browser cookie."));
+}
+
 async fn ask(rollcast: &Arc<Rollcast>, method: &str, path: &str, body: &str, cookie: &str) -> Response<Body> {
     let request = Request::builder().method(method).uri(path).header(header::HOST, "localhost:7440");
     let request = request.header(header::ORIGIN, "http://localhost:7440").header(header::COOKIE, cookie);
@@ -96,7 +116,7 @@ fn session(answer: &Response<Body>) -> String {
 
 #[tokio::test]
 async fn who_signed_out_is_out_whoever_kept_the_cookie() {
-    let site = Site { auth: Auth::Token(Box::new(tokens())), ..Site::default() };
+    let site = Site { auth: Auth::Token(tokens()), ..Site::default() };
     let rollcast = Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
     let sign_in = async || session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let list = async |cookie: &str| ask(&rollcast, "GET", "/api/v1/deployments", "", cookie).await.status();
@@ -112,7 +132,7 @@ async fn who_signed_out_is_out_whoever_kept_the_cookie() {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_known_does_not_wait_for_strangers_who_make_tokens_up() {
-    let tokens = Arc::new(tokens());
+    let tokens = tokens();
     assert_eq!(&*tokens.authenticate("good", None).await.unwrap().name, "fully");
     for stranger in 0..64 {
         let tokens = tokens.clone();
@@ -132,15 +152,50 @@ async fn who_is_known_does_not_wait_for_strangers_who_make_tokens_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_is_known_does_not_wait_for_a_cluster_that_does_not_say_whose_token_it_is() {
+    let speaks = Arc::<AtomicBool>::default();
+    let does_speak = speaks.clone();
+    let other = reviewer::reviewer(Pace::default(), move |_| {
+        let speaks = does_speak.load(Ordering::Relaxed);
+        async move {
+            if !speaks {
+                std::future::pending::<()>().await;
+            }
+            answered(&json!({ "authenticated": true, "user": { "username": "other" } }))
+        }
+    });
+    let clusters = vec![("prod".to_owned(), reviewer()), ("other".to_owned(), other)];
+    let tokens = TokenAuth::new(SessionKeys::generate(), clusters);
+    let ask = async || tokens.authenticate("good", None).await.unwrap();
+    let is_seen = |viewer: &Viewer, cluster| viewer.subjects.as_ref().unwrap().of(cluster).is_some();
+    let viewer = ask().await;
+    assert!(!is_seen(&viewer, "other") && viewer.is_unchecked);
+    for second in 0..60 {
+        tokio::time::sleep(Duration::from_secs(1)).await; // in the test's own time, which passes at once
+        let began = tokio::time::Instant::now();
+        assert!(is_seen(&ask().await, "prod"));
+        assert_eq!(began.elapsed(), Duration::ZERO, "after {second} s");
+    }
+    speaks.store(true, Ordering::Relaxed);
+    for _ in 0..12 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        ask().await;
+    }
+    let viewer = ask().await;
+    assert!(is_seen(&viewer, "other") && !viewer.is_unchecked, "it is asked meanwhile");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_goes_on_while_one_of_the_clusters_does_not_say_whose_token_it_is() {
     let mute = reviewer::reviewer(Pace::default(), |_| std::future::pending::<Answer>());
     let clusters = vec![("prod".to_owned(), reviewer()), ("mute".to_owned(), mute)];
-    let auth = Auth::Token(Box::new(TokenAuth::new(SessionKeys::generate(), clusters)));
+    let auth = Auth::Token(TokenAuth::new(SessionKeys::generate(), clusters));
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let rollcast = Rollcast::new(hubs, "build", Viewers::default(), Site { auth, ..Site::default() });
     let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static("Bearer good"))]);
     let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
     let view = ClientView::new(&rollcast, viewer).await.unwrap();
+    assert!(view.permissions().is_silent(), "the other one is not told as one that is not watched");
     let (said, inbox) = mpsc::unbounded::<Result<Message, axum::Error>>();
     answer_pings(said);
     let (out, mut heard) = mpsc::unbounded::<Message>();
