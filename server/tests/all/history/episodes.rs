@@ -173,7 +173,7 @@ fn list_done_of(at_millis: Millis, kind: &str) -> String {
 /// The first list: the Deployment, its ReplicaSet and a pod.
 fn listed(at_millis: Millis) -> String {
     let objects = [("Deployment", 1), ("ReplicaSet", 2), ("Pod", 10)];
-    objects.map(|(kind, number)| line(at_millis, kind, number, "LISTED")).concat() + &list_done(at_millis, None)
+    objects.map(|(kind, number)| line(at_millis, kind, number, "LISTED") + &list_done_of(at_millis, kind)).concat()
 }
 
 /// Kinds are listed side by side: pods may have arrived before the ReplicaSet that is told first. The episode lasts until the last of
