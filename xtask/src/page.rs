@@ -206,6 +206,7 @@ fn named_after_content(part: &str, bytes: &[u8]) -> String {
 fn shrink(program: &Path, optimization: Optimization, to: &Path) -> Result<()> {
     match optimization {
         Optimization::Full => {
+            std::fs::write(program, parts::without_unused(&std::fs::read(program)?)?)?;
             let wasm_opt = process::workspace_path("end2end/node_modules/.bin/wasm-opt");
             process::run(process::command(wasm_opt, &WASM_OPT).arg("-o").arg(to).arg(program))?;
         }

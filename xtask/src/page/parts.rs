@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use wasm_encoder::{ExportKind, ExportSection, Module, RawSection};
-use wasmparser::{ExternalKind, KnownCustom, Name, Parser, Payload};
+use wasm_encoder::{CodeSection, ExportKind, ExportSection, Function, Module, RawSection};
+use wasmparser::{ExternalKind, KnownCustom, Name, Parser, Payload, TypeRef};
 
 /// Loads parts in the browser.
 const LOADER: &str = include_str!("parts.js");
@@ -26,6 +26,9 @@ const TOGETHER: [&str; 2] = ["pictures", "details"];
 /// Names by which the library marks code of several parts, and calls of other code.
 const OF_SEVERAL: &str = "chunk_";
 const CALL: &str = " indirect_call_shim";
+/// Functions that only `leptos::mount::hydrate_lazy` calls, which no page uses. Tables of boxed views refer to them, so that the compiler
+/// keeps them: a tenth of the code.
+const UNUSED: &str = "hydrate_async";
 
 pub struct Split {
     /// Code of all pages, before its bindings are made.
@@ -49,6 +52,7 @@ pub fn split(program: &Path, into: &Path, is_small: bool) -> Result<Split> {
         return split_once(&bytes, into);
     }
     let names = functions(&bytes)?;
+    ensure!(!names.is_empty(), "the program has no names of functions");
     let first = split_once(&bytes, &into.join("first"))?;
     let needing = |file: &PathBuf| -> Vec<&str> {
         let whose = first.parts.iter().filter(|(_, files)| files.contains(file));
@@ -95,7 +99,6 @@ fn functions(wasm: &[u8]) -> Result<HashMap<u32, String>> {
             }
         }
     }
-    ensure!(!functions.is_empty(), "the program has no names of functions");
     Ok(functions)
 }
 
@@ -111,6 +114,38 @@ fn exporting(wasm: &[u8], functions: &BTreeSet<u32>) -> Result<Vec<u8>> {
 /// Returns the program without the exports that are there for the split only.
 pub fn without_shared_exports(wasm: &[u8]) -> Result<Vec<u8>> {
     with_exports(wasm, |_| ())
+}
+
+/// Returns the program with functions that are never called trapping at once, so that `wasm-opt` drops what only they need.
+pub fn without_unused(wasm: &[u8]) -> Result<Vec<u8>> {
+    let (names, mut module, mut code) = (functions(wasm)?, Module::new(), CodeSection::new());
+    let (mut index, mut left) = (0, 0);
+    for payload in Parser::new(0).parse_all(wasm) {
+        match payload? {
+            Payload::CodeSectionStart { count, .. } => left = count,
+            Payload::CodeSectionEntry(body) => {
+                if names.get(&index).is_some_and(|name| name.contains(UNUSED)) {
+                    let mut trap = Function::new([]);
+                    trap.instructions().unreachable().end();
+                    code.function(&trap);
+                } else {
+                    code.raw(body.as_bytes());
+                }
+                (index, left) = (index + 1, left - 1);
+                if left == 0 {
+                    module.section(&code);
+                }
+            }
+            Payload::ImportSection(section) => {
+                for import in section.clone().into_imports() {
+                    index += u32::from(matches!(import?.ty, TypeRef::Func(_) | TypeRef::FuncExact(_)));
+                }
+                copy(&Payload::ImportSection(section), wasm, &mut module)?;
+            }
+            payload => copy(&payload, wasm, &mut module)?,
+        }
+    }
+    Ok(module.finish())
 }
 
 /// Returns the program without the names of functions, and whatever else does not run.
@@ -192,6 +227,8 @@ pub fn joined(bindings: &str, files: &BTreeMap<String, Vec<String>>, small: &[Ve
 
 #[cfg(test)]
 mod tests {
+    use wasm_encoder::{EntityType, FunctionSection, ImportSection, NameMap, NameSection, TypeSection};
+
     use super::*;
 
     #[test]
@@ -216,5 +253,33 @@ mod tests {
         let with = exporting(&wasm, &BTreeSet::from([7])).expect("it is a program");
         assert!(with.len() > wasm.len());
         assert_eq!(without_shared_exports(&with).expect("it is a program"), wasm);
+    }
+
+    #[test]
+    fn functions_that_are_never_called_are_empty() {
+        let number = |value: i32| {
+            let mut function = Function::new([]);
+            function.instructions().i32_const(value).drop().end();
+            function
+        };
+        let (mut types, mut imports, mut functions) =
+            (TypeSection::new(), ImportSection::new(), FunctionSection::new());
+        types.ty().function([], []);
+        imports.import("page", "log", EntityType::Function(0));
+        let (mut code, mut by_number, mut names) = (CodeSection::new(), NameMap::new(), NameSection::new());
+        for (index, name) in [(1, "hydrate"), (2, "view::hydrate_async::poll")] {
+            functions.function(0);
+            code.function(&number(70_000 + index));
+            by_number.append(index.unsigned_abs(), name);
+        }
+        names.functions(&by_number);
+        let mut module = Module::new();
+        module.section(&types).section(&imports).section(&functions).section(&code).section(&names);
+        let without = without_unused(&module.finish()).expect("it is a program");
+        let bodies = Parser::new(0).parse_all(&without).filter_map(|payload| match payload {
+            Ok(Payload::CodeSectionEntry(body)) => Some(body.as_bytes().to_vec()),
+            _ => None,
+        });
+        assert_eq!(bodies.collect::<Vec<_>>(), [number(70_001).into_raw_body(), vec![0, 0, 11]]);
     }
 }
