@@ -26,9 +26,9 @@ const TOGETHER: [&str; 2] = ["pictures", "details"];
 /// Names by which the library marks code of several parts, and calls of other code.
 const OF_SEVERAL: &str = "chunk_";
 const CALL: &str = " indirect_call_shim";
-/// Functions that only `leptos::mount::hydrate_lazy` calls, which no page uses. Tables of boxed views refer to them, so that the compiler
-/// keeps them: a tenth of the code.
-const UNUSED: &str = "hydrate_async";
+/// Futures that only `leptos::mount::hydrate_lazy` polls, which no page uses. Tables of boxed views refer to them, so that the compiler keeps
+/// them and what they need. The compiler merges equal functions under one of their names: closures in them may be called.
+const UNUSED: &str = "8into_any13hydrate_async28_$u7b$$u7b$closure$u7d$$u7d$17h";
 
 pub struct Split {
     /// Code of all pages, before its bindings are made.
@@ -267,7 +267,7 @@ mod tests {
         types.ty().function([], []);
         imports.import("page", "log", EntityType::Function(0));
         let (mut code, mut by_number, mut names) = (CodeSection::new(), NameMap::new(), NameSection::new());
-        for (index, name) in [(1, "hydrate"), (2, "view::hydrate_async::poll")] {
+        for (index, name) in [(1, "hydrate"), (2, "_ZN8into_any13hydrate_async28_$u7b$$u7b$closure$u7d$$u7d$17h00E")] {
             functions.function(0);
             code.function(&number(70_000 + index));
             by_number.append(index.unsigned_abs(), name);
