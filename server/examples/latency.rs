@@ -27,7 +27,7 @@ use simcluster::{Key, World};
 use timeline::wire::{self, ServerFrame};
 use timeline::{Change, Uid, Workload};
 
-use support::{Program, Socket, listen};
+use support::{Program, Socket, ask, listen};
 
 /// What comes first is not measured: lists, pages of memory that are used for the first time.
 const WARM: Duration = Duration::from_secs(2);
@@ -175,6 +175,8 @@ async fn measure(work: &Work, keeps: bool) -> Vec<f64> {
     }
     let rate = changing.await.unwrap();
     assert!(rate > work.rate * 0.95, "the cluster came to {rate:.0} changes a second");
+    let metrics = ask(&program.address, "/metrics").await.1;
+    assert!(!keeps || metrics.contains("\nrollcast_history_missed_total 0\n"), "the history has everything");
     tasks.iter().for_each(tokio::task::JoinHandle::abort);
     changed.lock().unwrap().retain(|uid, known| pods.contains(uid) && !known.is_empty());
     let left: usize = changed.lock().unwrap().values().map(VecDeque::len).sum();

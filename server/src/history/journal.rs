@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, TrySendError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
 
 use timeline::fact::{Kind, Seen};
 use timeline::past::PastRollout;
@@ -16,6 +18,11 @@ use super::store::{Checkpoint, StoredCluster};
 use crate::feed::recording::{self, LineType};
 use crate::kube::SourceEvent;
 use crate::kube::translate::Object;
+
+/// Bytes of messages in the queue from all hubs to the writer, from which on it takes no more.
+pub const QUEUE_BYTES: usize = 16 << 20;
+/// Bytes that a message takes besides its texts.
+const EACH: usize = 256;
 
 /// A message to the writer.
 #[derive(Debug)]
@@ -62,6 +69,76 @@ pub enum JournalEntry {
     Checkpoint(Millis, Checkpoint),
 }
 
+impl Message {
+    fn bytes(&self) -> usize {
+        let Self::Entry { entry, .. } = self else { return EACH };
+        EACH + match entry {
+            JournalEntry::Lines(lines) => lines.text.len(),
+            JournalEntry::Heard(_) => 0,
+            JournalEntry::Rollouts(rollouts) => rollouts.len() * size_of::<PastRollout>(),
+            JournalEntry::Activity(ActivityChanges { active, settled }) => {
+                (active.len() + settled.len()) * size_of::<Uid>()
+            }
+            JournalEntry::Checkpoint(_, checkpoint) => checkpoint.body.len(),
+        }
+    }
+}
+
+/// Returns both ends of the queue to the writer.
+pub fn queue() -> (QueueSender, QueueReceiver) {
+    let (messages, inbox) = channel();
+    let bytes = Arc::<AtomicUsize>::default();
+    (QueueSender { messages, bytes: bytes.clone() }, QueueReceiver { inbox, bytes })
+}
+
+/// The end of the queue that takes messages, and never waits.
+#[derive(Debug, Clone)]
+pub struct QueueSender {
+    messages: Sender<Message>,
+    bytes: Arc<AtomicUsize>,
+}
+
+impl QueueSender {
+    /// Adds a message.
+    ///
+    /// # Errors
+    /// The message, if the queue is full or the writer ended.
+    pub fn try_send(&self, message: Message) -> Result<(), Message> {
+        if self.bytes.load(Ordering::Relaxed) >= QUEUE_BYTES {
+            return Err(message);
+        }
+        self.send(message)
+    }
+
+    /// Adds a message, also to a full queue.
+    ///
+    /// # Errors
+    /// The message, if the writer ended.
+    pub fn send(&self, message: Message) -> Result<(), Message> {
+        self.bytes.fetch_add(message.bytes(), Ordering::Relaxed);
+        self.messages.send(message).map_err(|failed| failed.0)
+    }
+}
+
+/// The writer's end of the queue.
+#[derive(Debug)]
+pub struct QueueReceiver {
+    inbox: Receiver<Message>,
+    bytes: Arc<AtomicUsize>,
+}
+
+impl QueueReceiver {
+    /// Returns the next message.
+    ///
+    /// # Errors
+    /// When none comes within that time, or all senders are gone.
+    pub fn recv_timeout(&self, wait: Duration) -> Result<Message, RecvTimeoutError> {
+        let message = self.inbox.recv_timeout(wait)?;
+        self.bytes.fetch_sub(message.bytes(), Ordering::Relaxed);
+        Ok(message)
+    }
+}
+
 /// Lines of a recording, each with a line break.
 #[derive(Debug, Default)]
 pub struct ObservedLines {
@@ -101,14 +178,14 @@ struct LatestStates {
 pub struct Journal {
     cluster: Arc<str>,
     scope: Arc<str>,
-    to_writer: SyncSender<Message>,
+    to_writer: QueueSender,
     gap: Option<LatestStates>,
     /// Lines that wait for room in the queue, because no step of theirs may be left out.
     waiting: VecDeque<ObservedLines>,
 }
 
 impl Journal {
-    pub(super) fn new(cluster: Arc<str>, scope: Arc<str>, to_writer: SyncSender<Message>) -> Self {
+    pub(super) fn new(cluster: Arc<str>, scope: Arc<str>, to_writer: QueueSender) -> Self {
         Self { cluster, scope, to_writer, gap: None, waiting: VecDeque::new() }
     }
 
@@ -215,8 +292,7 @@ impl Journal {
     fn send(&self, entry: JournalEntry) -> Result<(), JournalEntry> {
         let message = Message::Entry { cluster: self.cluster.clone(), scope: self.scope.clone(), entry };
         match self.to_writer.try_send(message) {
-            Err(TrySendError::Full(Message::Entry { entry, .. }))
-            | Err(TrySendError::Disconnected(Message::Entry { entry, .. })) => Err(entry),
+            Err(Message::Entry { entry, .. }) => Err(entry),
             _ => Ok(()), // no other message was sent
         }
     }

@@ -37,13 +37,12 @@ pub mod tap;
 mod watchdog;
 mod writer;
 
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-use self::journal::{Journal, Message};
+use self::journal::{Journal, Message, QueueSender};
 use self::options::{Limits, Location, Options, UNLIMITED_AGE};
 use self::postgres::Postgres;
 use self::sql::{READERS, Reader};
@@ -54,8 +53,6 @@ use crate::database::Connection;
 use crate::kube::InitialState;
 use crate::telemetry::panics::{exit_on_panic_of_thread, locked};
 
-/// Capacity of the queue from all hubs to the writer, in messages.
-pub const QUEUE: usize = 8_192;
 /// Longest wait of readers, and of hubs that start, for a store that is opened and perhaps migrated.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest wait for the last commit when the program ends.
@@ -141,7 +138,7 @@ pub enum RestoreResult {
 /// The stored history, and the writer. Clones are handles of the same.
 #[derive(Clone)]
 pub struct Archive {
-    to_writer: SyncSender<Message>,
+    to_writer: QueueSender,
     status: watch::Receiver<WriteStatus>,
     reopened: watch::Receiver<u64>,
     lost: watch::Receiver<u64>,
@@ -168,7 +165,7 @@ impl Archive {
         open: impl FnMut() -> Result<Box<dyn Store>, StoreError> + Send + 'static,
     ) -> Self {
         let reader = Arc::new(Reader::new(&options.location));
-        let (to_writer, inbox) = sync_channel(QUEUE);
+        let (to_writer, inbox) = journal::queue();
         let (status_sender, status) = watch::channel(WriteStatus::default());
         let (reopened_sender, reopened) = watch::channel(0);
         let (lost_sender, lost) = watch::channel(0);
@@ -317,13 +314,8 @@ impl Archive {
     /// Writes everything that is not written yet, and ends the writer.
     pub async fn close(&self) {
         let (reply, response) = oneshot::channel();
-        let to_writer = self.to_writer.clone();
-        let sent = tokio::task::spawn_blocking(move || to_writer.send(Message::Close { reply }));
-        let closed = async {
-            let _ = sent.await;
-            let _ = response.await;
-        };
-        if tokio::time::timeout(CLOSE_TIMEOUT, closed).await.is_err() {
+        let _ = self.to_writer.send(Message::Close { reply }); // without a writer there is no response
+        if tokio::time::timeout(CLOSE_TIMEOUT, response).await.is_err() {
             tracing::warn!("cannot store the last observations within {CLOSE_TIMEOUT:?}");
         }
     }

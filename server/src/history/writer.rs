@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use timeline::past::PastRollout;
@@ -14,7 +14,7 @@ use tokio::sync::{oneshot, watch};
 use super::activity::ActivityChanges;
 use super::batch;
 use super::continuation::Continuation;
-use super::journal::{JournalEntry, Message, ObservedLines};
+use super::journal::{JournalEntry, Message, ObservedLines, QueueReceiver};
 use super::recorder::Recorder;
 use super::status::{HistoryCounters, WriteStatus};
 use super::store::{Checkpoint, Commit, CommitResult, Episode, Lines, Store, StoreError, StoredCluster};
@@ -164,7 +164,7 @@ impl Writer {
     }
 
     /// Runs until the program ends.
-    pub(super) fn run(mut self, inbox: &Receiver<Message>, is_open: &watch::Sender<bool>) {
+    pub(super) fn run(mut self, inbox: &QueueReceiver, is_open: &watch::Sender<bool>) {
         self.open_at_start();
         is_open.send_replace(true);
         loop {

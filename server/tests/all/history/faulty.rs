@@ -119,11 +119,16 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
     let folder = tempfile::tempdir().unwrap();
     let (archive, fault) = faulty(folder.path(), HANGS);
     let mut journal = archive.journal("c", &[]);
-    let many = server::history::QUEUE + 1_000;
     journal.note(&set(0, 1_000));
     until::until("its first commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
     // Now the queue fills, and the last of each object is held.
-    (0..many).for_each(|number| journal.note(&set(number, 2_000)));
+    let mut many = 0;
+    while journal.is_complete() {
+        journal.note(&set(many, 2_000));
+        many += 1;
+    }
+    (many..many + 1_000).for_each(|number| journal.note(&set(number, 2_000)));
+    many += 1_000;
     // Events come in any number, and a pod that is gone again is in no list: neither is held.
     let object = |kind: Kind, seen: Seen| {
         let json = r#"{"metadata":{"uid":"00000000-0000-4000-8000-00000000ffff","name":"passed-by","namespace":"n"}}"#;
@@ -160,16 +165,22 @@ async fn while_the_queue_is_full_the_hub_is_not_asked() {
     let mut other = archive.journal("other", &[]);
     other.note(&set(1, 1_000));
     until::until("a commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
-    (0..=server::history::QUEUE).for_each(|number| other.note(&set(number, 2_000)));
+    let mut number = 0;
+    while other.is_complete() {
+        number += 1;
+        other.note(&set(number, 2_000));
+    }
     events.send(set(2, 2_000)).await.unwrap();
     let is_taken = || events.capacity() == events.max_capacity();
     until::until("a gap", async || is_taken()).await;
     // A hub that does not answer: who asks it waits.
     let (release, blocked) = std::sync::mpsc::channel::<()>();
     let asked = tokio::spawn(async move { hub.read(move |_| blocked.recv().is_err()).await.unwrap() });
-    tokio::time::sleep(Duration::from_millis(2_500)).await; // the next tick
-    events.send(set(3, 3_000)).await.unwrap();
-    until::until("the event", async || is_taken()).await;
+    let end = Instant::now() + Duration::from_millis(2_500); // after the next tick
+    while Instant::now() < end {
+        events.send(set(3, 3_000)).await.unwrap();
+        until::until("the event", async || is_taken()).await;
+    }
     drop(release);
     assert!(asked.await.unwrap());
     fault.store(0, Ordering::Relaxed);
