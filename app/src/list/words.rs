@@ -33,7 +33,8 @@ pub fn title(overall: &Overall, query: &Query) -> String {
         }
     }
     // Of clusters that are not seen nobody knows it.
-    let is_seen = overall.clusters.iter().all(|cluster| cluster.connection.state.is_live());
+    let is_listed = |cluster: &&ClusterState| query.cluster.as_ref().is_none_or(|name| *name == cluster.name);
+    let is_seen = overall.clusters.iter().filter(is_listed).all(|cluster| cluster.connection.state.is_live());
     let nothing = if overall.all > 0 && is_seen { "Nothing in progress" } else { "Deployments" };
     format!("{}{} — Rollcast", if words.is_empty() { nothing } else { &words }, place(query)).replace('<', "‹")
 }

@@ -197,8 +197,8 @@ pub async fn answer(address: &str) -> Option<PanelContent> {
     if !answer.is_ok() {
         let why = answer.text().await?;
         // Markup is what a proxy says in the place of Rollcast.
-        let is_said = |why: &String| !why.is_empty() && !why.starts_with('<');
-        return Some(why.trim().to_owned()).filter(is_said).map(PanelContent::Trouble);
+        let why = Some(why.trim()).filter(|why| !why.is_empty() && !why.starts_with('<'));
+        return why.map(|why| PanelContent::Trouble(why.to_owned()));
     }
     wire::decode(&answer.bytes().await?).ok().map(PanelContent::Detail)
 }

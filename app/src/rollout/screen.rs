@@ -90,7 +90,7 @@ pub(super) struct State {
     framed_at: f64,
     drawn_at: f64,
     measured_at: f64,
-    announced: (f64, String),
+    announced: (f64, bool, String),
     /// Too many pods for an element each, and so many that they are a ribbon.
     is_crowded: bool,
     is_ribbon: bool,
@@ -162,7 +162,7 @@ impl RolloutScreen {
             framed_at: page_millis(),
             drawn_at: page_millis(),
             measured_at: f64::NEG_INFINITY,
-            announced: (f64::NEG_INFINITY, String::new()),
+            announced: (f64::NEG_INFINITY, false, String::new()),
             is_crowded: false,
             is_ribbon: false,
             drawing_millis: 0.0,
@@ -289,10 +289,12 @@ impl RolloutScreen {
         }
         set_if_new(&self.0.picture.has_spare, has_spare);
         let sentence = said.view.as_ref().map_or("", |view| view.verdict.sentence.as_str());
-        if state.announced.1 != sentence && page_millis - state.announced.0 > ANNOUNCE_MILLIS {
-            let is_past = moment.is_some() || self.0.board.is_over;
+        let is_past = moment.is_some() || self.0.board.is_over;
+        let (announced_millis, was_past, announced) = &state.announced;
+        let is_new = (*was_past, announced.as_str()) != (is_past, sentence);
+        if is_new && page_millis - announced_millis > ANNOUNCE_MILLIS {
             self.0.board.announced.set(if is_past { say::past(sentence) } else { sentence.to_owned() });
-            state.announced = (page_millis, sentence.to_owned());
+            state.announced = (page_millis, is_past, sentence.to_owned());
         }
         if let Some(canvas) = &mut self.0.drawn.borrow_mut().canvas {
             canvas.show(std::mem::take(&mut scene.marks));

@@ -182,7 +182,7 @@ impl Permissions {
     /// A sentence about a cluster that does not say what may be seen; empty when all do.
     pub const fn trouble(&self) -> &'static str {
         if self.is_silent() {
-            "Cannot check your permissions on a cluster right now. Its workloads are hidden. If this lasts, see Rollcast's log: its account may lack create on subjectaccessreviews.authorization.k8s.io."
+            "Cannot check your permissions on a cluster right now. Its workloads are hidden. If this lasts, see Rollcast's log: its account may lack create on subjectaccessreviews.authorization.k8s.io or tokenreviews.authentication.k8s.io."
         } else {
             ""
         }

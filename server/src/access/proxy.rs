@@ -45,7 +45,7 @@ impl ProxyAuth {
             (Some(groups), None) => text(groups)?,
             _ => return None,
         };
-        self.prefixes.subject(&user, groups.split(',').map(str::trim)).map(Viewer::from)
+        self.prefixes.subject(&user, groups.split(',').map(str::trim_ascii)).map(Viewer::from)
     }
 }
 

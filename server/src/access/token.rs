@@ -212,8 +212,11 @@ impl TokenAuth {
             let known = known.map(Entry::into_value).filter(|said| viewer(said).is_ok());
             let mut said = known.map(Arc::unwrap_or_clone).unwrap_or_default();
             for (name, reviewer) in &self.clusters {
-                let is_asked = is_due(&said, name, reviewer);
-                if let Some(said) = said.get_mut(name).filter(|said| is_asked && said.has_failed()) {
+                let (is_asked, here) = (is_due(&said, name, reviewer), reviewer.place());
+                // What another API server said before is of no use.
+                let is_here =
+                    |said: &RefreshingCache<Option<u64>, _>| said.unexpired().all(|(place, _)| *place == here);
+                if let Some(said) = said.get_mut(name).filter(|said| is_asked && said.has_failed() && is_here(said)) {
                     said.set_failed(Instant::now(), true); // until then nobody else asks
                     silent.push(name.clone());
                 }

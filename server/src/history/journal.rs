@@ -20,7 +20,7 @@ use crate::kube::SourceEvent;
 use crate::kube::translate::Object;
 
 /// Bytes of messages in the queue from all hubs to the writer, from which on it takes no more.
-pub const QUEUE_BYTES: usize = 16 << 20;
+pub const QUEUE_BYTES: usize = 64 << 20; // the first list of 100,000 pods
 /// Bytes that a message takes besides its texts.
 const EACH: usize = 256;
 
@@ -73,7 +73,7 @@ impl Message {
     fn bytes(&self) -> usize {
         let Self::Entry { entry, .. } = self else { return EACH };
         EACH + match entry {
-            JournalEntry::Lines(lines) => lines.text.len(),
+            JournalEntry::Lines(lines) => lines.text.capacity(),
             JournalEntry::Heard(_) => 0,
             JournalEntry::Rollouts(rollouts) => rollouts.len() * size_of::<PastRollout>(),
             JournalEntry::Activity(ActivityChanges { active, settled }) => {

@@ -253,7 +253,6 @@ impl Archive {
     pub async fn restore(&self, cluster: &str) -> RestoreResult {
         // A checkpoint that is damaged, or of another version, is computed again from the lines.
         for made_by in [Some(resume::FINGERPRINT), None] {
-            // The queue is empty when hubs start.
             let Some(mut response) = self.request(cluster, made_by, false) else { return RestoreResult::Unavailable };
             let stored = match tokio::time::timeout(OPEN_TIMEOUT, &mut response).await {
                 Ok(stored) => stored.ok(),
@@ -293,7 +292,9 @@ impl Archive {
     ) -> Option<oneshot::Receiver<Option<StoredCluster>>> {
         let (reply, response) = oneshot::channel();
         let message = Message::Restore { cluster: cluster.into(), made_by, is_late, reply };
-        self.to_writer.try_send(message).ok().map(|()| response)
+        // Who starts waits for it: also behind the lists of other clusters.
+        let sent = if is_late { self.to_writer.try_send(message) } else { self.to_writer.send(message) };
+        sent.ok().map(|()| response)
     }
 
     /// Sends a checkpoint of every cluster to the writer: the program ends.

@@ -13,6 +13,8 @@ use crate::hub::HubReader;
 
 /// Time of a recording between two updates.
 const EVERY_MILLIS: Millis = 2_000;
+/// Most unchanged rollouts whose cause is found at one update, in the hub's task: after an outage thousands may be open.
+const MOST_LOOKED_AT: usize = 100;
 
 /// The state of the stored index of one cluster.
 #[derive(Default)]
@@ -23,6 +25,8 @@ pub(super) struct RolloutIndex {
     pub(super) unindexed: BTreeSet<Uid>,
     /// Stored causes of rollouts that are open, or whose workload is not at rest: causes change with time alone, too.
     pub(super) open: BTreeMap<Uid, String>,
+    /// The unchanged one whose cause was found last.
+    looked_at: Option<Uid>,
     /// Workloads that are at rest, and others.
     pub(super) activity: ActivityTracker,
     /// Epoch and last change of the timeline at the last update.
@@ -48,9 +52,13 @@ impl RolloutIndex {
         // Why the last pods went was decided after their last change.
         self.unindexed.extend(&changes.settled);
         let last = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, 1).pop();
+        let mut others: Vec<_> = self.open.iter().filter(|(uid, _)| !self.unindexed.contains(*uid)).collect();
+        let from = others.partition_point(|(uid, _)| Some(**uid) <= self.looked_at);
+        others.rotate_left(from);
+        others.truncate(MOST_LOOKED_AT);
+        self.looked_at = others.last().map(|(uid, _)| **uid);
         let is_outdated = |(uid, cause): &(&Uid, &String)| last(uid).is_none_or(|last| last.cause != **cause);
-        let others = self.open.iter().filter(|(uid, _)| !self.unindexed.contains(*uid)); // those are looked at below
-        let outdated: Vec<Uid> = others.filter(is_outdated).map(|(uid, _)| *uid).collect();
+        let outdated: Vec<Uid> = others.into_iter().filter(is_outdated).map(|(uid, _)| *uid).collect();
         self.unindexed.extend(outdated);
         let rollouts = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, index::LAST);
         (self.unindexed.iter().flat_map(rollouts).collect(), changes)

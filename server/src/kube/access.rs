@@ -194,8 +194,9 @@ impl Access {
         let name = format!("the renewal of the credentials of cluster {}", credentials.name());
         let renewal = async move {
             let fetched = credentials.fetch(request, &pace).await;
+            // New ones may be good for seconds only: they are asked for at the usual pace.
             let ends = match &fetched {
-                Ok(Some(fetched)) => fetched.expires_at_millis,
+                Ok(Some(_)) => None,
                 Ok(None) | Err(_) => access.0.current.borrow().fetched.expires_at_millis,
             };
             let left = ends.and_then(|ends| u64::try_from(ends - clock::now_millis()).ok()).map(Duration::from_millis);

@@ -8,23 +8,27 @@ use timeline::view::{self, Tone};
 use timeline::{Uid, Workload};
 
 use crate::history::index;
+use crate::history::store::StoreError;
 use crate::web::client_view::ClientView;
 
 /// Rollouts that one is compared with.
 const MOST: u32 = 100;
 
 /// The Deployment that is meant: the one with the UID that is named, or the one that bears the name.
-pub(crate) async fn deployment(view: &ClientView, workload: &Workload) -> Option<Uid> {
+///
+/// # Errors
+/// When the history cannot be read.
+pub(crate) async fn deployment(view: &ClientView, workload: &Workload) -> Result<Option<Uid>, StoreError> {
     if let Some(hub) = view.hub(workload).await {
         let named = workload.clone();
-        let there = hub.read(move |reader| named.find(reader.timeline.model()).map(|known| known.uid)).await.ok()?;
-        if there.is_some() {
-            return there;
+        let there = hub.read(move |reader| named.find(reader.timeline.model()).map(|known| known.uid)).await;
+        if let Ok(Some(uid)) = there {
+            return Ok(Some(uid));
         }
     }
     // A UID leads to what is kept of it, under the name that it had.
-    let uid = workload.uid?;
-    view.read_stored(workload, uid, |_| Ok(())).await.ok()?.map(|()| uid)
+    let Some(uid) = workload.uid else { return Ok(None) };
+    Ok(view.read_stored(workload, uid, |_| Ok(())).await?.map(|()| uid))
 }
 
 /// The rollouts of a Deployment, the last one first. `None` when what is kept cannot be read.

@@ -42,14 +42,7 @@ impl Timeline {
         let event = event(at, fact, self.skew.millis());
         // Somewhere in that second: what brought it about stands before it.
         let told_millis = if is_whole_second { (event.at_millis + 999).min(at) } else { event.at_millis };
-        // One that comes back from a list says nothing new, also where the log forgot it over thousands of others.
-        let kept = self.model.deployments.get(&uid).and_then(|of| of.events.iter().find(|kept| kept.uid == event.uid));
-        if kept.is_some_and(|kept| kept.count == event.count && kept.message == event.message) {
-            return;
-        }
-        let kept_count = kept.map_or(0, |kept| kept.count);
         let Some(known) = self.told_events.insert(event.uid, event.count, &event.message) else { return };
-        let known = known.max(kept_count);
         let is_told = event.is_warning && !self.is_routine_probe(about, &event);
         self.emit(Change::Event(uid, Box::new(event.clone())));
         if matches!(event.reason.as_str(), "Killing" | "FailedPostStartHook") {

@@ -1,6 +1,7 @@
 //! State that only the deriving side needs: what may still be explained better, is awaited, or was told already.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
 
@@ -87,20 +88,24 @@ pub(super) struct Outage {
 /// so that an Event that comes again does not count twice.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct EventLog {
-    pub(super) of: BTreeMap<Uid, (u32, String)>,
-    pub(super) order: VecDeque<Uid>,
+    /// Count, and hash of the message.
+    of: BTreeMap<Uid, (u32, u64)>,
+    order: VecDeque<Uid>,
 }
 
 impl EventLog {
     /// Most that are remembered; the oldest are forgotten.
-    pub(super) const MOST: usize = 5_000;
+    const MOST: usize = 50_000;
 
     /// Remembers an Event. How often it had happened when it was told last; `None` when it says nothing new.
     pub(super) fn insert(&mut self, uid: Uid, count: u32, message: &str) -> Option<u32> {
+        let mut hasher = DefaultHasher::new();
+        message.hash(&mut hasher);
+        let message = hasher.finish();
         match self.of.get_mut(&uid) {
-            Some((known, words)) if *known == count && words == message => None,
-            Some((known, words)) => {
-                message.clone_into(words);
+            Some((known, last)) if *known == count && *last == message => None,
+            Some((known, last)) => {
+                *last = message;
                 Some(std::mem::replace(known, count))
             }
             None => {
@@ -110,7 +115,7 @@ impl EventLog {
                     self.of.remove(&oldest);
                 }
                 self.order.push_back(uid);
-                self.of.insert(uid, (count, message.to_owned()));
+                self.of.insert(uid, (count, message));
                 Some(0)
             }
         }

@@ -126,10 +126,17 @@ pub fn outage(
     if !is_known {
         return None;
     }
+    // A pod out of rotation serves nobody.
     let ready = |pod: &Pod| {
+        let counted = counted_stretches(model, deployment.uid, pod);
         let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
         let states = pod.states.iter().zip(ends).filter(|((state, _), _)| state.is_ready());
-        states.map(|((_, from), to)| (*from, to)).collect::<Vec<_>>()
+        let states: Vec<_> = states.map(|((_, from), to)| (*from, to)).collect();
+        let of_stretch = |(since, until): Stretch| {
+            let until = until.unwrap_or(Millis::MAX);
+            states.iter().map(move |(from, to)| (since.max(*from), until.min(*to)))
+        };
+        counted.into_iter().flat_map(of_stretch).filter(|(from, to)| from < to).collect::<Vec<_>>()
     };
     let pods = model.sets_of(deployment.uid).flat_map(|set| model.pods_of(set.uid));
     let mut spans: Vec<(Millis, Millis)> = pods.flat_map(ready).chain(last_millis.map(|at| (at, at))).collect();

@@ -196,7 +196,7 @@ impl<'m> Assessment<'m> {
             let moved = pods().map(Pod::since_millis).chain(set.scales.iter().map(|scale| scale.at_millis)).max();
             let since = moved.unwrap_or(set.first_seen_millis);
             // A list that tells of the ReplicaSet with its pods tells of no moment.
-            let is_least = set.scales.is_empty() || pods().any(|pod| pod.now.listed_millis == Some(since));
+            let is_least = moved.is_none() || pods().any(|pod| pod.now.listed_millis == Some(since));
             (self.now.millis - since > PODS_MISSING_MILLIS).then(|| {
                 let evidence = Evidence {
                     object: format!("ReplicaSet {}", set.name),

@@ -206,11 +206,17 @@ impl Assessment<'_> {
         let missing_since = verdicts.get(complete.map_or(0, |complete| complete + 1)).map(|(at, _)| *at);
         let since = missing_since.unwrap_or(self.now.millis) - STATUS_MILLIS;
         let is_told = self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::PodsFailed { .. }));
-        let is_late = |entry: &&Entry| match entry.what {
-            Happening::LeftNode { last_millis, .. } => last_millis >= since && !is_told,
+        let replaced = |at_millis: Millis| {
+            let pods = self.current.into_iter().flat_map(|set| self.model.controlled_pods(set.uid));
+            pods.filter(|pod| pod.state() == PodState::Available && pod.first_seen_millis() >= at_millis).count()
+        };
+        let is_missed = |entry: &&Entry| match entry.what {
+            Happening::LeftNode { last_millis, pods, .. } => {
+                last_millis >= since && !is_told && replaced(entry.at_millis) < pods as usize
+            }
             _ => false,
         };
-        self.deployment.story.iter().filter(is_late).collect()
+        self.deployment.story.iter().filter(is_missed).collect()
     }
 
     /// The headline says that nobody serves, and not why.

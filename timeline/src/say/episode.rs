@@ -71,7 +71,7 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     }
     let events = first_events(events);
     let outage = outage_millis.map(|millis| format!("; no pod was ready for {}", duration(millis))).unwrap_or_default();
-    end.map_or_else(|| events.clone(), |end| format!("{events}, {end}{outage}"))
+    format!("{events}{}{outage}", end.map(|end| format!(", {end}")).unwrap_or_default())
 }
 
 /// The longest outage and the losses after a rollout, safe to show: "Outage of 12 s (no pod ready); 2 pods evicted from node n1 after the

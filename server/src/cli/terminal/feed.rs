@@ -236,16 +236,23 @@ async fn asked_cluster_of(
     let deployments = list.rows().map(|row| (row.summary.namespace.clone(), row.summary.name.clone())).collect();
     let clusters = &list.overall.clusters;
     let known = || clusters.iter().map(|cluster| super::plain(&cluster.name)).collect::<Vec<_>>().join(", ");
+    // Permissions that cannot be checked right now hide clusters.
+    let is_unchecked = !list.overall.trouble.is_empty();
     match (wanted, clusters.as_slice()) {
         (Some(wanted), clusters) => match clusters.iter().find(|cluster| cluster.name == wanted) {
             Some(found) => Ok((found.name.clone(), deployments)),
             // It may show a namespace in which nothing is yet, to who names both.
-            None if clusters.is_empty() => Ok((wanted.to_owned(), deployments)),
+            None if clusters.is_empty() || is_unchecked => Ok((wanted.to_owned(), deployments)),
             None => anyhow::bail!("{address} does not watch a cluster named {wanted:?}. It watches: {}.", known()),
         },
         (None, []) => anyhow::bail!(
             "{address} shows you no cluster: you may not list pods in any namespace with Deployments, or your permissions cannot be checked. Name the cluster with --cluster."
         ),
+        (None, [_]) if is_unchecked => {
+            anyhow::bail!(
+                "{address} cannot check your permissions on a cluster right now; name the cluster with --cluster."
+            )
+        }
         (None, [only]) => Ok((only.name.clone(), deployments)),
         (None, _) => anyhow::bail!("{address} watches several clusters; choose one with --cluster: {}.", known()),
     }

@@ -9,7 +9,7 @@ use timeline::words::safe;
 
 use super::extract::{NamedWorkload, RequestAddress};
 use super::history_query::zone;
-use super::respond::{Refusal, missing, refuse, render_static};
+use super::respond::{Refusal, missing, refuse, render_static, unreadable_history};
 use crate::web::client_view::ClientView;
 use crate::web::earlier;
 
@@ -31,9 +31,10 @@ pub(super) async fn page(
         Ok(read) => read,
         Err(wrong) => return refuse(view, wrong, instead(&workload), request).await,
     };
-    let Some(uid) = earlier::deployment(view, &workload).await else {
-        let why = format!("Rollcast has not seen a Deployment {name} there.");
-        return missing(view, why, request).await;
+    let uid = match earlier::deployment(view, &workload).await {
+        Ok(Some(uid)) => uid,
+        Ok(None) => return missing(view, format!("Rollcast has not seen a Deployment {name} there."), request).await,
+        Err(why) => return refuse(view, unreadable_history(view, &why), instead(&workload), request).await,
     };
     let Some(all) = earlier::rollouts(view, &workload, uid).await else {
         let why = "Cannot read the history right now.".to_owned();

@@ -108,7 +108,7 @@ async fn stored_rollout(
     if workload.rollout.is_some() {
         return Ok(Some(workload.clone()));
     }
-    let Some(uid) = earlier::deployment(view, workload).await else { return Ok(None) };
+    let Some(uid) = earlier::deployment(view, workload).await? else { return Ok(None) };
     let sought = revision.map_or(EpisodeSelector::Last, EpisodeSelector::Revision);
     let cluster = workload.cluster.clone();
     let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await?.flatten();

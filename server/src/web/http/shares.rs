@@ -132,12 +132,14 @@ async fn scope_of(view: &ClientView, to: &str) -> Option<(LinkScope, String)> {
             let page = || address::workload(&workload);
             return Some((LinkScope::Workload(of), if is_page { to.to_owned() } else { page() }));
         }
-        (Some(at_millis), ..) => LinkScope::Moment { uid: earlier::deployment(&view, &workload).await?, of, at_millis },
+        (Some(at_millis), ..) => {
+            LinkScope::Moment { uid: earlier::deployment(&view, &workload).await.ok()??, of, at_millis }
+        }
         (None, Some(revision), _) => {
-            LinkScope::Rollout { uid: earlier::deployment(&view, &workload).await?, of, revision }
+            LinkScope::Rollout { uid: earlier::deployment(&view, &workload).await.ok()??, of, revision }
         }
         (None, None, Some(number)) => {
-            let uid = earlier::deployment(&view, &workload).await?;
+            let uid = earlier::deployment(&view, &workload).await.ok()??;
             let all = earlier::rollouts(&view, &workload, uid).await?;
             let revision = all.iter().find(|rollout| rollout.number == number)?.revision;
             LinkScope::Rollout { of, uid, revision }

@@ -49,7 +49,8 @@ pub(super) async fn resubscribe(
             follow(out, view, permissions, Subscription::Nothing, (Scope::Workload(workload), None)).await
         }
         Subscription::Unknown(workload)
-            if view.has_cluster(&workload.cluster)
+            if before.has_cluster(&workload.cluster) != view.has_cluster(&workload.cluster)
+                || view.can_see(&workload)
                 || before.permissions().is_silent() != view.permissions().is_silent() =>
         {
             follow(out, view, permissions, Subscription::Nothing, (Scope::Workload(workload), None)).await

@@ -54,7 +54,7 @@ async fn a_cluster_that_does_not_answer_shows_what_it_said_for_a_minute_and_then
     assert_eq!(namespaces(&sight.borrow_and_update(), "prod"), None);
     assert_eq!(
         sight.borrow().trouble(),
-        "Cannot check your permissions on a cluster right now. Its workloads are hidden. If this lasts, see Rollcast's log: its account may lack create on subjectaccessreviews.authorization.k8s.io."
+        "Cannot check your permissions on a cluster right now. Its workloads are hidden. If this lasts, see Rollcast's log: its account may lack create on subjectaccessreviews.authorization.k8s.io or tokenreviews.authentication.k8s.io."
     );
     let stranger = ClientView::new(&rollcast, viewer("fully")).await.unwrap();
     assert_eq!(stranger.list_now(&Query::default()).await.lines.len(), 2, "the other one answers");

@@ -41,7 +41,10 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
     assert!(history.text.contains("Cannot read the history: ") && history.text.contains("operators-file"));
     // What is kept is not told as what never was.
     let uid = "6f1d3c1e-0000-4000-8000-000000000001";
-    for path in [format!("/deployments/{uid}"), format!("{WEB}?uid={uid}"), format!("{WEB}/export?revision=99")] {
+    let other = WEB.replace("/web", "/other");
+    let kept = ["/export?revision=99&", "/compare?"].map(|page| format!("{other}{page}uid={uid}"));
+    let known = [format!("/deployments/{uid}"), format!("{WEB}?uid={uid}"), format!("{WEB}/export?revision=99")];
+    for path in known.into_iter().chain(kept) {
         let answer = fully.get(&rollcast, &path).await;
         assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
         assert!(answer.text.contains("Cannot read the history: "), "{path}: {}", answer.text);

@@ -127,6 +127,13 @@ fn an_outage_after_a_rollout_lasts_until_a_pod_is_ready_or_the_next_rollout_begi
         next_revision(web, 2, [1, 2]);
     };
     assert_eq!(after(next), Some(19_999));
+    // Pods out of rotation serve nobody, ready or not.
+    let released = |web: &mut Web| {
+        web.pod(101, ready);
+        web.pod(101, |pod| pod.meta.controller = None);
+        web.wait_until(60_000).pod(100, ready);
+    };
+    assert_eq!(after(released), Some(30_000));
     // Nobody wanted a pod in between, or nobody looked.
     let scaled = |web: &mut Web| {
         web.wait_until(35_000).scale(2, 0);

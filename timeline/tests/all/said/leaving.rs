@@ -1,6 +1,6 @@
 //! Pods that leave: with their node, for another pod, by somebody's word, with their namespace, or while nobody looked.
 
-use crate::made::{Web, ready};
+use crate::made::{Web, ready, unready};
 use crate::said::told::since;
 use timeline::Uid;
 use timeline::fact::{Phase, PodFact};
@@ -156,6 +156,21 @@ fn pods_that_were_replaced_or_went_long_before_went_on_their_own() {
         let told = since(&web, 60_000);
         assert!(told[0].starts_with("60000 Pod p0100 was deleted, not by the rollout;"), "{told:#?}");
     }
+}
+
+#[test]
+fn a_pod_that_left_its_node_and_was_replaced_is_not_why_another_one_is_missing() {
+    let mut web = Web::live(3).at(60_000);
+    web.pod(102, unready);
+    web.report();
+    web.wait_until(90_000).pod(100, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+    web.kill_pod(100);
+    web.add_pod(200, 2, |_| {});
+    web.report();
+    assert!(web.view().verdict.why.contains("Pod 100 evicted from node node-1"), "{}", web.view().verdict.why);
+    web.wait_until(95_000).pod(200, ready);
+    web.report();
+    assert!(!web.view().verdict.why.contains("evicted"), "{}", web.view().verdict.why);
 }
 
 #[test]
