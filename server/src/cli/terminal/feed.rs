@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use futures::{SinkExt, StreamExt};
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderName, Response, StatusCode};
-use timeline::Workload;
 use timeline::list::{self, MOST_ROWS, Query, Window};
 use timeline::wire::{self, HEARTBEAT_SECONDS, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::{Workload, words};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -237,7 +237,8 @@ async fn asked_cluster_of(
     let clusters = &list.overall.clusters;
     let known = || clusters.iter().map(|cluster| super::plain(&cluster.name)).collect::<Vec<_>>().join(", ");
     // Permissions that cannot be checked right now hide clusters.
-    let is_unchecked = !list.overall.trouble.is_empty();
+    let not_watched = wanted.map(words::not_watched).unwrap_or_default();
+    let is_unchecked = !list.overall.trouble.trim_start_matches(&not_watched).is_empty();
     match (wanted, clusters.as_slice()) {
         (Some(wanted), clusters) => match clusters.iter().find(|cluster| cluster.name == wanted) {
             Some(found) => Ok((found.name.clone(), deployments)),

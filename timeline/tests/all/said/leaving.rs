@@ -167,7 +167,7 @@ fn a_pod_that_left_its_node_and_was_replaced_is_not_why_another_one_is_missing()
     web.kill_pod(100);
     web.add_pod(200, 2, |_| {});
     web.report();
-    assert!(web.view().verdict.why.contains("Pod 100 evicted from node node-1"), "{}", web.view().verdict.why);
+    assert!(web.view().verdict.why.contains("Pod p0100 evicted from node node-1"), "{}", web.view().verdict.why);
     web.wait_until(95_000).pod(200, ready);
     web.report();
     assert!(!web.view().verdict.why.contains("evicted"), "{}", web.view().verdict.why);
