@@ -262,11 +262,17 @@ impl Recorder {
         let open = open.iter().map(|episode| (&episode.uid, &episode.body, Some(episode)));
         for (uid, body, episode) in snapshots.chain(open) {
             let Ok(text) = batch::unpack(body) else { continue };
-            recorder.record(&text);
-            let Some(recorded) = recorder.workloads.get_mut(uid) else { continue };
-            let last_millis = episode.map(|episode| episode.to_millis).or(recorded.span.map(|(_, to)| to));
+            // By itself: the lists in it have its own objects only, and would end those of other workloads.
+            let mut alone = Self::default();
+            alone.record(&text);
+            let Some(RecordedWorkload { namespace, mut members, span, .. }) = alone.workloads.remove(uid) else {
+                continue;
+            };
+            recorder.owners.append(&mut alone.owners);
+            let last_millis = episode.map(|episode| episode.to_millis).or(span.map(|(_, to)| to));
             known.extend(last_millis.map(|last| (*uid, last)));
-            let RecordedWorkload { namespace, members, .. } = std::mem::take(recorded);
+            let recorded = recorder.workloads.entry(*uid).or_default();
+            members.append(&mut recorded.members);
             *recorded = RecordedWorkload { namespace, members, is_base_written: true, ..RecordedWorkload::default() };
             if let Some(Episode { from_millis, to_millis, .. }) = episode {
                 (recorded.chunks, recorded.bytes, recorded.is_active) = (vec![body.clone()], text.len(), true);

@@ -157,7 +157,7 @@ fn list_done(at_millis: Millis, gap_since_millis: Option<Millis>) -> String {
         let mut line =
             serde_json::json!({ "observedAtMillis": at_millis, "kind": kind, "type": "LIST_DONE", "object": {} });
         if let Some(since) = gap_since_millis {
-            line["gapSinceMillis"] = since.into();
+            line["blindSinceMillis"] = since.into();
             line["namespace"] = "shop".into();
         }
         format!("{line}\n")
@@ -313,6 +313,37 @@ fn an_episode_is_whole_after_hours_of_changes_that_show_nothing() {
     let ended_millis = Some(began + 8 * HOUR_MILLIS + 1_000);
     assert_eq!(gone, [("web-1-10".to_owned(), None), ("web-1-12".to_owned(), ended_millis)]);
     assert!(made.model().deployments.values().all(|known| known.gaps.is_empty()));
+}
+
+/// The lists in an open episode are of its own objects. At a restart they ended those of other Deployments, which then had failures that
+/// never were.
+#[test]
+fn lists_of_an_open_episode_end_nothing_of_other_workloads_at_a_restart() {
+    let began = 1_000 * HOUR_MILLIS;
+    let other = "00000000-0000-4000-8000-000000000021".parse().unwrap();
+    let list = |at_millis: Millis, done: &str| {
+        let objects = [("Deployment", 1), ("Deployment", 21), ("ReplicaSet", 2), ("Pod", 10)];
+        objects.map(|(kind, number)| line(at_millis, kind, number, "LISTED")).concat() + done
+    };
+    let mut recorder = Recorder::default();
+    let deployments = [1, 21].map(|number| line(began, "Deployment", number, "LISTED")).concat();
+    recorder.record(&(deployments + &list_done_of(began, "Deployment")));
+    for (kind, number) in [("ReplicaSet", 2), ("Pod", 10)] {
+        recorder.record(&(line(began, kind, number, "LISTED") + &list_done_of(began, kind)));
+    }
+    let (_, snapshots) = recorder.pending_writes();
+    assert_eq!(snapshots.len(), 2);
+    recorder.begin_episode(web());
+    recorder.record(&line(began + 1_000, "Pod", 12, "ADDED"));
+    recorder.record(&list(began + 9_000, &list_done(began + 9_000, Some(began + 2_000))));
+    let open = recorder.open_episodes();
+    let mut restored = Recorder::restore(&RecorderState { snapshots, open, batches: Vec::new() });
+    let text = |recorder: &mut Recorder, uid: Uid| {
+        recorder.begin_episode(uid);
+        unpack(&recorder.settle(uid).unwrap().body).unwrap()
+    };
+    assert_eq!(text(&mut restored, other).matches("blindSinceMillis").count(), 0);
+    assert_eq!(text(&mut restored, web()).matches("blindSinceMillis").count(), 3, "of each kind");
 }
 
 /// However much happens, a row that is read for a viewer stays small, and nothing that exists at its end is missing.
