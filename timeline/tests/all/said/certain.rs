@@ -160,7 +160,8 @@ fn of_several_refusals_the_last_one_is_told() {
 /// The Deployment repeats the condition of a ReplicaSet for a moment after that has none any more.
 #[test]
 fn what_an_old_revision_was_refused_is_not_said_of_the_one_that_follows() {
-    let refused = "pods \"web-2-x\" is forbidden: ValidatingAdmissionPolicy 'team' with binding 'team' denied request: no label";
+    let refused =
+        "pods \"web-2-x\" is forbidden: ValidatingAdmissionPolicy 'team' with binding 'team' denied request: no label";
     let failure = || Some(condition(ConditionStatus::True, "FailedCreate", refused));
     let mut web = Web::replacing();
     web.set(SECOND, |set| set.now.failure = failure());
