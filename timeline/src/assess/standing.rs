@@ -206,9 +206,13 @@ impl Assessment<'_> {
         let missing_since = verdicts.get(complete.map_or(0, |complete| complete + 1)).map(|(at, _)| *at);
         let since = missing_since.unwrap_or(self.now.millis) - STATUS_MILLIS;
         let is_told = self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::PodsFailed { .. }));
+        // During a rollout they are named while no pod is available: those whose replacements were are not why.
+        let is_rollout = self.is_rolling_out();
+        let is_back = |pod: &Pod| pod.state() == PodState::Available || (is_rollout && pod.was_available());
         let replaced = |at_millis: Millis| {
-            let pods = self.current.into_iter().flat_map(|set| self.model.controlled_pods(set.uid));
-            pods.filter(|pod| pod.state() == PodState::Available && pod.first_seen_millis() >= at_millis).count()
+            let sets = self.model.controlled_sets(self.deployment.uid);
+            let pods = sets.flat_map(|set| self.model.controlled_pods(set.uid));
+            pods.filter(|pod| pod.first_seen_millis() >= at_millis && is_back(pod)).count()
         };
         let is_missed = |entry: &&Entry| match entry.what {
             Happening::LeftNode { last_millis, pods, .. } => {

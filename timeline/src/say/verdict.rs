@@ -243,6 +243,8 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
         let rest = [outage.clone(), neither(assessment), unseen.clone(), otherwise.filter(|_| named.is_empty())];
         named.iter().cloned().chain(rest.into_iter().flatten()).collect::<Vec<_>>().join(" ")
     };
+    // Old pods that had to leave are why nobody serves, beside what the new ones wait for.
+    let departed = || if assessment.is_rollout_outage(standing) { departures(assessment) } else { Vec::new() };
     match standing {
         Standing::Deleted => {
             let left = assessment.counts.available + assessment.counts.not_yet + assessment.counts.terminating;
@@ -284,19 +286,18 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
             let unexplained = "Nothing has moved for a while, and nothing says why.";
             let unexplained = decisive.is_none().then(|| unexplained.to_owned());
             let said = Some(with(None)).filter(|said| !said.is_empty());
-            said.into_iter().chain(unexplained).collect::<Vec<_>>().join(" ")
+            said.into_iter().chain(departed()).chain(unexplained).collect::<Vec<_>>().join(" ")
         }
         Standing::Crashing => {
             let desired = assessment.deployment.now.spec.replicas;
             let available = assessment.counts.available.min(desired);
             with(None) + &format!(" {available} of {desired} available at the moment.")
         }
-        Standing::DeadlineExceeded
-        | Standing::Failing
-        | Standing::ScalingUp { .. }
-        | Standing::Waiting
-        | Standing::Slow
-        | Standing::Progressing => with(None),
+        Standing::Waiting | Standing::Slow | Standing::Progressing => {
+            let said = Some(with(None)).filter(|said| !said.is_empty());
+            said.into_iter().chain(departed()).collect::<Vec<_>>().join(" ")
+        }
+        Standing::DeadlineExceeded | Standing::Failing | Standing::ScalingUp { .. } => with(None),
     }
 }
 

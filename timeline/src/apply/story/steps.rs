@@ -27,7 +27,9 @@ impl Timeline {
                 self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
             }
             ScaleCause::Rollout
-                if self.is_scaled_alone(set, scale) || self.is_scaled_below_floor(set, scale, was_max) =>
+                if self.is_scaled_alone(set, scale)
+                    || self.is_scaled_below_floor(set, scale, was_max)
+                    || self.is_scaled_backwards(set, scale, was_max) =>
             {
                 let what = Happening::Scaled { replicas: None, desired: None, parts: vec![part] };
                 self.tell(scale.deployment, scale.at_millis, what);
@@ -72,6 +74,24 @@ impl Timeline {
             && has_same_limits
             && scale.to < scale.from
             && Sums::from_sets(&self.model, deployment).desired < budget::limits(spec).floor
+    }
+
+    /// Somebody else scaled it against the direction of a rollout. The Deployment controller scales no ReplicaSet up from none while a
+    /// later revision has some: one that it rolls back to has the latest revision before. It scales the latest one down, if not to none
+    /// (Recreate), no further than to the replicas of the Deployment, except in proportion in a pause, if all have more than the
+    /// ceiling. An annotation that did not change tells that neither replicas nor strategy are other ones.
+    fn is_scaled_backwards(&self, set: &ReplicaSet, scale: &Scale, was_max: Option<u32>) -> bool {
+        let Some(max) = was_max.filter(|_| was_max == set.now.max_replicas) else { return false };
+        let others = || self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
+        if scale.from == 0 {
+            return others().any(|other| other.now.counts.desired > 0 && other.revision() > set.revision());
+        }
+        let before = others().fold(scale.from, |sum, other| sum.saturating_add(other.now.counts.desired));
+        let is_fewer = scale.to > 0 && scale.to < scale.from;
+        is_fewer
+            && before <= max
+            && set.now.desired_replicas.is_some_and(|desired| scale.to < desired)
+            && others().all(|other| other.revision() < set.revision())
     }
 
     /// A ReplicaSet has other replicas than when somebody looked last.

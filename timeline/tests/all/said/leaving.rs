@@ -1,6 +1,6 @@
 //! Pods that leave: with their node, for another pod, by somebody's word, with their namespace, or while nobody looked.
 
-use crate::made::{Web, ready, unready};
+use crate::made::{SECOND, Web, ready, unready};
 use crate::said::told::since;
 use timeline::Uid;
 use timeline::fact::{Phase, PodFact};
@@ -195,6 +195,36 @@ fn pods_that_left_their_node_are_named_while_their_replacements_are_missing() {
     web.wait_until(80_000).kill_pod(102);
     web.report();
     assert_eq!(why(&web), "1 of 3 pods is not available; the revision does not change.");
+}
+
+#[test]
+fn old_pods_that_left_their_node_are_named_in_an_outage_of_a_rollout() {
+    let mut web = Web::replacing().at(30_000);
+    web.add_pod(200, SECOND, unready);
+    for number in 100..103 {
+        web.pod(number, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+        web.kill_pod(number);
+        web.add_pod(number + 50, 2, unready);
+    }
+    web.report();
+    let why = |web: &Web| web.view().verdict.why;
+    let outage = "[Degraded] Revision 2 is replacing revision 1: no pod is available.";
+    assert!(!why(&web).contains("evicted"), "{}", why(&web));
+    web.now = 41_000;
+    assert_eq!(web.verdict(), outage);
+    assert!(why(&web).contains(" new pod is running but not ready"), "{}", why(&web));
+    assert!(why(&web).ends_with(" 3 pods evicted from node node-1 (since 00:00:30 UTC)."), "{}", why(&web));
+    // Once their replacements were available, a later outage has another reason.
+    web.wait_until(42_000);
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    (150..153).for_each(|pod| web.pod(pod, ready));
+    web.report();
+    web.wait_until(60_000);
+    (150..153).for_each(|pod| web.pod(pod, unready));
+    web.report();
+    web.now = 71_000;
+    assert_eq!(web.verdict(), outage);
+    assert!(!why(&web).contains("evicted"), "{}", why(&web));
 }
 
 #[test]

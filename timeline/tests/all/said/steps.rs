@@ -3,7 +3,7 @@
 use crate::made::{SECOND, Web, next_revision, set};
 use crate::said::told::since;
 use timeline::Millis;
-use timeline::fact::{IntOrPercent, Strategy};
+use timeline::fact::{IntOrPercent, ReplicaSetFact, Strategy};
 
 #[test]
 fn steps_of_one_instant_are_one_and_later_ones_are_not() {
@@ -74,6 +74,36 @@ fn a_replica_set_that_somebody_else_scales_is_no_step_of_its_deployment() {
     let floor = "at least 3 must stay available.";
     assert_eq!(step(Web::replacing().at(60_000), 2, 2), [format!("60000 Revision 1 down 3 → 2: {floor}")]);
     assert_eq!(step(Web::live(3).at(60_000), 2, 0), ["60000 Revision 1 down 3 → 0."]);
+}
+
+#[test]
+fn a_replica_set_that_is_scaled_against_its_rollout_is_scaled_by_somebody_else() {
+    // The one before, at rest.
+    let up = |change: fn(&mut ReplicaSetFact)| {
+        let mut web = Web::reported().at(60_000);
+        web.set(2, |set| {
+            set.now.counts.desired = 1;
+            change(set);
+        });
+        since(&web, 60_000).into_iter().find(|line| line.contains("0 → 1")).unwrap()
+    };
+    assert_eq!(up(|_| {}), "60000 The ReplicaSet of revision 1 was scaled 0 → 1, not by its Deployment.");
+    // It is rolled back to, or up to another ceiling.
+    assert_eq!(up(|set| set.revision = Some(3)), "60000 Revision 3 up 0 → 1: 4 of at most 4.");
+    assert_eq!(up(|set| set.now.max_replicas = Some(5)), "60000 Revision 1 up 0 → 1: 4 of at most 5.");
+    // The new one, in the middle of a rollout.
+    let down = |old: u32, to: u32| {
+        let mut web = Web::live(3).at(20_000);
+        next_revision(&mut web, 2, [2, old]);
+        web.wait_until(30_000).set(SECOND, |set| set.now.counts.desired = to);
+        since(&web, 30_000).swap_remove(0)
+    };
+    let said = "30000 The ReplicaSet of revision 2 was scaled 2 → 1, not by its Deployment.";
+    assert_eq!(down(2, 1), said);
+    assert_eq!(down(1, 1), said);
+    // More than the ceiling may be taken down in proportion, and all of it by Recreate.
+    assert!(down(3, 1).starts_with("30000 Revision 2 down 2 → 1"), "{}", down(3, 1));
+    assert!(down(2, 0).starts_with("30000 Revision 2 down 2 → 0"), "{}", down(2, 0));
 }
 
 #[test]
