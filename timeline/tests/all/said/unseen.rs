@@ -134,6 +134,27 @@ fn a_deadline_that_passed_before_we_came_is_of_the_rollout_that_is_there() {
 }
 
 #[test]
+fn a_deadline_that_passed_while_nobody_looked_is_of_the_replica_set_that_it_names() {
+    let after = |named: &str| {
+        let mut web = Web::live(3).at(60_000);
+        web.unseen(|deployment, sets| {
+            (deployment.generation, deployment.revision) = (deployment.generation + 1, Some(2));
+            deployment.spec.images = image("v2");
+            deployment.status.observed_generation = deployment.generation;
+            deployment.status.updated = 1;
+            let message = format!("ReplicaSet \"{named}\" has timed out progressing.");
+            let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", &message);
+            passed.last_update_millis = Some(50_000);
+            deployment.status.progressing = Some(passed);
+            sets.insert(3, set(3, 2, 1, 0));
+        });
+        web.relisted(25_000);
+        (web.verdict().starts_with("[Deadline exceeded]"), web.lines(LineKind::Bad).len())
+    };
+    assert_eq!([after("web-2"), after("web-1")], [(true, 1), (false, 0)]);
+}
+
+#[test]
 fn a_replica_set_that_went_unseen_went_with_its_deployment_when_that_is_told_within_ten_minutes() {
     let told = |after: Millis| {
         let mut web = Web::live(1).at(60_000);
