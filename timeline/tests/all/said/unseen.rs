@@ -1,6 +1,6 @@
 //! What nobody saw is told as such, or not at all.
 
-use crate::made::{Web, condition, crashing, image, next_revision, set, unready};
+use crate::made::{WEB, Web, condition, crashing, image, next_revision, ready, set, unready};
 use timeline::fact::{ConditionStatus, Kind, Strategy};
 use timeline::story::LineKind;
 use timeline::{Fact, Millis};
@@ -152,6 +152,16 @@ fn a_deadline_that_passed_while_nobody_looked_is_of_the_replica_set_that_it_name
         (web.verdict().starts_with("[Deadline exceeded]"), web.lines(LineKind::Bad).len())
     };
     assert_eq!([after("web-2"), after("web-1")], [(true, 1), (false, 0)]);
+}
+
+#[test]
+fn a_pod_that_became_available_while_nobody_looked_does_not_tell_how_long_pods_take() {
+    let mut web = Web::made(2);
+    web.wait_until(5_000).pod(100, ready);
+    web.wait_until(77_000).unseen_pod(101, ready);
+    web.relisted(10_000);
+    assert_eq!(web.view().counts.available, 2);
+    assert_eq!(web.timeline.model().start_times(WEB), Some((5_000, 5_000)));
 }
 
 #[test]
