@@ -71,6 +71,8 @@ impl Timeline {
         let is_correction = self.is_correction(deployment);
         let (seen, last_now) = (deployment.rollouts_seen(), deployment.rollouts.last().cloned());
         let DraftRollout { mut rollout, last, since_millis, was_seen } = draft.clone();
+        let is_of_it = !was_seen && self.is_deadline_of(deployment, rollout.revision);
+        rollout.passed_before = rollout.passed_before.filter(|_| !is_of_it);
         self.drafts.remove(&uid);
         let revision = rollout.revision;
         let mut overtaken = None;
@@ -102,6 +104,7 @@ impl Timeline {
             self.tell(uid, began_millis, Happening::Superseded { revision: before, by: revision, gone_millis: None });
         }
         self.note_all_available(at, uid);
+        self.tell_deadline(at, uid, !is_of_it);
         if let Some((completed, _)) = completed.filter(|_| is_more) {
             let taken_down_millis = self.since_take_down(completed, uid);
             self.tell(uid, completed, Happening::Completed { revision, took_millis, taken_down_millis });
@@ -126,6 +129,14 @@ impl Timeline {
         let is_observed = deployment.now.status.observed_generation >= deployment.now.generation;
         (is_carried && (is_next || is_highest))
             || (last.is_some() && is_edited && is_observed && at - draft.since_millis > UNSEEN_MILLIS)
+    }
+
+    /// The deadline that passed is that of a revision: the condition names its ReplicaSet. What passed while nobody looked arrives with
+    /// the revision itself.
+    fn is_deadline_of(&self, deployment: &Deployment, revision: u64) -> bool {
+        let told = deployment.now.status.progressing.as_ref();
+        let set = rollout::replica_set(&self.model, deployment, revision);
+        told.zip(set).is_some_and(|(told, set)| told.message.contains(&format!("\"{}\"", set.name)))
     }
 
     /// The only rollout was begun before ReplicaSets were seen, and none of them carries its revision.

@@ -105,7 +105,7 @@ pub fn losses(deployment: &Deployment, times: RangeInclusive<Millis>) -> Vec<&Ha
 }
 
 /// The longest outage of a Deployment since then: a time without a ready pod, which ended by itself or at the last moment. `None` where
-/// there was none, or where not all of the time was observed with pods asked for.
+/// there was none, or where not all of the time was observed with pods asked for: a list does not tell when it ended.
 pub fn outage(
     model: &Model,
     deployment: &Deployment,
@@ -138,12 +138,19 @@ pub fn outage(
         };
         counted.into_iter().flat_map(of_stretch).filter(|(from, to)| from < to).collect::<Vec<_>>()
     };
-    let pods = model.sets_of(deployment.uid).flat_map(|set| model.pods_of(set.uid));
-    let mut spans: Vec<(Millis, Millis)> = pods.flat_map(ready).chain(last_millis.map(|at| (at, at))).collect();
+    let pods: Vec<&Pod> = model.sets_of(deployment.uid).flat_map(|set| model.pods_of(set.uid)).collect();
+    // The first pages of a list after a gap arrive before the gap is known.
+    let is_listed = |at: Millis| pods.iter().any(|pod| pod.now.listed_millis == Some(at));
+    let spans = pods.iter().copied().flat_map(ready);
+    let mut spans: Vec<(Millis, Millis)> = spans.chain(last_millis.map(|at| (at, at))).collect();
     spans.sort_unstable();
     let (mut longest, mut since) = (0, since_millis);
     for (from, to) in spans.into_iter().filter(|(from, _)| last_millis.is_none_or(|last| *from <= last)) {
-        longest = longest.max(from.saturating_sub(since));
+        let outage_millis = from.saturating_sub(since);
+        if outage_millis > OUTAGE_MILLIS && is_listed(from) {
+            return None;
+        }
+        longest = longest.max(outage_millis);
         since = since.max(to);
     }
     Some(longest).filter(|millis| *millis > OUTAGE_MILLIS)

@@ -410,10 +410,11 @@ fn noteworthy_until(pod: &Pod) -> Millis {
     pod.now.containers.iter().map(of).chain(flaps).max().unwrap_or(Millis::MIN)
 }
 
-/// Time from the creation of a pod until it was available, as far as that was seen.
+/// Time from the creation of a pod until it was available, as far as that was seen: a list does not tell since when it is.
 pub(super) fn start_millis(pod: &Pod) -> Option<Millis> {
     let (first, begun) = pod.states.first()?;
     let (_, available) = pod.states.iter().find(|(state, _)| *state == PodState::Available)?;
-    let is_whole = *first == PodState::Scheduling || pod.now.listed_millis != Some(*begun);
+    let is_begin_seen = *first == PodState::Scheduling || pod.now.listed_millis != Some(*begun);
+    let is_whole = is_begin_seen && pod.now.listed_millis != Some(*available);
     Some(available - begun).filter(|_| is_whole && !matches!(first, PodState::Available | PodState::Ready))
 }

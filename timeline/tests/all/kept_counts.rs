@@ -46,7 +46,8 @@ fn start_times(model: &Model, deployment: Uid) -> Option<(i64, i64)> {
     let start = |pod: &&Pod| {
         let (first, begun) = pod.states.first()?;
         let (_, available) = pod.states.iter().find(|(state, _)| *state == PodState::Available)?;
-        let is_whole = *first == PodState::Scheduling || pod.now.listed_millis != Some(*begun);
+        let is_begin_seen = *first == PodState::Scheduling || pod.now.listed_millis != Some(*begun);
+        let is_whole = is_begin_seen && pod.now.listed_millis != Some(*available);
         Some(available - begun).filter(|_| is_whole && !matches!(first, PodState::Available | PodState::Ready))
     };
     let pods = model.pods_of_deployment(deployment);

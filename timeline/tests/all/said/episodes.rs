@@ -1,11 +1,11 @@
 //! Episodes without a rollout: their kind, their begin and end, and their title.
 
-use timeline::fact::{Exit, Phase, PodFact};
+use timeline::fact::{Exit, Phase, PodFact, Seen};
 use timeline::model::EndReason;
 use timeline::model::story::Happening;
-use timeline::{EpisodeKind, Millis, Uid, assess, rollout, say};
+use timeline::{EpisodeKind, Fact, Millis, Uid, assess, rollout, say};
 
-use crate::made::{WEB, Web, crashing, next_revision, ready, unready};
+use crate::made::{WEB, Web, crashing, next_revision, pod, ready, unready};
 
 /// A Deployment at rest, as the recording of an episode begins.
 fn at_rest(replicas: u32) -> Web {
@@ -146,6 +146,13 @@ fn an_outage_after_a_rollout_lasts_until_a_pod_is_ready_or_the_next_rollout_begi
         web.pod(101, ready);
     };
     assert_eq!(after(unseen), None);
+    // A page of the list after a gap, which tells the gap at its end.
+    let paged = |web: &mut Web| {
+        let mut listed = pod(101, 2, "p0101");
+        ready(&mut listed);
+        web.timeline.apply(60_000, Fact::Pod(Box::new(listed), Seen::InList));
+    };
+    assert_eq!(after(paged), None);
 }
 
 #[test]

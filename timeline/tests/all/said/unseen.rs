@@ -1,6 +1,6 @@
 //! What nobody saw is told as such, or not at all.
 
-use crate::made::{Web, condition, crashing, image, next_revision, set, unready};
+use crate::made::{WEB, Web, condition, crashing, image, next_revision, ready, set, unready};
 use timeline::fact::{ConditionStatus, Kind, Strategy};
 use timeline::story::LineKind;
 use timeline::{Fact, Millis};
@@ -131,6 +131,37 @@ fn a_deadline_that_passed_before_we_came_is_of_the_rollout_that_is_there() {
     passed.last_update_millis = Some(629_000);
     web.deployment(|deployment| deployment.status.progressing = Some(passed));
     assert!(web.first_listed().verdict().starts_with("[Deadline exceeded]"), "{}", web.first_listed().verdict());
+}
+
+#[test]
+fn a_deadline_that_passed_while_nobody_looked_is_of_the_replica_set_that_it_names() {
+    let after = |named: &str| {
+        let mut web = Web::live(3).at(60_000);
+        web.unseen(|deployment, sets| {
+            (deployment.generation, deployment.revision) = (deployment.generation + 1, Some(2));
+            deployment.spec.images = image("v2");
+            deployment.status.observed_generation = deployment.generation;
+            deployment.status.updated = 1;
+            let message = format!("ReplicaSet \"{named}\" has timed out progressing.");
+            let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", &message);
+            passed.last_update_millis = Some(50_000);
+            deployment.status.progressing = Some(passed);
+            sets.insert(3, set(3, 2, 1, 0));
+        });
+        web.relisted(25_000);
+        (web.verdict().starts_with("[Deadline exceeded]"), web.lines(LineKind::Bad).len())
+    };
+    assert_eq!([after("web-2"), after("web-1")], [(true, 1), (false, 0)]);
+}
+
+#[test]
+fn a_pod_that_became_available_while_nobody_looked_does_not_tell_how_long_pods_take() {
+    let mut web = Web::made(2);
+    web.wait_until(5_000).pod(100, ready);
+    web.wait_until(77_000).unseen_pod(101, ready);
+    web.relisted(10_000);
+    assert_eq!(web.view().counts.available, 2);
+    assert_eq!(web.timeline.model().start_times(WEB), Some((5_000, 5_000)));
 }
 
 #[test]
