@@ -2,7 +2,7 @@
 
 use super::Timeline;
 use super::pending::UnsettledRemoval;
-use crate::model::fact::{Condition, ConditionStatus, Kind, ReplicaSetFact, Seen};
+use crate::model::fact::{Kind, ReplicaSetFact, Seen};
 use crate::model::{Deployment, RemovedBecause, ReplicaSet, Scale, ScaleCause};
 use crate::{Change, Millis, Uid};
 
@@ -11,13 +11,7 @@ const RELISTING_MILLIS: Millis = 60_000;
 
 impl Timeline {
     pub(super) fn replica_set(&mut self, at: Millis, fact: ReplicaSetFact, seen: Seen) {
-        let (uid, mut now) = (fact.meta.uid, fact.now);
-        // A condition that went is kept as false: the ReplicaSet is known to tell what it is refused. Its Deployment repeats the
-        // refusal for a moment longer, and does not say whose it was.
-        if now.failure.is_none() {
-            let told = self.model.replica_sets.get(&uid).and_then(|known| known.now.failure.clone());
-            now.failure = told.map(|told| Condition { status: ConditionStatus::False, ..told });
-        }
+        let (uid, now) = (fact.meta.uid, fact.now);
         let min_ready_seconds = now.min_ready_seconds;
         self.orders.asks(uid, fact.meta.version, now.counts.desired, seen);
         if seen == Seen::Deleted || now.deleting {

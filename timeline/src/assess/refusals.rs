@@ -112,7 +112,7 @@ impl Assessment<'_> {
     /// The Deployment's own condition, which may be old: for who does not see what its ReplicaSets say.
     fn told_by_deployment(&self) -> Option<(CauseKind, Evidence)> {
         let now = &self.deployment.now;
-        let is_known = self.model.controlled_sets(self.deployment.uid).any(|set| set.now.failure.is_some());
+        let is_known = self.model.owned_sets(self.deployment.uid).any(|set| set.now.failure.is_some());
         if now.spec.paused || is_known {
             return None; // the controller keeps no account of failures while it is paused
         }

@@ -349,7 +349,7 @@ pub struct ReplicaSetNow {
     /// Longest time that the probes of its containers may take until a pod is ready: of the startup and the readiness probe
     /// together, initialDelaySeconds + periodSeconds × failureThreshold, of the container that takes longest. 0 without probes.
     pub probe_millis: Millis,
-    /// Condition `ReplicaFailure`: the API server refuses its pods. The model keeps one that went as false.
+    /// Condition `ReplicaFailure`: the API server refuses its pods.
     #[serde(with = "server_only")]
     pub failure: Option<Condition>,
 }
