@@ -20,8 +20,8 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     let Some(deployment) = model.deployments.get(&uid) else { return Vec::new() };
     let first = deployment.rollouts.len().saturating_sub(most);
     let cause = |outcome: Outcome| {
-        let view = view::view(model, uid, now).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
         let assessment = Assessment::at(model, uid, now)?;
+        let view = Some(view::view_of(&assessment)).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
         let is_outage = assessment.is_headline_outage(assessment.standing());
         let is_done = outcome == Outcome::Complete;
         // What is no fault by itself is the cause where the progress deadline passed over it. Before that, the verdict names what is bad.

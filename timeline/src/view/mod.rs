@@ -92,18 +92,22 @@ impl View {
 
 /// Looks at a Deployment; `None` when the model does not hold it.
 pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
-    let assessment = Assessment::at(model, uid, now)?;
-    let standing = assessment.standing();
-    Some(View {
-        verdict: verdict(standing, &assessment),
-        next: say::next(standing, &assessment),
+    Assessment::at(model, uid, now).map(|assessment| view_of(&assessment))
+}
+
+/// Puts an assessment into words.
+pub fn view_of(assessment: &Assessment<'_>) -> View {
+    let (standing, now) = (assessment.standing(), assessment.now);
+    View {
+        verdict: verdict(standing, assessment),
+        next: say::next(standing, assessment),
         remedy: assessment.remedy(standing).map(|way| say::remedy(&way, assessment.deployment)),
-        reasons: assessment.causes.iter().map(|cause| reason(cause, &assessment)).collect(),
-        budget: say::budget(&assessment),
+        reasons: assessment.causes.iter().map(|cause| reason(cause, assessment)).collect(),
+        budget: say::budget(assessment),
         derived: say::derived(&assessment.deployment.now.spec, assessment.limits).unwrap_or_default(),
         hold: assessment.hold(),
         counts: assessment.counts,
-        sets: count_sets(model, assessment.deployment, assessment.sees_pods),
+        sets: count_sets(assessment.model, assessment.deployment, assessment.sees_pods),
         desired: assessment.deployment.now.spec.replicas,
         limits: assessment.limits,
         revision: assessment.revision(),
@@ -115,7 +119,7 @@ pub fn view(model: &Model, uid: Uid, now: Now) -> Option<View> {
         },
         is_succeeded: assessment.successor().is_some(),
         unseen_millis: assessment.pods_unseen_millis(),
-    })
+    }
 }
 
 fn verdict(standing: Standing, assessment: &Assessment<'_>) -> Verdict {
