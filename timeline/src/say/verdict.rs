@@ -239,12 +239,20 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     let is_said = matches!(standing, Standing::Waiting | Standing::Slow | Standing::Progressing)
         || assessment.causes.iter().any(|cause| cause.kind == CauseKind::SetMissing);
     let outage = (!is_said && assessment.is_rollout_outage(standing)).then(|| capitalized(NO_POD.to_owned()));
+    let is_departure_why = match standing {
+        Standing::CatchingUp { .. } | Standing::Degraded { .. } => true,
+        // Old pods that had to leave are why nobody serves, beside what the new ones wait for.
+        Standing::Blocked | Standing::Waiting | Standing::Slow | Standing::Progressing => {
+            assessment.is_rollout_outage(standing)
+        }
+        _ => false,
+    };
+    let departed = if is_departure_why { departures(assessment) } else { Vec::new() };
     let with = |otherwise: Option<String>| {
         let rest = [outage.clone(), neither(assessment), unseen.clone(), otherwise.filter(|_| named.is_empty())];
-        named.iter().cloned().chain(rest.into_iter().flatten()).collect::<Vec<_>>().join(" ")
+        let said = named.iter().chain(rest.iter().flatten()).chain(&departed);
+        said.map(String::as_str).collect::<Vec<_>>().join(" ")
     };
-    // Old pods that had to leave are why nobody serves, beside what the new ones wait for.
-    let departed = || if assessment.is_rollout_outage(standing) { departures(assessment) } else { Vec::new() };
     match standing {
         Standing::Deleted => {
             let left = assessment.counts.available + assessment.counts.not_yet + assessment.counts.terminating;
@@ -277,27 +285,25 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
                 .collect::<Vec<_>>()
                 .join(" ")
         }
-        Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
-            let said = with(Some(missing(assessment)));
-            std::iter::once(said).chain(departures(assessment)).collect::<Vec<_>>().join(" ")
-        }
+        Standing::CatchingUp { .. } | Standing::Degraded { .. } => with(Some(missing(assessment))),
         Standing::Blocked => {
             // Old pods that are named are no reason.
             let unexplained = "Nothing has moved for a while, and nothing says why.";
             let unexplained = decisive.is_none().then(|| unexplained.to_owned());
             let said = Some(with(None)).filter(|said| !said.is_empty());
-            said.into_iter().chain(departed()).chain(unexplained).collect::<Vec<_>>().join(" ")
+            said.into_iter().chain(unexplained).collect::<Vec<_>>().join(" ")
         }
         Standing::Crashing => {
             let desired = assessment.deployment.now.spec.replicas;
             let available = assessment.counts.available.min(desired);
             with(None) + &format!(" {available} of {desired} available at the moment.")
         }
-        Standing::Waiting | Standing::Slow | Standing::Progressing => {
-            let said = Some(with(None)).filter(|said| !said.is_empty());
-            said.into_iter().chain(departed()).collect::<Vec<_>>().join(" ")
-        }
-        Standing::DeadlineExceeded | Standing::Failing | Standing::ScalingUp { .. } => with(None),
+        Standing::DeadlineExceeded
+        | Standing::Failing
+        | Standing::ScalingUp { .. }
+        | Standing::Waiting
+        | Standing::Slow
+        | Standing::Progressing => with(None),
     }
 }
 
