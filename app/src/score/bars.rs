@@ -84,21 +84,20 @@ fn merge_flicker(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
 
 /// A pod's bars in a ReplicaSet's band: its states while that controlled it, with an end where it was released.
 fn inside_segments(pod: &Pod, replica_set: Uid) -> Vec<Segment> {
-    let ends = pod.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
     let mut segments = Vec::with_capacity(pod.states.len() + 1);
-    for ((state, from), to) in pod.states.iter().zip(ends) {
-        if *state == PodState::Gone {
+    for (state, from, to) in pod.spans() {
+        if state == PodState::Gone {
             if pod.owner == Some(replica_set) {
-                segments.push(Segment { look: GONE, from: *from, to: Some(*from) });
+                segments.push(Segment { look: GONE, from, to: Some(from) });
             }
             continue;
         }
         each_stay(pod, Some(replica_set), &mut |since, until| {
-            let is_later = until.is_some_and(|until| *from >= until);
-            let is_earlier = *from < since && to.is_some_and(|to| to <= since);
+            let is_later = until.is_some_and(|until| from >= until);
+            let is_earlier = from < since && to.is_some_and(|to| to <= since);
             if !is_later && !is_earlier {
                 let to = to.map_or(until, |to| Some(until.map_or(to, |until| to.min(until))));
-                segments.push(Segment { look: PodLook::In(*state), from: (*from).max(since), to });
+                segments.push(Segment { look: PodLook::In(state), from: from.max(since), to });
             }
         });
     }

@@ -129,14 +129,9 @@ pub fn outage(
     // A pod out of rotation serves nobody.
     let ready = |pod: &Pod| {
         let counted = counted_stretches(model, deployment.uid, pod);
-        let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
-        let states = pod.states.iter().zip(ends).filter(|((state, _), _)| state.is_ready());
-        let states: Vec<_> = states.map(|((_, from), to)| (*from, to)).collect();
-        let of_stretch = |(since, until): Stretch| {
-            let until = until.unwrap_or(Millis::MAX);
-            states.iter().map(move |(from, to)| (since.max(*from), until.min(*to)))
-        };
-        counted.into_iter().flat_map(of_stretch).filter(|(from, to)| from < to).collect::<Vec<_>>()
+        let states = pod.spans().filter(|(state, ..)| state.is_ready());
+        let spans = states.flat_map(|(_, from, to)| within(&counted, (from, to)));
+        spans.map(|(from, to)| (from, to.unwrap_or(Millis::MAX))).collect::<Vec<_>>()
     };
     let pods: Vec<&Pod> = model.sets_of(deployment.uid).flat_map(|set| model.pods_of(set.uid)).collect();
     // The first pages of a list after a gap arrive before the gap is known.
@@ -288,20 +283,21 @@ fn shortage(pods: &[(&Pod, Vec<Stretch>)], before: u32, scalings: &[(Millis, (u3
 pub(super) fn available(pod: &Pod, counted: &[Stretch], first: Millis) -> Vec<(Millis, i64)> {
     let is_first = pod.now.listed_millis == Some(pod.first_seen_millis());
     let is_listed = is_first && pod.first_seen_millis() - first <= LISTING_MILLIS;
-    let ends = pod.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
     let mut steps = Vec::new();
-    for ((_, from), to) in pod.states.iter().zip(ends).filter(|((state, _), _)| *state == PodState::Available) {
-        let from = if is_listed && *from == pod.first_seen_millis() { first } else { *from };
-        for (since, until) in counted {
-            let begin = from.max(*since);
-            let end = to.into_iter().chain(*until).min();
-            if end.is_none_or(|end| begin < end) {
-                steps.push((begin, -1));
-                steps.extend(end.map(|end| (end, 1)));
-            }
+    for (_, from, to) in pod.spans().filter(|(state, ..)| *state == PodState::Available) {
+        let from = if is_listed && from == pod.first_seen_millis() { first } else { from };
+        for (begin, end) in within(counted, (from, to)) {
+            steps.push((begin, -1));
+            steps.extend(end.map(|end| (end, 1)));
         }
     }
     steps
+}
+
+/// The parts of a stretch in which a pod counts.
+fn within(counted: &[Stretch], (from, to): Stretch) -> impl Iterator<Item = Stretch> {
+    let part = move |(since, until): &Stretch| (from.max(*since), to.into_iter().chain(*until).min());
+    counted.iter().map(part).filter(|(begin, end)| end.is_none_or(|end| *begin < end))
 }
 
 /// Stretches in which a pod counts for a workload: a ReplicaSet controls it, and the workload controls that ReplicaSet.

@@ -77,6 +77,12 @@ impl Pod {
         self.owner.or(adopted.map(|(_, set)| set)).or(self.replica_set())
     }
 
+    /// Its states, each with its begin, and its end unless it is in it.
+    pub fn spans(&self) -> impl Iterator<Item = (PodState, Millis, Option<Millis>)> {
+        let ends = self.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
+        self.states.iter().zip(ends).map(|((state, from), to)| (*state, *from, to))
+    }
+
     /// The state it is in.
     pub fn state(&self) -> PodState {
         self.states.last().map_or(PodState::Scheduling, |(state, _)| *state)

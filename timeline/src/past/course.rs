@@ -17,9 +17,8 @@ pub fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -
 
 /// Lists the spans of time in which a pod was available.
 pub fn available_spans(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
-    let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
-    let states = pod.states.iter().zip(ends);
-    states.filter(|((state, _), _)| *state == PodState::Available).map(|((_, from), to)| (*from, to))
+    let available = pod.spans().filter(|(state, ..)| *state == PodState::Available);
+    available.map(|(_, from, to)| (from, to.unwrap_or(Millis::MAX)))
 }
 
 /// Time until the first pod that was made for a rollout was available.
@@ -40,9 +39,8 @@ pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) ->
     let slowest = model.start_times(deployment.uid).map_or(0, |(_, most)| most.saturating_mul(SLOWER));
     let allowed = allowed_until_ready_millis(set.now.probe_millis).max(slowest);
     let is_late = |pod: &Pod| {
-        let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
-        let mut states = pod.states.iter().zip(ends);
-        states.any(|((state, from), to)| *state == PodState::Unready && to.min(until) - from > allowed)
+        let mut unready = pod.spans().filter(|(state, ..)| *state == PodState::Unready);
+        unready.any(|(_, from, to)| to.map_or(until, |to| to.min(until)) - from > allowed)
     };
     let is_never_ready = !model.pods_of(set.uid).any(Pod::was_ready) && pods(model, deployment, rollout).any(is_late);
     is_never_ready.then(|| format!("Revision {} makes no progress: pods do not become ready.", rollout.revision))

@@ -15,19 +15,19 @@ pub type Step = (Millis, Counts);
 pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, from: Millis) -> Vec<Step> {
     let mut moves: Vec<(Millis, usize, i32)> = Vec::new();
     for pod in pods {
-        let ends = pod.states.iter().skip(1).map(|(_, at)| *at).chain([Millis::MAX]);
         let terminal = pod.now.terminal_millis.unwrap_or(Millis::MAX);
-        for ((state, since), until) in pod.states.iter().zip(ends) {
+        for (state, since, until) in pod.spans() {
+            let until = until.unwrap_or(Millis::MAX);
             // One that failed as a whole counts for nobody, too, until it is seen to go.
             let until = if state.is_ending() { until } else { until.min(terminal) };
-            let Some(layer) = layer(pod, *state) else { continue };
+            let Some(layer) = layer(pod, state) else { continue };
             let mut count = |begin: Millis, end: Millis| {
                 if begin < end && end > from {
                     moves.push((begin.max(from), layer, 1));
                     moves.push((end, layer, -1));
                 }
             };
-            let mut begin = *since;
+            let mut begin = since;
             // Released pods count for nobody until they are adopted again.
             for release in &pod.releases {
                 let back = release.adopted.map_or(Millis::MAX, |(at, _)| at);
