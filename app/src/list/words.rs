@@ -33,10 +33,14 @@ pub fn title(overall: &Overall, query: &Query) -> String {
         }
     }
     // Of clusters that are not seen nobody knows it.
-    let is_listed = |cluster: &&ClusterState| query.cluster.as_ref().is_none_or(|name| *name == cluster.name);
-    let is_seen = overall.clusters.iter().filter(is_listed).all(|cluster| cluster.connection.state.is_live());
+    let is_seen = listed(overall, query).all(|cluster| cluster.connection.state.is_live());
     let nothing = if overall.all > 0 && is_seen { "Nothing in progress" } else { "Deployments" };
     format!("{}{} — Rollcast", if words.is_empty() { nothing } else { &words }, place(query)).replace('<', "‹")
+}
+
+/// The clusters of which a list is.
+fn listed<'o>(overall: &'o Overall, query: &'o Query) -> impl Iterator<Item = &'o ClusterState> {
+    overall.clusters.iter().filter(|cluster| query.cluster.as_ref().is_none_or(|name| *name == cluster.name))
 }
 
 /// ": prod-eu / shop", or nothing for all.
@@ -88,8 +92,7 @@ pub fn is_whole(query: &Query) -> bool {
 /// Explains a list without rows, and tells whether all Deployments are another list than this one.
 pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     let is_whole = is_whole(query);
-    let is_listed = |cluster: &&ClusterState| query.cluster.as_ref().is_none_or(|name| *name == cluster.name);
-    let clusters: Vec<&ClusterState> = overall.clusters.iter().filter(is_listed).collect();
+    let clusters: Vec<&ClusterState> = listed(overall, query).collect();
     let is_known = clusters.iter().any(|cluster| cluster.connection.state.is_live());
     let connecting = |cluster: &&ClusterState| cluster.connection.state == ConnectionState::Connecting;
     let named = |cluster: &ClusterState| match listing(&cluster.connection) {

@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::address::at;
-use timeline::words::{age, capitalized, grouped, grouped_count, safe};
+use timeline::words::{NO_CLUSTER, age, capitalized, grouped, grouped_count, safe};
 
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
@@ -22,7 +22,7 @@ pub fn StatusPage(
         .sort_by_key(|cluster| cluster.advice.is_empty() && matches!(cluster.connection.state, "live" | "recording"));
     // Recordings have none.
     let has_table = clusters.iter().any(|cluster| !cluster.kinds.is_empty());
-    let nothing = clusters.is_empty().then(|| view! { <p>"No cluster can be shown to you."</p> });
+    let nothing = clusters.is_empty().then(|| view! { <p>{NO_CLUSTER}</p> });
     let clusters = clusters.into_iter().map(|cluster| view! { <Cluster cluster/> }).collect_view();
     view! {
         <Header section=Section::Other/>

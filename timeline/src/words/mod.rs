@@ -161,6 +161,9 @@ pub fn shell_word(text: &str) -> String {
     if is_plain { text } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
+/// Text for a viewer who sees no cluster.
+pub const NO_CLUSTER: &str = "No cluster can be shown to you.";
+
 /// The answer to a request for a cluster that the server does not have.
 pub fn not_watched(cluster: &str) -> String {
     format!("This server does not watch a cluster named {}.", safe(cluster))

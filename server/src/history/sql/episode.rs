@@ -13,7 +13,7 @@ use crate::history::stretch;
 
 /// The recorder may lack lines of this time before the last response of its cluster.
 const UNWRITTEN_MILLIS: Millis = 60_000;
-/// An open episode may lack lines of this time after its end. Later lines would have been written with it.
+/// An open episode may lack lines of this time after its end: with later ones it is written again, at the latest when its turn comes.
 const OVERDUE_MILLIS: Millis = 600_000;
 
 /// Writes episodes, and workloads at rest.

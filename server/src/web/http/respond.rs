@@ -15,7 +15,7 @@ use leptos_axum::ResponseOptions;
 use serde_json::json;
 use timeline::Workload;
 use timeline::address::{InvalidParameter, at};
-use timeline::words::safe;
+use timeline::words::{NO_CLUSTER, safe};
 
 use super::extract::origin;
 use crate::access::share::Share;
@@ -28,9 +28,6 @@ use crate::web::state::Rollcast;
 
 /// Error text for a link that cannot be checked.
 pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
-
-/// Text for a viewer who sees no cluster, as the status page has it.
-const NO_CLUSTER: &str = "No cluster can be shown to you.";
 
 /// A request that is not answered: the status, and why. As a response it is an error of the API.
 pub(super) struct Refusal(pub(super) StatusCode, pub(super) String);

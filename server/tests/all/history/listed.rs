@@ -244,9 +244,8 @@ fn pod(revision: u64, is_ready: bool, seen: Seen) -> Fact {
     Fact::Pod(Box::new(fact), seen)
 }
 
-/// The headline of an outage has no cause: the first one of why follows it.
-#[test]
-fn the_cause_of_an_outage_names_why_nobody_serves() {
+/// A Deployment that is observed from its creation on. Its only pod is available after five seconds.
+fn complete() -> Timeline {
     let mut timeline = Timeline::new();
     for kind in Kind::ALL {
         timeline.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
@@ -258,6 +257,18 @@ fn the_cause_of_an_outage_names_why_nobody_serves() {
         (5_000, pod(1, true, Seen::Modified)),
         (5_000, set(1, 1, Seen::Modified)),
         (5_000, web(1, [1, 1, 1])),
+    ];
+    for (at, fact) in facts {
+        timeline.apply(at, fact);
+    }
+    timeline
+}
+
+/// The headline of an outage has no cause: the first one of why follows it.
+#[test]
+fn the_cause_of_an_outage_names_why_nobody_serves() {
+    let mut timeline = complete();
+    let facts = [
         (20_000, web(2, [2, 1, 1])),
         (20_000, set(2, 0, Seen::Added)),
         (20_000, pod(2, false, Seen::Added)),
@@ -289,20 +300,8 @@ fn the_cause_of_an_outage_names_why_nobody_serves() {
 /// An outage before the workload was at rest for a minute is trouble of the rollout, and has its duration once it is over.
 #[test]
 fn an_outage_right_after_completion_is_told_with_the_rollout() {
-    let mut timeline = Timeline::new();
-    for kind in Kind::ALL {
-        timeline.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
-    }
-    let facts = [
-        (0, web(1, [1, 1, 0])),
-        (0, set(1, 0, Seen::Added)),
-        (0, pod(1, false, Seen::Added)),
-        (5_000, pod(1, true, Seen::Modified)),
-        (5_000, set(1, 1, Seen::Modified)),
-        (5_000, web(1, [1, 1, 1])),
-        (20_000, pod(1, false, Seen::Modified)),
-        (20_000, set(1, 0, Seen::Modified)),
-    ];
+    let mut timeline = complete();
+    let facts = [(20_000, pod(1, false, Seen::Modified)), (20_000, set(1, 0, Seen::Modified))];
     for (at, fact) in facts {
         timeline.apply(at, fact);
     }
