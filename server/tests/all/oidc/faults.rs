@@ -142,7 +142,9 @@ async fn why_the_provider_sent_no_code_is_logged() {
     let log = Log::default();
     let writer = log.clone();
     let logger = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
-    let _logs = tracing::subscriber::set_default(logger);
+    // For all threads: what a thread without a subscriber logs first stays off for the others too.
+    tracing::subscriber::set_global_default(logger).unwrap();
+    tracing::callsite::rebuild_interest_cache();
     let (own, rollcast) = own_site().await;
     let mut browser = Browser::new(&rollcast);
     let state = parameter(&own.back(&mut browser, "/").await, "state");
