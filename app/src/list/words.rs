@@ -3,7 +3,7 @@
 use timeline::Millis;
 use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
-use timeline::words::{grouped, grouped_count, list, safe, sentence_end};
+use timeline::words::{NO_CLUSTER, grouped, grouped_count, list, safe, sentence_end};
 
 use crate::connection::{forbidden, listing, next_try_at, unreachable_because, unwritten};
 use crate::zone::Zone;
@@ -107,27 +107,30 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
     // There is no filter to remove, whatever other clusters have.
     let is_place = query.text.is_empty() && query.labels.is_empty() && query.group.is_none();
     let is_place = is_place && query.cluster.is_some() && !clusters.is_empty();
-    let words = match (overall.rows(), if is_place { 0 } else { overall.all }) {
+    // Where the named cluster is not watched, the notice says so: it is no cluster that does not respond.
+    let is_filtered = !is_place && (overall.all > 0 || clusters.is_empty());
+    let words = match (overall.rows(), is_filtered) {
         (1.., _) => return (String::new(), false),
-        (0, 1..) => "No matches. Remove a filter.".to_owned(),
-        (0, 0) if !connecting.is_empty() => {
+        (0, _) if overall.clusters.is_empty() => NO_CLUSTER.to_owned(),
+        (0, true) => "No matches. Remove a filter.".to_owned(),
+        (0, false) if !connecting.is_empty() => {
             format!(
                 "Connecting to {}. Deployments appear here as soon as they are loaded. If this takes long, run `rollcast check`.",
                 list(&connecting)
             )
         }
-        (0, 0) if !unread.is_empty() => {
+        (0, false) if !unread.is_empty() => {
             let clusters = if unread.len() == 1 { "cluster" } else { "clusters" };
             format!(
                 "No Deployments can be shown: Rollcast has no permission to read Deployments of {clusters} {}. The notice above names the permission.",
                 list(&unread)
             )
         }
-        (0, 0) if is_known && is_whole => {
+        (0, false) if is_known && is_whole => {
             "No Deployments here yet. Create one: `kubectl create deployment web --image=nginx`".to_owned()
         }
-        (0, 0) if is_known => "No Deployments here yet.".to_owned(),
-        (0, 0) => {
+        (0, false) if is_known => "No Deployments here yet.".to_owned(),
+        (0, false) => {
             let (none, one) =
                 if is_place { ("This cluster does not respond", "it") } else { ("No cluster responds", "one") };
             format!(
@@ -256,6 +259,11 @@ mod tests {
         assert_eq!(said(&two(), &of("a")), ("No Deployments here yet.".to_owned(), true));
         assert!(said(&two(), &of("b")).0.starts_with("This cluster does not respond."));
         assert!(said(&two(), &Query { text: "x".into(), ..of("a") }).0.starts_with("No matches."));
+        // A cluster that is not watched does not fail to respond, nor does one that nobody may see.
+        assert_eq!(said(&overall(0, live()), &of("gone")), ("No matches. Remove a filter.".to_owned(), true));
+        for query in [Query::default(), of("gone")] {
+            assert_eq!(said(&overall(0, Vec::new()), &query).0, "No cluster can be shown to you.");
+        }
         let other = Query { text: "x".into(), ..Query::default() };
         let (words, is_part) = said(&overall(3, live()), &other);
         assert!(words.starts_with("No matches.") && is_part);
