@@ -63,7 +63,7 @@ pub struct Live {
     /// The file that the page is, where there is no server.
     exported: StoredValue<Option<Exported>>,
     client: StoredValue<Option<SendWrapper<Client>>>,
-    /// The page is about to reload for another build, which the connections of a wall hear of one after the other.
+    /// The page is about to reload for another build.
     is_reloading: StoredValue<bool>,
     /// Problem of this page as a whole; empty when there is none.
     pub trouble: RwSignal<&'static str>,
@@ -283,8 +283,9 @@ impl Client {
     fn hear(&self, bytes: &[u8]) {
         match wire::decode(bytes) {
             // While several servers behind one address are updated, connections of a wall lead to either build: one of them decides.
+            // A server with another protocol refuses a tile, which tries again later.
             Ok(ServerFrame::Hello { protocol, build })
-                if protocol != PROTOCOL || self.0.is_main && build != self.0.live.build() =>
+                if self.0.is_main && (protocol != PROTOCOL || build != self.0.live.build()) =>
             {
                 self.reload_for(&build);
             }

@@ -301,7 +301,7 @@ test("a new version reloads the wall, once, and once more ten minutes later", as
     .toBe(3);
 });
 
-test("a wall stays while only its tiles hear of another build", async ({ page, serve }) => {
+test("a wall stays while only its tiles hear of another build and protocol", async ({ page, serve }) => {
   await page.clock.install();
   // Of servers that are being updated behind one address: the connection of the wall itself is made after those of its four tiles.
   let [sockets, hellos] = [0, 0];
@@ -309,7 +309,10 @@ test("a wall stays while only its tiles hear of another build", async ({ page, s
     const isOfTile = sockets++ < 4;
     const server = viewer.connectToServer();
     server.onMessage((message) => {
-      if (typeof message !== "string" && message[0] === 0 && ++hellos && isOfTile) message.fill(102, message.length - 16); // Hello
+      if (typeof message !== "string" && message[0] === 0 && ++hellos && isOfTile) {
+        message[1] = 127; // Hello, with its protocol
+        message.fill(102, message.length - 16);
+      }
       viewer.send(message);
     });
   });
