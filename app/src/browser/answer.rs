@@ -15,6 +15,11 @@ impl HttpResponse {
         self.0.ok()
     }
 
+    /// The server failed, or a proxy that answered in its place.
+    pub fn is_server_error(&self) -> bool {
+        self.0.status() >= 500
+    }
+
     /// All of the answer as bytes; `None` when the connection ends before.
     pub async fn bytes(self) -> Option<Vec<u8>> {
         let bytes = JsFuture::from(self.0.array_buffer().ok()?).await.ok()?;

@@ -194,6 +194,10 @@ fn below_this_page(path: &str) -> String {
 pub async fn answer(address: &str) -> Option<PanelContent> {
     let mark = if address.contains('?') { '&' } else { '?' };
     let answer = browser::ask(&format!("{address}{mark}part")).await?;
+    // A proxy says so in the place of Rollcast, some of them without markup.
+    if answer.is_server_error() {
+        return None;
+    }
     if !answer.is_ok() {
         let why = answer.text().await?;
         // Markup is what a proxy says in the place of Rollcast.
