@@ -143,14 +143,17 @@ async fn copy(hub: &Handle, scope: &LinkScope) -> Option<ExcerptData> {
 }
 
 /// Returns whether the hub or the history has the content of a link.
-pub async fn exists(live: &Handle, archive: Option<&Archive>, scope: &LinkScope) -> bool {
+///
+/// # Errors
+/// When the history cannot be read.
+pub async fn exists(live: &Handle, archive: Option<&Archive>, scope: &LinkScope) -> Result<bool, StoreError> {
     let this = scope.clone();
     if live.read(move |reader| find_span(reader, &this).is_some()).await.unwrap_or_default() {
-        return true;
+        return Ok(true);
     }
     match archive {
-        Some(archive) => find_stored(archive, scope).await.is_ok_and(|number| number.is_some()),
-        None => false,
+        Some(archive) => Ok(find_stored(archive, scope).await?.is_some()),
+        None => Ok(false),
     }
 }
 
@@ -301,7 +304,7 @@ mod tests {
         let rollouts = (0..5).map(|revision| LinkScope::Rollout { of: of.clone(), uid, revision });
         let mut known = [0, 0];
         for scope in moments.chain(rollouts) {
-            let exists = exists(&live, None, &scope).await;
+            let exists = exists(&live, None, &scope).await.unwrap();
             assert_eq!(exists, Excerpts::default().open(&live, None, &scope).await.is_ok(), "{scope:?}");
             known[usize::from(exists)] += 1;
         }

@@ -31,14 +31,17 @@ pub(crate) async fn deployment(view: &ClientView, workload: &Workload) -> Result
     Ok(view.read_stored(workload, uid, |_| Ok(())).await?.map(|()| uid))
 }
 
-/// The rollouts of a Deployment, the last one first. `None` when what is kept cannot be read.
-pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -> Option<Vec<PastRollout>> {
+/// The rollouts of a Deployment, the last one first.
+///
+/// # Errors
+/// When the history cannot be read.
+pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -> Result<Vec<PastRollout>, StoreError> {
     let cluster = workload.cluster.clone();
     if view.has_history() {
         let kept = view.read_stored(workload, uid, move |reader| reader.rollouts(&cluster, uid, MOST)).await;
-        return kept.ok().map(Option::unwrap_or_default);
+        return Ok(kept?.unwrap_or_default());
     }
-    let Some(hub) = view.live_hub(workload).await else { return Some(Vec::new()) };
+    let Some(hub) = view.live_hub(workload).await else { return Ok(Vec::new()) };
     let named = Workload { uid: Some(uid), ..workload.clone() };
     let all = hub.read(move |reader| {
         if named.find(reader.timeline.model()).is_none() {
@@ -50,7 +53,7 @@ pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -
         rollouts.reverse();
         rollouts
     });
-    all.await.ok()
+    Ok(all.await.unwrap_or_default())
 }
 
 /// The course of a rollout: from the cluster's hub while it goes on or where nothing is kept, else from what is kept of it.

@@ -24,6 +24,7 @@ use crate::feed::playground::Playground;
 use crate::history::Archive;
 use crate::history::hub_cache::OpenError;
 use crate::history::past::RolloutCache;
+use crate::history::store::StoreError;
 use crate::hub::Handle;
 use crate::telemetry::audit::Audit;
 use crate::telemetry::clock;
@@ -265,9 +266,14 @@ impl Rollcast {
     }
 
     /// There is something that a link to one rollout or one moment opens.
-    pub(crate) async fn has_excerpt(&self, scope: &LinkScope) -> bool {
-        let Some(live) = scope.cluster().and_then(|cluster| self.clusters.get(cluster)) else { return false };
-        self.excerpts.hubs.find(scope, None).is_some_and(|known| known.is_ok())
-            || excerpt::exists(live, self.archive.as_ref(), scope).await
+    ///
+    /// # Errors
+    /// When the history cannot be read.
+    pub(crate) async fn has_excerpt(&self, scope: &LinkScope) -> Result<bool, StoreError> {
+        let Some(live) = scope.cluster().and_then(|cluster| self.clusters.get(cluster)) else { return Ok(false) };
+        if self.excerpts.hubs.find(scope, None).is_some_and(|known| known.is_ok()) {
+            return Ok(true);
+        }
+        excerpt::exists(live, self.archive.as_ref(), scope).await
     }
 }

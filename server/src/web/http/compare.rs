@@ -36,9 +36,9 @@ pub(super) async fn page(
         Ok(None) => return missing(view, format!("Rollcast has not seen a Deployment {name} there."), request).await,
         Err(why) => return refuse(view, unreadable_history(view, &why), instead(&workload), request).await,
     };
-    let Some(all) = earlier::rollouts(view, &workload, uid).await else {
-        let why = "Cannot read the history right now.".to_owned();
-        return refuse(view, Refusal(StatusCode::SERVICE_UNAVAILABLE, why), instead(&workload), request).await;
+    let all = match earlier::rollouts(view, &workload, uid).await {
+        Ok(all) => all,
+        Err(why) => return refuse(view, unreadable_history(view, &why), instead(&workload), request).await,
     };
     let place = |revision: u64| all.iter().position(|rollout| rollout.revision == revision);
     let this = revision.map_or_else(|| (!all.is_empty()).then_some(0), place);

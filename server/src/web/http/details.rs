@@ -68,7 +68,7 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
 async fn compare_last_rollout(view: &ClientView, asked_for: &Address) -> Option<(String, Measure)> {
     let workload = asked_for.workload().ok()??;
     let uid = earlier::deployment(view, &workload).await.ok()??;
-    let all = earlier::rollouts(view, &workload, uid).await?;
+    let all = earlier::rollouts(view, &workload, uid).await.ok()?;
     let (last, before) = match workload.rollout {
         Some(number) => all.get(all.iter().position(|rollout| rollout.number == number)?..)?.split_first()?,
         None => all.split_first()?,

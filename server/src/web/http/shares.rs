@@ -15,9 +15,10 @@ use timeline::words::safe;
 use timeline::{Millis, Uid, Workload};
 
 use super::extract::{OwnOrigin, RequestAddress, local, moment};
-use super::respond::{AuditEntry, Refusal, audit_share, refuse, render_static};
+use super::respond::{AuditEntry, Refusal, audit_share, refuse, render_static, unreadable_history};
 use crate::access::scope::{LinkScope, WorkloadName};
 use crate::access::share::{LinkRequest, LinksUnavailable, Share, ShareError, Shares};
+use crate::history::store::StoreError;
 use crate::telemetry::clock;
 use crate::telemetry::clock::parse_duration;
 use crate::web::client_view::ClientView;
@@ -91,78 +92,82 @@ async fn list_links(
     Ok((shares.list(view.viewer(), view.sees_all(), clock::now_millis()), checked))
 }
 
-/// The scope of a link to an address, and the address to which the link leads; `None` where the viewer may not see it. The
-/// parameters decide whether that is a workload, one of its rollouts, or one of its moments.
-async fn scope_of(view: &ClientView, to: &str) -> Option<(LinkScope, String)> {
-    let address = Address::read(to)?;
+/// The refusal for an address to which no link can be made.
+fn unshareable() -> Refusal {
+    let why = "A link can open a Deployment, one of its rollouts or moments, or a wall without a search, if you may see it yourself.";
+    Refusal(StatusCode::BAD_REQUEST, why.to_owned())
+}
+
+/// The scope of a link to an address, and the address to which the link leads, where the viewer may see it. The parameters decide
+/// whether that is a workload, one of its rollouts, or one of its moments.
+async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Refusal> {
+    let address = Address::read(to).ok_or_else(unshareable)?;
     if address.route == Route::Wall {
         // A search is no limit: a link to it would open more than it shows.
         let is_searched = ["q", "labels", "show"].iter().any(|name| address.parameters.get(name).is_some());
         let place = |name| address.parameters.get(name).map(str::to_owned);
         let scope = LinkScope::Wall { cluster: place("cluster"), namespace: place("namespace") };
         let is_seen = scope.cluster().is_none_or(|cluster| view.has_cluster(cluster));
-        return (is_seen && !is_searched).then(|| (scope, to.to_owned()));
+        return if is_seen && !is_searched { Ok((scope, to.to_owned())) } else { Err(unshareable()) };
     }
     // Files and pictures are no pages: a link to one leads to the page of the workload.
     let is_page = match address.route {
         Route::Workload | Route::Pod | Route::Revision | Route::Rollouts | Route::Compare => true,
         Route::Share | Route::Export | Route::Badge | Route::PreviewSvg | Route::PreviewPng => false,
-        _ => return None,
+        _ => return Err(unshareable()),
     };
-    let of = WorkloadName::of(&address.named_workload()?);
+    let of = WorkloadName::of(&address.named_workload().ok_or_else(unshareable)?);
     let of_path = (address.route == Route::Revision).then(|| address.value("revision").parse().ok());
     if of_path == Some(None) {
-        return None;
+        return Err(unshareable());
     }
     let view = view.clone().with_namespace(&of.cluster, &of.namespace).await;
-    let workload = address.workload().ok().flatten().filter(|workload| view.can_see(workload))?;
-    let named: Option<u64> = address.parse("revision").ok()?;
+    let workload = address.workload().ok().flatten().filter(|workload| view.can_see(workload));
+    let workload = workload.ok_or_else(unshareable)?;
+    let named: Option<u64> = address.parse("revision").map_err(|_| unshareable())?;
     // The page of a revision names it, and is none of another one.
     let revision = match (named, of_path.flatten()) {
-        (Some(named), Some(revision)) if named != revision => return None,
+        (Some(named), Some(revision)) if named != revision => return Err(unshareable()),
         (named, of_path) => named.or(of_path),
     };
     // Nothing is kept here: which rollout that is cannot be told.
     if workload.rollout.is_some() && !view.has_history() {
-        return None;
+        return Err(unshareable());
     }
-    let number = workload.rollout;
-    let scope = match (moment(&address).ok()?, revision, number) {
-        (None, None, None) => {
-            let page = || address::workload(&workload);
-            return Some((LinkScope::Workload(of), if is_page { to.to_owned() } else { page() }));
-        }
-        (Some(at_millis), ..) => {
-            LinkScope::Moment { uid: earlier::deployment(&view, &workload).await.ok()??, of, at_millis }
-        }
-        (None, Some(revision), _) => {
-            LinkScope::Rollout { uid: earlier::deployment(&view, &workload).await.ok()??, of, revision }
-        }
-        (None, None, Some(number)) => {
-            let uid = earlier::deployment(&view, &workload).await.ok()??;
-            let all = earlier::rollouts(&view, &workload, uid).await?;
-            let revision = all.iter().find(|rollout| rollout.number == number)?.revision;
-            LinkScope::Rollout { of, uid, revision }
+    let at_millis = moment(&address).map_err(|_| unshareable())?;
+    if at_millis.is_none() && revision.is_none() && workload.rollout.is_none() {
+        let to = if is_page { to.to_owned() } else { address::workload(&workload) };
+        return Ok((LinkScope::Workload(of), to));
+    }
+    // What cannot be read may be there.
+    let unreadable = |why: StoreError| unreadable_history(&view, &why);
+    let uid = earlier::deployment(&view, &workload).await.map_err(unreadable)?.ok_or_else(unshareable)?;
+    let scope = match (at_millis, revision) {
+        (Some(at_millis), _) => LinkScope::Moment { of, uid, at_millis },
+        (None, Some(revision)) => LinkScope::Rollout { of, uid, revision },
+        (None, None) => {
+            let all = earlier::rollouts(&view, &workload, uid).await.map_err(unreadable)?;
+            let named = all.iter().find(|rollout| Some(rollout.number) == workload.rollout);
+            LinkScope::Rollout { of, uid, revision: named.ok_or_else(unshareable)?.revision }
         }
     };
     // It is looked for and not cut out: whoever may make links may ask for as many as they want.
-    if !view.rollcast().has_excerpt(&scope).await {
-        return None;
+    if !view.rollcast().has_excerpt(&scope).await.map_err(unreadable)? {
+        return Err(unshareable());
     }
-    let to = scope.address()?;
-    Some((scope, to))
+    let to = scope.address().ok_or_else(unshareable)?;
+    Ok((scope, to))
 }
 
 /// Scopes that can be shared of an address, each with its address: the named one, then wider and narrower ones.
 async fn sharing_offers(view: &ClientView, to: &str) -> Vec<(String, String)> {
     let of_revision = Address::read(to).filter(|address| address.route == Route::Revision);
     let named = match (scope_of(view, to).await, of_revision.and_then(|address| address.named_workload())) {
-        (Some(named), _) => Some(named),
         // The rollout of the revision is unknown: the link leads to the Deployment.
-        (None, Some(workload)) => scope_of(view, &address::workload(&workload)).await,
-        (None, None) => None,
+        (Err(_), Some(workload)) => scope_of(view, &address::workload(&workload)).await,
+        (named, _) => named,
     };
-    let Some(named) = named else { return Vec::new() };
+    let Ok(named) = named else { return Vec::new() };
     let mut all = vec![named];
     if let Some(workload) = all.first().and_then(|(scope, _)| scope.workload()) {
         let is_workload = matches!(all.first(), Some((LinkScope::Workload(_), _)));
@@ -206,8 +211,7 @@ async fn make_link(
     let shares = shares(rollcast, view)?;
     view.throttle().await; // what was made and taken away takes a place for a while, too
     let to = local(&form.to);
-    let why = "A link can open a Deployment, one of its rollouts or moments, or a wall without a search, if you may see it yourself.";
-    let (scope, to) = scope_of(view, &to).await.ok_or_else(|| Refusal(StatusCode::BAD_REQUEST, why.to_owned()))?;
+    let (scope, to) = scope_of(view, &to).await?;
     let lasts = if form.lasts.is_empty() { "1d" } else { &form.lasts };
     let lasts = parse_duration(lasts).map_err(|why| Refusal(StatusCode::BAD_REQUEST, format!("{why}.")))?;
     let lasts = Millis::try_from(lasts.as_millis()).unwrap_or(Millis::MAX);

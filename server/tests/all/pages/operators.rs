@@ -1,7 +1,7 @@
 //! What is wrong on the operator's side is told in words to those who see everything, and to nobody else: errors name folders, databases,
 //! kubeconfigs, and what certificates hold.
 
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use server::access::cookie::SessionKeys;
 use server::access::share::Shares;
 use server::history::options::{Limits, Location, Options};
@@ -9,6 +9,7 @@ use server::history::{Archive, WriteStatus};
 use server::kube::SourceEvent;
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
+use timeline::address::Route;
 use timeline::wire::ConnectionState;
 
 use crate::pages::people::{PROD, proxy, rules, watched_cluster};
@@ -48,6 +49,13 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
         let answer = fully.get(&rollcast, &path).await;
         assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{path}");
         assert!(answer.text.contains("Cannot read the history: "), "{path}: {}", answer.text);
+    }
+    for to in [format!("{WEB}?revision=99"), format!("{WEB}?at=1000"), format!("{other}?uid={uid}&rollout=2")] {
+        for path in [Route::Shares.pattern(), Route::ApiShares.pattern()] {
+            let answer = fully.send(&rollcast, Method::POST, path, &[("to", &to)]).await;
+            assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{path} {to}");
+            assert!(answer.text.contains("Cannot read the history: "), "{path} {to}: {}", answer.text);
+        }
     }
     let mut others = vec![signed_in("partly"), Default::default()];
     for to in [WEB, "/wall"] {
