@@ -42,6 +42,8 @@ use crate::web::{connections, http};
 
 /// Error text for a kubeconfig of which every context is wanted.
 const NO_CONTEXT: &str = "the kubeconfig has no context";
+/// Exit code of an interrupted command, as shells have it.
+const INTERRUPTED: u8 = 130;
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
 
@@ -54,6 +56,17 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
         commands::start::start()?;
         return Ok(0);
     };
+    let is_ended_in_order = matches!(
+        command,
+        Command::Serve(_) | Command::Replay(_) | Command::Demo(_) | Command::Open(_) | Command::Trace(_)
+    );
+    tokio::select! {
+        ended = execute(command) => ended,
+        () = signals::interrupted_as_first_process(), if !is_ended_in_order => Ok(INTERRUPTED),
+    }
+}
+
+async fn execute(command: Command) -> anyhow::Result<u8> {
     match command {
         Command::Wait(arguments) => return Ok(terminal::wait(arguments).await? as u8),
         Command::Trace(arguments) => terminal::trace(arguments).await,

@@ -577,3 +577,25 @@ fn a_recording_commands_no_terminal() {
     assert!(report.contains("web\\u009b31m-"), "{report}");
     assert!(serde_json::from_str::<serde_json::Value>(&report).unwrap().to_string().contains("web\u{9b}31m-"));
 }
+
+/// The kernel drops signals that the first process of a container does not catch.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_first_process_of_a_container_can_be_interrupted() {
+    let container = ["--user", "--map-root-user", "--fork", "--pid"];
+    if !Command::new("unshare").args(container).arg("true").status().is_ok_and(|ended| ended.success()) {
+        println!("left out: no namespace of processes can be made here");
+        return;
+    }
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = format!("http://{}", silent.local_addr().unwrap());
+    for signal in ["INT", "TERM"] {
+        // The program takes the place of the shell, which is the first process.
+        let script = format!("while kill -{signal} 1; do sleep 0.05; done & exec \"$0\" \"$@\"");
+        let mut command = Command::new("unshare");
+        command.args(container).args(["sh", "-c", &script, env!("CARGO_BIN_EXE_rollcast")]);
+        command.args(["wait", "web", "--server", &server, "--timeout", "30s"]).env("HOME", "/nonexistent");
+        let ended = command.output().unwrap();
+        assert_eq!(ended.status.code(), Some(130), "{signal}: {}", String::from_utf8_lossy(&ended.stderr));
+    }
+}
