@@ -9,7 +9,9 @@ use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use timeline::Millis;
 use timeline::address::at;
-use timeline::wire::{self, PROTOCOL, Position, REFUSED, SIGN_IN_REQUIRED, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{
+    self, OPEN_AGAIN, PROTOCOL, Position, REFUSED, SIGN_IN_REQUIRED, Scope, ServerFrame, ViewerFrame,
+};
 
 use super::link::{LinkEffect, LinkEvent, LinkState, step};
 use crate::browser::{self, EventListener, Interval, Socket, SocketEvent, page_millis};
@@ -271,6 +273,11 @@ impl Client {
             SocketEvent::Closed { code: SIGN_IN_REQUIRED } => browser::reload(),
             // The same would be refused again: it is tried as seldom as a server that says nothing.
             SocketEvent::Closed { code: REFUSED } => {}
+            SocketEvent::Closed { code: OPEN_AGAIN } => {
+                let client = client.clone();
+                // Not within the callback of the socket that gives way to the next one.
+                browser::after(Duration::ZERO, move || client.handle_event(LinkEvent::OpenAgain));
+            }
             SocketEvent::Closed { .. } => client.handle_event(LinkEvent::Closed),
             SocketEvent::Bytes(bytes) => {
                 client.handle_event(LinkEvent::Heard);

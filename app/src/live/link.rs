@@ -76,6 +76,8 @@ pub enum LinkEvent {
     Heard,
     /// The socket closed, or could not be opened.
     Closed,
+    /// The socket closed, and the server wants another one to be opened at once.
+    OpenAgain,
     /// Time passed.
     Tick,
     /// The browser says that the network is back, or the page is looked at again.
@@ -162,7 +164,11 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
             Connecting { attempt, tried_millis: Some(tried_millis) } | Lost { attempt, tried_millis },
             LinkEvent::Tick,
         ) if now - tried_millis > CONNECT_MILLIS => wait(attempt, now, chance),
-        (Connecting { .. } | Live(_) | Silent(_) | Lost { .. }, LinkEvent::Closed) => {
+        // It is no loss, as the first connection is none. A server that says so all the time is not believed.
+        (Live(socket), LinkEvent::OpenAgain) if now - socket.opened_millis > SETTLED_MILLIS => {
+            (Connecting { attempt: 0, tried_millis: Some(now) }, LinkEffect::Connect)
+        }
+        (Connecting { .. } | Live(_) | Silent(_) | Lost { .. }, LinkEvent::Closed | LinkEvent::OpenAgain) => {
             wait(state.attempts(now), now, chance)
         }
         (Waiting { attempt, retry_millis }, LinkEvent::Tick) if now >= retry_millis => {
@@ -224,6 +230,24 @@ mod tests {
             state = step(state, LinkEvent::Tick, now, 1.0).0;
         }
         assert_eq!(waits, [500.0, 1000.0, 2000.0, 4000.0, 8000.0, 10_000.0]);
+    }
+
+    #[test]
+    fn a_connection_that_the_server_wants_to_be_made_again_is_not_lost_unless_it_fails() {
+        let again = |state| step(state, LinkEvent::OpenAgain, 20_000.0, 1.0);
+        let (opening, effect) = again(live(19_000.0));
+        assert_eq!(opening, LinkState::Connecting { attempt: 0, tried_millis: Some(20_000.0) });
+        assert!(!opening.is_lost() && effect == LinkEffect::Connect);
+        for event in [LinkEvent::Closed, LinkEvent::Tick] {
+            let failed = step(opening, event, 30_001.0, 1.0).0;
+            assert_eq!(failed, LinkState::Waiting { attempt: 1, retry_millis: 30_501.0 }, "{event:?}");
+        }
+        // One that did not last, or was silent before, is lost as any other.
+        let short = LinkState::Live(OpenSocket { attempt: 0, opened_millis: 15_000.0, heard_millis: 19_000.0 });
+        let silent = step(live(0.0), LinkEvent::Tick, 20_000.0, 1.0).0;
+        for state in [short, silent] {
+            assert_eq!(again(state).0, LinkState::Waiting { attempt: 1, retry_millis: 20_500.0 }, "{state:?}");
+        }
     }
 
     #[test]

@@ -15,8 +15,8 @@ use bytes::Bytes;
 use futures::future::{BoxFuture, Fuse, FusedFuture, FutureExt};
 use futures::{Sink, SinkExt, Stream, StreamExt};
 use timeline::wire::{
-    self, HEARTBEAT_SECONDS, MAX_VIEWER_FRAME, PROTOCOL, Position, REFUSED, SIGN_IN_REQUIRED, Scope, ServerFrame,
-    ViewerFrame,
+    self, HEARTBEAT_SECONDS, MAX_VIEWER_FRAME, OPEN_AGAIN, PROTOCOL, Position, REFUSED, SIGN_IN_REQUIRED, Scope,
+    ServerFrame, ViewerFrame,
 };
 use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
@@ -63,6 +63,8 @@ pub struct StreamRequest {
 
 enum SessionEnd {
     Left,
+    /// The viewer is to come again.
+    Due,
     /// The viewer is not signed in any more.
     NotSignedIn,
     /// The viewer sent an invalid frame or speaks another protocol; the text is sent as reason.
@@ -87,6 +89,7 @@ pub async fn serve_over(
     let reason = run(&mut out, &mut inbox, view, &stream_request).await;
     match reason {
         Err(SessionEnd::Broken) => tracing::debug!("the connection of a viewer failed"),
+        Err(SessionEnd::Due) => return close_with(&mut out, OPEN_AGAIN, String::new()).await,
         Err(SessionEnd::NotSignedIn) => return close_unauthenticated(&mut out).await,
         Err(SessionEnd::Refused(why)) => return close_with(&mut out, REFUSED, why).await,
         Err(SessionEnd::Left) | Ok(()) => {}
@@ -205,7 +208,7 @@ async fn run(
                     subscription = Box::pin(resubscribe(out, &before, &view, &permissions, subscription)).await?;
                 }
             },
-            () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Left),
+            () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Due),
             _ = heartbeat.tick() => {
                 let now_millis = now(&subscription);
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;

@@ -47,6 +47,9 @@ pub const SIGN_IN_REQUIRED: u16 = 4401;
 /// The code with which a stream is closed whose viewer speaks another [`PROTOCOL`], or sends what is no frame; the reason says so.
 pub const REFUSED: u16 = 4400;
 
+/// The code with which a stream is closed whose viewer is to open another one at once: what a proxy says of them is said at its begin.
+pub const OPEN_AGAIN: u16 = 4402;
+
 /// Why bytes cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {

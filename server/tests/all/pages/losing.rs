@@ -302,3 +302,19 @@ async fn many_requests_of_one_viewer_ask_once() {
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(rules.lock().unwrap().asked, asked);
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_signed_in_is_told_to_open_another_stream_after_a_quarter_of_an_hour() {
+    let rollcast = site(&rules(&PROD)).await;
+    let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
+    answer_pings(said);
+    let began = tokio::time::Instant::now();
+    let code = loop {
+        if let Message::Close(Some(frame)) = heard.next().await.expect("why it ends is told") {
+            break frame.code;
+        }
+    };
+    assert_eq!(code, wire::OPEN_AGAIN);
+    let minutes = began.elapsed().as_secs() / 60;
+    assert!((15..=18).contains(&minutes), "{minutes}");
+}
