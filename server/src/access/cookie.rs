@@ -208,7 +208,8 @@ impl SessionKeys {
 
 /// Returns the cookie of a request; `None` if there are two.
 fn sent(purpose: SealPurpose, headers: &HeaderMap) -> Option<Cookie<'_>> {
-    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    // Other programs of the host may have cookies that are not ASCII, which stand in the same header.
+    let all = headers.get_all(header::COOKIE).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let mut own = all.flat_map(Cookie::split_parse).flatten().filter(|cookie| cookie.name() == purpose.cookie_name());
     let cookie = own.next()?;
     // Two of them: one was planted.
@@ -262,6 +263,18 @@ mod tests {
             Some("again"),
             "the first key seals"
         );
+    }
+
+    #[test]
+    fn a_cookie_of_another_program_hides_no_session() {
+        let keys = keys(&[OLD]).unwrap();
+        let cookie = keys.seal(SealPurpose::Session, "secret-token").unwrap();
+        let pair = cookie.to_str().unwrap().split(';').next().unwrap().as_bytes();
+        for other in ["name=J\u{f6}rg".as_bytes(), b"name=J\xf6rg", b"=", b"\xf6"] {
+            let sent = [other, b"; ", pair, b"; ", other].concat();
+            let headers = HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_bytes(&sent).unwrap())]);
+            assert_eq!(keys.open(SealPurpose::Session, &headers).as_deref(), Some("secret-token"), "{other:?}");
+        }
     }
 
     #[test]
