@@ -30,7 +30,10 @@ use crate::web::state::Rollcast;
 pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Request, next: Next) -> Response {
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let server_address = &rollcast.site.server_address;
-    let is_known_host = server_address.answers_to(host, is_probe(request.uri().path()));
+    let is_health = is_probe(request.uri().path());
+    // Load balancers that speak HTTP/1.0 ask after health without a Host. Browsers, which could be led here by a foreign name, send one.
+    let is_nameless = is_health && !request.headers().contains_key(header::HOST);
+    let is_known_host = is_nameless || server_address.answers_to(host, is_health);
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     let is_proxy = |address| rollcast.is_proxy(address);
     let from = peer.map(|peer| forwarded::client(peer, request.headers(), is_proxy));

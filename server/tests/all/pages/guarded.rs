@@ -65,6 +65,22 @@ async fn every_answer_says_who_may_use_and_keep_it() {
     }
 }
 
+#[tokio::test]
+async fn only_health_is_told_to_whoever_names_no_host() {
+    let public = "https://rollouts.example.com".parse().ok();
+    let server_address = ServerAddress { public, ..ServerAddress::default() };
+    let rollcast = with(Site { server_address, ..Site::default() }).await;
+    for (path, status) in [
+        ("/healthz", StatusCode::OK),
+        ("/readyz", StatusCode::OK),
+        ("/", StatusCode::MISDIRECTED_REQUEST),
+        ("/metrics", StatusCode::MISDIRECTED_REQUEST),
+    ] {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        assert_eq!(answer(&rollcast, request).await.0, status, "{path}");
+    }
+}
+
 async fn with(site: Site) -> Arc<Rollcast> {
     Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site)
 }
