@@ -88,6 +88,8 @@ test("a proxy may take the path away, and health checks need none", async ({ ser
   for (const path of ["/healthz", "/readyz", "/metrics", `${BASE}/healthz`, `${BASE}/api/v1/status`, BASE, `${BASE}/`, `${BASE}?q=web`]) {
     expect((await fetch(`${origin}${path}`)).status, path).toBe(200);
   }
+  const missing = await fetch(`${origin}${BASE}/nothing/here`, { headers: { accept: "text/html" } });
+  expect(await missing.text()).toContain(`The list of all Deployments is at ${BASE}/, the page of a Deployment at ${BASE}/clusters/{cluster}/`);
   const moved = await fetch(`${origin}${BASE}/playground`, { redirect: "manual" });
   expect(moved.headers.get("location")).toMatch(new RegExp(`^${BASE}/clusters/`));
 });

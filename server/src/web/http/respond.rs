@@ -76,9 +76,10 @@ pub(super) fn unchecked(view: &ClientView, workload: &Workload) -> Result<(), Re
 }
 
 pub(super) async fn not_found(view: &ClientView, request: Request) -> Response {
-    let why = "There is no such page. The list of all Deployments is at /, the page of a Deployment at \
-               /clusters/{cluster}/namespaces/{namespace}/deployments/{name}.";
-    missing(view, why.to_owned(), request).await
+    let (all, one) = (at("/"), at("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}"));
+    let why =
+        format!("There is no such page. The list of all Deployments is at {all}, the page of a Deployment at {one}.");
+    missing(view, why, request).await
 }
 
 pub(super) async fn missing(view: &ClientView, why: String, request: Request) -> Response {
