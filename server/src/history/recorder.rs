@@ -37,6 +37,8 @@ pub struct Recorder {
     workloads: BTreeMap<Uid, RecordedWorkload>,
     /// Last owner of each object: Deployments own ReplicaSets, and those own pods.
     owners: BTreeMap<Uid, Uid>,
+    /// More was due than the last write took.
+    has_more: bool,
 }
 
 #[derive(Default)]
@@ -216,21 +218,26 @@ impl Recorder {
         let due = self.workloads.iter().filter(|(_, recorded)| recorded.is_active && recorded.is_due());
         let mut due: Vec<_> = due.map(|(uid, recorded)| (recorded.written_millis, *uid, recorded.bytes)).collect();
         due.sort_unstable(); // those that are not written yet come first
-        let mut open = 0;
+        let (all, mut open) = (due.len(), 0);
         let due = due.into_iter().take_while(|(.., bytes)| {
             let is_room = open < MOST_AT_A_TIME;
             open += EACH + bytes;
             is_room
         });
         let due: BTreeSet<Uid> = due.map(|(_, uid, _)| uid).collect();
+        self.has_more = due.len() < all;
         let mut quiet = 0; // after a list all of them are
         for (uid, recorded) in &mut self.workloads {
             if due.contains(uid) {
                 episodes.extend(recorded.episode(*uid, true));
                 recorded.written_millis = recorded.span.map(|(_, to)| to);
-            } else if quiet < MOST_AT_A_TIME && recorded.is_quiet() {
-                quiet += EACH + recorded.bytes;
-                episodes.extend(recorded.settle(*uid, &mut self.owners));
+            } else if recorded.is_quiet() {
+                if quiet < MOST_AT_A_TIME {
+                    quiet += EACH + recorded.bytes;
+                    episodes.extend(recorded.settle(*uid, &mut self.owners));
+                } else {
+                    self.has_more = true;
+                }
             }
             if !recorded.is_base_written {
                 snapshots.push(Snapshot { uid: *uid, body: recorded.base.clone() });
@@ -239,6 +246,11 @@ impl Recorder {
         }
         self.workloads.retain(|_, recorded| !recorded.is_over());
         (episodes, snapshots)
+    }
+
+    /// Returns `true` if more was due than [`Self::pending_writes`] returned last.
+    pub const fn has_more(&self) -> bool {
+        self.has_more
     }
 
     /// Returns every open episode.

@@ -123,7 +123,8 @@ impl ClusterWriter {
 
     /// Returns the next commit; `None` if nothing is pending, or memory is short.
     fn commit(&mut self, cluster: &Arc<str>, number: u64) -> Option<Commit> {
-        let Pending { lines, span, heard_millis, checkpoint, rollouts, mut episodes } = self.pending.take()?;
+        let pending = self.pending.take().or_else(|| self.recorder.has_more().then(Pending::default))?;
+        let Pending { lines, span, heard_millis, checkpoint, rollouts, mut episodes } = pending;
         let lines = match span {
             Some((from_millis, to_millis)) => Some(Lines { from_millis, to_millis, body: batch::pack(&lines).ok()? }),
             None => None,
@@ -320,7 +321,9 @@ impl Writer {
             self.number += 1;
             let commits = self.clusters.iter_mut().filter_map(|(name, cluster)| cluster.commit(name, self.number));
             self.unwritten = commits.collect();
-            self.since = None;
+            // What is too much for this commit is written with the next one, also where nothing more is observed.
+            let has_more = self.clusters.values().any(|cluster| cluster.recorder.has_more());
+            self.since = has_more.then(Instant::now);
         }
         if self.unwritten.is_empty() || !self.reopen() {
             return false;
@@ -461,6 +464,22 @@ mod tests {
     use timeline::rollout::Outcome;
 
     use super::*;
+
+    #[test]
+    fn episodes_that_begin_at_once_are_written_one_commit_after_the_other() {
+        let mut writer = ClusterWriter { scope: Some("".into()), ..ClusterWriter::default() };
+        let active: Vec<Uid> = (1..=100).map(Uid::from_bits).collect();
+        let line = |uid: &Uid| {
+            format!(
+                r#"{{"observedAtMillis":1000,"kind":"Deployment","type":"ADDED","object":{{"metadata":{{"uid":"{uid}","name":"web","namespace":"shop"}}}}}}"#
+            ) + "\n"
+        };
+        let (from_millis, to_millis, text) = (1_000, 1_000, active.iter().map(line).collect());
+        writer.add(JournalEntry::Lines(ObservedLines { from_millis, to_millis, text }));
+        writer.add(JournalEntry::Activity(ActivityChanges { active, settled: Vec::new() }));
+        let written = [1, 2, 3].map(|number| writer.commit(&"prod".into(), number).map(|commit| commit.episodes.len()));
+        assert_eq!(written, [Some(64), Some(36), None]);
+    }
 
     #[test]
     fn trouble_and_losses_after_the_episode_of_a_rollout_are_not_written_with_it() {
