@@ -108,13 +108,14 @@ impl RolloutLine {
         let rollout = deployment.rollouts.get(index)?;
         let ended_millis = rollout.completed_millis.or(rollout.superseded_millis);
         let began_millis = rollout::began_millis(model, deployment, rollout);
+        let took = began_millis.zip(ended_millis).map(|(from, to)| to - from);
         Some(Self {
             revision: rollout.revision,
             was: was(model, deployment, rollout),
             started_millis: began_millis,
             end: rollout::outcome(deployment, rollout),
             is_past_deadline: rollout.deadline_exceeded_millis.is_some(),
-            took_millis: began_millis.zip(ended_millis).map(|(from, to)| to - from),
+            took_millis: took.filter(|_| !rollout::is_part_unseen(model, deployment, rollout)),
             peak_pods: rollout.peak_active,
             min_available: Some(rollout.min_available)
                 .filter(|_| replaces(rollout::trigger(model, deployment, index), rollout.revision)),

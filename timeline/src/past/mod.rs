@@ -48,6 +48,9 @@ pub struct PastRollout {
     pub started_millis: Millis,
     /// When it was complete or superseded.
     pub ended_millis: Option<Millis>,
+    /// It began or ended while nobody looked: neither its duration nor its extremes are known.
+    #[serde(default)]
+    pub is_part_unseen: bool,
     /// Outcome so far, or at the end.
     pub outcome: Outcome,
     /// Why it was stuck, or why its pods failed in its episode after it was complete, as a sentence; empty if neither was so.
@@ -153,13 +156,13 @@ impl PastRollout {
         }
     }
 
-    /// Duration; `None` while it goes on, and of a rollout whose begin was not seen.
+    /// Duration; `None` while it goes on, and of a rollout whose begin or end was not seen.
     pub fn took_millis(&self) -> Option<Millis> {
-        let is_begin_seen = !self.is_rollout() || self.trigger != Trigger::Unknown;
-        self.ended_millis.filter(|_| is_begin_seen).map(|ended| ended - self.started_millis)
+        let is_seen = !self.is_rollout() || (self.trigger != Trigger::Unknown && !self.is_part_unseen);
+        self.ended_millis.filter(|_| is_seen).map(|ended| ended - self.started_millis)
     }
 
-    /// Time until it was complete; `None` when it never was, or its begin was not seen.
+    /// Time until it was complete; `None` when it never was, or its begin or end was not seen.
     pub fn complete_millis(&self) -> Option<Millis> {
         self.took_millis().filter(|_| self.outcome == Outcome::Complete)
     }

@@ -93,6 +93,18 @@ pub fn began_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -
     take_down_millis(model, deployment, rollout).or(rollout.started_millis)
 }
 
+/// A rollout began or ended in a gap: the list after it tells neither when that was nor how many pods there were until then.
+pub fn is_part_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
+    let ended = rollout.completed_millis.or(rollout.superseded_millis);
+    // The gap in which a Deployment was created begins when it was first seen.
+    let is_first = |at: Millis| at == deployment.first_seen_millis;
+    let is_in_gap = |at: Millis| {
+        let mut gaps = deployment.gaps.iter().filter(|gap| at <= gap.to_millis);
+        gaps.any(|gap| gap.from_millis < at || (gap.from_millis == at && is_first(at)))
+    };
+    began_millis(model, deployment, rollout).into_iter().chain(ended).any(is_in_gap)
+}
+
 /// The last moment of the rollout at `index` that knows nothing of the next one; `None` while it is the last.
 pub fn last_moment_millis(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
     first_sign_millis(model, deployment, deployment.rollouts.get(index + 1)?).map(|sign| sign - 1)

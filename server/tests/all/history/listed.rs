@@ -327,6 +327,56 @@ fn an_outage_right_after_completion_is_told_with_the_rollout() {
     assert_eq!((after.cause.as_str(), after.losses.as_deref()), ("", Some(outage)));
 }
 
+/// The list after a gap tells that a rollout is over. It tells neither when it ended nor how many pods there were until then.
+#[test]
+fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
+    let listed = |timeline: &mut Timeline, at: Millis, fact: Fact, gap_since_millis: Option<Millis>| {
+        let Fact::Deployment(fact, _) = fact else { unreachable!() };
+        let present = vec![fact.meta.uid];
+        timeline.apply(at, Fact::Deployment(fact, Seen::InList));
+        let (kind, namespace) = (Kind::Deployment, None);
+        timeline.apply(at + 5, Fact::Listed { kind, namespace, present, gap_since_millis });
+    };
+    let said = |timeline: &Timeline| {
+        let now = Now { millis: 90_000, skew_millis: 0 };
+        let row = index::rollouts("c", timeline, Uid::from_bits(1), now, 1).pop().unwrap();
+        (row.ended(), row.took(), row.extremes())
+    };
+    let replaced = |gap_since_millis: Option<Millis>| {
+        let mut timeline = complete();
+        for fact in [web(2, [2, 1, 1]), set(2, 0, Seen::Added), pod(2, false, Seen::Added)] {
+            timeline.apply(20_000, fact);
+        }
+        listed(&mut timeline, 80_000, web(2, [1, 1, 1]), gap_since_millis);
+        said(&timeline)
+    };
+    let extremes = "1 replica, peak 2 pods (ceiling: 2 desired), lowest 1 available (floor: 1)";
+    let seen = ("Complete after 1 min 0 s".to_owned(), "1 min 0 s".to_owned(), extremes.to_owned());
+    assert_eq!(replaced(None), seen);
+    let unseen = ("Complete, part not observed".to_owned(), String::new(), "1 replica".to_owned());
+    assert_eq!(replaced(Some(21_000)), unseen);
+    assert_eq!(replaced(Some(79_999)), unseen);
+    // One that was created in the gap was not complete at once.
+    let mut created = Timeline::new();
+    for kind in Kind::ALL {
+        created.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
+    }
+    created.apply(79_990, set(1, 1, Seen::InList));
+    listed(&mut created, 80_000, web(1, [1, 1, 1]), Some(21_000));
+    assert_eq!(said(&created), unseen);
+    // The timeline forgets the gap after a while; the row does not.
+    let row = indexed().rollouts.pop().unwrap();
+    for place in places() {
+        let mut store = place.open(SMALL);
+        for is_part_unseen in [true, false] {
+            let rollouts = vec![PastRollout { is_part_unseen, ..row.clone() }];
+            store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+        }
+        let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 9).unwrap();
+        assert_eq!(found.rollouts[0].took_millis(), None);
+    }
+}
+
 /// A crash loop before the workload was at rest for a minute is trouble of the rollout, which stays complete; a later one is not.
 #[test]
 fn a_crash_loop_right_after_completion_is_the_cause_of_the_rollout() {
