@@ -112,7 +112,9 @@ fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_m
     let last_millis = rollout::last_moment_millis(model, deployment, index);
     let until_millis = last_millis.unwrap_or(decided_millis).min(decided_millis);
     let losses = assess::losses(deployment, completed_millis + 1..=until_millis);
-    say::say_losses(&losses, assess::outage(model, deployment, completed_millis, last_millis))
+    let is_in = |gap: &Gap| gap.to_millis > completed_millis && gap.from_millis < until_millis;
+    let has_gap = deployment.gaps.iter().any(is_in);
+    say::say_losses(&losses, assess::outage(model, deployment, completed_millis, last_millis), has_gap)
 }
 
 /// Returns the row of an episode without a rollout, from its recording; `None` if it has one, or is of no kind. The store adds its cluster

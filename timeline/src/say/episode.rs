@@ -75,12 +75,13 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
 }
 
 /// The longest outage and the losses after a rollout, safe to show: "Outage of 12 s (no pod ready); 2 pods evicted from node n1 after the
-/// rollout was complete". `None` without any.
-pub fn say_losses(losses: &[&Happening], outage: Option<Millis>) -> Option<String> {
+/// rollout was complete". `None` without any. With a gap there may have been more.
+pub fn say_losses(losses: &[&Happening], outage: Option<Millis>, has_gap: bool) -> Option<String> {
     let outage = outage.map(|millis| format!("Outage of {} (no pod ready)", duration(millis)));
     let lost = grouped(losses.iter().map(|loss| (*loss, false)));
     let events: Vec<String> = outage.into_iter().chain(lost.iter().map(LostPods::said)).collect();
-    (!events.is_empty()).then(|| format!("{} after the rollout was complete", first_events(events)))
+    let unseen = if has_gap { " (part not observed)" } else { "" };
+    (!events.is_empty()).then(|| format!("{} after the rollout was complete{unseen}", first_events(events)))
 }
 
 /// Joins the events that a title names.

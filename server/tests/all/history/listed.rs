@@ -467,12 +467,11 @@ fn a_pod_that_is_deleted_right_after_completion_is_a_loss_of_the_rollout() {
         losses(&Timeline::from_model(model, 0), 5_000)
     };
     assert_eq!((losses_with_gap(-9_000, 0), losses_with_gap(1_000, 9_000)), (None, None));
-    assert_eq!(
-        (losses_with_gap(-9_000, -1), losses_with_gap(1_001, 9_000)),
-        (last.losses.clone(), last.losses.clone())
-    );
     let name = &pod.name[pod.name.len() - 5..];
     let told = format!("Pod {name} deleted after the rollout was complete");
+    assert_eq!(losses_with_gap(-9_000, -1), last.losses);
+    // Others may have gone in a gap after it.
+    assert_eq!(losses_with_gap(1_001, 9_000), Some(format!("{told} (part not observed)")));
     assert_eq!((last.title.as_str(), last.losses.as_ref()), ("", Some(&told)));
     for place in places() {
         let mut store = place.open(SMALL);

@@ -59,7 +59,7 @@ fn losses_after_a_rollout_are_those_of_a_time() {
     }
     let after = |from: Millis, to: Millis| {
         let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-        say::say_losses(&assess::losses(deployment, from..=to), None)
+        say::say_losses(&assess::losses(deployment, from..=to), None, false)
     };
     let both = "Pod p0100 deleted; 2 pods evicted from node node-1 after the rollout was complete";
     assert_eq!(after(105_000, 110_000).as_deref(), Some(both));
@@ -76,7 +76,7 @@ fn a_pod_that_went_while_not_observed_is_no_loss_after_a_rollout() {
     web.relisted(102_000);
     assert_eq!(title(&web), "Pod p0100 disappeared while not observed");
     let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-    assert_eq!(say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None), None);
+    assert_eq!(say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None, false), None);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn pods_that_leave_their_replica_set_are_counted_unless_it_is_deleted_without_th
         web.set(2, |set| set.now.deleting = is_deleted);
         (100..102).for_each(|number| web.pod(number, |pod| pod.meta.controller = None));
         let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-        say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None)
+        say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None, false)
     };
     assert_eq!(lost(false).as_deref(), Some("2 pods left their ReplicaSet after the rollout was complete"));
     assert_eq!(lost(true), None);
@@ -100,11 +100,11 @@ fn one_pod_is_lost_with_its_node_and_several_with_their_node() {
         was_released: false,
     });
     let alone = "Pod aaaaa lost with its node, or removed by a taint after the rollout was complete";
-    assert_eq!(say::say_losses(&[&one], None).as_deref(), Some(alone));
+    assert_eq!(say::say_losses(&[&one], None, false).as_deref(), Some(alone));
     let both = "2 pods lost with their node, or removed by a taint after the rollout was complete";
-    assert_eq!(say::say_losses(&[&one, &other], None).as_deref(), Some(both));
+    assert_eq!(say::say_losses(&[&one, &other], None, false).as_deref(), Some(both));
     let outage = "Outage of 12 s (no pod ready); Pod aaaaa lost with its node, or removed by a taint after the rollout was complete";
-    assert_eq!(say::say_losses(&[&one], Some(12_000)).as_deref(), Some(outage));
+    assert_eq!(say::say_losses(&[&one], Some(12_000), false).as_deref(), Some(outage));
 }
 
 #[test]
