@@ -327,6 +327,57 @@ fn an_outage_right_after_completion_is_told_with_the_rollout() {
     assert_eq!((after.cause.as_str(), after.losses.as_deref()), ("", Some(outage)));
 }
 
+/// A pod that a scaling lacks is no trouble of the rollout that was complete before it.
+#[test]
+fn a_scaling_after_completion_is_no_cause_of_the_rollout() {
+    let mut timeline = complete();
+    let Fact::Deployment(mut scaled, _) = web(1, [2, 2, 1]) else { unreachable!() };
+    (scaled.now.generation, scaled.now.status.observed_generation, scaled.now.spec.replicas) = (2, 2, 2);
+    let Fact::ReplicaSet(mut grown, _) = set(1, 1, Seen::Modified) else { unreachable!() };
+    (grown.now.counts.desired, grown.now.counts.replicas) = (2, 2);
+    (grown.now.desired_replicas, grown.now.max_replicas) = (Some(2), Some(3));
+    let Fact::Pod(mut pending, _) = pod(1, false, Seen::Added) else { unreachable!() };
+    (pending.meta.uid, pending.meta.name) = (Uid::from_bits(300), "web-1-q".into());
+    (pending.node, pending.phase, pending.containers, pending.ready) = (None, Phase::Pending, Vec::new(), None);
+    pending.scheduled = Some(Condition {
+        status: ConditionStatus::False,
+        reason: "Unschedulable".into(),
+        message: "0/3 nodes are available: 3 Insufficient cpu.".into(),
+        last_transition_millis: Some(20_000),
+        ..Condition::default()
+    });
+    timeline.apply(20_000, Fact::Deployment(scaled, Seen::Modified));
+    timeline.apply(20_000, Fact::ReplicaSet(grown, Seen::Modified));
+    timeline.apply(20_000, Fact::Pod(pending, Seen::Added));
+    let now = Now { millis: 200_000, skew_millis: 0 };
+    let view = view::view(timeline.model(), Uid::from_bits(1), now).unwrap();
+    let headline = view.verdict.sentence;
+    assert!(headline.starts_with("Revision 1 has 1 of 2 available: ") && view.reasons[0].is_fault, "{headline}");
+    assert_eq!(index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap().cause, "");
+}
+
+/// The revision that runs has the outage, as nothing is rolled out before the Deployment is resumed.
+#[test]
+fn an_outage_of_a_paused_deployment_is_told_although_an_edit_waits() {
+    let mut timeline = complete();
+    for (at, available) in [(15_000, 1), (20_000, 0)] {
+        let Fact::Deployment(mut edit, _) = web(1, [1, 0, available]) else { unreachable!() };
+        (edit.now.generation, edit.now.status.observed_generation, edit.now.spec.paused) = (2, 2, true);
+        edit.now.spec.images = vec![Image { container: "web".into(), image: "web:v2".into() }];
+        timeline.apply(at, Fact::Deployment(edit, Seen::Modified));
+    }
+    timeline.apply(20_000, pod(1, false, Seen::Modified));
+    timeline.apply(20_000, set(1, 0, Seen::Modified));
+    let now = Now { millis: 30_001, skew_millis: 0 };
+    let view = view::view(timeline.model(), Uid::from_bits(1), now).unwrap();
+    let headline = "Paused: no pod is available.";
+    assert_eq!(view.verdict.sentence, headline);
+    let leading = &view.reasons[0].sentence;
+    let first = leading.split_once(". ").map_or(leading.clone(), |(first, _)| format!("{first}."));
+    let row = index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap();
+    assert_eq!((row.outcome, row.cause), (Outcome::Complete, format!("{headline} {first}")));
+}
+
 /// The list after a gap tells that a rollout is over. It tells neither when it ended nor how many pods there were until then.
 #[test]
 fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
