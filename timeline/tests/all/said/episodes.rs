@@ -5,6 +5,7 @@ use timeline::model::EndReason;
 use timeline::model::story::Happening;
 use timeline::{EpisodeKind, Fact, Millis, Uid, assess, rollout, say};
 
+use super::restarts::lost_and_evicted;
 use crate::made::{WEB, Web, crashing, next_revision, pod, ready, unready};
 
 /// A Deployment at rest, as the recording of an episode begins.
@@ -177,6 +178,25 @@ fn pods_that_leave_a_node_are_counted_with_the_reason() {
     web.wait_until(145_000).pod(201, ready);
     let outage = "2 pods evicted from node node-1, recovered after 40 s; no pod was ready for 20 s".to_owned();
     assert_eq!(told(&web), (EpisodeKind::Recovery, 105_000, Some(145_000), outage));
+    // Containers that end with exit code 0 when they are asked to: to the kubelet their pods have succeeded.
+    let mut web = at_rest(3);
+    for number in 0..2 {
+        web.pod(100 + number, |pod| {
+            unready(pod);
+            (pod.phase, pod.disruption) = (Phase::Succeeded, Some("TerminationByKubelet".into()));
+        });
+        web.add_pod(200 + number, 2, |_| {});
+    }
+    web.now = 145_000;
+    (0..2).for_each(|number| web.pod(200 + number, ready));
+    assert_eq!(title(&web), "2 pods evicted from node node-1, recovered after 40 s");
+    // One that its kubelet lost did not restart.
+    let mut web = at_rest(3);
+    web.pod(100, lost_and_evicted);
+    web.add_pod(200, 2, |_| {});
+    web.wait_until(145_000).pod(200, ready);
+    let evicted = "Pod p0100 evicted from node node-1, recovered after 40 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Recovery, 105_000, Some(145_000), evicted));
     let mut hostile = at_rest(1);
     hostile.pod(100, |pod| {
         (pod.disruption, pod.node) = (Some("TerminationByKubelet".into()), Some("n\u{202e}\n<b>".into()))
