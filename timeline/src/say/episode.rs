@@ -22,12 +22,17 @@ struct LostPods<'m> {
 
 /// The title of an episode, safe to show. An episode that goes on has no end in its title.
 pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
-    let Episode { kind, began_millis, ended_millis, is_whole, scaled, .. } = episode;
+    let Episode { kind, began_millis, ended_millis, went_before, is_whole, scaled, .. } = episode;
     let Episode { losses, silent_nodes, restarted, missing, outage_millis, .. } = episode;
     let (most, desired) = *missing;
     let after = ended_millis.filter(|_| *is_whole).map(|ended| format!(" after {}", duration(ended - began_millis)));
     let mut events = Vec::new();
-    events.extend((*kind == EpisodeKind::Deletion).then(|| "Deployment deleted".to_owned()));
+    events.extend((*kind == EpisodeKind::Deletion).then(|| match went_before {
+        Some(pods) => {
+            format!("{} deleted, then the Deployment{}", count(*pods, "pod"), after.as_deref().unwrap_or_default())
+        }
+        None => "Deployment deleted".to_owned(),
+    }));
     events.extend(scaled.map(|(from, to)| match from == to {
         true => format!("Scaled, and back to {to}"),
         false => format!("Scaled from {from} to {to}"),
@@ -56,7 +61,7 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     let missing = format!("{most} of {} {} not available", count(desired, "pod"), was_were(most));
     events.extend((!events.is_empty() && is_of_pods && most > told).then(|| missing.clone()));
     let end = match (kind, scaled, ended_millis) {
-        _ if is_open => None,
+        _ if is_open || went_before.is_some() => None,
         (_, _, None) => None,
         (EpisodeKind::Deletion, ..) => after.map(|after| format!("its last pod was gone{after}")),
         (_, Some((_, 0)), _) => after.map(|after| format!("done{after}")),

@@ -415,3 +415,15 @@ fn a_deleted_deployment_is_a_deletion() {
     let title = "Deployment deleted, its last pod was gone after 30 s".to_owned();
     assert_eq!(told(&web), (EpisodeKind::Deletion, 105_000, Some(135_000), title));
 }
+
+/// A namespace that is deleted loses its pods first.
+#[test]
+fn a_deployment_that_is_deleted_after_its_pods_is_told_after_them() {
+    let mut web = at_rest(2);
+    (0..2).for_each(|number| web.kill_pod(100 + number));
+    web.now = 127_000;
+    (0..2).for_each(|number| web.delete_pod(100 + number));
+    web.wait_until(134_000).delete_deployment();
+    let title = "2 pods deleted, then the Deployment after 29 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Deletion, 105_000, Some(134_000), title));
+}
