@@ -73,7 +73,7 @@ pub struct PastRollout {
     /// Time until the first pod that was made for it was available, where that is known.
     #[serde(default)]
     pub first_available_millis: Option<Millis>,
-    /// Number of container restarts of its pods until it ended, and while they failed in its episode after that, where that is known.
+    /// Number of container restarts of its pods until its episode was over, where that is known.
     #[serde(default)]
     pub restarts: Option<u32>,
     /// The most pods that there were at once.
