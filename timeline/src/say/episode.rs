@@ -4,9 +4,9 @@ use super::cause::exit_words;
 use super::happening::{departure, pods_named};
 use crate::Millis;
 use crate::assess::{Episode, Restarted};
-use crate::model::story::{Happening, NodeDeparture};
+use crate::model::story::{Entry, Happening, NodeDeparture};
 use crate::model::{EndReason, EpisodeKind};
-use crate::words::{count, duration, safe, was_were};
+use crate::words::{count, duration, moment, safe, was_were};
 
 /// Most events that a title names.
 const MOST: usize = 3;
@@ -87,6 +87,22 @@ pub fn say_losses(losses: &[&Happening], outage: Option<Millis>, has_gap: bool) 
     let events: Vec<String> = outage.into_iter().chain(lost.iter().map(LostPods::said)).collect();
     let unseen = if has_gap { " (part not observed)" } else { "" };
     (!events.is_empty()).then(|| format!("{} after the rollout was complete{unseen}", first_events(events)))
+}
+
+/// Names losses, each kind of them with the time of its first one: "2 pods deleted (since 00:01:00 UTC)."
+pub(super) fn dated_losses(entries: &[&Entry], now_millis: Millis) -> Vec<String> {
+    let mut all: Vec<(Millis, LostPods<'_>)> = Vec::new();
+    for (at, loss) in entries.iter().filter_map(|entry| Some((entry.at_millis, lost(&entry.what, false)?))) {
+        match all.iter_mut().find(|(_, known)| known.event == loss.event) {
+            Some((_, known)) => known.pods += loss.pods,
+            None => all.push((at, loss)),
+        }
+    }
+    let said = |(at, loss): &(Millis, LostPods<'_>)| {
+        let since = if loss.pods > 1 { "since " } else { "" };
+        format!("{} ({since}{} UTC).", loss.said(), moment(*at, now_millis))
+    };
+    all.iter().map(said).collect()
 }
 
 /// Joins the events that a title names.
