@@ -391,6 +391,7 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
     let said = |timeline: &Timeline| {
         let now = Now { millis: 90_000, skew_millis: 0 };
         let row = index::rollouts("c", timeline, Uid::from_bits(1), now, 1).pop().unwrap();
+        assert_eq!(row.first_available_millis.is_some(), row.took_millis().is_some());
         (row.ended(), row.took(), row.extremes())
     };
     let replaced = |gap_since_millis: Option<Millis>| {
@@ -398,6 +399,7 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
         for fact in [web(2, [2, 1, 1]), set(2, 0, Seen::Added), pod(2, false, Seen::Added)] {
             timeline.apply(20_000, fact);
         }
+        timeline.apply(80_000, pod(2, true, Seen::InList));
         listed(&mut timeline, 80_000, web(2, [1, 1, 1]), gap_since_millis);
         said(&timeline)
     };
