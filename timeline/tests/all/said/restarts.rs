@@ -3,7 +3,9 @@
 use super::told::since;
 use crate::made::{Web, crashing, next_revision, unready, warning};
 use timeline::Fact;
-use timeline::fact::{Container, ContainerState, EventFact, Exit, Phase, PodFact, RESTARTING_ALL, Role, STATUS_UNKNOWN};
+use timeline::fact::{
+    Container, ContainerState, EventFact, Exit, Phase, PodFact, RESTARTING_ALL, Role, STATUS_UNKNOWN,
+};
 
 /// Its container ended in that way and runs again, for the so-manyth time.
 fn restarted(restarts: u32, code: i32, reason: &'static str) -> impl FnOnce(&mut PodFact) {
