@@ -2,7 +2,7 @@
 
 use timeline::model::{Deployment, Model, Rollout};
 use timeline::past::course::{available_spans, first_available, pods, replicas, restarts};
-use timeline::rollout::began_millis;
+use timeline::rollout::{began_millis, is_part_unseen};
 use timeline::view::Now;
 use timeline::words::images;
 use timeline::{Millis, Uid};
@@ -18,7 +18,7 @@ pub struct Course {
     pub images: String,
     /// When it began, or was first seen.
     pub started_millis: Millis,
-    /// Time until it was complete; `None` when it was not, or its begin was not seen.
+    /// Time until it was complete; `None` when it was not, or its begin or end was not seen.
     pub took_millis: Option<Millis>,
     /// It was complete.
     pub is_complete: bool,
@@ -45,11 +45,12 @@ impl Course {
         let started_millis = began(model, deployment, rollout);
         let ended_millis = rollout.completed_millis.or(rollout.superseded_millis);
         let until = ended_millis.unwrap_or(now.millis);
+        let took = rollout.started_millis.and(rollout.completed_millis).map(|to| to - started_millis);
         Some(Self {
             revision,
             images: images(&rollout.images),
             started_millis,
-            took_millis: rollout.started_millis.and(rollout.completed_millis).map(|to| to - started_millis),
+            took_millis: took.filter(|_| !is_part_unseen(model, deployment, rollout)),
             is_complete: rollout.completed_millis.is_some(),
             first_available_millis: first_available(model, deployment, rollout),
             restarts: restarts(model, deployment, rollout),

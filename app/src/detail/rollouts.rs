@@ -43,7 +43,7 @@ pub struct RolloutLine {
     pub end: Outcome,
     /// Its progress deadline passed, whatever came after.
     pub is_past_deadline: bool,
-    /// Time until it was complete or superseded, where that is known.
+    /// Time until it was complete or superseded; `None` where it did not begin and end while it was observed.
     pub took_millis: Option<Millis>,
     /// The most pods that there were at once.
     pub peak_pods: u32,
@@ -108,13 +108,14 @@ impl RolloutLine {
         let rollout = deployment.rollouts.get(index)?;
         let ended_millis = rollout.completed_millis.or(rollout.superseded_millis);
         let began_millis = rollout::began_millis(model, deployment, rollout);
+        let took = began_millis.zip(ended_millis).map(|(from, to)| to - from);
         Some(Self {
             revision: rollout.revision,
             was: was(model, deployment, rollout),
             started_millis: began_millis,
             end: rollout::outcome(deployment, rollout),
             is_past_deadline: rollout.deadline_exceeded_millis.is_some(),
-            took_millis: began_millis.zip(ended_millis).map(|(from, to)| to - from),
+            took_millis: took.filter(|_| !rollout::is_part_unseen(model, deployment, rollout)),
             peak_pods: rollout.peak_active,
             min_available: Some(rollout.min_available)
                 .filter(|_| replaces(rollout::trigger(model, deployment, index), rollout.revision)),
@@ -135,8 +136,10 @@ impl RolloutLine {
         let end = outcome_name(self.end);
         let passed = self.is_past_deadline && self.end != Outcome::DeadlineExceeded;
         let passed = if passed { ", progress deadline passed" } else { "" };
+        let is_over = matches!(self.end, Outcome::Complete | Outcome::Superseded);
         match self.took_millis {
             Some(took) => format!("{end} after {}{passed}", duration(took)),
+            None if is_over && self.started_millis.is_some() => format!("{end}{passed}, part not observed"),
             None => format!("{end}{passed}"),
         }
     }
@@ -221,6 +224,8 @@ mod tests {
         assert_eq!(line(Outcome::Complete, Some(12_000)).took(), "took 12 s, complete");
         assert_eq!(line(Outcome::Complete, Some(12_000)).ended(), "complete after 12 s");
         assert_eq!(line(Outcome::Complete, None).took(), "complete");
+        let in_gap = RolloutLine { started_millis: Some(1_000), ..line(Outcome::Complete, None) };
+        assert_eq!(in_gap.took(), "complete, part not observed");
         assert_eq!(line(Outcome::Superseded, Some(12_000)).took(), "superseded after 12 s");
         assert_eq!(line(Outcome::Progressing, None).ended(), "in progress");
         let passed = RolloutLine { is_past_deadline: true, ..line(Outcome::Superseded, Some(12_000)) };

@@ -202,7 +202,7 @@ fn Courses(course: Course, other: Option<Course>) -> impl IntoView {
     let words = |of: &Course| {
         let took = match of.took_millis {
             Some(took) => format!("took {}", duration(took)),
-            None if of.is_complete => "complete, its start was not seen".to_owned(),
+            None if of.is_complete => "complete, part not observed".to_owned(),
             None => "not complete".to_owned(),
         };
         format!("revision {}: {took}", of.revision)

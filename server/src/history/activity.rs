@@ -14,7 +14,9 @@ const MOST_SETTLED: usize = 64;
 /// Returns `true` if all desired pods are available and there are no others, pods out of rotation left out.
 pub fn is_at_rest(model: &Model, workload: Uid) -> bool {
     let Some(deployment) = model.deployments.get(&workload) else { return true };
-    let is_counted = |pod: &&Pod| pod.state() != PodState::Gone && !pod.is_out_of_rotation() && !pod.is_leftover();
+    // One that ended may lie about for days.
+    let has_ended = |pod: &Pod| pod.is_leftover() || matches!(pod.state(), PodState::Finished | PodState::Gone);
+    let is_counted = |pod: &&Pod| !has_ended(pod) && !pod.is_out_of_rotation();
     // Those of a ReplicaSet that it let go, and those that passed to another one's, are no concern of it.
     let mut pods = model.counted_pods(workload).into_iter().filter(is_counted);
     if deployment.is_over() {
@@ -153,6 +155,13 @@ mod tests {
         tell(Kind::ReplicaSet, &object(2, None, &one));
         let workload = uid(1).parse().unwrap();
         assert_eq!(timeline.model().pods_of_deployment(workload).len(), 2);
+        assert!(is_at_rest(timeline.model(), workload));
+        // An evicted pod whose containers ended with exit code 0.
+        let evicted = json!({ "spec": ready["spec"], "status": { "phase": "Succeeded" } });
+        let evicted = object(6, Some(("ReplicaSet", 4)), &evicted).to_string();
+        let fact = Object::decode(Kind::Pod, &evicted).unwrap().fact(Seen::Added).unwrap().unwrap();
+        timeline.apply(2_000, fact);
+        assert_eq!(timeline.model().pods_of_deployment(workload).len(), 3);
         assert!(is_at_rest(timeline.model(), workload));
     }
 }

@@ -4,7 +4,7 @@ use timeline::model::{Deployment, Gap};
 use timeline::past::course::{self, limits, moment, replicas};
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
-use timeline::view::{self, Assessment, Now, Tone, View};
+use timeline::view::{self, Assessment, Now, Standing, Tone, View};
 use timeline::words::images;
 use timeline::{EpisodeKind, Millis, Timeline, Uid, WorkloadKind, assess, say};
 
@@ -22,14 +22,19 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     let cause = |outcome: Outcome| {
         let assessment = Assessment::at(model, uid, now)?;
         let view = Some(view::view_of(&assessment)).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
-        let is_outage = assessment.is_headline_outage(assessment.standing());
+        let standing = assessment.standing();
+        let is_outage = assessment.is_headline_outage(standing);
+        // A paused Deployment does not roll out what is edited: the outage is of the revision that runs.
+        let awaits_next = assessment.awaits_revision && !deployment.now.spec.paused;
         let is_done = outcome == Outcome::Complete;
         // What is no fault by itself is the cause where the progress deadline passed over it. Before that, the verdict names what is bad.
         let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
         let is_late = deployment.rollouts.last().is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
         match (is_known, is_done) {
+            // Pods that a later scaling lacks are no trouble of the rollout.
+            (_, true) if matches!(standing, Standing::ScalingUp { .. }) => None,
             // Once its template is edited, an outage is told of the next rollout.
-            (false, true) if !is_outage || assessment.awaits_revision => None,
+            (false, true) if !is_outage || awaits_next => None,
             (false, false) if is_late => Some(UNKNOWN_CAUSE.to_owned()),
             _ => Some(with_leading_cause(view, is_outage)),
         }
@@ -60,6 +65,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             trigger: rollout::trigger(model, deployment, index),
             started_millis: rollout::began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis),
             ended_millis: rollout.completed_millis.or(rollout.superseded_millis),
+            is_part_unseen: rollout::is_part_unseen(model, deployment, rollout),
             outcome,
             cause: if index == last { cause(outcome) } else { course::never_ready(model, deployment, rollout) }
                 .unwrap_or_default(),
@@ -111,7 +117,9 @@ fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_m
     let last_millis = rollout::last_moment_millis(model, deployment, index);
     let until_millis = last_millis.unwrap_or(decided_millis).min(decided_millis);
     let losses = assess::losses(deployment, completed_millis + 1..=until_millis);
-    say::say_losses(&losses, assess::outage(model, deployment, completed_millis, last_millis))
+    let is_in = |gap: &Gap| gap.to_millis > completed_millis && gap.from_millis < until_millis;
+    let has_gap = deployment.gaps.iter().any(is_in);
+    say::say_losses(&losses, assess::outage(model, deployment, completed_millis, last_millis), has_gap)
 }
 
 /// Returns the row of an episode without a rollout, from its recording; `None` if it has one, or is of no kind. The store adds its cluster

@@ -102,9 +102,10 @@ impl ClusterWriter {
             JournalEntry::Heard(at_millis) => pending.heard_millis = pending.heard_millis.max(at_millis),
             JournalEntry::Rollouts(rollouts) => {
                 for mut rollout in rollouts {
-                    // Trouble and losses after its episode belong to another one.
+                    // Trouble, losses and restarts after its episode belong to another one.
                     if !recorder.is_in_episode(&rollout) {
                         rollout.clear_aftermath();
+                        rollout.restarts = rollout.restarts.filter(|_| rollout.is_going_on());
                     }
                     recorder.record_rollout(&rollout);
                     pending.rollouts.insert((rollout.uid, rollout.revision, rollout.started_millis), rollout);
@@ -482,18 +483,19 @@ mod tests {
     }
 
     #[test]
-    fn trouble_and_losses_after_the_episode_of_a_rollout_are_not_written_with_it() {
+    fn trouble_losses_and_restarts_after_the_episode_of_a_rollout_are_not_written_with_it() {
         for (outcome, expected) in [
-            (Outcome::Complete, ("", None)),
-            (Outcome::Progressing, ("Containers crash.", Some("Pod q4xzb deleted"))), // its episode goes on
+            (Outcome::Complete, ("", None, None)),
+            (Outcome::Progressing, ("Containers crash.", Some("Pod q4xzb deleted"), Some(9))), // its episode goes on
         ] {
             let (cause, losses) = ("Containers crash.".to_owned(), Some("Pod q4xzb deleted".to_owned()));
-            let rollout = PastRollout { outcome, cause, losses, ..PastRollout::default() };
+            let rollout = PastRollout { outcome, cause, losses, restarts: Some(9), ..PastRollout::default() };
             let mut writer = ClusterWriter::default();
             writer.add(JournalEntry::Rollouts(vec![rollout]));
             let written = writer.pending.unwrap().rollouts.into_values();
-            let written: Vec<_> = written.map(|rollout| (rollout.cause, rollout.losses)).collect();
-            assert_eq!(written, [(expected.0.to_owned(), expected.1.map(str::to_owned))]);
+            let written: Vec<_> = written.map(|rollout| (rollout.cause, rollout.losses, rollout.restarts)).collect();
+            let (cause, losses, restarts) = expected;
+            assert_eq!(written, [(cause.to_owned(), losses.map(str::to_owned), restarts)]);
         }
     }
 }

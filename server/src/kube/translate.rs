@@ -382,6 +382,24 @@ mod tests {
     }
 
     #[test]
+    fn the_last_end_that_was_seen_is_that_before_a_placeholder() {
+        let last_exit = |last: Value| {
+            let state = json!({ "terminated": { "exitCode": 137, "reason": "ContainerStatusUnknown" } });
+            let web = json!({ "name": "web", "restartCount": 3, "state": state, "lastState": last });
+            let spec = json!({ "containers": [{ "name": "web" }] });
+            let pod = object(Kind::Pod, json!({ "spec": spec, "status": { "containerStatuses": [web] } }));
+            let Ok(Some(Fact::Pod(pod, _))) = pod.fact(Seen::Added) else { unreachable!() };
+            let exit = pod.containers[0].last_exit.as_ref().unwrap();
+            (exit.code, exit.reason.clone(), pod.containers[0].is_lost())
+        };
+        let crashed = json!({ "terminated": { "exitCode": 1, "reason": "Error" } });
+        assert_eq!(last_exit(crashed), (1, "Error".to_owned(), false), "it was not running");
+        let lost = json!({ "terminated": { "exitCode": 137, "reason": "ContainerStatusUnknown" } });
+        assert_eq!(last_exit(lost), (137, "ContainerStatusUnknown".to_owned(), true));
+        assert_eq!(last_exit(json!({})), (137, "ContainerStatusUnknown".to_owned(), true));
+    }
+
+    #[test]
     fn a_container_that_its_own_policy_does_not_start_again_ended_for_good() {
         let is_final = |policy: &str, rules: Value, code: i64, reason: &str| {
             let spec = json!({ "name": "job", "restartPolicy": policy, "restartPolicyRules": rules });

@@ -105,7 +105,13 @@ impl Timeline {
             self.enter(at, uid, state);
             // What it was before a list first told of it is not known.
             let is_old = before.is_none() && seen == Seen::InList;
-            let has_failed = reading.is_terminal && state == PodState::Failing && !is_old;
+            // Its containers may end with exit code 0 when its kubelet evicts it.
+            let is_end = match state {
+                PodState::Failing => true,
+                PodState::Finished => left_because(fact).is_some(),
+                _ => false,
+            };
+            let has_failed = reading.is_terminal && is_end && !is_old;
             let was_terminal = self.model.pods.get(&uid).is_some_and(|pod| pod.now.terminal_millis.is_some());
             let begun = StateStart {
                 due,

@@ -20,8 +20,10 @@ pub struct Episode<'m> {
     pub kind: EpisodeKind,
     /// Its first event.
     pub began_millis: Millis,
-    /// When as many pods as asked for were available again, or the last pod was gone; `None` while neither is so.
+    /// When as many pods as asked for were available again, or the last pod and the Deployment were gone; `None` while neither is so.
     pub ended_millis: Option<Millis>,
+    /// Number of pods that were deleted and gone before their Deployment was deleted, as with their namespace.
+    pub went_before: Option<u32>,
     /// Its begin was observed, and the time since then without a gap.
     pub is_whole: bool,
     /// Replicas before and after, where they changed.
@@ -79,10 +81,16 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let told = told.chain(scalings.iter().map(|(at, _)| *at));
     let began_millis = told.chain(shortage.since_millis).min().unwrap_or(deployment.first_seen_millis);
     let is_whole = shortage.is_begin_seen && !deployment.gaps.iter().any(|gap| gap.to_millis >= began_millis);
+    let is_gone_before = |at: Millis| pods.iter().all(|pod| pod.gone_millis().is_some_and(|gone| gone <= at));
+    let went_before = deletion.filter(|entry| is_gone_before(entry.at_millis)).and(count_gone_before(deployment));
     Some(Episode {
         kind,
         began_millis,
-        ended_millis: ended(deployment, &pods, scaled, &shortage),
+        ended_millis: match deletion.filter(|_| went_before.is_some()) {
+            Some(deletion) => Some(deletion.at_millis),
+            None => ended(deployment, &pods, scaled, &shortage),
+        },
+        went_before,
         is_whole,
         scaled,
         losses: losses.into_iter().map(|entry| (&entry.what, is_of_silent_node(deployment, &pods, entry))).collect(),
@@ -173,9 +181,18 @@ const fn is_loss(what: &Happening) -> bool {
     )
 }
 
+/// Counts the pods that were deleted before their Deployment, and not replaced.
+fn count_gone_before(deployment: &Deployment) -> Option<u32> {
+    let pods = |entry: &Entry| match entry.what {
+        Happening::WentBefore { pods } => Some(pods),
+        _ => None,
+    };
+    deployment.story.iter().find_map(pods)
+}
+
 /// Finds the container restarts of a pod since it was first seen; `None` where there were none.
 fn find_restarts<'m>(deployment: &Deployment, pod: &'m Pod, skew_millis: Millis) -> Option<Restarted<'m>> {
-    let times = pod.now.restarts.saturating_sub(pod.now.first_restarts);
+    let times = pod.restarts().saturating_sub(pod.now.first_restarts);
     let ended = pod.now.containers.iter().filter(|container| container.restarts > 0);
     let ends = ended.filter_map(|container| Some((container, container.last_exit.as_deref()?)));
     let last = ends.max_by_key(|(_, exit)| exit.finished_millis);

@@ -198,8 +198,8 @@ impl Assessment<'_> {
         is_rollout && !is_allowed && self.is_outage
     }
 
-    /// The pods that had to leave a node since the Deployment was complete last: their replacements are what is missing. Pods that failed
-    /// as a whole lately are a cause of their own.
+    /// The pods that had to leave a node since the Deployment was complete last, and at rest those that went in other ways: their
+    /// replacements are what is missing. Pods that failed as a whole lately are a cause of their own.
     pub fn departures(&self) -> Vec<&Entry> {
         let verdicts = &self.deployment.verdicts;
         let complete = verdicts.iter().rposition(|(_, verdict)| *verdict == KubectlVerdict::Complete);
@@ -214,13 +214,24 @@ impl Assessment<'_> {
             let pods = sets.flat_map(|set| self.model.controlled_pods(set.uid));
             pods.filter(|pod| pod.first_seen_millis() >= at_millis && is_back(pod)).count()
         };
-        let is_missed = |entry: &&Entry| match entry.what {
-            Happening::LeftNode { last_millis, pods, .. } => {
-                last_millis >= since && !is_told && replaced(entry.at_millis) < pods as usize
-            }
-            _ => false,
+        let story = &self.deployment.story;
+        let is_single = |entry: &&Entry| {
+            matches!(entry.what, Happening::Killed { .. } | Happening::Released { is_orphaned: false, .. })
         };
-        self.deployment.story.iter().filter(is_missed).collect()
+        let is_missed = |entry: &&Entry| {
+            let at = entry.at_millis;
+            let (last_millis, pods) = match &entry.what {
+                Happening::LeftNode { last_millis, pods, .. } if !is_told => (*last_millis, *pods as usize),
+                _ if is_rollout => return false,
+                Happening::Killed { replacement: Some((_, Some(_))), .. } => return false,
+                _ if is_single(entry) => (at, story.iter().filter(is_single).filter(|one| one.at_millis >= at).count()),
+                Happening::KilledMore { last_millis, pods, .. } => (*last_millis, *pods as usize),
+                Happening::SetDeleted { was_seen: true, .. } => (at, self.deployment.now.spec.replicas as usize),
+                _ => return false,
+            };
+            last_millis >= since && replaced(at) < pods
+        };
+        story.iter().filter(is_missed).collect()
     }
 
     /// The headline says that nobody serves, and not why.

@@ -63,6 +63,14 @@ impl Container {
         self.restarts.saturating_add(u32::from(is_ended)).max(self.exits_before)
     }
 
+    /// Its last restart is counted and never was: the kubelet lost it while it ran (`convertToAPIContainerStatuses` in
+    /// `kubelet_pods.go`), and its pod ended (`TerminatePod` in `status_manager.go`).
+    pub fn is_lost(&self) -> bool {
+        let is_unknown = |reason: &str| reason == STATUS_UNKNOWN;
+        let is_found = !matches!(&self.state, Some(ContainerState::Terminated { reason, .. }) if is_unknown(reason));
+        !is_found && self.restarts > 0 && self.last_exit.as_ref().is_some_and(|exit| is_unknown(&exit.reason))
+    }
+
     /// It ended again and again, each time after a short run.
     pub fn ends_again_and_again(&self) -> bool {
         let ran_millis = self.last_exit.as_ref().and_then(|exit| exit.ran_millis);
@@ -77,6 +85,8 @@ impl Container {
     }
 }
 
+/// The reason of a container that the kubelet cannot find any more.
+pub const STATUS_UNKNOWN: &str = "ContainerStatusUnknown";
 /// The reason of containers that are removed and started again with all others of their pod (`restartPolicyRules`).
 pub const RESTARTING_ALL: &str = "RestartingAllContainers";
 
@@ -100,7 +110,7 @@ impl Exit {
     /// more or that it removes to start all of a pod again, and containerd 255 for one that ran before its node was started again.
     pub fn is_unseen(&self) -> bool {
         let (reason, code) = (self.reason.as_str(), self.code);
-        matches!((reason, code), ("ContainerStatusUnknown" | RESTARTING_ALL, _) | ("Unknown", 255))
+        matches!((reason, code), (STATUS_UNKNOWN | RESTARTING_ALL, _) | ("Unknown", 255))
     }
 
     /// A reason of containers whose first process could not be started.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::server_only;
 use crate::{Millis, Uid};
 
-pub use super::container::{Container, ContainerState, Exit, RESTARTING_ALL, Role};
+pub use super::container::{Container, ContainerState, Exit, RESTARTING_ALL, Role, STATUS_UNKNOWN};
 
 /// The kinds of objects that facts speak about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -21,11 +21,12 @@ pub fn available_spans(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
     available.map(|(_, from, to)| (from, to.unwrap_or(Millis::MAX)))
 }
 
-/// Time until the first pod that was made for a rollout was available.
+/// Time until the first pod that was made for a rollout was available; `None` where the list after a gap told of either.
 pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let began = rollout::began_millis(model, deployment, rollout)?;
     let first = pods(model, deployment, rollout).flat_map(available_spans).map(|(from, _)| from).min()?;
-    Some((first - began).max(0))
+    let is_seen = [began, first].into_iter().all(|at| !rollout::is_in_gap(deployment, at));
+    is_seen.then(|| (first - began).max(0))
 }
 
 /// Says why a rollout was superseded, where its pods ran for longer than they may and none was ever ready: while it went on, that was no
@@ -48,7 +49,7 @@ pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) ->
 
 /// Counts the container restarts of the pods that were made for a rollout.
 pub fn restarts(model: &Model, deployment: &Deployment, rollout: &Rollout) -> u32 {
-    pods(model, deployment, rollout).map(|pod| pod.now.restarts).fold(0, u32::saturating_add)
+    pods(model, deployment, rollout).map(Pod::restarts).fold(0, u32::saturating_add)
 }
 
 /// Ceilings and floors that were in force during the rollout at `index`, the last one at the end.

@@ -48,6 +48,9 @@ pub struct PastRollout {
     pub started_millis: Millis,
     /// When it was complete or superseded.
     pub ended_millis: Option<Millis>,
+    /// It began or ended while nobody looked: neither its duration nor its extremes are known.
+    #[serde(default)]
+    pub is_part_unseen: bool,
     /// Outcome so far, or at the end.
     pub outcome: Outcome,
     /// Why it was stuck, or why its pods failed in its episode after it was complete, as a sentence; empty if neither was so.
@@ -70,7 +73,7 @@ pub struct PastRollout {
     /// Time until the first pod that was made for it was available, where that is known.
     #[serde(default)]
     pub first_available_millis: Option<Millis>,
-    /// Number of container restarts of its pods until it ended, and while they failed in its episode after that, where that is known.
+    /// Number of container restarts of its pods until its episode was over, where that is known.
     #[serde(default)]
     pub restarts: Option<u32>,
     /// The most pods that there were at once.
@@ -153,13 +156,13 @@ impl PastRollout {
         }
     }
 
-    /// Duration; `None` while it goes on, and of a rollout whose begin was not seen.
+    /// Duration; `None` while it goes on, and of a rollout whose begin or end was not seen.
     pub fn took_millis(&self) -> Option<Millis> {
-        let is_begin_seen = !self.is_rollout() || self.trigger != Trigger::Unknown;
-        self.ended_millis.filter(|_| is_begin_seen).map(|ended| ended - self.started_millis)
+        let is_seen = !self.is_rollout() || (self.trigger != Trigger::Unknown && !self.is_part_unseen);
+        self.ended_millis.filter(|_| is_seen).map(|ended| ended - self.started_millis)
     }
 
-    /// Time until it was complete; `None` when it never was, or its begin was not seen.
+    /// Time until it was complete; `None` when it never was, or its begin or end was not seen.
     pub fn complete_millis(&self) -> Option<Millis> {
         self.took_millis().filter(|_| self.outcome == Outcome::Complete)
     }

@@ -93,6 +93,20 @@ pub fn began_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -
     take_down_millis(model, deployment, rollout).or(rollout.started_millis)
 }
 
+/// A rollout began or ended in a gap: the list after it tells neither when that was nor how many pods there were until then.
+pub fn is_part_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
+    let ended = rollout.completed_millis.or(rollout.superseded_millis);
+    began_millis(model, deployment, rollout).into_iter().chain(ended).any(|at| is_in_gap(deployment, at))
+}
+
+/// The list after a gap told of something, and not when it was.
+pub fn is_in_gap(deployment: &Deployment, at_millis: Millis) -> bool {
+    // The gap in which a Deployment was created begins when it was first seen.
+    let is_first = at_millis == deployment.first_seen_millis;
+    let mut gaps = deployment.gaps.iter().filter(|gap| at_millis <= gap.to_millis);
+    gaps.any(|gap| gap.from_millis < at_millis || (gap.from_millis == at_millis && is_first))
+}
+
 /// The last moment of the rollout at `index` that knows nothing of the next one; `None` while it is the last.
 pub fn last_moment_millis(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
     first_sign_millis(model, deployment, deployment.rollouts.get(index + 1)?).map(|sign| sign - 1)

@@ -4,9 +4,9 @@ use super::cause::exit_words;
 use super::happening::{departure, pods_named};
 use crate::Millis;
 use crate::assess::{Episode, Restarted};
-use crate::model::story::{Happening, NodeDeparture};
+use crate::model::story::{Entry, Happening, NodeDeparture};
 use crate::model::{EndReason, EpisodeKind};
-use crate::words::{count, duration, safe, was_were};
+use crate::words::{count, duration, moment, safe, was_were};
 
 /// Most events that a title names.
 const MOST: usize = 3;
@@ -22,12 +22,17 @@ struct LostPods<'m> {
 
 /// The title of an episode, safe to show. An episode that goes on has no end in its title.
 pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
-    let Episode { kind, began_millis, ended_millis, is_whole, scaled, .. } = episode;
+    let Episode { kind, began_millis, ended_millis, went_before, is_whole, scaled, .. } = episode;
     let Episode { losses, silent_nodes, restarted, missing, outage_millis, .. } = episode;
     let (most, desired) = *missing;
     let after = ended_millis.filter(|_| *is_whole).map(|ended| format!(" after {}", duration(ended - began_millis)));
     let mut events = Vec::new();
-    events.extend((*kind == EpisodeKind::Deletion).then(|| "Deployment deleted".to_owned()));
+    events.extend((*kind == EpisodeKind::Deletion).then(|| match went_before {
+        Some(pods) => {
+            format!("{} deleted, then the Deployment{}", count(*pods, "pod"), after.as_deref().unwrap_or_default())
+        }
+        None => "Deployment deleted".to_owned(),
+    }));
     events.extend(scaled.map(|(from, to)| match from == to {
         true => format!("Scaled, and back to {to}"),
         false => format!("Scaled from {from} to {to}"),
@@ -56,7 +61,7 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     let missing = format!("{most} of {} {} not available", count(desired, "pod"), was_were(most));
     events.extend((!events.is_empty() && is_of_pods && most > told).then(|| missing.clone()));
     let end = match (kind, scaled, ended_millis) {
-        _ if is_open => None,
+        _ if is_open || went_before.is_some() => None,
         (_, _, None) => None,
         (EpisodeKind::Deletion, ..) => after.map(|after| format!("its last pod was gone{after}")),
         (_, Some((_, 0)), _) => after.map(|after| format!("done{after}")),
@@ -75,12 +80,29 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
 }
 
 /// The longest outage and the losses after a rollout, safe to show: "Outage of 12 s (no pod ready); 2 pods evicted from node n1 after the
-/// rollout was complete". `None` without any.
-pub fn say_losses(losses: &[&Happening], outage: Option<Millis>) -> Option<String> {
+/// rollout was complete". `None` without any. With a gap there may have been more.
+pub fn say_losses(losses: &[&Happening], outage: Option<Millis>, has_gap: bool) -> Option<String> {
     let outage = outage.map(|millis| format!("Outage of {} (no pod ready)", duration(millis)));
     let lost = grouped(losses.iter().map(|loss| (*loss, false)));
     let events: Vec<String> = outage.into_iter().chain(lost.iter().map(LostPods::said)).collect();
-    (!events.is_empty()).then(|| format!("{} after the rollout was complete", first_events(events)))
+    let unseen = if has_gap { " (part not observed)" } else { "" };
+    (!events.is_empty()).then(|| format!("{} after the rollout was complete{unseen}", first_events(events)))
+}
+
+/// Names losses, each kind of them with the time of its first one: "2 pods deleted (since 00:01:00 UTC)."
+pub(super) fn dated_losses(entries: &[&Entry], now_millis: Millis) -> Vec<String> {
+    let mut all: Vec<(Millis, LostPods<'_>)> = Vec::new();
+    for (at, loss) in entries.iter().filter_map(|entry| Some((entry.at_millis, lost(&entry.what, false)?))) {
+        match all.iter_mut().find(|(_, known)| known.event == loss.event) {
+            Some((_, known)) => known.pods += loss.pods,
+            None => all.push((at, loss)),
+        }
+    }
+    let said = |(at, loss): &(Millis, LostPods<'_>)| {
+        let since = if loss.pods > 1 { "since " } else { "" };
+        format!("{} ({since}{} UTC).", loss.said(), moment(*at, now_millis))
+    };
+    all.iter().map(said).collect()
 }
 
 /// Joins the events that a title names.

@@ -2,12 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::episode::dated_losses;
 use super::excerpt::kill_error;
-use super::happening::{departure, pods_named};
 use super::headline::matter;
 use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone, rollout_causes};
 use crate::model::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
-use crate::model::story::Happening;
 use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
 use crate::rules::budget::Next;
 use crate::say::cause;
@@ -17,7 +16,7 @@ use crate::words::{capitalized, count, duration, is_are, list, moment, safe, sen
 /// The end of a headline, where nothing is worse than that nobody serves during a rollout or a pause.
 const NO_POD: &str = "no pod is available.";
 
-/// Most departures from nodes that are named.
+/// Most departures that are named.
 const MOST_DEPARTURES: usize = 2;
 
 /// The verdict, in words.
@@ -315,17 +314,10 @@ fn missing(assessment: &Assessment<'_>) -> String {
     format!("{missing} of {desired} {pods} {} not available; the revision does not change.", is_are(missing))
 }
 
-/// Names the pods that had to leave a node, whose replacements are missing: the last ones, one sentence for each node.
+/// Names what went and is missing: the last ones, one sentence for each kind and node.
 fn departures(assessment: &Assessment<'_>) -> Vec<String> {
-    let entries = assessment.departures();
-    let last = entries.iter().skip(entries.len().saturating_sub(MOST_DEPARTURES));
-    let said = last.filter_map(|entry| {
-        let Happening::LeftNode { pod, pods, node, why, resource, .. } = &entry.what else { return None };
-        let (who, left) = (pods_named(pod, *pods), departure(node, *why, resource));
-        let since = if *pods == 1 { "" } else { "since " };
-        Some(format!("{who} {left} ({since}{} UTC).", moment(entry.at_millis, assessment.now.millis)))
-    });
-    said.collect()
+    let mut said = dated_losses(&assessment.departures(), assessment.now.millis);
+    said.split_off(said.len().saturating_sub(MOST_DEPARTURES))
 }
 
 /// Both limits are reached: no pod can be added or removed until a new pod is available.

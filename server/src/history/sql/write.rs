@@ -61,13 +61,13 @@ pub fn append(database: &mut Connection, head: LastBatch, commit: &Commit) -> Re
 }
 
 /// Writes the row of a rollout or another episode. Its last known cause and losses stay, and the figures of its pods
-/// once it has ended. Restarts still grow while the rollout has a cause: its pods fail in the same episode.
+/// once it has ended. Restarts grow until its episode is over; after that they are not told.
 fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key: RowKey) -> Result<(), StoreError> {
     let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis, kind)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
          ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12, workload = $15, images = $16, over_millis = $17, kind = $18,
          first_available_millis = CASE WHEN rollouts.took_millis < 0 AND $13 >= 0 THEN $13 ELSE rollouts.first_available_millis END,
-         restarts = CASE WHEN rollouts.took_millis < 0 OR ($19 = 1 AND $14 > rollouts.restarts) THEN $14 ELSE rollouts.restarts END,
+         restarts = CASE WHEN $14 > rollouts.restarts THEN $14 ELSE rollouts.restarts END,
          cause = $7, text = $9";
     let change_cause = rollout.change_cause.as_deref().unwrap_or_default();
     let revision = format!("revision {}", rollout.revision);
@@ -108,7 +108,6 @@ fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key
         images.to_lowercase().into(),
         over.into(),
         rollout.episode.name().into(),
-        (!rollout.cause.is_empty() && !is_superseded).into(),
     ];
     database.run(row, &values)?;
     if rollout.is_deleted {
@@ -199,6 +198,8 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
             trigger => trigger,
         },
         started_millis: first.started_millis,
+        // The timeline forgets gaps of long ago.
+        is_part_unseen: known.is_part_unseen || rollout.is_part_unseen,
         deadline_millis: known.deadline_millis.or(rollout.deadline_millis),
         available_millis: known.available_millis.or(rollout.available_millis),
         losses: rollout.losses.clone().or_else(|| known.losses.clone()),

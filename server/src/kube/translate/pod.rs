@@ -2,6 +2,7 @@
 
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, Exit, Phase, PodCondition, PodFact, RESTARTING_ALL, Role,
+    STATUS_UNKNOWN,
 };
 use timeline::rules::pulls::is_image_reason;
 
@@ -89,7 +90,11 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         decode::ContainerState { running: Some(_), .. } => Some(ContainerState::Running),
         _ => None,
     });
-    let ended = status.and_then(|s| s.state.terminated.as_ref().or(s.last_state.terminated.as_ref()));
+    // A placeholder for a container that is not found hides the end that was seen last.
+    let ended = status.and_then(|status| {
+        let [now, last] = [&status.state, &status.last_state].map(|state| state.terminated.as_ref());
+        now.filter(|now| now.reason != STATUS_UNKNOWN).or(last).or(now)
+    });
     let running = status.and_then(|status| status.state.running.as_ref());
     let is_final = status
         .and_then(|status| status.state.terminated.as_ref())

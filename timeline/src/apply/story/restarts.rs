@@ -30,6 +30,7 @@ impl Timeline {
             // A status that begins anew, and then remembers, tells of no new restarts. The end that it tells of now is none, either.
             let ends = container.exits() - container.restarts;
             let counted = before.restarts.max(before.exits_before.saturating_sub(ends));
+            let counted = counted + u32::from(container.is_lost());
             let restarts = container.restarts.checked_sub(counted).filter(|restarts| *restarts > 0)?;
             let restart = Restart {
                 container: container.name.clone(),

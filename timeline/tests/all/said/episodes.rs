@@ -5,6 +5,7 @@ use timeline::model::EndReason;
 use timeline::model::story::Happening;
 use timeline::{EpisodeKind, Fact, Millis, Uid, assess, rollout, say};
 
+use super::restarts::lost_and_evicted;
 use crate::made::{WEB, Web, crashing, next_revision, pod, ready, unready};
 
 /// A Deployment at rest, as the recording of an episode begins.
@@ -59,7 +60,7 @@ fn losses_after_a_rollout_are_those_of_a_time() {
     }
     let after = |from: Millis, to: Millis| {
         let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-        say::say_losses(&assess::losses(deployment, from..=to), None)
+        say::say_losses(&assess::losses(deployment, from..=to), None, false)
     };
     let both = "Pod p0100 deleted; 2 pods evicted from node node-1 after the rollout was complete";
     assert_eq!(after(105_000, 110_000).as_deref(), Some(both));
@@ -76,7 +77,7 @@ fn a_pod_that_went_while_not_observed_is_no_loss_after_a_rollout() {
     web.relisted(102_000);
     assert_eq!(title(&web), "Pod p0100 disappeared while not observed");
     let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-    assert_eq!(say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None), None);
+    assert_eq!(say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None, false), None);
 }
 
 #[test]
@@ -86,7 +87,7 @@ fn pods_that_leave_their_replica_set_are_counted_unless_it_is_deleted_without_th
         web.set(2, |set| set.now.deleting = is_deleted);
         (100..102).for_each(|number| web.pod(number, |pod| pod.meta.controller = None));
         let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-        say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None)
+        say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None, false)
     };
     assert_eq!(lost(false).as_deref(), Some("2 pods left their ReplicaSet after the rollout was complete"));
     assert_eq!(lost(true), None);
@@ -100,11 +101,11 @@ fn one_pod_is_lost_with_its_node_and_several_with_their_node() {
         was_released: false,
     });
     let alone = "Pod aaaaa lost with its node, or removed by a taint after the rollout was complete";
-    assert_eq!(say::say_losses(&[&one], None).as_deref(), Some(alone));
+    assert_eq!(say::say_losses(&[&one], None, false).as_deref(), Some(alone));
     let both = "2 pods lost with their node, or removed by a taint after the rollout was complete";
-    assert_eq!(say::say_losses(&[&one, &other], None).as_deref(), Some(both));
+    assert_eq!(say::say_losses(&[&one, &other], None, false).as_deref(), Some(both));
     let outage = "Outage of 12 s (no pod ready); Pod aaaaa lost with its node, or removed by a taint after the rollout was complete";
-    assert_eq!(say::say_losses(&[&one], Some(12_000)).as_deref(), Some(outage));
+    assert_eq!(say::say_losses(&[&one], Some(12_000), false).as_deref(), Some(outage));
 }
 
 #[test]
@@ -177,6 +178,25 @@ fn pods_that_leave_a_node_are_counted_with_the_reason() {
     web.wait_until(145_000).pod(201, ready);
     let outage = "2 pods evicted from node node-1, recovered after 40 s; no pod was ready for 20 s".to_owned();
     assert_eq!(told(&web), (EpisodeKind::Recovery, 105_000, Some(145_000), outage));
+    // Containers that end with exit code 0 when they are asked to: to the kubelet their pods have succeeded.
+    let mut web = at_rest(3);
+    for number in 0..2 {
+        web.pod(100 + number, |pod| {
+            unready(pod);
+            (pod.phase, pod.disruption) = (Phase::Succeeded, Some("TerminationByKubelet".into()));
+        });
+        web.add_pod(200 + number, 2, |_| {});
+    }
+    web.now = 145_000;
+    (0..2).for_each(|number| web.pod(200 + number, ready));
+    assert_eq!(title(&web), "2 pods evicted from node node-1, recovered after 40 s");
+    // One that its kubelet lost did not restart.
+    let mut web = at_rest(3);
+    web.pod(100, lost_and_evicted);
+    web.add_pod(200, 2, |_| {});
+    web.wait_until(145_000).pod(200, ready);
+    let evicted = "Pod p0100 evicted from node node-1, recovered after 40 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Recovery, 105_000, Some(145_000), evicted));
     let mut hostile = at_rest(1);
     hostile.pod(100, |pod| {
         (pod.disruption, pod.node) = (Some("TerminationByKubelet".into()), Some("n\u{202e}\n<b>".into()))
@@ -394,4 +414,16 @@ fn a_deleted_deployment_is_a_deletion() {
     (0..2).for_each(|number| web.delete_pod(100 + number));
     let title = "Deployment deleted, its last pod was gone after 30 s".to_owned();
     assert_eq!(told(&web), (EpisodeKind::Deletion, 105_000, Some(135_000), title));
+}
+
+/// A namespace that is deleted loses its pods first.
+#[test]
+fn a_deployment_that_is_deleted_after_its_pods_is_told_after_them() {
+    let mut web = at_rest(2);
+    (0..2).for_each(|number| web.kill_pod(100 + number));
+    web.now = 127_000;
+    (0..2).for_each(|number| web.delete_pod(100 + number));
+    web.wait_until(134_000).delete_deployment();
+    let title = "2 pods deleted, then the Deployment after 29 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Deletion, 105_000, Some(134_000), title));
 }

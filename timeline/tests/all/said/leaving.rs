@@ -194,7 +194,26 @@ fn pods_that_left_their_node_are_named_while_their_replacements_are_missing() {
     // What is missing later is missing for another reason.
     web.wait_until(80_000).kill_pod(102);
     web.report();
-    assert_eq!(why(&web), "1 of 3 pods is not available; the revision does not change.");
+    let deleted = "Pod p0102 deleted (00:01:20 UTC).";
+    assert_eq!(why(&web), format!("1 of 3 pods is not available; the revision does not change. {deleted}"));
+}
+
+#[test]
+fn pods_that_went_in_other_ways_are_named_while_their_replacements_are_missing() {
+    let mut web = Web::live(4).at(60_000);
+    [100, 101].into_iter().for_each(|pod| web.kill_pod(pod));
+    web.pod(102, |pod| pod.meta.controller = None);
+    web.report();
+    let went = "2 pods deleted (since 00:01:00 UTC). Pod p0102 left its ReplicaSet (00:01:00 UTC).";
+    let missing = "3 of 4 pods are not available; the revision does not change.";
+    assert_eq!(web.view().verdict.why, format!("{missing} {went}"));
+    web.now = 62_000;
+    (200..203).for_each(|pod| web.add_ready_pod(pod, 2));
+    web.report();
+    web.wait_until(80_000).pod(103, unready);
+    web.report();
+    let why = web.view().verdict.why;
+    assert!(why.starts_with("1 ") && !why.contains("deleted") && !why.contains("left its"), "{why}");
 }
 
 #[test]

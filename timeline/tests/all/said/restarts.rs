@@ -3,7 +3,9 @@
 use super::told::since;
 use crate::made::{Web, crashing, next_revision, unready, warning};
 use timeline::Fact;
-use timeline::fact::{Container, ContainerState, EventFact, Exit, PodFact, RESTARTING_ALL, Role};
+use timeline::fact::{
+    Container, ContainerState, EventFact, Exit, Phase, PodFact, RESTARTING_ALL, Role, STATUS_UNKNOWN,
+};
 
 /// Its container ended in that way and runs again, for the so-manyth time.
 fn restarted(restarts: u32, code: i32, reason: &'static str) -> impl FnOnce(&mut PodFact) {
@@ -47,6 +49,24 @@ fn a_restart_is_told_with_the_end_before_it() {
     let mut web = Web::live(1).at(60_000);
     web.pod(100, crashing(0));
     assert_eq!(since(&web, 60_000), Vec::<String>::new());
+}
+
+/// A pod is evicted, and its kubelet does not find its container any more: it counts a restart that never was.
+pub fn lost_and_evicted(pod: &mut PodFact) {
+    unready(pod);
+    (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into());
+    let (code, reason) = (137, STATUS_UNKNOWN.to_owned());
+    pod.containers[0].state =
+        Some(ContainerState::Terminated { exit_code: code, reason: reason.clone(), message: String::new() });
+    pod.containers[0].restarts = 1;
+    pod.containers[0].last_exit = Some(Exit { code, reason, ..Exit::default() }.into());
+}
+
+#[test]
+fn a_restart_that_never_was_is_not_told() {
+    let mut web = Web::live(1).at(60_000);
+    web.pod(100, lost_and_evicted);
+    assert_eq!(since(&web, 60_000), ["60000 Pod p0100 evicted from node node-1; the revision stays."]);
 }
 
 /// Kubelets send few Events at a time: the one that says why may arrive after the restart.
