@@ -10,18 +10,17 @@ use super::stage::{Measured, Row};
 const INTRODUCTION: &str = "\
 # Faults
 
-Each fault is played by a test. `server/tests/all/live/faults.rs` writes this page with the figures of its run when
-`ROLLCAST_TEST_WRITE_FAULTS` is set, and fails if anything but a figure differs.
+A test plays each fault, and measured the figures (`server/tests/all/live/faults.rs`).
 
 ## API server and network
 
-A watched Deployment with six pods, in virtual time, at the times and limits of the product, with no viewer. While a
-fault lasts, a pod is replaced; where the watch cannot tell of it, a pod is deleted as well. After each fault:
+A watched Deployment with six pods, in virtual time, at the times and limits of the product, with no viewer. During a
+fault a pod is replaced; where the watch cannot tell of it, a pod is deleted as well. After each fault:
 
-- the model equals that of a server that has just listed everything, at most 5 s after the fault has ended;
-- a viewer's copy equals the server's at the same number, no object returned from its end, and states are in order;
-- where the table says so, a gap covers all changes of that time; otherwise there is no gap, and no watch lost a change;
-- one watch made at most 60 requests in any minute; a list counts once, as its later pages bring objects;
+- at most 5 s after its end, the model equals that of a server that has just listed everything;
+- a viewer's copy equals the server's, no object returned from its end, and states are in order;
+- where the table says so, a gap covers all changes of that time; otherwise there is none, and no watch lost a change;
+- one watch made at most 60 requests in any minute; a list counts once;
 - if only pods are touched, a change of a Deployment arrived at most 10 % later than before.
 
 Said: time until pages say that the cluster is not live, or what is forbidden. Right: time from the end of the fault
