@@ -4,9 +4,9 @@ use super::cause::exit_words;
 use super::happening::{departure, pods_named};
 use crate::Millis;
 use crate::assess::{Episode, Restarted};
-use crate::model::story::{Happening, NodeDeparture};
+use crate::model::story::{Entry, Happening, NodeDeparture};
 use crate::model::{EndReason, EpisodeKind};
-use crate::words::{count, duration, safe, was_were};
+use crate::words::{count, duration, moment, safe, was_were};
 
 /// Most events that a title names.
 const MOST: usize = 3;
@@ -81,6 +81,18 @@ pub fn say_losses(losses: &[&Happening], outage: Option<Millis>) -> Option<Strin
     let lost = grouped(losses.iter().map(|loss| (*loss, false)));
     let events: Vec<String> = outage.into_iter().chain(lost.iter().map(LostPods::said)).collect();
     (!events.is_empty()).then(|| format!("{} after the rollout was complete", first_events(events)))
+}
+
+/// Losses in sentences, each kind of them once, safe to show: "2 pods deleted (since 14:02:05 UTC)."
+pub(super) fn say_losses_with_times(losses: &[&Entry], now_millis: Millis) -> Vec<String> {
+    let is_of =
+        |entry: &Entry, known: &LostPods<'_>| lost(&entry.what, false).is_some_and(|one| one.event == known.event);
+    let said = |known: &LostPods<'_>| {
+        let first = losses.iter().find(|entry| is_of(entry, known))?;
+        let since = if known.pods > 1 { "since " } else { "" };
+        Some(format!("{} ({since}{} UTC).", known.said(), moment(first.at_millis, now_millis)))
+    };
+    grouped(losses.iter().map(|entry| (&entry.what, false))).iter().filter_map(said).collect()
 }
 
 /// Joins the events that a title names.
