@@ -144,8 +144,12 @@ impl Timeline {
     }
 
     fn tell_rolling(&mut self, uid: Uid, at: Millis, part: Part, mut budget: StepBudget) {
-        // That a rollout starts may be told in between: the Deployment's annotation follows its ReplicaSet's.
-        let last = self.entry(uid, |entry| !matches!(entry.what.kind(), LineKind::Revision));
+        // That a rollout starts, or what was edited, may be told in between: the Deployment may follow its ReplicaSets.
+        let is_between = |what: &Happening| {
+            matches!(what, Happening::StrategyChanged { .. } | Happening::SecondsChanged { .. })
+                || what.kind() == LineKind::Revision
+        };
+        let last = self.entry(uid, |entry| !is_between(&entry.what));
         let last = last.filter(|last| at - last.at_millis <= ONE_INSTANT_MILLIS);
         if let Some(Entry { id, what: Happening::Rolled { parts, budget: told, is_repeat: false }, .. }) = last {
             let (id, mut parts, spares_available) = (*id, parts.clone(), told.spares_available);

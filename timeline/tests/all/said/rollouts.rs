@@ -107,12 +107,13 @@ fn an_edit_that_is_undone_during_its_take_down_is_told() {
     web.edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v1"), Some(1)));
     web.set(2, |set| set.now.counts.desired = 3);
     let undone = "A change that waited was not rolled out: image web:v2. The template was changed back: image web:v1.";
-    assert_eq!(web.lines(LineKind::Outside), [undone]);
+    let recreate = "Strategy changed: RollingUpdate (maxSurge 25 %, maxUnavailable 25 %) → Recreate.";
+    assert_eq!(web.lines(LineKind::Outside), [recreate, undone]);
     // Once no pod is left, its ReplicaSet may have been created.
     let mut web = taken_down_for_an_edit().at(70_000);
     (100..103).for_each(|pod| web.delete_pod(pod));
     web.edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v1"), Some(1)));
-    assert!(web.lines(LineKind::Outside).is_empty());
+    assert_eq!(web.lines(LineKind::Outside), [recreate]);
 }
 
 #[test]
