@@ -155,7 +155,8 @@ impl Assessment<'_> {
             KubectlVerdict::DeadlineExceeded if !self.has_deadline_of_before() => Standing::DeadlineExceeded,
             _ if self.is_taking_down() && !self.has_fault() => Standing::TakingDown,
             _ if self.is_crashing() => Standing::Failing,
-            _ if self.sums.old_desired() == 0 && counts.available >= desired => Standing::Finishing,
+            // Old pods that nobody asks for any more may be available for a moment longer.
+            _ if self.sums.old_desired() == 0 && counts.new_available >= desired => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),
             _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage },
             _ => match self.decisive() {
