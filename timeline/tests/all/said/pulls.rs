@@ -2,7 +2,7 @@
 
 use super::evidence::{creating, first, matter, replacing};
 use crate::made::{Web, crashing, waiting};
-use timeline::fact::{Container, Role};
+use timeline::fact::{Container, ContainerState, Role};
 use timeline::view::Tone;
 
 #[test]
@@ -100,6 +100,18 @@ fn an_image_that_was_pulled_is_not_waited_for() {
         "{}",
         first(&web)
     );
+}
+
+#[test]
+fn a_pod_whose_sidecar_runs_already_has_a_running_container() {
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let state = Some(ContainerState::Running);
+        pod.containers.insert(0, Container { state, ..Container::new("proxy".into(), Role::Sidecar) });
+    });
+    web.now += 50_000;
+    let said = "1 new pod has been starting for 50 s; not all of its containers are reported running yet (pod p0200).";
+    assert!(first(&web).starts_with(said), "{}", first(&web));
 }
 
 #[test]
