@@ -215,7 +215,7 @@ impl Assessment<'_> {
         let sets = self.model.controlled_sets(self.deployment.uid);
         let pods = sets.flat_map(|set| self.model.controlled_pods(set.uid)).filter(is_back);
         let back: Vec<Millis> = pods.map(Pod::first_seen_millis).collect();
-        let (mut missed, mut taken) = (Vec::new(), 0);
+        let (mut missed, mut taken): (Vec<&Entry>, usize) = (Vec::new(), 0);
         // Pods that came after the last loss replace that one.
         for (entry, pods) in losses.into_iter().rev() {
             let later = back.iter().filter(|at| **at >= entry.at_millis).count();

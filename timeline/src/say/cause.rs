@@ -259,7 +259,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 (false, true) => "not ready any more",
                 (false, false) => "not ready",
             };
-            let container = named_containers(&evidence.message);
+            let is_meant = |name: &str| !is_startup || assessment.is_in_startup(evidence.object_name(), name);
+            let container = named_containers(&evidence.message, is_meant);
             let saw = quote("A probe saw", saw.as_deref());
             let over = if *was_ready { String::new() } else { over(time) };
             format!("{} {verb} {what}{container} for {since}.{saw}{over}", pod_of(pods))

@@ -70,6 +70,23 @@ fn probes_are_named_as_a_limit_only_where_there_are_some() {
 }
 
 #[test]
+fn a_startup_probe_is_said_to_hold_up_its_own_container_alone() {
+    let mut web = replacing(|pod| {
+        unready(pod);
+        pod.ready.as_mut().unwrap().message = "containers with unready status: [web proxy]".into();
+        let state = Some(ContainerState::Running);
+        pod.containers.push(Container { state, ..Container::new("proxy".into(), Role::App) });
+        pod.containers[0].is_in_startup = true;
+    });
+    web.now += 40_000;
+    let said = "1 new pod is running but the startup probe has not passed (container web) for 40 s.";
+    assert!(first(&web).starts_with(said), "{}", first(&web));
+    web.pod(200, |pod| pod.containers[0].is_in_startup = false);
+    let said = "1 new pod is running but not ready (containers web, proxy) for 40 s.";
+    assert!(first(&web).starts_with(said), "{}", first(&web));
+}
+
+#[test]
 fn a_container_that_ends_by_itself_is_not_killed_by_a_probe() {
     let ended = |code: i32, events: &[(&str, &str)]| {
         let mut web = replacing(|pod| {
