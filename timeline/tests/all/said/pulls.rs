@@ -89,6 +89,22 @@ fn names_decide_no_failure() {
 }
 
 #[test]
+fn two_images_that_failed_once_each_did_not_fail_again() {
+    let mut web = replacing(|pod| {
+        let state = Some(waiting("ErrImagePull", "dial tcp: lookup reg: no such host"));
+        pod.containers[0].state = state.clone();
+        let waits_for_image = "proxy:v1".to_owned();
+        pod.containers.push(Container { state, waits_for_image, ..Container::new("proxy".into(), Role::App) });
+    });
+    let failed = |image: &str| format!("Failed to pull image \"{image}\": dial tcp: lookup reg: no such host");
+    web.event(200, "Failed", &failed("web:v2"));
+    web.wait(1).event(200, "Failed", &failed("proxy:v1"));
+    assert_eq!((web.view().verdict.badge.as_str(), web.view().verdict.tone), ("Waiting", Tone::Busy));
+    web.wait(10_000).event(200, "Failed", &failed("web:v2"));
+    assert_eq!(web.verdict(), "[Failing] Revision 2 cannot start: image web:v2 cannot be pulled (no such host).");
+}
+
+#[test]
 fn an_image_that_was_pulled_is_not_waited_for() {
     let mut web = replacing(creating);
     web.event(200, "Pulling", "Pulling image \"web:v2\"");
