@@ -2,6 +2,7 @@
 
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
 use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodCondition, PodFact, Role};
+use timeline::story::LineKind;
 use timeline::view::Tone;
 
 /// The first sentence about causes.
@@ -312,6 +313,20 @@ fn a_volume_that_an_old_pod_has_stays_named_and_is_a_deadlock() {
     assert!(blocked("used by pod(s) OLD"));
     assert!(!blocked("used by pod(s) another"));
     assert!(!blocked("exclusively attached to one node and can't be attached to another"));
+}
+
+#[test]
+fn a_volume_that_was_attached_since_is_not_waited_for() {
+    let mut web = replacing(creating);
+    web.event(200, "FailedAttachVolume", "Multi-Attach error for volume \"v\" Volume is already used by pod(s) web-1");
+    web.now += 61_000;
+    let waits = "Pod p0200 waits for its volumes (FailedAttachVolume): Multi-Attach error for volume \"v\"";
+    web.event(200, "SuccessfulAttachVolume", "AttachVolume.Attach succeeded for volume \"w\" ");
+    assert!(first(&web).starts_with(waits), "another volume: {}", first(&web));
+    web.wait(1_000).event(200, "SuccessfulAttachVolume", "AttachVolume.Attach succeeded for volume \"v\" ");
+    let starts = "1 new pod has been starting for 1 min 2 s; no container is reported running yet (pod p0200).";
+    assert!(first(&web).starts_with(starts), "{}", first(&web));
+    assert!(web.lines(LineKind::Event).iter().all(|line| line.contains("FailedAttachVolume")), "{:#?}", web.told());
 }
 
 #[test]
