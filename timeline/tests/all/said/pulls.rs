@@ -1,8 +1,8 @@
 //! What registries and kubelets say of images reaches the sentence, and says no more than it means.
 
 use super::evidence::{creating, first, matter, replacing};
-use crate::made::{Web, crashing, waiting};
-use timeline::fact::{Container, ContainerState, Role};
+use crate::made::{SECOND, Web, crashing, waiting};
+use timeline::fact::{Container, ContainerState, PodFact, Role};
 use timeline::view::Tone;
 
 #[test]
@@ -128,6 +128,28 @@ fn a_pod_whose_sidecar_runs_already_has_a_running_container() {
     web.now += 50_000;
     let said = "1 new pod has been starting for 50 s; not all of its containers are reported running yet (pod p0200).";
     assert!(first(&web).starts_with(said), "{}", first(&web));
+}
+
+#[test]
+fn an_init_container_that_runs_in_one_pod_and_has_not_started_in_another_is_told_of_each() {
+    let with_init = |state: ContainerState| {
+        move |pod: &mut PodFact| {
+            creating(pod);
+            let state = Some(state);
+            pod.containers.insert(0, Container { state, ..Container::new("migrate".into(), Role::Init) });
+        }
+    };
+    let mut web = replacing(with_init(ContainerState::Running));
+    web.add_pod(201, SECOND, with_init(waiting("PodInitializing", "")));
+    web.now += 12_000;
+    let end = "the pod has been starting for 12 s.";
+    assert_eq!(
+        sentences(&web),
+        [
+            format!("Init container migrate is running (0 of 1 done, pod p0200); {end}"),
+            format!("Init container migrate has not started (0 of 1 done, pod p0201); {end}"),
+        ]
+    );
 }
 
 #[test]
