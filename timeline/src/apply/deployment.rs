@@ -114,6 +114,7 @@ impl Timeline {
             }
             MarkKind::Replicas { from, to } => return self.tell_replicas(uid, at, *from, *to),
         };
+        let at = if *kind == MarkKind::Resumed { self.resumed_millis(at, uid) } else { at };
         self.tell(uid, at, what);
     }
 

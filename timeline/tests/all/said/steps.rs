@@ -317,3 +317,29 @@ fn edits_that_decide_how_the_controller_rolls_out_are_told() {
     ];
     assert_eq!(web.lines(LineKind::Outside), told);
 }
+
+/// The streams of Deployments and ReplicaSets overtake each other.
+#[test]
+fn what_made_a_step_stands_before_it_and_what_came_of_it_after_it() {
+    let mut web = Web::live(3).at(30_000);
+    web.edit_spec(|deployment| deployment.spec.paused = true);
+    web.wait_until(40_000).edit("v2");
+    web.wait_until(60_000).add_set(SECOND, set(SECOND, 2, 1, 0));
+    web.wait(5).edit_spec(|deployment| deployment.spec.paused = false);
+    web.deployment(|deployment| deployment.revision = Some(2));
+    assert_eq!(
+        since(&web, 59_999),
+        ["59999 Resumed.", "60000 Revision 2 starts: image web:v2.", "60000 Revision 2 up 0 → 1: 4 of at most 4."]
+    );
+    let mut web = Web::live(3).at(20_000);
+    next_revision(&mut web, 2, [3, 1]);
+    (100..102).for_each(|pod| web.delete_pod(pod));
+    (200..203).for_each(|pod| web.add_ready_pod(pod, SECOND));
+    web.report();
+    web.wait_until(30_000).deployment(|deployment| deployment.status.replicas = 3);
+    web.wait(8).set(2, |set| set.now.counts.desired = 0);
+    assert_eq!(
+        since(&web, 30_000),
+        ["30008 Revision 1 down 1 → 0: at least 3 must stay available.", "30008 Revision 2 is complete after 10 s."]
+    );
+}
