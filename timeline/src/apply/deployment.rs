@@ -2,8 +2,8 @@
 
 use super::Timeline;
 use super::rollout::has_passed;
-use crate::model::fact::{DeploymentFact, Kind, Seen, Strategy};
-use crate::model::story::Happening;
+use crate::model::fact::{DeploymentFact, DeploymentSpec, Kind, Seen, Strategy};
+use crate::model::story::{Happening, SpecSeconds};
 use crate::model::{Deployment, DeploymentNow, Gap, KubectlVerdict, Mark, MarkKind, order};
 use crate::rules::{budget, rollout, verdict};
 use crate::words::images;
@@ -49,6 +49,7 @@ impl Timeline {
                 let (marks, limits) = (marks_between(&known.now, &now), budget::limits(&now.spec));
                 let has_other_limits = known.limits.last().is_none_or(|(_, known)| *known != limits);
                 let replaced = replaced_change(&self.model, known, &now);
+                let settings = changed_settings(&known.now.spec, &now.spec);
                 self.emit(Change::DeploymentNow(uid, Box::new(now.clone())));
                 if has_other_limits {
                     self.emit(Change::Limits(uid, at, limits));
@@ -57,8 +58,8 @@ impl Timeline {
                     self.emit(Change::Mark(uid, Mark { at_millis: at, kind: kind.clone() }));
                     self.tell_mark(at, uid, &kind);
                 }
-                if let Some(replaced) = replaced {
-                    self.tell(uid, at, replaced);
+                for what in replaced.into_iter().chain(settings) {
+                    self.tell(uid, at, what);
                 }
             }
         }
@@ -113,6 +114,7 @@ impl Timeline {
             }
             MarkKind::Replicas { from, to } => return self.tell_replicas(uid, at, *from, *to),
         };
+        let at = if *kind == MarkKind::Resumed { self.resumed_millis(at, uid) } else { at };
         self.tell(uid, at, what);
     }
 
@@ -144,6 +146,19 @@ fn replaced_change(model: &Model, known: &Deployment, after: &DeploymentNow) -> 
     let is_back = current.is_some() && current == after.template;
     let (images, by) = (images(&before.spec.images), images(&after.spec.images));
     Some(Happening::ChangeReplaced { images, by, is_back })
+}
+
+/// Tells the changes of a spec that decide how the controller rolls out, beside those that have marks.
+fn changed_settings(before: &DeploymentSpec, after: &DeploymentSpec) -> Vec<Happening> {
+    let (from, to) = (before.strategy, after.strategy);
+    let strategy = (from != to).then_some(Happening::StrategyChanged { from, to });
+    let seconds = |field: SpecSeconds, from: Option<u32>, to: Option<u32>| {
+        (from != to).then_some(Happening::SecondsChanged { field, from, to })
+    };
+    let min_ready = seconds(SpecSeconds::MinReady, Some(before.min_ready_seconds), Some(after.min_ready_seconds));
+    let (from, to) = (before.progress_deadline_seconds, after.progress_deadline_seconds);
+    let deadline = seconds(SpecSeconds::ProgressDeadline, from, to);
+    [strategy, min_ready, deadline].into_iter().flatten().collect()
 }
 
 fn marks_between(before: &DeploymentNow, after: &DeploymentNow) -> Vec<MarkKind> {

@@ -10,11 +10,11 @@ use crate::{Change, Millis, Uid};
 /// Most Events that wait for their object; the oldest are dropped.
 const MOST_EARLY: usize = 256;
 
-/// A Normal Event that says what no object tells: a node that is added for a pod, or is not; an image that is pulled, or was; a probe
-/// or a resize that has a container killed.
+/// A Normal Event that says what no object tells: a node that is added for a pod, or is not; an image that is pulled, or was; a volume
+/// that was attached; a probe or a resize that has a container killed.
 fn explains(fact: &EventFact) -> bool {
     match fact.reason.as_str() {
-        "TriggeredScaleUp" | "NotTriggerScaleUp" | "Nominated" | "Pulling" | "Pulled" => true,
+        "TriggeredScaleUp" | "NotTriggerScaleUp" | "Nominated" | "Pulling" | "Pulled" | messages::ATTACHED => true,
         "Killing" => fact.message.contains("probe") || fact.message.contains("resize requires restart"),
         _ => false,
     }

@@ -91,6 +91,8 @@ pub(super) fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
         (CauseKind::NoScheduler { nominated: a }, CauseKind::NoScheduler { nominated: b }) => {
             a.is_some() == b.is_some()
         }
+        // What runs in one pod has not started in another.
+        (CauseKind::Init { is_running: a, .. }, CauseKind::Init { is_running: b, .. }) => a == b,
         (CauseKind::NodeSilent { node: a }, CauseKind::NodeSilent { node: b }) => a == b,
         (CauseKind::Gate { gate: a, .. }, CauseKind::Gate { gate: b, .. }) => a == b,
         (CauseKind::BadContainer { container: a }, CauseKind::BadContainer { container: b }) => a == b,

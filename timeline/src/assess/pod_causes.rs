@@ -369,6 +369,13 @@ impl<'m> Assessment<'m> {
         (hold.is_error() || spent_millis > WORTH_MILLIS).then_some((CauseKind::Starting { hold, time }, evidence))
     }
 
+    /// Some containers of a new pod run, while it waits for others.
+    pub fn starts_in_part(&self) -> bool {
+        let runs = |container: &Container| container.state == Some(ContainerState::Running);
+        let starts = |pod: &Pod| pod.state() == PodState::Starting && pod.now.containers.iter().any(runs);
+        self.current.is_some_and(|set| self.noteworthy_pods(set).any(starts))
+    }
+
     /// Computes the allowed start time: as long as the rule says, or twice as long as the slowest pod before it took.
     pub(super) fn start_time(&self, spent_millis: Millis, allowed_millis: Millis, pod: &Pod) -> StartTime {
         let earlier = self.model.start_times(self.deployment.uid);

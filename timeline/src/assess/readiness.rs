@@ -47,6 +47,13 @@ impl Assessment<'_> {
         (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)))
     }
 
+    /// The startup probe of a container of a pod has not passed.
+    pub fn is_in_startup(&self, pod: &str, container: &str) -> bool {
+        let sets = self.model.controlled_sets(self.deployment.uid);
+        let mut pods = sets.flat_map(|set| self.noteworthy_pods(set)).filter(|known| known.name == pod);
+        pods.any(|pod| pod.now.containers.iter().any(|known| known.name == container && known.is_in_startup))
+    }
+
     /// Finds out whether the readiness of a pod flaps. Containers that ended lately take it with them each time. A pod that stays unready,
     /// or waits for a readiness gate, has another cause.
     pub(super) fn flapping(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {

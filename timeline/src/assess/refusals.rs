@@ -117,8 +117,25 @@ impl Assessment<'_> {
             return None; // the controller keeps no account of failures while it is paused
         }
         let told = now.status.replica_failure.as_ref().filter(|told| told.status == ConditionStatus::True)?;
-        let kind = CauseKind::Refused { what: refused_by(&told.reason), older: None };
+        let what = refused_by(&told.reason);
+        let set = match what {
+            Refused::Pods if self.sees_pods => Some(self.refused_owner(&told.message)?),
+            _ => None,
+        };
+        let set = set.filter(|set| self.current.is_some_and(|current| current.uid != set.uid));
+        let kind = CauseKind::Refused { what, older: set.and_then(ReplicaSet::revision) };
         Some((kind, self.of_condition(self.me(), told)))
+    }
+
+    /// Finds the ReplicaSet of which the Deployment says that its pods are refused: the one that the message names, else one that lacks
+    /// pods, the current one first. `None` where it lacks none: the Deployment keeps its condition for a moment longer.
+    fn refused_owner(&self, message: &str) -> Option<&ReplicaSet> {
+        let (uid, current) = (self.deployment.uid, self.current.map(|set| set.uid));
+        let is_named = |set: &ReplicaSet| message.starts_with(&format!("pods \"{}-", set.name));
+        let names_one = self.model.controlled_sets(uid).any(is_named);
+        let lacks_pods = |set: &&ReplicaSet| self.model.pod_counts(set.uid).active < set.now.counts.desired;
+        let lacking = self.model.owned_sets(uid).filter(lacks_pods).filter(|set| !names_one || is_named(set));
+        lacking.max_by_key(|set| Some(set.uid) == current)
     }
 
     fn of_condition(&self, object: String, told: &Condition) -> Evidence {

@@ -14,6 +14,7 @@ use crate::model::KubectlVerdict;
 use crate::model::fact::{DeploymentSpec, Role};
 use crate::rules::budget::Next;
 use crate::rules::messages::{self, NewNode, StartHold, is_decided, is_quota};
+use crate::rules::pulls::{is_same_image, named_image};
 use crate::rules::verdict;
 
 /// A controller, a scheduler or a kubelet that does nothing for this long is broken.
@@ -83,7 +84,7 @@ impl Assessment<'_> {
                 }
             }
             CauseKind::Image { .. } if self.is_final_pull(kind, evidence) => Severity::Bad,
-            CauseKind::Image { .. } if self.failed_pulls(evidence) > 1 => Severity::Bad,
+            CauseKind::Image { image, .. } if self.failed_pulls(image.as_deref(), evidence) > 1 => Severity::Bad,
             CauseKind::Image { .. } => bad_after(PULL_RETRY_MILLIS, Severity::Normal),
             CauseKind::BadContainer { .. } => bad_after(CONTAINER_RETRY_MILLIS, Severity::Normal),
             CauseKind::NotStarted { .. } => bad_after(PASSES_MILLIS, Severity::Normal),
@@ -134,10 +135,14 @@ impl Assessment<'_> {
         pull_failure(self.deployment, kind, evidence).is_final()
     }
 
-    /// Counts the failed pulls of an image, by Events.
-    fn failed_pulls(&self, evidence: &Evidence) -> u32 {
+    /// Counts the failed pulls of an image, by Events that do not name another one.
+    fn failed_pulls(&self, image: Option<&str>, evidence: &Evidence) -> u32 {
+        let is_of_another =
+            |message: &str| named_image(message).zip(image).is_some_and(|(named, image)| !is_same_image(named, image));
         let failed = |event: &&crate::model::Event| {
-            event.reason == "Failed" && event.message.starts_with("Failed to pull image")
+            event.reason == "Failed"
+                && event.message.starts_with("Failed to pull image")
+                && !is_of_another(&event.message)
         };
         messages::events(self.deployment, "Pod", evidence.object_name())
             .filter(failed)

@@ -8,7 +8,7 @@ use super::{episode, severity};
 use crate::Millis;
 use crate::model::fact::Strategy;
 use crate::model::story::{Entry, Happening};
-use crate::model::{KubectlVerdict, MarkKind, Pod, PodState, Rollout};
+use crate::model::{KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, Rollout};
 use crate::rules::budget::Next;
 use crate::rules::rollout;
 
@@ -155,7 +155,8 @@ impl Assessment<'_> {
             KubectlVerdict::DeadlineExceeded if !self.has_deadline_of_before() => Standing::DeadlineExceeded,
             _ if self.is_taking_down() && !self.has_fault() => Standing::TakingDown,
             _ if self.is_crashing() => Standing::Failing,
-            _ if self.sums.old_desired() == 0 && counts.available >= desired => Standing::Finishing,
+            // Old pods that nobody asks for any more may be available for a moment longer.
+            _ if self.sums.old_desired() == 0 && counts.new_available >= desired => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),
             _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage },
             _ => match self.decisive() {
@@ -198,40 +199,73 @@ impl Assessment<'_> {
         is_rollout && !is_allowed && self.is_outage
     }
 
-    /// The pods that had to leave a node since the Deployment was complete last, and at rest those that went in other ways: their
-    /// replacements are what is missing. Pods that failed as a whole lately are a cause of their own.
-    pub fn departures(&self) -> Vec<&Entry> {
+    /// The losses since the Deployment was complete last whose replacements are missing, in order: pods that were deleted, left their
+    /// ReplicaSet or had to leave a node, and deleted ReplicaSets.
+    pub fn unreplaced_losses(&self) -> Vec<&Entry> {
         let verdicts = &self.deployment.verdicts;
         let complete = verdicts.iter().rposition(|(_, verdict)| *verdict == KubectlVerdict::Complete);
         let missing_since = verdicts.get(complete.map_or(0, |complete| complete + 1)).map(|(at, _)| *at);
-        let since = missing_since.unwrap_or(self.now.millis) - STATUS_MILLIS;
-        let is_told = self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::PodsFailed { .. }));
+        let losses = self.count_losses(missing_since.unwrap_or(self.now.millis) - STATUS_MILLIS);
+        if losses.is_empty() {
+            return Vec::new();
+        }
         // During a rollout they are named while no pod is available: those whose replacements were are not why.
         let is_rollout = self.is_rolling_out();
-        let is_back = |pod: &Pod| pod.state() == PodState::Available || (is_rollout && pod.was_available());
-        let replaced = |at_millis: Millis| {
-            let sets = self.model.controlled_sets(self.deployment.uid);
-            let pods = sets.flat_map(|set| self.model.controlled_pods(set.uid));
-            pods.filter(|pod| pod.first_seen_millis() >= at_millis && is_back(pod)).count()
+        let is_back = |pod: &&Pod| pod.state() == PodState::Available || (is_rollout && pod.was_available());
+        let sets = self.model.controlled_sets(self.deployment.uid);
+        let pods = sets.flat_map(|set| self.model.controlled_pods(set.uid)).filter(is_back);
+        let back: Vec<Millis> = pods.map(Pod::first_seen_millis).collect();
+        let (mut missed, mut taken): (Vec<&Entry>, usize) = (Vec::new(), 0);
+        // Pods that came after the last loss replace that one.
+        for (entry, pods) in losses.into_iter().rev() {
+            let later = back.iter().filter(|at| **at >= entry.at_millis).count();
+            let replaced = later.saturating_sub(taken).min(pods);
+            taken += replaced;
+            missed.extend((replaced < pods).then_some(entry));
+        }
+        missed.reverse();
+        missed
+    }
+
+    /// Finds the losses since then, with the number of pods that each took.
+    fn count_losses(&self, since_millis: Millis) -> Vec<(&Entry, usize)> {
+        // These are causes of their own.
+        let has_failures = self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::PodsFailed { .. }));
+        let has_none = self.has_lost_all_pods();
+        let sets = || self.model.controlled_sets(self.deployment.uid);
+        let has = |name: &str, is_it: fn(&Pod) -> bool| {
+            sets().flat_map(|set| self.model.pods_of(set.uid)).any(|pod| pod.name == name && is_it(pod))
         };
-        let story = &self.deployment.story;
-        let is_single = |entry: &&Entry| {
-            matches!(entry.what, Happening::Killed { .. } | Happening::Released { is_orphaned: false, .. })
-        };
-        let is_missed = |entry: &&Entry| {
-            let at = entry.at_millis;
-            let (last_millis, pods) = match &entry.what {
-                Happening::LeftNode { last_millis, pods, .. } if !is_told => (*last_millis, *pods as usize),
-                _ if is_rollout => return false,
-                Happening::Killed { replacement: Some((_, Some(_))), .. } => return false,
-                _ if is_single(entry) => (at, story.iter().filter(is_single).filter(|one| one.at_millis >= at).count()),
-                Happening::KilledMore { last_millis, pods, .. } => (*last_millis, *pods as usize),
-                Happening::SetDeleted { was_seen: true, .. } => (at, self.deployment.now.spec.replicas as usize),
-                _ => return false,
+        // During a rollout, a pod that was never available is not why nobody serves.
+        let is_rollout = self.is_rolling_out();
+        let counts = |pod: &str| !is_rollout || has(pod, Pod::was_available);
+        let (mut losses, mut is_counted) = (Vec::new(), !is_rollout);
+        for entry in &self.deployment.story {
+            let is_late = entry.at_millis >= since_millis;
+            let (pods, last_millis) = match &entry.what {
+                Happening::LeftNode { pods, last_millis, .. } if !has_failures => (*pods, *last_millis),
+                Happening::KilledMore { pods, last_millis, .. } if is_counted && !has_none => (*pods, *last_millis),
+                Happening::Killed { pod, .. } if is_late && !has_none => {
+                    is_counted = counts(pod);
+                    (u32::from(is_counted), entry.at_millis)
+                }
+                Happening::Released { pod, is_orphaned: false, .. } if is_late && has(pod, Pod::is_out_of_rotation) => {
+                    (u32::from(counts(pod)), entry.at_millis)
+                }
+                Happening::SetDeleted { was_seen: true, .. } if is_late => {
+                    let is_it = |set: &&ReplicaSet| {
+                        set.removed_millis == Some(entry.at_millis)
+                            && self.model.pods_of(set.uid).any(Pod::was_available)
+                    };
+                    (sets().find(is_it).map_or(0, |set| set.now.counts.desired), entry.at_millis)
+                }
+                _ => continue,
             };
-            last_millis >= since && replaced(at) < pods
-        };
-        story.iter().filter(is_missed).collect()
+            if last_millis >= since_millis && pods > 0 {
+                losses.push((entry, pods as usize));
+            }
+        }
+        losses
     }
 
     /// The headline says that nobody serves, and not why.

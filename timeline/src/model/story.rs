@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::container::Role;
+use super::fact::Strategy;
 use super::pod::EndReason;
 use crate::{Millis, Uid};
 
@@ -163,6 +164,15 @@ pub struct Restart {
     pub end: ContainerEnd,
     /// Somebody looked when it was started again.
     pub was_seen: bool,
+}
+
+/// A field of a Deployment's spec that counts seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SpecSeconds {
+    /// `spec.minReadySeconds`.
+    MinReady,
+    /// `spec.progressDeadlineSeconds`.
+    ProgressDeadline,
 }
 
 /// How the revision that is rolled back to was seen to fail.
@@ -442,6 +452,22 @@ pub enum Happening {
         /// It is the template of the ReplicaSet that runs.
         is_back: bool,
     },
+    /// `spec.strategy` changed.
+    StrategyChanged {
+        /// The strategy before.
+        from: Strategy,
+        /// The strategy after.
+        to: Strategy,
+    },
+    /// A field of the spec that counts seconds changed.
+    SecondsChanged {
+        /// The field.
+        field: SpecSeconds,
+        /// Seconds before; `None` where it was absent.
+        from: Option<u32>,
+        /// Seconds after; `None` where it is absent.
+        to: Option<u32>,
+    },
     /// `spec.paused` became true.
     Paused,
     /// `spec.paused` became false.
@@ -509,6 +535,8 @@ impl Happening {
             | Self::Released { .. }
             | Self::Adopted { .. }
             | Self::ChangeReplaced { .. }
+            | Self::StrategyChanged { .. }
+            | Self::SecondsChanged { .. }
             | Self::Paused
             | Self::Resumed => LineKind::Outside,
         }

@@ -226,6 +226,9 @@ pub fn users_of_volume(message: &str) -> impl Iterator<Item = &str> {
     names.split([',', ' ']).map(|name| name.trim_end_matches('.')).filter(|name| !name.is_empty())
 }
 
+/// The reason of Events about a volume that is attached to the node of its pod.
+pub const ATTACHED: &str = "SuccessfulAttachVolume";
+
 /// The reason of Events about a volume whose files are given to the `fsGroup` of a pod.
 const OWNERSHIP: &str = "VolumePermissionChangeInProgress";
 
@@ -258,10 +261,19 @@ impl StartHold {
 }
 
 /// The Event that says why a pod that has a node has no running container yet: a volume, its sandbox, or an image that is pulled. The
-/// kubelet sums up volumes that do not come: what was said of one of them before says more.
+/// kubelet sums up volumes that do not come: what was said of one of them before says more. A volume that was attached since then is not
+/// waited for to be.
 pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
+    let name = |event: &'m Event| event.message.split_once("volume \"").and_then(|(_, rest)| rest.split('"').next());
+    let is_attached = |event: &'m Event| {
+        let is_it = |other: &'m Event| {
+            other.reason == ATTACHED && other.at_millis >= event.at_millis && name(other) == name(event)
+        };
+        event.reason == "FailedAttachVolume" && events(deployment, "Pod", &pod.name).any(is_it)
+    };
     let lately = || {
         events(deployment, "Pod", &pod.name)
+            .filter(|event| !is_attached(event))
             .filter(|event| event.at_millis.saturating_add(1_000) >= pod.first_seen_millis().min(pod.created_at_millis))
             .filter(|event| start_hold(&event.reason).is_some() || event.reason == "Pulled")
     };

@@ -217,7 +217,12 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::Starting { hold: StartHold::Unknown, time } => {
             let verb = if pods == 1 { "has been starting" } else { "have been starting" };
             let (who, over) = (pod_of(pods), over(time));
-            format!("{who} {verb} for {since}; no container is reported running yet ({one_is}).{over}")
+            let missing = match (assessment.starts_in_part(), pods) {
+                (false, _) => "no container is",
+                (true, 1) => "not all of its containers are",
+                (true, _) => "not all of their containers are",
+            };
+            format!("{who} {verb} for {since}; {missing} reported running yet ({one_is}).{over}")
         }
         CauseKind::Starting { hold: StartHold::Pull, .. } => {
             let verb = if pods == 1 { "is waiting for its image" } else { "are waiting for their images" };
@@ -254,7 +259,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 (false, true) => "not ready any more",
                 (false, false) => "not ready",
             };
-            let container = named_containers(&evidence.message);
+            let is_meant = |name: &str| !is_startup || assessment.is_in_startup(evidence.object_name(), name);
+            let container = named_containers(&evidence.message, is_meant);
             let saw = quote("A probe saw", saw.as_deref());
             let over = if *was_ready { String::new() } else { over(time) };
             format!("{} {verb} {what}{container} for {since}.{saw}{over}", pod_of(pods))

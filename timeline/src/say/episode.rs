@@ -89,20 +89,16 @@ pub fn say_losses(losses: &[&Happening], outage: Option<Millis>, has_gap: bool) 
     (!events.is_empty()).then(|| format!("{} after the rollout was complete{unseen}", first_events(events)))
 }
 
-/// Names losses, each kind of them with the time of its first one: "2 pods deleted (since 00:01:00 UTC)."
-pub(super) fn dated_losses(entries: &[&Entry], now_millis: Millis) -> Vec<String> {
-    let mut all: Vec<(Millis, LostPods<'_>)> = Vec::new();
-    for (at, loss) in entries.iter().filter_map(|entry| Some((entry.at_millis, lost(&entry.what, false)?))) {
-        match all.iter_mut().find(|(_, known)| known.event == loss.event) {
-            Some((_, known)) => known.pods += loss.pods,
-            None => all.push((at, loss)),
-        }
-    }
-    let said = |(at, loss): &(Millis, LostPods<'_>)| {
-        let since = if loss.pods > 1 { "since " } else { "" };
-        format!("{} ({since}{} UTC).", loss.said(), moment(*at, now_millis))
+/// Losses in sentences, each kind of them once, safe to show: "2 pods deleted (since 14:02:05 UTC)."
+pub(super) fn say_losses_with_times(losses: &[&Entry], now_millis: Millis) -> Vec<String> {
+    let is_of =
+        |entry: &Entry, known: &LostPods<'_>| lost(&entry.what, false).is_some_and(|one| one.event == known.event);
+    let said = |known: &LostPods<'_>| {
+        let first = losses.iter().find(|entry| is_of(entry, known))?;
+        let since = if known.pods > 1 { "since " } else { "" };
+        Some(format!("{} ({since}{} UTC).", known.said(), moment(first.at_millis, now_millis)))
     };
-    all.iter().map(said).collect()
+    grouped(losses.iter().map(|entry| (&entry.what, false))).iter().filter_map(said).collect()
 }
 
 /// Joins the events that a title names.

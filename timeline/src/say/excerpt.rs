@@ -106,11 +106,15 @@ pub(super) fn scheduler_says(message: &str) -> &str {
     reasons.split_once(". ").map_or(reasons, |(decisive, _)| decisive)
 }
 
-/// "containers with unready status: [nginx proxy]" as " (container nginx proxy)".
-pub(super) fn named_containers(message: &str) -> String {
-    let inside = messages::unready_containers(message);
-    let noun = |inside: &str| if inside.contains(' ') { "containers" } else { "container" };
-    inside.map(|inside| format!(" ({} {})", noun(inside), safe(&inside.replace(' ', ", ")))).unwrap_or_default()
+/// "containers with unready status: [nginx proxy]" as " (containers nginx, proxy)", without those that are not meant.
+pub(super) fn named_containers(message: &str, is_meant: impl Fn(&str) -> bool) -> String {
+    let inside = messages::unready_containers(message).unwrap_or_default();
+    let names: Vec<&str> = inside.split(' ').filter(|name| !name.is_empty() && is_meant(name)).collect();
+    match names.len() {
+        0 => String::new(),
+        1 => format!(" (container {})", safe(&names.concat())),
+        _ => format!(" (containers {})", safe(&names.join(", "))),
+    }
 }
 
 #[cfg(test)]
@@ -183,9 +187,11 @@ mod tests {
         assert_eq!(scheduler_says(long), "2 Insufficient cpu, 2 had taints");
         assert_eq!(scheduler_says("0/4 nodes are available: 4 Insufficient cpu."), "4 Insufficient cpu.");
         assert_eq!(scheduler_says("something else. And more"), "something else. And more");
-        let named = named_containers("containers with unready status: [web proxy]");
-        assert_eq!((named.as_str(), named_containers("none")), (" (containers web, proxy)", String::new()));
+        let named = |message| named_containers(message, |_| true);
+        let both = "containers with unready status: [web proxy]";
+        assert_eq!((named(both).as_str(), named("none")), (" (containers web, proxy)", String::new()));
+        assert_eq!(named_containers(both, |name| name == "proxy"), " (container proxy)");
         let partly = "containers with unknown status: [job], containers with unready status: [web]";
-        assert_eq!(named_containers(partly), " (container web)");
+        assert_eq!(named(partly), " (container web)");
     }
 }

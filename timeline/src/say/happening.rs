@@ -2,8 +2,10 @@
 
 use super::cause::{container_name, exit_words};
 use super::excerpt::without_pod;
+use crate::model::fact::{IntOrPercent, Strategy};
 use crate::model::story::{
-    Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, StepBudget, TargetFailure,
+    Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, SpecSeconds, StepBudget,
+    TargetFailure,
 };
 use crate::model::{EndReason, Trigger};
 use crate::words::{capitalized, count, duration, list, safe, sentence_end, short, was_were};
@@ -165,6 +167,15 @@ pub fn happening(happening: &Happening) -> String {
             };
             format!("A change that waited was not rolled out: image {images}. {by}")
         }
+        Happening::StrategyChanged { from, to } => format!("Strategy changed: {}.", strategy_change(*from, *to)),
+        Happening::SecondsChanged { field, from, to } => {
+            let field = match field {
+                SpecSeconds::MinReady => "minReadySeconds",
+                SpecSeconds::ProgressDeadline => "progressDeadlineSeconds",
+            };
+            let [from, to] = [from, to].map(|seconds| seconds.map_or_else(|| "none".to_owned(), |s| s.to_string()));
+            format!("{field} changed {from} → {to}.")
+        }
         Happening::Paused => "Paused: nothing is rolled out until it is resumed.".to_owned(),
         Happening::Resumed => "Resumed.".to_owned(),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),
@@ -182,6 +193,31 @@ pub fn happening(happening: &Happening) -> String {
         }
         Happening::NotKept => "Older history is not kept.".to_owned(),
     }
+}
+
+/// The change of a strategy: "RollingUpdate (maxSurge 1, maxUnavailable 25 %) → Recreate", "maxSurge 1 → 2".
+fn strategy_change(from: Strategy, to: Strategy) -> String {
+    let share = |share: IntOrPercent| match share {
+        IntOrPercent::Int(pods) => pods.to_string(),
+        IntOrPercent::Percent(percent) => format!("{percent} %"),
+    };
+    let whole = |strategy: Strategy| match strategy {
+        Strategy::RollingUpdate { max_surge, max_unavailable } => {
+            format!("RollingUpdate (maxSurge {}, maxUnavailable {})", share(max_surge), share(max_unavailable))
+        }
+        Strategy::Recreate => "Recreate".to_owned(),
+    };
+    let (
+        Strategy::RollingUpdate { max_surge, max_unavailable },
+        Strategy::RollingUpdate { max_surge: surge_after, max_unavailable: unavailable_after },
+    ) = (from, to)
+    else {
+        return format!("{} → {}", whole(from), whole(to));
+    };
+    let limits = [("maxSurge", max_surge, surge_after), ("maxUnavailable", max_unavailable, unavailable_after)];
+    let changed = limits.into_iter().filter(|(_, from, to)| from != to);
+    let said: Vec<String> = changed.map(|(name, from, to)| format!("{name} {} → {}", share(from), share(to))).collect();
+    said.join(", ")
 }
 
 fn starts(start: &RolloutStart) -> String {

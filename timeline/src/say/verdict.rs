@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::episode::dated_losses;
+use super::episode::say_losses_with_times;
 use super::excerpt::kill_error;
 use super::headline::matter;
 use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone, rollout_causes};
@@ -16,8 +16,8 @@ use crate::words::{capitalized, count, duration, is_are, list, moment, safe, sen
 /// The end of a headline, where nothing is worse than that nobody serves during a rollout or a pause.
 const NO_POD: &str = "no pod is available.";
 
-/// Most departures that are named.
-const MOST_DEPARTURES: usize = 2;
+/// Most kinds of losses that are named.
+const MOST_LOSSES: usize = 2;
 
 /// The verdict, in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -238,18 +238,18 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     let is_said = matches!(standing, Standing::Waiting | Standing::Slow | Standing::Progressing)
         || assessment.causes.iter().any(|cause| cause.kind == CauseKind::SetMissing);
     let outage = (!is_said && assessment.is_rollout_outage(standing)).then(|| capitalized(NO_POD.to_owned()));
-    let is_departure_why = match standing {
+    let is_loss_why = match standing {
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => true,
-        // Old pods that had to leave are why nobody serves, beside what the new ones wait for.
+        // Old pods that were lost are why nobody serves, beside what the new ones wait for.
         Standing::Blocked | Standing::Waiting | Standing::Slow | Standing::Progressing => {
             assessment.is_rollout_outage(standing)
         }
         _ => false,
     };
-    let departed = if is_departure_why { departures(assessment) } else { Vec::new() };
+    let lost = if is_loss_why { losses(assessment) } else { Vec::new() };
     let with = |otherwise: Option<String>| {
         let rest = [outage.clone(), neither(assessment), unseen.clone(), otherwise.filter(|_| named.is_empty())];
-        let said = named.iter().chain(rest.iter().flatten()).chain(&departed);
+        let said = named.iter().chain(rest.iter().flatten()).chain(&lost);
         said.map(String::as_str).collect::<Vec<_>>().join(" ")
     };
     match standing {
@@ -314,10 +314,10 @@ fn missing(assessment: &Assessment<'_>) -> String {
     format!("{missing} of {desired} {pods} {} not available; the revision does not change.", is_are(missing))
 }
 
-/// Names what went and is missing: the last ones, one sentence for each kind and node.
-fn departures(assessment: &Assessment<'_>) -> Vec<String> {
-    let mut said = dated_losses(&assessment.departures(), assessment.now.millis);
-    said.split_off(said.len().saturating_sub(MOST_DEPARTURES))
+/// Names the losses whose replacements are missing: the last ones, one sentence for each kind.
+fn losses(assessment: &Assessment<'_>) -> Vec<String> {
+    let mut said = say_losses_with_times(&assessment.unreplaced_losses(), assessment.now.millis);
+    said.split_off(said.len().saturating_sub(MOST_LOSSES))
 }
 
 /// Both limits are reached: no pod can be added or removed until a new pod is available.

@@ -437,7 +437,10 @@ impl Web {
         let fact = EventFact {
             namespace: pod.namespace.clone(),
             container: container.into(),
-            is_warning: !matches!(reason, "Pulling" | "Pulled" | "Killing" | "TriggeredScaleUp"),
+            is_warning: !matches!(
+                reason,
+                "Pulling" | "Pulled" | "Killing" | "TriggeredScaleUp" | "SuccessfulAttachVolume"
+            ),
             ..warning(uid, pod.uid.bits(), ("Pod", &pod.name), reason, message)
         };
         self.tell(Fact::Event(Box::new(fact)));

@@ -3,7 +3,7 @@
 
 use crate::apply::Timeline;
 use crate::model::story::{Entry, Happening, LineKind, Part, StepBudget};
-use crate::model::{ReplicaSet, Scale, ScaleCause};
+use crate::model::{MarkKind, ReplicaSet, Scale, ScaleCause};
 use crate::rules::budget::{self, Sums};
 use crate::{Change, Millis, Uid};
 
@@ -143,9 +143,40 @@ impl Timeline {
         Part { set: set.uid, name: set.name.clone(), revision, from: scale.from, to: scale.to }
     }
 
+    /// When a Deployment was resumed that is seen to be only now: steps that its ReplicaSets made of it may have arrived before.
+    pub(in crate::apply) fn resumed_millis(&self, at: Millis, uid: Uid) -> Millis {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return at };
+        let paused = deployment.marks.iter().rfind(|mark| mark.kind == MarkKind::Paused);
+        let since = (at - self.settling_millis()).max(paused.map_or(Millis::MIN, |mark| mark.at_millis));
+        let is_of_it = |entry: &&Entry| matches!(entry.what, Happening::Rolled { .. }) && entry.at_millis > since;
+        let steps = deployment.story.iter().filter(is_of_it).map(|step| step.at_millis - 1);
+        steps.chain([at]).min().unwrap_or(at)
+    }
+
+    /// A Deployment may be seen to be complete before the last step of an old ReplicaSet is.
+    fn complete_after(&mut self, uid: Uid, at: Millis, part: &Part) {
+        let settling_millis = self.settling_millis();
+        let is_after = |entry: &Entry| match entry.what {
+            Happening::Completed { revision, .. } => {
+                part.to < part.from
+                    && part.revision.is_some_and(|old| old < revision)
+                    && at - entry.at_millis <= settling_millis
+            }
+            _ => false,
+        };
+        if let Some(id) = self.entry(uid, is_after).map(|entry| entry.id) {
+            self.retell(uid, id, |entry| entry.at_millis = at);
+        }
+    }
+
     fn tell_rolling(&mut self, uid: Uid, at: Millis, part: Part, mut budget: StepBudget) {
-        // That a rollout starts may be told in between: the Deployment's annotation follows its ReplicaSet's.
-        let last = self.entry(uid, |entry| !matches!(entry.what.kind(), LineKind::Revision));
+        self.complete_after(uid, at, &part);
+        // That a rollout starts, or what was edited, may be told in between: the Deployment may follow its ReplicaSets.
+        let is_between = |what: &Happening| {
+            matches!(what, Happening::StrategyChanged { .. } | Happening::SecondsChanged { .. })
+                || what.kind() == LineKind::Revision
+        };
+        let last = self.entry(uid, |entry| !is_between(&entry.what));
         let last = last.filter(|last| at - last.at_millis <= ONE_INSTANT_MILLIS);
         if let Some(Entry { id, what: Happening::Rolled { parts, budget: told, is_repeat: false }, .. }) = last {
             let (id, mut parts, spares_available) = (*id, parts.clone(), told.spares_available);

@@ -1,6 +1,6 @@
 //! What is certain at once, and what is given time: by what the kubelet, the API server and Events say.
 
-use crate::made::{SECOND, Web, condition, crashing, next_revision, waiting, warning};
+use crate::made::{SECOND, Web, condition, crashing, next_revision, ready, waiting, warning};
 use timeline::fact::{ConditionStatus, ContainerState, EventFact, Phase, PodFact};
 use timeline::{Fact, Millis};
 
@@ -155,6 +155,48 @@ fn of_several_refusals_the_last_one_is_told() {
     assert_eq!(web.verdict(), "[Failing] Revision 2 could not create pods: quota q was used up.");
     let tries = "The ReplicaSet controller tries again after a back-off to create 1 pod;";
     assert!(web.view().next.starts_with(tries), "{}", web.view().next);
+}
+
+/// The Deployment repeats the condition of a ReplicaSet for a moment after that has none any more.
+#[test]
+fn what_an_old_revision_was_refused_is_not_said_of_the_one_that_follows() {
+    let refused =
+        "pods \"web-2-x\" is forbidden: ValidatingAdmissionPolicy 'team' with binding 'team' denied request: no label";
+    let failure = || Some(condition(ConditionStatus::True, "FailedCreate", refused));
+    let mut web = Web::replacing();
+    web.set(SECOND, |set| set.now.failure = failure());
+    web.deployment(|deployment| deployment.status.replica_failure = failure());
+    assert_eq!(web.verdict(), "[Failing] Revision 2 cannot create pods: policy team denies new pods.");
+    web.wait_until(40_000);
+    let third = next_revision(&mut web, 3, [1, 0]);
+    web.add_pod(300, third, ready);
+    // Its ReplicaSet asks for one more pod, before the Deployment says that nothing is refused any more.
+    web.set(SECOND, |set| set.now.failure = None);
+    web.set(third, |set| set.now.counts.desired = 2);
+    let rolls = "[Rolling out] Revision 3 is replacing revision 1: 1 of 3 new pods available.";
+    assert_eq!(web.verdict(), rolls);
+    assert!(web.view().reasons.is_empty(), "{:?}", web.view().reasons);
+    // Nor where the ReplicaSet that was refused is gone.
+    web.delete_set(SECOND);
+    assert_eq!(web.verdict(), rolls);
+}
+
+#[test]
+fn a_refusal_that_names_no_pod_is_of_the_revision_that_lacks_one() {
+    let mut web = Web::replacing().at(30_000);
+    web.add_ready_pod(200, SECOND);
+    web.delete_pod(100);
+    web.deployment(|deployment| {
+        let denied = "admission webhook \"team\" denied the request: no label";
+        deployment.status.replica_failure = Some(condition(ConditionStatus::True, "FailedCreate", denied));
+    });
+    let said = |web: &Web| web.view().reasons.into_iter().map(|reason| reason.sentence).collect::<Vec<_>>();
+    let old = "Revision 1 cannot replace a pod: The API server refuses new pods: admission webhook \"team\" denied the \
+               request: no label.";
+    assert_eq!(said(&web), [old]);
+    // It lets go of the pod that it lacks; the Deployment says so a moment later.
+    web.set(2, |set| set.now.counts.desired = 2);
+    assert_eq!(said(&web), Vec::<String>::new());
 }
 
 #[test]

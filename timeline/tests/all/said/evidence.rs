@@ -2,6 +2,7 @@
 
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
 use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodCondition, PodFact, Role};
+use timeline::story::LineKind;
 use timeline::view::Tone;
 
 /// The first sentence about causes.
@@ -67,6 +68,23 @@ fn probes_are_named_as_a_limit_only_where_there_are_some() {
     web.pod(100, |pod| pod.containers[0].is_in_startup = true);
     let begin = "1 new pod is running but the startup probe has not passed for 40 s.";
     assert_eq!(first(&web), format!("{begin} That is longer than the 24 s that its probes allow."));
+}
+
+#[test]
+fn a_startup_probe_is_said_to_hold_up_its_own_container_alone() {
+    let mut web = replacing(|pod| {
+        unready(pod);
+        pod.ready.as_mut().unwrap().message = "containers with unready status: [web proxy]".into();
+        let state = Some(ContainerState::Running);
+        pod.containers.push(Container { state, ..Container::new("proxy".into(), Role::App) });
+        pod.containers[0].is_in_startup = true;
+    });
+    web.now += 40_000;
+    let said = "1 new pod is running but the startup probe has not passed (container web) for 40 s.";
+    assert!(first(&web).starts_with(said), "{}", first(&web));
+    web.pod(200, |pod| pod.containers[0].is_in_startup = false);
+    let said = "1 new pod is running but not ready (containers web, proxy) for 40 s.";
+    assert!(first(&web).starts_with(said), "{}", first(&web));
 }
 
 #[test]
@@ -295,6 +313,20 @@ fn a_volume_that_an_old_pod_has_stays_named_and_is_a_deadlock() {
     assert!(blocked("used by pod(s) OLD"));
     assert!(!blocked("used by pod(s) another"));
     assert!(!blocked("exclusively attached to one node and can't be attached to another"));
+}
+
+#[test]
+fn a_volume_that_was_attached_since_is_not_waited_for() {
+    let mut web = replacing(creating);
+    web.event(200, "FailedAttachVolume", "Multi-Attach error for volume \"v\" Volume is already used by pod(s) web-1");
+    web.now += 61_000;
+    let waits = "Pod p0200 waits for its volumes (FailedAttachVolume): Multi-Attach error for volume \"v\"";
+    web.event(200, "SuccessfulAttachVolume", "AttachVolume.Attach succeeded for volume \"w\" ");
+    assert!(first(&web).starts_with(waits), "another volume: {}", first(&web));
+    web.wait(1_000).event(200, "SuccessfulAttachVolume", "AttachVolume.Attach succeeded for volume \"v\" ");
+    let starts = "1 new pod has been starting for 1 min 2 s; no container is reported running yet (pod p0200).";
+    assert!(first(&web).starts_with(starts), "{}", first(&web));
+    assert!(web.lines(LineKind::Event).iter().all(|line| line.contains("FailedAttachVolume")), "{:#?}", web.told());
 }
 
 #[test]

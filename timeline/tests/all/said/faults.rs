@@ -252,6 +252,7 @@ fn a_container_that_is_not_started_again_after_the_longest_back_off_is_a_fault()
 fn what_is_refused_is_named() {
     let said = |reason: &str, progressing: bool| {
         let mut web = Web::live(3).at(60_000);
+        web.set(2, |set| set.now.counts.desired = 4);
         web.deployment(|deployment| {
             let told =
                 Some(condition(if progressing { ConditionStatus::False } else { ConditionStatus::True }, reason, "no"));

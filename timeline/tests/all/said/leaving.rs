@@ -1,9 +1,9 @@
 //! Pods that leave: with their node, for another pod, by somebody's word, with their namespace, or while nobody looked.
 
-use crate::made::{SECOND, Web, ready, unready};
+use crate::made::{SECOND, Web, meta, ready, unready};
 use crate::said::told::since;
 use timeline::Uid;
-use timeline::fact::{Phase, PodFact};
+use timeline::fact::{Phase, PodFact, ReplicaSetCounts, ReplicaSetFact};
 use timeline::model::EndReason;
 
 fn end(web: &Web, number: u128) -> Option<EndReason> {
@@ -194,26 +194,78 @@ fn pods_that_left_their_node_are_named_while_their_replacements_are_missing() {
     // What is missing later is missing for another reason.
     web.wait_until(80_000).kill_pod(102);
     web.report();
-    let deleted = "Pod p0102 deleted (00:01:20 UTC).";
-    assert_eq!(why(&web), format!("1 of 3 pods is not available; the revision does not change. {deleted}"));
+    let killed = "1 of 3 pods is not available; the revision does not change. Pod p0102 deleted (00:01:20 UTC).";
+    assert_eq!(why(&web), killed);
 }
 
 #[test]
-fn pods_that_went_in_other_ways_are_named_while_their_replacements_are_missing() {
-    let mut web = Web::live(4).at(60_000);
-    [100, 101].into_iter().for_each(|pod| web.kill_pod(pod));
-    web.pod(102, |pod| pod.meta.controller = None);
+fn pods_that_somebody_deleted_or_relabelled_are_named_while_their_replacements_are_missing() {
+    let mut web = Web::live(6).at(60_000);
+    (100..105).for_each(|pod| web.kill_pod(pod));
+    web.pod(105, |pod| pod.meta.controller = None);
     web.report();
-    let went = "2 pods deleted (since 00:01:00 UTC). Pod p0102 left its ReplicaSet (00:01:00 UTC).";
-    let missing = "3 of 4 pods are not available; the revision does not change.";
-    assert_eq!(web.view().verdict.why, format!("{missing} {went}"));
-    web.now = 62_000;
-    (200..203).for_each(|pod| web.add_ready_pod(pod, 2));
+    let why = |web: &Web| web.view().verdict.why;
+    let [missing, released] = ["not available; the revision does not change.", "Pod p0105 left its ReplicaSet"];
+    let all = format!("6 of 6 pods are {missing} 5 pods deleted (since 00:01:00 UTC). {released} (00:01:00 UTC).");
+    assert_eq!(why(&web), all);
+    // Those whose replacements are there are not why others are missing.
+    web.wait_until(61_000);
+    (200..205).for_each(|pod| web.add_ready_pod(pod, 2));
     web.report();
-    web.wait_until(80_000).pod(103, unready);
+    assert_eq!(why(&web), format!("1 of 6 pods is {missing} Pod p0100 deleted (00:01:00 UTC)."));
+    // The labels are back.
+    let mut web = Web::live(3).at(60_000);
+    web.pod(100, |pod| pod.meta.controller = None);
+    web.pod(101, unready);
     web.report();
-    let why = web.view().verdict.why;
-    assert!(why.starts_with("1 ") && !why.contains("deleted") && !why.contains("left its"), "{why}");
+    assert_eq!(why(&web), format!("2 of 3 pods are {missing} Pod p0100 left its ReplicaSet (00:01:00 UTC)."));
+    web.wait_until(62_000).pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(2)));
+    web.report();
+    assert_eq!(why(&web), format!("1 of 3 pods is {missing}"));
+}
+
+#[test]
+fn a_replica_set_that_somebody_deleted_is_named_while_its_pods_are_missing() {
+    let mut web = Web::reported().at(60_000);
+    let second = web.replica_set(SECOND);
+    // An old one without pods took none with it.
+    web.delete_set(2);
+    web.wait_until(61_000).pod(200, unready);
+    web.report();
+    let why = |web: &Web| web.view().verdict.why;
+    let missing = "1 of 3 pods is not available; the revision does not change.";
+    assert_eq!(why(&web), missing);
+    web.pod(200, ready);
+    web.report();
+    web.wait_until(90_000).delete_set(SECOND);
+    (200..203).for_each(|pod| web.kill_pod(pod));
+    let mut again = ReplicaSetFact { meta: meta(13, "web-2", Some(1)), ..second };
+    again.now.counts = ReplicaSetCounts { desired: 3, ..ReplicaSetCounts::default() };
+    web.wait(100).add_set(13, again);
+    web.report();
+    web.wait(5_000).add_ready_pod(300, 13);
+    web.add_ready_pod(301, 13);
+    web.report();
+    assert_eq!(why(&web), format!("{missing} ReplicaSet 2 deleted (00:01:30 UTC)."));
+    web.add_ready_pod(302, 13);
+    web.report();
+    assert_eq!(why(&web), "3 pods are still terminating.");
+}
+
+#[test]
+fn a_new_pod_that_somebody_deleted_is_not_why_nobody_serves() {
+    let mut web = Web::replacing().at(30_000);
+    web.add_pod(200, SECOND, unready);
+    (100..103).for_each(|pod| web.pod(pod, unready));
+    web.report();
+    web.wait_until(41_000).kill_pod(200);
+    web.add_pod(201, SECOND, unready);
+    let why = |web: &Web| web.view().verdict.why;
+    assert_eq!(web.verdict(), "[Degraded] Revision 2 is replacing revision 1: no pod is available.");
+    assert!(!why(&web).contains("deleted"), "{}", why(&web));
+    web.kill_pod(100);
+    web.add_pod(150, 2, unready);
+    assert!(why(&web).ends_with(" Pod p0100 deleted (00:00:41 UTC)."), "{}", why(&web));
 }
 
 #[test]

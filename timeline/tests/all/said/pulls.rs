@@ -1,8 +1,8 @@
 //! What registries and kubelets say of images reaches the sentence, and says no more than it means.
 
 use super::evidence::{creating, first, matter, replacing};
-use crate::made::{Web, crashing, waiting};
-use timeline::fact::{Container, Role};
+use crate::made::{SECOND, Web, crashing, waiting};
+use timeline::fact::{Container, ContainerState, PodFact, Role};
 use timeline::view::Tone;
 
 #[test]
@@ -89,6 +89,22 @@ fn names_decide_no_failure() {
 }
 
 #[test]
+fn two_images_that_failed_once_each_did_not_fail_again() {
+    let mut web = replacing(|pod| {
+        let state = Some(waiting("ErrImagePull", "dial tcp: lookup reg: no such host"));
+        pod.containers[0].state = state.clone();
+        let waits_for_image = "proxy:v1".to_owned();
+        pod.containers.push(Container { state, waits_for_image, ..Container::new("proxy".into(), Role::App) });
+    });
+    let failed = |image: &str| format!("Failed to pull image \"{image}\": dial tcp: lookup reg: no such host");
+    web.event(200, "Failed", &failed("web:v2"));
+    web.wait(1).event(200, "Failed", &failed("proxy:v1"));
+    assert_eq!((web.view().verdict.badge.as_str(), web.view().verdict.tone), ("Waiting", Tone::Busy));
+    web.wait(10_000).event(200, "Failed", &failed("web:v2"));
+    assert_eq!(web.verdict(), "[Failing] Revision 2 cannot start: image web:v2 cannot be pulled (no such host).");
+}
+
+#[test]
 fn an_image_that_was_pulled_is_not_waited_for() {
     let mut web = replacing(creating);
     web.event(200, "Pulling", "Pulling image \"web:v2\"");
@@ -99,6 +115,40 @@ fn an_image_that_was_pulled_is_not_waited_for() {
         first(&web).starts_with("1 new pod has been starting for 50 s; no container is reported running yet"),
         "{}",
         first(&web)
+    );
+}
+
+#[test]
+fn a_pod_whose_sidecar_runs_already_has_a_running_container() {
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let state = Some(ContainerState::Running);
+        pod.containers.insert(0, Container { state, ..Container::new("proxy".into(), Role::Sidecar) });
+    });
+    web.now += 50_000;
+    let said = "1 new pod has been starting for 50 s; not all of its containers are reported running yet (pod p0200).";
+    assert!(first(&web).starts_with(said), "{}", first(&web));
+}
+
+#[test]
+fn an_init_container_that_runs_in_one_pod_and_has_not_started_in_another_is_told_of_each() {
+    let with_init = |state: ContainerState| {
+        move |pod: &mut PodFact| {
+            creating(pod);
+            let state = Some(state);
+            pod.containers.insert(0, Container { state, ..Container::new("migrate".into(), Role::Init) });
+        }
+    };
+    let mut web = replacing(with_init(ContainerState::Running));
+    web.add_pod(201, SECOND, with_init(waiting("PodInitializing", "")));
+    web.now += 12_000;
+    let end = "the pod has been starting for 12 s.";
+    assert_eq!(
+        sentences(&web),
+        [
+            format!("Init container migrate is running (0 of 1 done, pod p0200); {end}"),
+            format!("Init container migrate has not started (0 of 1 done, pod p0201); {end}"),
+        ]
     );
 }
 

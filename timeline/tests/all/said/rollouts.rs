@@ -1,6 +1,6 @@
 //! Rollouts that overlap with other things: scaling, rollbacks, pauses, Recreate, deleted ReplicaSets.
 
-use crate::made::{SECOND, WEB, Web, condition, deployment, image, ready, set, unready, waiting};
+use crate::made::{SECOND, WEB, Web, condition, deployment, image, next_revision, ready, set, unready, waiting};
 use timeline::fact::{ConditionStatus, Phase, PodFact, Strategy};
 use timeline::story::LineKind;
 use timeline::view::{self, Now, Tone};
@@ -55,6 +55,22 @@ fn recreate_that_never_completed_is_taken_down_before_the_next_revision() {
     );
 }
 
+#[test]
+fn an_old_pod_that_nobody_asks_for_any_more_does_not_finish_a_rollout() {
+    let mut web = Web::live(4).at(20_000);
+    next_revision(&mut web, 2, [4, 1]);
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    (200..203).for_each(|pod| web.add_ready_pod(pod, SECOND));
+    web.add_pod(203, SECOND, unready);
+    web.report();
+    web.set(2, |set| set.now.counts.desired = 0);
+    assert_eq!(web.verdict(), "[Rolling out] Revision 2: 3 of 4 available.");
+    let next = "The ReplicaSet controller removes 1 pod; 1 pod still to become available.";
+    assert!(web.view().next.starts_with(next), "{}", web.view().next);
+    web.pod(203, ready);
+    assert_eq!(web.verdict(), "[Finishing] Revision 2: 4 of 4 available.");
+}
+
 /// Recreate: an edit at 60 s takes the three old pods down, which have 30 s.
 fn taken_down_for_an_edit() -> Web {
     let mut web = Web::live(3).at(60_000);
@@ -107,12 +123,13 @@ fn an_edit_that_is_undone_during_its_take_down_is_told() {
     web.edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v1"), Some(1)));
     web.set(2, |set| set.now.counts.desired = 3);
     let undone = "A change that waited was not rolled out: image web:v2. The template was changed back: image web:v1.";
-    assert_eq!(web.lines(LineKind::Outside), [undone]);
+    let recreate = "Strategy changed: RollingUpdate (maxSurge 25 %, maxUnavailable 25 %) → Recreate.";
+    assert_eq!(web.lines(LineKind::Outside), [recreate, undone]);
     // Once no pod is left, its ReplicaSet may have been created.
     let mut web = taken_down_for_an_edit().at(70_000);
     (100..103).for_each(|pod| web.delete_pod(pod));
     web.edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v1"), Some(1)));
-    assert!(web.lines(LineKind::Outside).is_empty());
+    assert_eq!(web.lines(LineKind::Outside), [recreate]);
 }
 
 #[test]

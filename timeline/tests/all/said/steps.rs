@@ -4,6 +4,7 @@ use crate::made::{SECOND, Web, next_revision, set};
 use crate::said::told::since;
 use timeline::Millis;
 use timeline::fact::{IntOrPercent, ReplicaSetFact, Strategy};
+use timeline::story::LineKind;
 
 #[test]
 fn steps_of_one_instant_are_one_and_later_ones_are_not() {
@@ -290,4 +291,55 @@ fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
     assert_eq!(starts(1_000, true), "20000 Revision 2 starts: image web:v2.");
     assert_eq!(starts(1_001, true), "21001 Revision 2 starts: image web:v2.");
     assert_eq!(starts(50, false), "20050 Revision 2 starts: the template changed, with the same image web:v1.");
+}
+
+#[test]
+fn edits_that_decide_how_the_controller_rolls_out_are_told() {
+    let rolling = |max_surge, max_unavailable| Strategy::RollingUpdate { max_surge, max_unavailable };
+    let (one, none, half) = (IntOrPercent::Int(1), IntOrPercent::Int(0), IntOrPercent::Percent(50));
+    let mut web = Web::live(3).at(60_000);
+    for strategy in
+        [rolling(one, IntOrPercent::Percent(25)), rolling(half, none), Strategy::Recreate, rolling(one, none)]
+    {
+        web.wait(1_000).edit_spec(|deployment| deployment.spec.strategy = strategy);
+    }
+    web.wait(1_000).edit_spec(|deployment| {
+        (deployment.spec.min_ready_seconds, deployment.spec.progress_deadline_seconds) = (30, None);
+    });
+    web.report();
+    let told = [
+        "Strategy changed: maxSurge 25 % → 1.",
+        "Strategy changed: maxSurge 1 → 50 %, maxUnavailable 25 % → 0.",
+        "Strategy changed: RollingUpdate (maxSurge 50 %, maxUnavailable 0) → Recreate.",
+        "Strategy changed: Recreate → RollingUpdate (maxSurge 1, maxUnavailable 0).",
+        "minReadySeconds changed 0 → 30.",
+        "progressDeadlineSeconds changed 600 → none.",
+    ];
+    assert_eq!(web.lines(LineKind::Outside), told);
+}
+
+/// The streams of Deployments and ReplicaSets overtake each other.
+#[test]
+fn what_made_a_step_stands_before_it_and_what_came_of_it_after_it() {
+    let mut web = Web::live(3).at(30_000);
+    web.edit_spec(|deployment| deployment.spec.paused = true);
+    web.wait_until(40_000).edit("v2");
+    web.wait_until(60_000).add_set(SECOND, set(SECOND, 2, 1, 0));
+    web.wait(5).edit_spec(|deployment| deployment.spec.paused = false);
+    web.deployment(|deployment| deployment.revision = Some(2));
+    assert_eq!(
+        since(&web, 59_999),
+        ["59999 Resumed.", "60000 Revision 2 starts: image web:v2.", "60000 Revision 2 up 0 → 1: 4 of at most 4."]
+    );
+    let mut web = Web::live(3).at(20_000);
+    next_revision(&mut web, 2, [3, 1]);
+    (100..102).for_each(|pod| web.delete_pod(pod));
+    (200..203).for_each(|pod| web.add_ready_pod(pod, SECOND));
+    web.report();
+    web.wait_until(30_000).deployment(|deployment| deployment.status.replicas = 3);
+    web.wait(8).set(2, |set| set.now.counts.desired = 0);
+    assert_eq!(
+        since(&web, 30_000),
+        ["30008 Revision 1 down 1 → 0: at least 3 must stay available.", "30008 Revision 2 is complete after 10 s."]
+    );
 }
