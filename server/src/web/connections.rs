@@ -318,18 +318,6 @@ mod tests {
     }
 
     #[test]
-    fn one_client_of_a_proxy_does_not_take_the_turns_of_the_others() {
-        let connections = Connections::default();
-        let (greedy, other) = ("203.0.113.9".parse().unwrap(), "203.0.113.10".parse().unwrap());
-        let all: Vec<UsageGuard<IpAddr>> =
-            (0..MOST_OF_ONE).map(|_| connections.serve_client(greedy).unwrap()).collect();
-        assert!(connections.serve_client(greedy).is_none() && connections.serve_client(other).is_some());
-        assert_eq!((connections.limits.count(Limit::Clients), connections.count()), (1, 0));
-        drop(all);
-        assert!(connections.serve_client(greedy).is_some());
-    }
-
-    #[test]
     fn whoever_has_an_ipv6_network_is_one_and_not_as_many_as_its_addresses() {
         let connections = Connections::default();
         let of = |network: &str, n: usize| format!("2001:db8:0:{network}::{n:x}").parse::<IpAddr>().unwrap();
