@@ -274,7 +274,6 @@ struct ClusterAnswers {
     reviews: ClusterReviews,
 }
 
-/// Asks the clusters for one viewer.
 struct PermissionPoller {
     authorizer: Arc<Authorizer>,
     subjects: Arc<Subjects>,

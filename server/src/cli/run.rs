@@ -40,7 +40,6 @@ use crate::web::state::{Rollcast, Site};
 use crate::web::tls::TlsFiles;
 use crate::web::{connections, http};
 
-/// Error text for a kubeconfig of which every context is wanted.
 const NO_CONTEXT: &str = "the kubeconfig has no context";
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;

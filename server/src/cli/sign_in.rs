@@ -138,7 +138,6 @@ impl SignIn {
         options.into_iter().find_map(|(is_set, option)| is_set.then_some(option))
     }
 
-    /// Creates sign-in by a proxy.
     fn proxy(self, file: config::Auth) -> Result<ProxyAuth, SignInError> {
         let from = if self.auth_proxy_from.is_empty() { file.proxy_from } else { self.auth_proxy_from };
         if from.is_empty() {

@@ -216,7 +216,6 @@ impl Connection {
         self.execute(sql, values).map(|(changed, _)| changed)
     }
 
-    /// Runs a statement; returns its rows.
     pub(crate) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         self.execute(sql, values).map(|(_, rows)| rows)
     }
@@ -231,7 +230,6 @@ impl Connection {
         Ok(self.row(sql, values)?.and_then(|row| row.number(0).ok()))
     }
 
-    /// Runs statements in one transaction.
     pub(crate) fn transaction<T>(
         &mut self,
         statements: impl FnOnce(&mut Self) -> Result<T, StoreError>,

@@ -102,13 +102,11 @@ pub(crate) struct HubCache<K> {
     most_used: (usize, usize),
 }
 
-/// The use of a hub.
 struct Lease<K> {
     key: K,
     hub: Arc<StaticHub>,
 }
 
-/// A client that follows a hub.
 struct Following<K> {
     cache: Arc<HubCache<K>>,
     follower: ClientKey,

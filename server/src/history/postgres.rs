@@ -135,7 +135,6 @@ impl Postgres {
     }
 }
 
-/// The result of the commit of one cluster.
 #[derive(Default)]
 struct ClusterResult {
     /// The last batch; `None` if another server writes the cluster.

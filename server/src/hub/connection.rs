@@ -8,10 +8,8 @@ use timeline::wire::{Connection, ConnectionState, Forbidden, Listing};
 
 use crate::kube::Health;
 
-/// What is known of a cluster's watches.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
-    /// State of each watch.
     pub(super) health: BTreeMap<(Kind, Option<String>), Health>,
     /// The time of the last answer and what went wrong, while the cluster does not answer.
     pub(super) silent: Option<(Millis, String)>,

@@ -18,7 +18,6 @@ use super::pace::Pace;
 /// Most of an answer that is read, in bytes.
 const MAX_ANSWER: u64 = 1 << 20;
 
-/// Output of a credential command.
 pub(super) struct Credential {
     pub token: Option<String>,
     /// Certificate and key, PEM.

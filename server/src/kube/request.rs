@@ -99,7 +99,6 @@ async fn ask(client: &kube::Client, pace: &Pace, path: &str) -> Result<Body, Req
     })
 }
 
-/// Reads a whole short body.
 pub(super) async fn read(body: Body, pace: &Pace) -> Result<Vec<u8>, RequestError> {
     gather(body, pace, MAX_ANSWER, || ()).await
 }

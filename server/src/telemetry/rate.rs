@@ -44,7 +44,6 @@ impl<K: Hash + Eq + Clone> StateStore for Store<K> {
     }
 }
 
-/// A limit for each key.
 #[derive(Debug)]
 pub(crate) struct RateLimit<K: Hash + Eq + Clone> {
     limiter: RateLimiter<K, Store<K>, SinceStart, NoOpMiddleware<Duration>>,
@@ -87,7 +86,6 @@ impl<K: Hash + Eq + Clone> RateLimit<K> {
         has_waited
     }
 
-    /// Gives back a permit.
     pub(crate) fn give_back(&self, key: &K) {
         let period = self.period.into();
         let _ = self.store.measure_and_replace(key, |full_at| {

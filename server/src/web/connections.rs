@@ -72,7 +72,6 @@ pub struct Peer(pub SocketAddr);
 /// Connections that there are.
 #[derive(Debug)]
 pub struct Connections {
-    /// Maximum number of connections.
     most: usize,
     open: Arc<Usage<IpAddr>>,
     /// Requests and streams that came through proxies, by whom they are from.
@@ -225,7 +224,6 @@ async fn refuse(mut stream: impl AsyncWrite + Unpin, answer: &[u8]) {
     let _ = stream.shutdown().await;
 }
 
-/// A connection's peer, its limits and the router.
 struct Caller {
     peer: SocketAddr,
     is_proxy: bool,

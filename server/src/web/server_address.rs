@@ -97,7 +97,6 @@ fn without_usual_port(authority: &str, is_secure: bool) -> &str {
     authority.strip_suffix(if is_secure { ":443" } else { ":80" }).unwrap_or(authority)
 }
 
-/// A Host header, taken apart.
 #[derive(Debug, Clone, Copy)]
 struct Host<'t> {
     name: &'t str,

@@ -77,7 +77,6 @@ pub struct Rollcast {
     pub started_millis: Millis,
     /// Number of snapshots that were sent to lagging viewers.
     pub resyncs: AtomicU64,
-    /// The lists that viewers follow.
     pub(crate) listings: Arc<Listings>,
     /// Files of rollouts that are being made: that takes a while.
     pub exports: ExportLimit,
@@ -93,7 +92,6 @@ pub struct Rollcast {
     pub connections: Arc<Connections>,
     /// Counters of all limits.
     pub limits: Arc<LimitCounters>,
-    /// Permissions of viewers.
     pub(crate) authorizer: Arc<Authorizer>,
     /// Rollouts that are over and were looked at lately.
     past: RolloutCache,

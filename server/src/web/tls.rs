@@ -81,7 +81,6 @@ impl TlsFiles {
         Ok(acceptor)
     }
 
-    /// Reads both files.
     fn read(&self) -> Result<KeyPair, TlsError> {
         let read = |path: &PathBuf| std::fs::read(path).map_err(|why| TlsError::File(path.clone(), why));
         let (cert, key) = (read(&self.cert)?, read(&self.key)?);

@@ -20,7 +20,6 @@ pub(super) struct Identity {
     pub(super) subject: Subject,
     /// Expiry, in seconds of the Unix epoch.
     pub(super) until: i64,
-    /// The refresh token.
     pub(super) refresh: Option<String>,
 }
 

@@ -84,7 +84,6 @@ impl Provider {
         Ok(Self { options, client, discovery })
     }
 
-    /// Starts a sign-in.
     pub(super) async fn begin(&self, redirect: &str) -> Result<AuthorizationRequest, OidcError> {
         let oidc_client = self.oidc_client(&*self.discovery.metadata().await?, redirect)?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
@@ -121,7 +120,6 @@ impl Provider {
         Ok(identity)
     }
 
-    /// Verifies an ID token of this client.
     pub(super) async fn verify(&self, token: &str) -> Result<Identity, OidcError> {
         self.verify_token(&token.parse().map_err(OidcError::rejected)?, None, &ExpectedNonce::Any).await
     }
@@ -160,7 +158,6 @@ impl Provider {
         request.body(form.finish().into_bytes()).ok()
     }
 
-    /// Returns the logout address of the provider, if it has one.
     pub(super) async fn logout_url(&self) -> Option<String> {
         let metadata = self.discovery.metadata().await.ok()?;
         let end = metadata.additional_metadata().end_session_endpoint.clone()?;
@@ -251,7 +248,6 @@ impl Provider {
     }
 }
 
-/// A token is not what it should be.
 fn verification_error(why: &ClaimsVerificationError) -> OidcError {
     OidcError::rejected(reason(why))
 }

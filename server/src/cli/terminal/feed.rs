@@ -23,12 +23,9 @@ use crate::kube::backoff::Backoff;
 const SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64 * 2 + 1);
 /// A server must answer within this time, and take what is said to it.
 const OPENING: Duration = Duration::from_secs(10);
-/// Error text for a server that does not respond.
 const SILENT: &str = "it does not respond";
-/// Error text for a server that requires sign-in.
 const SIGN_IN_ADVICE: &str =
     "it requires sign-in: name a file with a Kubernetes token, or an ID token of its provider, with --token-file";
-/// Error text for a server that refuses the token.
 const REFUSED_TOKEN: &str =
     "it does not accept the token of --token-file, which has expired or belongs to another cluster or provider";
 const FIRST_BACKOFF: Duration = Duration::from_millis(300);
@@ -77,7 +74,6 @@ pub(super) enum FeedError {
 /// Frames that may wait to be looked at.
 const QUEUE: usize = 64;
 
-/// The frames of one Deployment.
 pub(super) type Feed = mpsc::Receiver<Result<FeedEvent, FeedError>>;
 
 /// Follows a Deployment, in a task of its own that ends with the receiver.

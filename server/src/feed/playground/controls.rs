@@ -19,7 +19,6 @@ const BREAK: &str = "Break things";
 const UNDO: &str = "undo";
 const SCALE: &str = "scale";
 
-/// A button.
 struct Control {
     group: &'static str,
     name: &'static str,
@@ -28,7 +27,6 @@ struct Control {
     action: fn(&Input<'_>) -> Option<Action>,
 }
 
-/// The input of a button's action.
 struct Input<'i> {
     choice: &'i Choice,
     form: &'i Form,

@@ -64,7 +64,6 @@ fn insert_batch(database: &mut Connection, cluster: i64, batch: &Batch) -> Resul
     database.run(row, &values).map(|_| ())
 }
 
-/// The images of the rollout before.
 #[derive(Deserialize)]
 struct PreviousRollout {
     images: String,

@@ -177,7 +177,6 @@ impl Watch {
         Ok(())
     }
 
-    /// A list is complete.
     async fn listed(
         &mut self,
         earlier: Vec<Uid>,
@@ -199,7 +198,6 @@ impl Watch {
     }
 }
 
-/// A list that is read as a stream.
 struct StreamedList {
     began: Instant,
     /// UIDs of the objects that the hub has.

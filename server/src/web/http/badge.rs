@@ -22,7 +22,6 @@ const ROOM: usize = 12;
 /// Longest text in a badge, in characters.
 const LONGEST: usize = 40;
 
-/// Returns the verdict of a workload in the list of a cluster.
 async fn listed_verdict(hub: &Handle, workload: &Workload) -> Option<Verdict> {
     let list = hub.list().await;
     let meant = list.iter().map(|listed| &listed.summary).find(|summary| {

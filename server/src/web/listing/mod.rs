@@ -65,7 +65,6 @@ impl Changes {
 /// Different lists that are followed at once, and what those are told who would follow one more.
 const MOST: usize = 1_000;
 const FULL: &str = "The server is busy. This list loads as soon as it can.";
-/// Text for a client with too many lists.
 const FULL_OF_ONE: &str = "You have too many different lists open. This one loads when you close another one.";
 
 type ListKey = (Query, Arc<Permissions>);
