@@ -110,24 +110,16 @@ const COLOURS: [&str; 9] = ["none", "blue", "amber", "pink", "green", "violet", 
 
 /// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ConfigError {
-    /// The file cannot be read.
     #[error("cannot read {}: {why}", path.display())]
-    File {
-        /// Path of the file.
-        path: PathBuf,
-        /// The error of the operating system.
-        why: std::io::Error,
-    },
-    /// The file is no TOML, or has keys or values that are not known.
+    File { path: PathBuf, why: std::io::Error },
     #[error("{} is invalid: {why}", path.display())]
     Wrong {
-        /// Path of the file.
         path: PathBuf,
         /// Line, key and what is wrong there.
         why: String,
     },
-    /// Others can read its database password.
     #[error(transparent)]
     ExposedSecret(#[from] ExposedSecret),
 }

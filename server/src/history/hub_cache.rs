@@ -30,14 +30,12 @@ const ERRORS_OF_ONE: usize = 16;
 
 /// A rollout or a moment that cannot be shown.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum OpenError {
-    /// It is not stored, or not any more.
     #[error("no such rollout; its history may have expired")]
     Unknown,
-    /// The history cannot be read.
     #[error("cannot read the history: {0}")]
     Unreadable(#[from] StoreError),
-    /// There is no room for one more.
     #[error("too many past rollouts and moments are open")]
     Full,
 }

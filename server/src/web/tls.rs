@@ -28,14 +28,12 @@ pub struct TlsFiles {
 
 /// Files that contain no usable certificate and key.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum TlsError {
-    /// A file cannot be read.
     #[error("cannot read {0}: {1}")]
     File(PathBuf, io::Error),
-    /// There is no certificate in the one, or no key in the other.
     #[error("{0} contains no {1} in PEM")]
     Pem(PathBuf, &'static str),
-    /// They do not match, or are of an unknown kind.
     #[error("cannot use the certificate and the key: {0}")]
     Pair(#[from] rustls::Error),
 }

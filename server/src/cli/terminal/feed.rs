@@ -45,28 +45,14 @@ pub(super) enum FeedEvent {
 /// Why a feed ends.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FeedError {
-    /// The server cannot be reached.
     #[error("cannot follow {address}: {why}")]
-    Unreachable {
-        /// Its address.
-        address: String,
-        /// The cause.
-        why: String,
-    },
-    /// The server speaks another version.
+    Unreachable { address: String, why: String },
     #[error(
         "{address} runs another version of Rollcast (frames {theirs}, here {PROTOCOL}). Use the same version here."
     )]
-    Version {
-        /// Its address.
-        address: String,
-        /// Its protocol.
-        theirs: u16,
-    },
-    /// The hub has ended.
+    Version { address: String, theirs: u16 },
     #[error(transparent)]
     Hub(#[from] HubEnded),
-    /// A frame of the hub could not be read.
     #[error(transparent)]
     Unreadable(#[from] wire::Unreadable),
 }
