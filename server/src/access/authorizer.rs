@@ -265,7 +265,6 @@ impl Inner {
     }
 }
 
-/// What a cluster said of one viewer.
 struct ClusterAnswers {
     hub: Handle,
     subject: Subject,

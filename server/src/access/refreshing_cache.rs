@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Lifetimes of cached responses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RefreshPolicy {
     /// A response is refreshed after this time.

@@ -47,7 +47,6 @@ pub enum StoreError {
     Failed(String),
 }
 
-/// A parameter of a statement.
 #[derive(Debug, Clone)]
 pub(crate) struct Value(AnyValueKind);
 
@@ -201,12 +200,10 @@ impl Connection {
         self.execute(sql, values).map(|(_, rows)| rows)
     }
 
-    /// Returns the first row of a statement, if there is one.
     pub(crate) fn row(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>, StoreError> {
         Ok(self.rows(sql, values)?.into_iter().next())
     }
 
-    /// Returns the only number of a statement, if there is one.
     pub(crate) fn number(&mut self, sql: &str, values: &[Value]) -> Result<Option<i64>, StoreError> {
         Ok(self.row(sql, values)?.and_then(|row| row.number(0).ok()))
     }

@@ -61,7 +61,6 @@ pub(crate) struct CacheLimits {
     pub(crate) of_links: usize,
 }
 
-/// A hub that stands still.
 pub(crate) struct StaticHub {
     pub(crate) hub: Handle,
     /// Its size, in the unit of its cache.

@@ -72,7 +72,6 @@ struct ClusterWriter {
     is_foreign: bool,
 }
 
-/// Entries for the next commit.
 #[derive(Default)]
 struct Pending {
     lines: String,
@@ -304,7 +303,6 @@ impl Writer {
         self.store.is_some()
     }
 
-    /// Writes all entries, if they can be written.
     fn write(&mut self) {
         while self.commit() {}
     }

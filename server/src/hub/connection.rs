@@ -22,7 +22,6 @@ impl Watches {
         self.health.insert((kind, namespace), health);
     }
 
-    /// Returns the watches that may not list.
     pub(super) fn forbidden_lists(&self) -> impl Iterator<Item = &(Kind, Option<String>)> {
         let unlisted = |health: &Health| *health == Health::Forbidden { verb: "list" };
         self.health.iter().filter(move |(_, health)| unlisted(health)).map(|(watch, _)| watch)

@@ -16,7 +16,6 @@ pub fn init(default: &str) {
         .init();
 }
 
-/// Writes each event as a line.
 struct LineWriter {
     is_coloured: bool,
 }

@@ -23,7 +23,6 @@ pub(super) struct Identity {
     pub(super) refresh: Option<String>,
 }
 
-/// Why nobody is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OidcError {
     /// The provider does not answer, or nothing that makes sense.
@@ -35,7 +34,6 @@ pub(super) enum OidcError {
 }
 
 impl OidcError {
-    /// It refuses, and why.
     pub(super) fn rejected(why: impl std::fmt::Display) -> Self {
         Self::Rejected(safe(&why.to_string()))
     }

@@ -56,7 +56,6 @@ pub(super) struct AuthorizationRequest {
     pub(super) verifier: PkceCodeVerifier,
 }
 
-/// The nonce that a token has to carry.
 enum ExpectedNonce {
     /// A sign-in's.
     This(Nonce),
@@ -95,7 +94,6 @@ impl Provider {
         Ok(AuthorizationRequest { address: address.into(), state, nonce, verifier })
     }
 
-    /// Exchanges an authorization code for the identity.
     pub(super) async fn exchange(
         &self,
         redirect: &str,
@@ -167,7 +165,6 @@ impl Provider {
         Some(LogoutRequest::from(end).set_client_id(self.options.client.clone()).http_get_url().into())
     }
 
-    /// Reads the response of the token endpoint.
     async fn read_tokens<E>(
         &self,
         answer: Result<CoreTokenResponse, RequestTokenError<ClientError, E>>,

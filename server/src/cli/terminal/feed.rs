@@ -42,7 +42,6 @@ pub(super) enum FeedEvent {
     Lost(String),
 }
 
-/// Why a feed ends.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FeedError {
     #[error("cannot follow {address}: {why}")]

@@ -261,7 +261,6 @@ fn per_cluster<M: EncodeMetric>(
     Ok(())
 }
 
-/// A figure of the server.
 fn alone(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, figure: &impl EncodeMetric) -> fmt::Result {
     figure.encode(encoder.encode_descriptor(name, help, None, figure.metric_type())?)
 }

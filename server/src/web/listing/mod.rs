@@ -46,7 +46,6 @@ impl Changes {
         Self { lists, connections }
     }
 
-    /// Waits until one of the watched values changes.
     async fn next(&mut self) {
         let lists = self.lists.iter_mut().map(|list| list.changed().boxed());
         let all: Vec<_> = lists.chain(self.connections.iter_mut().map(|one| one.changed().boxed())).collect();
@@ -77,7 +76,6 @@ pub struct Listings {
     followed: Mutex<Subscriptions>,
 }
 
-/// Active lists and their subscribers.
 struct Subscriptions {
     lists: HashMap<ListKey, signal::Sender<Arc<ListResult>>>,
     by: SubscriptionLimit<ListKey>,
