@@ -91,13 +91,12 @@ fn read(kubeconfig: Option<&Path>) -> Result<(Option<Kubeconfig>, String), Targe
     let read = match kubeconfig {
         Some(path) => Kubeconfig::read_from(path).map(Some),
         None => match Kubeconfig::from_env() {
-            Ok(Some(config)) => Ok(Some(config)),
             Ok(None) => match Kubeconfig::read() {
                 Err(KubeconfigError::ReadConfig(error, _)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                 Err(KubeconfigError::FindPath) => Ok(None),
                 other => other.map(Some),
             },
-            Err(error) => Err(error),
+            config => config,
         },
     };
     let path = named.unwrap_or_else(|| std::env::var("KUBECONFIG").unwrap_or_else(|_| "~/.kube/config".into()));
