@@ -139,10 +139,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
         Some(self.lease(key, entry))
     }
 
-    /// Opens a hub, which is built if necessary.
-    ///
-    /// # Errors
-    /// When it cannot be built, or too many are in use.
+    /// Opens a hub, which is built if necessary, unless too many are in use.
     pub(crate) async fn open<F: Future<Output = BuildResult> + Send + 'static>(
         self: &Arc<Self>,
         key: &K,

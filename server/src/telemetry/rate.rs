@@ -63,10 +63,7 @@ impl<K: Hash + Eq + Clone> RateLimit<K> {
         Self { limiter: RateLimiter::new(quota, store.clone(), clock), store, period, scan_at }
     }
 
-    /// Takes a permit.
-    ///
-    /// # Errors
-    /// The time until the next one.
+    /// Takes a permit, or returns the time until the next one.
     pub(crate) fn take(&self, key: &K) -> Result<(), Duration> {
         let now = self.limiter.clock().now();
         if self.store.0.len() >= self.scan_at.load(Ordering::Relaxed) {

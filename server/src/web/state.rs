@@ -205,9 +205,6 @@ impl Rollcast {
 
     /// Returns the hub of a workload: that of its cluster, or a past one for a single rollout. A past one goes on
     /// until `until_millis`, if that is later.
-    ///
-    /// # Errors
-    /// When there is no such cluster, or the rollout is not kept or cannot be read.
     pub(crate) async fn hub(
         &self,
         workload: &Workload,
@@ -234,9 +231,6 @@ impl Rollcast {
     }
 
     /// Returns the hub of a link to one rollout or moment. Creating it is rate limited.
-    ///
-    /// # Errors
-    /// When that is not known any more, cannot be read, or is one too many.
     pub(crate) async fn excerpt(&self, scope: &LinkScope, key: &ClientKey) -> Result<Handle, Arc<OpenError>> {
         let live = scope.cluster().and_then(|cluster| self.clusters.get(cluster));
         let live = live.ok_or_else(|| Arc::new(OpenError::Unknown))?;
