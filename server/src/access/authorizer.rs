@@ -265,7 +265,6 @@ impl Inner {
     }
 }
 
-/// What a cluster said of one viewer.
 struct ClusterAnswers {
     hub: Handle,
     subject: Subject,
@@ -274,7 +273,6 @@ struct ClusterAnswers {
     reviews: ClusterReviews,
 }
 
-/// Asks the clusters for one viewer.
 struct PermissionPoller {
     authorizer: Arc<Authorizer>,
     subjects: Arc<Subjects>,

@@ -55,7 +55,6 @@ pub(crate) fn client_network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The subscriptions of each client.
 pub(crate) struct SubscriptionLimit<T> {
     /// Different ones of one client at once, and of all links of one maker together.
     most_of_one: usize,
@@ -92,7 +91,6 @@ impl<T: Clone + Eq + Hash> SubscriptionLimit<T> {
         true
     }
 
-    /// Removes a subscription.
     pub(crate) fn leave(&mut self, follower: &ClientKey, followed: &T) {
         let Some(all) = self.each.get_mut(follower) else { return };
         let Some(times) = all.get_mut(followed) else { return };

@@ -66,21 +66,14 @@ impl std::fmt::Debug for SessionKeys {
 
 /// Invalid session keys.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum SessionKeysError {
-    /// The file cannot be read.
     #[error("cannot read the session keys of {}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Its error.
-        source: std::io::Error,
-    },
-    /// It has no key.
+    File { path: PathBuf, source: std::io::Error },
     #[error(
         "the file of session keys is empty: write one key of at least {SHORTEST} characters on each line, the newest first"
     )]
     None,
-    /// A key is too short.
     #[error("line {0} of the file of session keys is too short: a key has at least {SHORTEST} characters")]
     Short(usize),
 }

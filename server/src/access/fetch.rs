@@ -39,13 +39,10 @@ pub struct HttpClient {
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// It took too long.
     #[error("no response within {} s", .0.as_secs())]
     Timeout(Duration),
-    /// The connection could not be made, or broke.
     #[error(transparent)]
     Connection(#[from] Error),
-    /// The answer broke off, or is too large.
     #[error("the response is incomplete, or larger than {0} bytes")]
     Body(usize),
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Lifetimes of cached responses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RefreshPolicy {
     /// A response is refreshed after this time.
@@ -36,7 +35,6 @@ impl<K: Ord, V> RefreshingCache<K, V> {
         self.entries.get(key).filter(|(at, _)| at.elapsed() < self.policy.expire_after).map(|(_, value)| value)
     }
 
-    /// Returns all responses that have not expired.
     pub(crate) fn unexpired(&self) -> impl Iterator<Item = (&K, &V)> {
         let unexpired = self.entries.iter().filter(|(_, (at, _))| at.elapsed() < self.policy.expire_after);
         unexpired.map(|(key, (_, value))| (key, value))
@@ -52,7 +50,6 @@ impl<K: Ord, V> RefreshingCache<K, V> {
         self.failed_at.is_some_and(|at| at.elapsed() < self.policy.retry_after)
     }
 
-    /// Returns whether the last request failed.
     pub(crate) const fn has_failed(&self) -> bool {
         self.failed_at.is_some()
     }
@@ -83,7 +80,6 @@ impl<K: Ord, V> RefreshingCache<K, V> {
         self.entries.retain(|key, _| is_kept(key));
     }
 
-    /// Removes the responses that have expired.
     pub(crate) fn remove_expired(&mut self) {
         let expire_after = self.policy.expire_after;
         self.entries.retain(|_, (at, _)| at.elapsed() < expire_after);

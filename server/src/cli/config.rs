@@ -20,7 +20,6 @@ use crate::database::server::DatabaseUrl;
 use crate::telemetry::clock::parse_duration;
 use crate::web::server_address::{BasePath, PublicUrl};
 
-/// Error of a size that cannot be parsed.
 const INVALID_SIZE: &str = "must be a size, such as 500MB or 2GB";
 /// Looked for where no file is named.
 const NAME: &str = "rollcast.toml";
@@ -111,24 +110,16 @@ const COLOURS: [&str; 9] = ["none", "blue", "amber", "pink", "green", "violet", 
 
 /// A file that cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ConfigError {
-    /// The file cannot be read.
     #[error("cannot read {}: {why}", path.display())]
-    File {
-        /// Path of the file.
-        path: PathBuf,
-        /// The error of the operating system.
-        why: std::io::Error,
-    },
-    /// The file is no TOML, or has keys or values that are not known.
+    File { path: PathBuf, why: std::io::Error },
     #[error("{} is invalid: {why}", path.display())]
     Wrong {
-        /// Path of the file.
         path: PathBuf,
         /// Line, key and what is wrong there.
         why: String,
     },
-    /// Others can read its database password.
     #[error(transparent)]
     ExposedSecret(#[from] ExposedSecret),
 }
@@ -190,12 +181,10 @@ fn describe(text: &str, error: &toml::de::Error) -> String {
     format!("{place}{}", why.trim_end())
 }
 
-/// Reads an address and a port to listen on.
 pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "must be an IP address and a port, such as 127.0.0.1:7440 or [::]:7440".to_owned())
 }
 
-/// Reads an address, or a network such as 10.0.0.0/8.
 pub(super) fn parse_network(text: &str) -> Result<IpNet, String> {
     let address = || text.parse::<IpAddr>().map(IpNet::from);
     text.parse()
@@ -203,7 +192,6 @@ pub(super) fn parse_network(text: &str) -> Result<IpNet, String> {
         .map_err(|_| "must be an IP address such as 10.0.0.7, or a network such as 10.0.0.0/8".to_owned())
 }
 
-/// Reads a size of the history.
 pub(super) fn parse_size(text: &str) -> Result<ByteSize, String> {
     text.parse().map_err(|_: String| INVALID_SIZE.to_owned())
 }
@@ -233,7 +221,6 @@ fn read_colour<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Erro
     accent.ok_or_else(|| serde::de::Error::unknown_variant(&name, &COLOURS))
 }
 
-/// Reads a value from its text form.
 fn read_parsed<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     String::deserialize(deserializer)?.parse().map(Some).map_err(serde::de::Error::custom)
 }

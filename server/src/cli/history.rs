@@ -134,23 +134,19 @@ fn default_location() -> Result<Location, LocationError> {
 
 /// The location of the history is unknown or invalid.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum LocationError {
-    /// Nothing says it.
     #[error("this platform has no state folder: name a folder with --data-dir, or turn history off with --no-history")]
     Folder,
     /// The address of the database is none. It is not repeated: it holds a password.
     #[error("the database URL of --history, ROLLCAST_HISTORY or `history` in the configuration file is invalid: {0}")]
     Database(#[from] InvalidAddress),
-    /// A password that belongs to no database.
     #[error("--history-password-file requires --history")]
     NoDatabase,
-    /// The file with the password cannot be read.
     #[error("cannot read --history-password-file: {0}")]
     PasswordFile(#[source] std::io::Error),
-    /// Others can read that file.
     #[error(transparent)]
     ExposedSecret(#[from] ExposedSecret),
-    /// The password cannot be used.
     #[error("the password in --history-password-file is invalid: {0}")]
     Password(#[from] PasswordError),
 }

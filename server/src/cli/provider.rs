@@ -83,14 +83,12 @@ fn secret(path: PathBuf) -> Result<ClientSecret, ProviderError> {
 
 /// No provider can be asked like that.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ProviderError {
-    /// Issuer or client ID is missing.
     #[error("--auth oidc requires an issuer URL and a client ID: set --oidc-issuer and --oidc-client-id")]
     NoProvider,
-    /// No provider can be trusted there.
     #[error("the issuer URL {0:?} is invalid: it {1}")]
     Issuer(String, IssuerError),
-    /// The secret cannot be used.
     #[error("cannot read the client secret from {0:?}: {1}")]
     Secret(PathBuf, String),
 }

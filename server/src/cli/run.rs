@@ -40,7 +40,6 @@ use crate::web::state::{Rollcast, Site};
 use crate::web::tls::TlsFiles;
 use crate::web::{connections, http};
 
-/// Error text for a kubeconfig of which every context is wanted.
 const NO_CONTEXT: &str = "the kubeconfig has no context";
 /// Exit code of an interrupted command, as shells have it.
 const INTERRUPTED: u8 = 130;

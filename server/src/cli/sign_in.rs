@@ -138,7 +138,6 @@ impl SignIn {
         options.into_iter().find_map(|(is_set, option)| is_set.then_some(option))
     }
 
-    /// Creates sign-in by a proxy.
     fn proxy(self, file: config::Auth) -> Result<ProxyAuth, SignInError> {
         let from = if self.auth_proxy_from.is_empty() { file.proxy_from } else { self.auth_proxy_from };
         if from.is_empty() {
@@ -177,30 +176,24 @@ fn is_wide(network: &IpNet) -> bool {
 
 /// Nobody could be let in that way.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum SignInError {
-    /// The address of the proxy is missing.
     #[error(
         "--auth proxy requires the address of the proxy: set it with --auth-proxy-from, for example --auth-proxy-from 10.0.0.7"
     )]
     NoProxy,
-    /// The headers of everybody would be believed.
     #[error(
         "--auth-proxy-from {0} trusts the headers of everyone who connects: name the addresses of the proxy, or confirm with --insecure-auth-proxy-from-anywhere that only the proxy can connect"
     )]
     FromAnywhere(IpNet),
-    /// A header has no such name.
     #[error("{0:?} is not a valid header name")]
     Header(String),
-    /// The keys cannot be used.
     #[error(transparent)]
     SessionKeys(#[from] SessionKeysError),
-    /// The links cannot be read.
     #[error("cannot read the share links: {0}")]
     Shares(#[from] ShareError),
-    /// The provider cannot be asked.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-    /// There is nobody to trust.
     #[error("this machine has no trusted certificate authorities: {0}")]
     Authorities(#[from] std::io::Error),
 }

@@ -31,42 +31,22 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
 
 /// An error of a database.
 #[derive(Debug, Clone, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum StoreError {
-    /// Another server writes there.
     #[error("another server is using the history in {0}")]
     InUse(String),
-    /// A later version wrote it.
     #[error("{place} was written by a later version of Rollcast (format {found}; this version reads up to {known})")]
-    Newer {
-        /// Path of the file, or the database.
-        place: String,
-        /// Its format.
-        found: i64,
-        /// The last format that this version reads.
-        known: i64,
-    },
-    /// A version before the first release wrote it.
+    Newer { place: String, found: i64, known: i64 },
     #[error(
         "{place} was written by a version of Rollcast before the first release and cannot be read; start with another folder or database (`--data-dir`, `--history`), or move it away"
     )]
-    Unreleased {
-        /// Path of the file, or the database.
-        place: String,
-    },
-    /// The file is damaged.
+    Unreleased { place: String },
     #[error("{place} is damaged: {why}")]
-    Damaged {
-        /// Path of the file, or the database.
-        place: String,
-        /// The damage, in words.
-        why: String,
-    },
-    /// It cannot be read or written now.
+    Damaged { place: String, why: String },
     #[error("{0}")]
     Failed(String),
 }
 
-/// A parameter of a statement.
 #[derive(Debug, Clone)]
 pub(crate) struct Value(AnyValueKind);
 
@@ -216,22 +196,18 @@ impl Connection {
         self.execute(sql, values).map(|(changed, _)| changed)
     }
 
-    /// Runs a statement; returns its rows.
     pub(crate) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         self.execute(sql, values).map(|(_, rows)| rows)
     }
 
-    /// Returns the first row of a statement, if there is one.
     pub(crate) fn row(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>, StoreError> {
         Ok(self.rows(sql, values)?.into_iter().next())
     }
 
-    /// Returns the only number of a statement, if there is one.
     pub(crate) fn number(&mut self, sql: &str, values: &[Value]) -> Result<Option<i64>, StoreError> {
         Ok(self.row(sql, values)?.and_then(|row| row.number(0).ok()))
     }
 
-    /// Runs statements in one transaction.
     pub(crate) fn transaction<T>(
         &mut self,
         statements: impl FnOnce(&mut Self) -> Result<T, StoreError>,

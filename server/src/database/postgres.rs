@@ -87,7 +87,6 @@ impl Connection {
     }
 }
 
-/// Connections of readers.
 pub(crate) struct ConnectionPool {
     server: DatabaseServer,
     pool: Pool<Postgres>,
@@ -105,7 +104,6 @@ impl ConnectionPool {
         Self { server, pool }
     }
 
-    /// Returns a connection to read with.
     pub(crate) fn connection(&self, schema: &Schema) -> Result<Connection, StoreError> {
         let _runtime = RUNTIME.enter();
         let pooled = match block_on(self.pool.acquire()) {

@@ -64,19 +64,17 @@ pub struct DatabaseServer {
 
 /// An address that is not valid.
 #[derive(Debug, Clone, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum InvalidAddress {
-    /// The text is no address of a PostgreSQL database.
     #[error("must be a PostgreSQL URL, as postgres://USER:PASSWORD@HOST/DATABASE")]
     Scheme,
     /// The end of the password is ambiguous.
     #[error("it has more than one @: write an @ in the password as %40")]
     At,
-    /// User and password end before their @.
     #[error(
         "a /, ? or # comes before its @: write these characters in the user and the password as %2F, %3F and %23, and an @ anywhere else as %40"
     )]
     Delimiter,
-    /// A part of it is not valid.
     #[error("{0}")]
     Part(String),
 }
@@ -136,14 +134,12 @@ fn is_local(options: &PgConnectOptions) -> bool {
 
 /// A password that cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum PasswordError {
-    /// It is empty.
     #[error("it is empty")]
     Empty,
-    /// It is not UTF-8.
     #[error("it is not UTF-8")]
     Encoding,
-    /// The address has one, too.
     #[error("the database URL has a password too: remove one of them")]
     Second,
 }

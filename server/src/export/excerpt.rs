@@ -40,7 +40,6 @@ const SHORTLY: Duration = Duration::from_secs(2);
 
 /// The excerpts that were looked at lately, and those that somebody has still.
 pub struct Excerpts {
-    /// Their hubs.
     pub(crate) hubs: Arc<HubCache<LinkScope>>,
 }
 
@@ -129,7 +128,6 @@ async fn open_past(stored: Option<(&Archive, &RolloutCache)>, scope: &LinkScope)
     past.open(archive, &workload, until_millis).await
 }
 
-/// Data of an excerpt, copied from a hub.
 struct ExcerptData {
     past: History,
     skew_millis: Millis,
@@ -157,7 +155,6 @@ pub async fn exists(live: &Handle, archive: Option<&Archive>, scope: &LinkScope)
     }
 }
 
-/// The number of the stored rollout.
 async fn find_stored(archive: &Archive, scope: &LinkScope) -> Result<Option<u32>, StoreError> {
     let Some((of, uid)) = scope.part() else { return Ok(None) };
     let sought = match scope {

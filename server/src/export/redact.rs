@@ -13,7 +13,6 @@ use super::rollout_data::RolloutData;
 #[derive(Debug, Default)]
 pub struct Names(Vec<(String, String)>);
 
-/// Names that are found, by kind.
 #[derive(Default)]
 struct NameSets {
     clusters: BTreeSet<String>,

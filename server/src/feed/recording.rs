@@ -191,7 +191,6 @@ pub fn list_done(
     RecordedLine { gap_since_millis, namespace: namespace.map(Into::into), present, ..line }.to_json()
 }
 
-/// Reads lines, and the lists among them.
 #[derive(Default)]
 struct ListReader {
     /// UIDs of the list that is being read.

@@ -37,19 +37,12 @@ pub struct ReplayOptions {
 
 /// A recording that cannot be played.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ReplayError {
-    /// It cannot be read.
     #[error("cannot read the recording {}: {error}", path.display())]
-    File {
-        /// Path of the recording.
-        path: PathBuf,
-        /// Error of the operating system.
-        error: std::io::Error,
-    },
-    /// It has no valid line.
+    File { path: PathBuf, error: std::io::Error },
     #[error("{} contains no valid line{first}", path.display())]
     Empty {
-        /// Path of the recording.
         path: PathBuf,
         /// The first error in it.
         first: String,

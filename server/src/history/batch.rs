@@ -35,14 +35,12 @@ pub struct Batch {
 
 /// A batch that cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum BatchError {
-    /// Its checksum is wrong.
     #[error("damaged data: {0}")]
     Damaged(#[from] io::Error),
-    /// Another version wrote it.
     #[error("unsupported format {0}: this version of Rollcast reads format {FORMAT}")]
     Format(u32),
-    /// It is not UTF-8.
     #[error("damaged data: not a text")]
     Text,
 }

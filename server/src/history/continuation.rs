@@ -7,11 +7,9 @@ use timeline::fact::Kind;
 
 use super::batch;
 use super::latest_lines::LatestLines;
+use super::sql::CLOCKS_MILLIS;
 use super::store::{Commit, Lines, Store, StoreError};
 use crate::feed::recording::{LineType, RawLine, RecordedLine};
-
-/// Largest difference between the clocks of two that observed the same.
-const CLOCKS_MILLIS: Millis = 1_000;
 
 /// Makes commits of a cluster continue its history, which was not read.
 #[derive(Debug, Default)]

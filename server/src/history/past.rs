@@ -28,7 +28,6 @@ const FRESH: Duration = Duration::from_secs(5);
 /// The cache of stored rollouts.
 #[derive(Clone)]
 pub struct RolloutCache {
-    /// The hubs.
     pub(crate) hubs: Arc<HubCache<Workload>>,
 }
 
@@ -55,7 +54,6 @@ impl RolloutCache {
     }
 }
 
-/// Builds the hub of a stored rollout.
 async fn build(
     archive: &Archive,
     workload: &Workload,

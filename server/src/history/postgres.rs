@@ -59,7 +59,7 @@ impl Postgres {
     pub fn open_alone(server: &DatabaseServer, limits: Limits) -> Result<Self, StoreError> {
         let mut store = Self::open(server, limits)?;
         let connection = connected(&mut store.connection, server)?;
-        for cluster in clusters(connection)? {
+        for cluster in sql::clusters(connection)? {
             if !connection.lock(LOCKS | cluster)? {
                 return Err(StoreError::InUse(server.to_string()));
             }
@@ -104,7 +104,7 @@ impl Postgres {
         let (mut mine, mut borrowed) = (held.clone(), Vec::new());
         // Clusters that no server writes are tidied, too.
         let mut is_more = Ok(false);
-        for cluster in clusters(connection)?.into_iter().filter(|cluster| !held.contains(cluster)) {
+        for cluster in sql::clusters(connection)?.into_iter().filter(|cluster| !held.contains(cluster)) {
             match connection.lock(LOCKS | cluster) {
                 Ok(true) => borrowed.push(cluster),
                 Ok(false) => {}
@@ -135,7 +135,6 @@ impl Postgres {
     }
 }
 
-/// The result of the commit of one cluster.
 #[derive(Default)]
 struct ClusterResult {
     /// The last batch; `None` if another server writes the cluster.
@@ -195,10 +194,6 @@ impl ClusterLock {
         let lines = (!text.is_empty()).then_some(Lines { from_millis: at_millis, to_millis: at_millis, body });
         Ok(Some(Commit { lines, checkpoint: None, ..commit.clone() }))
     }
-}
-
-fn clusters(database: &mut Connection) -> Result<Vec<i64>, StoreError> {
-    database.rows("SELECT id FROM clusters", &[])?.into_iter().map(|row| row.number(0)).collect()
 }
 
 fn connected<'c>(

@@ -81,8 +81,7 @@ impl Sqlite {
 
     fn tidy_all(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
         let is_too_much = self.bytes()? > self.limits.bytes;
-        let clusters = self.connection.rows("SELECT id FROM clusters", &[])?.into_iter().map(|row| row.number(0));
-        let clusters = clusters.collect::<Result<Vec<i64>, StoreError>>()?;
+        let clusters = sql::clusters(&mut self.connection)?;
         let is_more = sql::tidy(&mut self.connection, &clusters, &self.limits, now_millis, is_too_much)?;
         self.connection.run(&format!("PRAGMA incremental_vacuum({PAGES})"), &[])?;
         Ok(is_more)

@@ -37,7 +37,6 @@ use crate::telemetry::panics::{exit_on_panic, locked};
 
 /// Time between two writes of the last response of a cluster: the time between the last one and the next start is a gap.
 const HEARD_EVERY: Duration = Duration::from_secs(2);
-/// Time between two checkpoints.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
 /// Longest time between two requests for a history that cannot be read.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -128,7 +127,6 @@ struct LateRestore {
     pause: Duration,
 }
 
-/// A request to the writer.
 struct RestoreRequest {
     response: oneshot::Receiver<RestoreResult>,
     /// Observations since the request, which are not in the response. `None` if they are too many: then the response cannot be used.
@@ -316,7 +314,6 @@ impl Tap {
         }
     }
 
-    /// Sends the state of the writer to the hub.
     async fn send_status(&mut self, status: &mut watch::Receiver<WriteStatus>) -> Result<(), HubEnded> {
         let unwritten = match &*status.borrow_and_update() {
             WriteStatus::Healthy => None,

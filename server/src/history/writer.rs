@@ -21,7 +21,6 @@ use super::store::{Checkpoint, Commit, CommitResult, Episode, Lines, Store, Stor
 use super::watchdog::Watchdog;
 use crate::telemetry::clock;
 
-/// Time between two commits.
 const COMMIT_EVERY: Duration = Duration::from_millis(500);
 /// Time until a failed commit is tried again, and a store that could not be opened.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
@@ -29,7 +28,6 @@ const RETRY_AFTER: Duration = Duration::from_secs(2);
 const HANDOVER: Duration = Duration::from_secs(2);
 /// Time until the first tidy of a store: before it, clusters are restored from the log that it shortens.
 const FIRST_TIDY_AFTER: Duration = Duration::from_secs(5);
-/// Time between two tidies.
 const TIDY_EVERY: Duration = Duration::from_secs(60);
 /// Most bytes of lines that wait to be written; then nothing more is taken from the queue.
 const MOST_PENDING: usize = 32 << 20;
@@ -61,7 +59,6 @@ pub(super) struct Writer {
     tidy_at: Instant,
 }
 
-/// Everything about one cluster.
 #[derive(Default)]
 struct ClusterWriter {
     /// Scope of the last entry; `None` before the first.
@@ -75,7 +72,6 @@ struct ClusterWriter {
     is_foreign: bool,
 }
 
-/// Entries for the next commit.
 #[derive(Default)]
 struct Pending {
     lines: String,
@@ -83,7 +79,6 @@ struct Pending {
     heard_millis: Millis,
     checkpoint: Option<Checkpoint>,
     rollouts: BTreeMap<(Uid, u64, Millis), PastRollout>,
-    /// Episodes that ended.
     episodes: Vec<Episode>,
 }
 
@@ -165,7 +160,6 @@ impl Writer {
         }
     }
 
-    /// Runs until the program ends.
     pub(super) fn run(mut self, inbox: &QueueReceiver, is_open: &watch::Sender<bool>) {
         self.open_at_start();
         is_open.send_replace(true);
@@ -311,7 +305,6 @@ impl Writer {
         self.store.is_some()
     }
 
-    /// Writes all entries, if they can be written.
     fn write(&mut self) {
         while self.commit() {}
     }

@@ -8,10 +8,8 @@ use timeline::wire::{Connection, ConnectionState, Forbidden, Listing};
 
 use crate::kube::Health;
 
-/// What is known of a cluster's watches.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
-    /// State of each watch.
     pub(super) health: BTreeMap<(Kind, Option<String>), Health>,
     /// The time of the last answer and what went wrong, while the cluster does not answer.
     pub(super) silent: Option<(Millis, String)>,
@@ -24,7 +22,6 @@ impl Watches {
         self.health.insert((kind, namespace), health);
     }
 
-    /// Returns the watches that may not list.
     pub(super) fn forbidden_lists(&self) -> impl Iterator<Item = &(Kind, Option<String>)> {
         let unlisted = |health: &Health| *health == Health::Forbidden { verb: "list" };
         self.health.iter().filter(move |(_, health)| unlisted(health)).map(|(watch, _)| watch)

@@ -112,7 +112,6 @@ impl ListedDeployments {
         self.by_place.clone()
     }
 
-    /// The UIDs, in order.
     pub(super) fn uids(&self) -> impl Iterator<Item = Uid> {
         self.by_uid.keys().copied()
     }

@@ -23,7 +23,6 @@ const KEPT_FOR: Duration = Duration::from_secs(30);
 /// Histories of Deployments. The lock makes one moment of a cluster at a time; other requests of the hub come between.
 pub(super) type HistoryCache = Arc<Mutex<Cache<Uid, Arc<CachedHistory>>>>;
 
-/// Creates a cache without histories.
 pub(super) fn empty_cache() -> HistoryCache {
     Arc::new(Mutex::new(Cache::builder().max_capacity(MOST).time_to_idle(KEPT_FOR).build()))
 }

@@ -190,7 +190,6 @@ impl Topic {
     }
 }
 
-/// Encodes a frame to share.
 pub(super) fn encode(frame: &ServerFrame) -> Option<Bytes> {
     match wire::encode(frame) {
         Ok(bytes) => Some(bytes.into()),

@@ -69,7 +69,6 @@ struct Renewals {
     next: Option<Instant>,
 }
 
-/// A client and its generation.
 pub(super) struct VersionedClient {
     pub generation: u64,
     pub client: kube::Client,
@@ -162,7 +161,6 @@ impl Access {
         }
     }
 
-    /// The client's number.
     pub(super) fn generation(&self) -> u64 {
         self.0.current.borrow().generation
     }

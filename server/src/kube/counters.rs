@@ -149,30 +149,3 @@ impl KindCounters {
         self.relists.get(reason as usize).map_or(0, |count| count.load(Ordering::Relaxed))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_reason_is_counted_by_itself() {
-        let counters = Counters::default();
-        let pods = counters.kind(Kind::Pod);
-        for (times, (reason, _)) in (1..).zip(RelistReason::ALL) {
-            (0..times).for_each(|_| pods.note_relist(reason));
-        }
-        assert_eq!(RelistReason::ALL.map(|(reason, _)| pods.relists(reason)), [1, 2, 3, 4, 5]);
-        assert!(RelistReason::ALL.iter().all(|(reason, _)| counters.kind(Kind::Event).relists(*reason) == 0));
-    }
-
-    #[test]
-    fn the_start_of_the_sources_is_no_response() {
-        let counters = Counters::default();
-        assert_eq!((counters.started_millis(), counters.heard_millis()), (None, None));
-        counters.note_start(5);
-        counters.note_start(7);
-        assert_eq!((counters.started_millis(), counters.heard_millis()), (Some(5), None));
-        counters.note_response(9);
-        assert_eq!((counters.started_millis(), counters.heard_millis()), (Some(5), Some(9)));
-    }
-}

@@ -6,11 +6,11 @@ use http::StatusCode;
 
 /// Why a request came to nothing.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum RequestError {
     /// 403.
     #[error("not allowed: {0}")]
     Forbidden(String),
-    /// There is nothing to show to the server.
     #[error("cannot use the credentials: {0}")]
     Credentials(String),
     /// 401.
@@ -22,9 +22,7 @@ pub enum RequestError {
     /// Any other status that is not success.
     #[error("the server responded {status}: {message}")]
     Status {
-        /// The status.
         status: StatusCode,
-        /// The server's reason.
         message: String,
         /// The server's `Retry-After`.
         retry_after: Duration,
@@ -35,10 +33,8 @@ pub enum RequestError {
     /// The server was not reached, or the connection broke.
     #[error("{0}")]
     Unreachable(String),
-    /// The answer is longer than it may be.
     #[error("the response is longer than {} MB", .0 >> 20)]
     TooLong(usize),
-    /// The answer is not what was asked for.
     #[error("cannot read the response: {0}")]
     Malformed(#[from] serde_json::Error),
 }

@@ -7,43 +7,22 @@ use kube::config::{Kubeconfig, KubeconfigError};
 
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum TargetError {
-    /// The file cannot be read or parsed.
     #[error("cannot read the kubeconfig {path}: {why}; set the right file with --kubeconfig or KUBECONFIG")]
-    File {
-        /// Its path.
-        path: String,
-        /// The fault.
-        why: String,
-    },
+    File { path: String, why: String },
     /// There is no kubeconfig and this is not a pod of a cluster.
     #[error("no kubeconfig found; set one with --kubeconfig or KUBECONFIG, or create ~/.kube/config")]
     None,
     /// This is a pod of a cluster, and what it is given to ask with is of no use.
     #[error("cannot use the service account of this pod: {0}")]
     InCluster(String),
-    /// No such context.
     #[error("the kubeconfig has no context {name:?}; it has: {known}")]
-    Context {
-        /// The requested name.
-        name: String,
-        /// The names that exist.
-        known: String,
-    },
-    /// Two clusters would have the same name.
+    Context { name: String, known: String },
     #[error("two clusters would be named {name:?}: give one of them another name in rollcast.toml, with name = \"…\"")]
-    Twice {
-        /// The name.
-        name: String,
-    },
-    /// The context's parts do not fit together.
+    Twice { name: String },
     #[error("cannot use context {name:?} of the kubeconfig: {why}")]
-    Unusable {
-        /// Its name.
-        name: String,
-        /// The fault.
-        why: String,
-    },
+    Unusable { name: String, why: String },
 }
 
 /// The contexts of a kubeconfig.
@@ -112,13 +91,12 @@ fn read(kubeconfig: Option<&Path>) -> Result<(Option<Kubeconfig>, String), Targe
     let read = match kubeconfig {
         Some(path) => Kubeconfig::read_from(path).map(Some),
         None => match Kubeconfig::from_env() {
-            Ok(Some(config)) => Ok(Some(config)),
             Ok(None) => match Kubeconfig::read() {
                 Err(KubeconfigError::ReadConfig(error, _)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                 Err(KubeconfigError::FindPath) => Ok(None),
                 other => other.map(Some),
             },
-            Err(error) => Err(error),
+            config => config,
         },
     };
     let path = named.unwrap_or_else(|| std::env::var("KUBECONFIG").unwrap_or_else(|_| "~/.kube/config".into()));

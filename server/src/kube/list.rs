@@ -28,7 +28,6 @@ const MAX_LARGE_PAGE: usize = 1 << 30;
 /// Pages of all lists of a cluster that wait for the hub at the same time.
 const PAGES_IN_QUEUE: usize = 4;
 
-/// State that all lists of a cluster share.
 pub(super) struct SharedLists {
     /// Limits the pages that wait for the hub: a slow hub slows the lists down.
     pub pages: Arc<Semaphore>,
@@ -65,7 +64,6 @@ pub(super) struct List {
     next: Option<String>,
 }
 
-/// A page of a list.
 pub(super) struct Page {
     /// Its objects, in the server's order.
     pub objects: Vec<Object>,

@@ -18,7 +18,6 @@ use super::pace::Pace;
 /// Most of an answer that is read, in bytes.
 const MAX_ANSWER: u64 = 1 << 20;
 
-/// Output of a credential command.
 pub(super) struct Credential {
     pub token: Option<String>,
     /// Certificate and key, PEM.
@@ -30,24 +29,19 @@ pub(super) struct Credential {
 /// Why there is none.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
-    /// The kubeconfig names no command.
     #[error("its credential plugin (exec) names no command")]
     Missing,
-    /// Others reach this program, and nobody said that it may run commands.
     #[error(
         "its kubeconfig uses a credential plugin (exec), and a server that others can reach runs none unless it is started with --allow-exec-plugins; a token or certificate of a service account needs no plugin"
     )]
     Refused,
-    /// It is not there, or may not be run.
     #[error("cannot start the credential plugin {command}: {why}")]
     Start { command: String, why: std::io::Error },
-    /// It ended with an error.
     #[error("the credential plugin {command} failed ({status}); run it by hand to see why")]
     Failed { command: String, status: ExitStatus },
     /// It did not end; it was ended.
     #[error("the credential plugin {command} did not finish within {} s", limit.as_secs_f64())]
     Late { command: String, limit: Duration },
-    /// Its output holds no credentials.
     #[error("the credential plugin {command} returned no credentials")]
     Empty { command: String },
 }

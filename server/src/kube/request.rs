@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
-use k8s_openapi::Resource;
-use k8s_openapi::api::{apps::v1 as apps, core::v1 as core};
 use kube::client::Body;
 use timeline::fact::Kind;
 
@@ -30,21 +28,11 @@ pub(super) fn path_with_query(path: &str, parameters: impl IntoIterator<Item = (
     format!("{path}?{query}")
 }
 
-/// Path of a kind's collection.
+/// Path of a kind's collection; every kind is in version `v1` of its group.
 pub(super) fn collection(kind: Kind, namespace: Option<&str>) -> String {
-    fn path<R: Resource>() -> (String, &'static str) {
-        let group = if R::GROUP.is_empty() {
-            format!("/api/{}", R::VERSION)
-        } else {
-            format!("/apis/{}/{}", R::GROUP, R::VERSION)
-        };
-        (group, R::URL_PATH_SEGMENT)
-    }
-    let (group, plural) = match kind {
-        Kind::Deployment => path::<apps::Deployment>(),
-        Kind::ReplicaSet => path::<apps::ReplicaSet>(),
-        Kind::Pod => path::<core::Pod>(),
-        Kind::Event => path::<core::Event>(),
+    let (group, plural) = match kind.resource().split_once('.') {
+        Some((plural, group)) => (format!("/apis/{group}/v1"), plural),
+        None => ("/api/v1".to_owned(), kind.resource()),
     };
     match namespace {
         Some(namespace) => format!("{group}/namespaces/{namespace}/{plural}"),
@@ -99,7 +87,6 @@ async fn ask(client: &kube::Client, pace: &Pace, path: &str) -> Result<Body, Req
     })
 }
 
-/// Reads a whole short body.
 pub(super) async fn read(body: Body, pace: &Pace) -> Result<Vec<u8>, RequestError> {
     gather(body, pace, MAX_ANSWER, || ()).await
 }

@@ -51,7 +51,6 @@ pub enum TokenSender {
     Unverified,
 }
 
-/// Content of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Content {
     /// Names of people, groups and namespaces.

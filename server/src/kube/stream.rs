@@ -60,7 +60,6 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Starts a watch.
     pub(super) async fn open(
         cluster: &Cluster,
         kind: Kind,
@@ -98,7 +97,6 @@ impl Stream {
         Ok(Self { kind, lines: Box::new(lines), line: Vec::new(), liveness, losses, end })
     }
 
-    /// The next line.
     pub(super) async fn next(&mut self) -> Result<WatchEvent, WatchEnd> {
         self.line.clear();
         let mut limited = (&mut self.lines).take(MAX_LINE);

@@ -52,12 +52,8 @@ impl Clock {
         (self.speed() * 100.0).round() as u32
     }
 
-    /// Returns `true` unless it stands still.
-    pub const fn is_going(self) -> bool {
-        self.speed() > 0.0
-    }
-
-    const fn speed(self) -> f64 {
+    /// Returns its speed; 0 when it stands still.
+    pub const fn speed(self) -> f64 {
         match self {
             Self::Real => 1.0,
             Self::Own(clock) => clock.speed,

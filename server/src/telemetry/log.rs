@@ -4,35 +4,21 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal, Stderr, Write};
 
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::MakeWriter;
 
 /// Initialises the log. `ROLLCAST_LOG` selects the events, else `default`.
 pub fn init(default: &str) {
     let is_coloured = io::stderr().is_terminal();
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("ROLLCAST_LOG").unwrap_or_else(|_| default.into()))
-        .with_writer(LineWriter { is_coloured })
+        .with_writer(move || Entry { out: io::stderr(), is_coloured })
         .with_ansi(is_coloured)
         .init();
-}
-
-/// Writes each event as a line.
-struct LineWriter {
-    is_coloured: bool,
 }
 
 /// One entry of the log: one line of stderr.
 struct Entry {
     out: Stderr,
     is_coloured: bool,
-}
-
-impl<'w> MakeWriter<'w> for LineWriter {
-    type Writer = Entry;
-
-    fn make_writer(&'w self) -> Entry {
-        Entry { out: io::stderr(), is_coloured: self.is_coloured }
-    }
 }
 
 impl Write for Entry {

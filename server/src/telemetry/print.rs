@@ -5,7 +5,6 @@ use std::io::{self, Stderr, Stdout, Write};
 
 use timeline::words::is_hidden;
 
-/// Treatment of invisible characters.
 #[derive(Debug, Clone, Copy)]
 enum Hidden {
     Remove,

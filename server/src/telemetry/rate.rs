@@ -44,7 +44,6 @@ impl<K: Hash + Eq + Clone> StateStore for Store<K> {
     }
 }
 
-/// A limit for each key.
 #[derive(Debug)]
 pub(crate) struct RateLimit<K: Hash + Eq + Clone> {
     limiter: RateLimiter<K, Store<K>, SinceStart, NoOpMiddleware<Duration>>,
@@ -64,10 +63,7 @@ impl<K: Hash + Eq + Clone> RateLimit<K> {
         Self { limiter: RateLimiter::new(quota, store.clone(), clock), store, period, scan_at }
     }
 
-    /// Takes a permit.
-    ///
-    /// # Errors
-    /// The time until the next one.
+    /// Takes a permit, or returns the time until the next one.
     pub(crate) fn take(&self, key: &K) -> Result<(), Duration> {
         let now = self.limiter.clock().now();
         if self.store.0.len() >= self.scan_at.load(Ordering::Relaxed) {
@@ -87,7 +83,6 @@ impl<K: Hash + Eq + Clone> RateLimit<K> {
         has_waited
     }
 
-    /// Gives back a permit.
     pub(crate) fn give_back(&self, key: &K) {
         let period = self.period.into();
         let _ = self.store.measure_and_replace(key, |full_at| {

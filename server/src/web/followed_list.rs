@@ -24,7 +24,6 @@ pub(super) struct FollowedList {
 }
 
 impl FollowedList {
-    /// A list of which nothing was sent yet.
     pub(super) fn new(query: Query, window: Window, choice: ListSubscription) -> Self {
         Self { query, window, choice, sent: SentRows::default(), not_before: Instant::now() }
     }

@@ -88,34 +88,10 @@ impl Previews {
 
 #[cfg(test)]
 mod tests {
-    use futures::future::join_all;
-
     use super::*;
 
     fn of(format: ImageFormat, name: &str) -> (PreviewSubject, ImageFormat) {
         (PreviewSubject::Workload(Workload::deployment("prod", "shop", name)), format)
-    }
-
-    #[tokio::test]
-    async fn one_is_drawn_some_wait_and_the_others_are_turned_away() {
-        let previews = Arc::new(Previews::default());
-        let turn = previews.draw_permit().await;
-        let waiting = (0..MOST_WAITING).map(|at| {
-            let previews = previews.clone();
-            tokio::spawn(async move {
-                let draw = async |_| Ok(Bytes::from_static(b"<svg/>"));
-                previews.get_or_draw(of(ImageFormat::Svg, &at.to_string()), draw).await
-            })
-        });
-        let waiting: Vec<_> = waiting.collect();
-        while previews.places.available_permits() > 0 {
-            tokio::task::yield_now().await;
-        }
-        let more = previews.get_or_draw(of(ImageFormat::Svg, "more"), async |_| Ok(Bytes::new())).await;
-        assert_eq!(more, Err(PreviewError::Busy), "one too many");
-        drop(turn);
-        assert!(join_all(waiting).await.into_iter().all(|drawn| drawn.is_ok_and(|drawn| drawn.is_ok())));
-        assert!(previews.draw_permit().await.is_some());
     }
 
     #[tokio::test]

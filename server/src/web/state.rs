@@ -78,7 +78,6 @@ pub struct Rollcast {
     pub started_millis: Millis,
     /// Number of snapshots that were sent to lagging viewers.
     pub resyncs: AtomicU64,
-    /// The lists that viewers follow.
     pub(crate) listings: Arc<Listings>,
     /// Files of rollouts that are being made: that takes a while.
     pub exports: ExportLimit,
@@ -94,7 +93,6 @@ pub struct Rollcast {
     pub connections: Arc<Connections>,
     /// Counters of all limits.
     pub limits: Arc<LimitCounters>,
-    /// Permissions of viewers.
     pub(crate) authorizer: Arc<Authorizer>,
     /// Rollouts that are over and were looked at lately.
     past: RolloutCache,
@@ -208,9 +206,6 @@ impl Rollcast {
 
     /// Returns the hub of a workload: that of its cluster, or a past one for a single rollout. A past one goes on
     /// until `until_millis`, if that is later.
-    ///
-    /// # Errors
-    /// When there is no such cluster, or the rollout is not kept or cannot be read.
     pub(crate) async fn hub(
         &self,
         workload: &Workload,
@@ -237,9 +232,6 @@ impl Rollcast {
     }
 
     /// Returns the hub of a link to one rollout or moment. Creating it is rate limited.
-    ///
-    /// # Errors
-    /// When that is not known any more, cannot be read, or is one too many.
     pub(crate) async fn excerpt(&self, scope: &LinkScope, key: &ClientKey) -> Result<Handle, Arc<OpenError>> {
         let live = scope.cluster().and_then(|cluster| self.clusters.get(cluster));
         let live = live.ok_or_else(|| Arc::new(OpenError::Unknown))?;

@@ -28,14 +28,12 @@ pub struct TlsFiles {
 
 /// Files that contain no usable certificate and key.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum TlsError {
-    /// A file cannot be read.
     #[error("cannot read {0}: {1}")]
     File(PathBuf, io::Error),
-    /// There is no certificate in the one, or no key in the other.
     #[error("{0} contains no {1} in PEM")]
     Pem(PathBuf, &'static str),
-    /// They do not match, or are of an unknown kind.
     #[error("cannot use the certificate and the key: {0}")]
     Pair(#[from] rustls::Error),
 }
@@ -81,7 +79,6 @@ impl TlsFiles {
         Ok(acceptor)
     }
 
-    /// Reads both files.
     fn read(&self) -> Result<KeyPair, TlsError> {
         let read = |path: &PathBuf| std::fs::read(path).map_err(|why| TlsError::File(path.clone(), why));
         let (cert, key) = (read(&self.cert)?, read(&self.key)?);

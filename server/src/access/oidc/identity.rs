@@ -20,11 +20,9 @@ pub(super) struct Identity {
     pub(super) subject: Subject,
     /// Expiry, in seconds of the Unix epoch.
     pub(super) until: i64,
-    /// The refresh token.
     pub(super) refresh: Option<String>,
 }
 
-/// Why nobody is signed in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OidcError {
     /// The provider does not answer, or nothing that makes sense.
@@ -36,7 +34,6 @@ pub(super) enum OidcError {
 }
 
 impl OidcError {
-    /// It refuses, and why.
     pub(super) fn rejected(why: impl std::fmt::Display) -> Self {
         Self::Rejected(safe(&why.to_string()))
     }

@@ -98,23 +98,18 @@ pub struct NewSession {
 
 /// Why somebody did not get in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum SignInFailure {
-    /// The sign-in was not started in this browser, or too long ago.
     #[error("This sign-in started in another window, or too long ago.")]
     NotStarted,
-    /// The provider does not want to, or its word cannot be believed.
     #[error("The provider did not sign you in.")]
     Rejected,
-    /// Clusters could not know them.
     #[error("The provider sent no user name that the clusters accept.")]
     NoUserName,
-    /// Their session does not fit into a cookie.
     #[error("The provider sent more data about you than a browser cookie can hold.")]
     TooLong,
-    /// It does not answer.
     #[error("The sign-in provider does not respond right now.")]
     Unavailable,
-    /// Too many sign-ins of the same client were rejected lately.
     #[error("Too many failed sign-ins from your address. Try again in a moment.")]
     TooManyAttempts,
 }

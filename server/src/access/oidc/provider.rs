@@ -56,7 +56,6 @@ pub(super) struct AuthorizationRequest {
     pub(super) verifier: PkceCodeVerifier,
 }
 
-/// The nonce that a token has to carry.
 enum ExpectedNonce {
     /// A sign-in's.
     This(Nonce),
@@ -84,7 +83,6 @@ impl Provider {
         Ok(Self { options, client, discovery })
     }
 
-    /// Starts a sign-in.
     pub(super) async fn begin(&self, redirect: &str) -> Result<AuthorizationRequest, OidcError> {
         let oidc_client = self.oidc_client(&*self.discovery.metadata().await?, redirect)?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
@@ -96,7 +94,6 @@ impl Provider {
         Ok(AuthorizationRequest { address: address.into(), state, nonce, verifier })
     }
 
-    /// Exchanges an authorization code for the identity.
     pub(super) async fn exchange(
         &self,
         redirect: &str,
@@ -121,7 +118,6 @@ impl Provider {
         Ok(identity)
     }
 
-    /// Verifies an ID token of this client.
     pub(super) async fn verify(&self, token: &str) -> Result<Identity, OidcError> {
         self.verify_token(&token.parse().map_err(OidcError::rejected)?, None, &ExpectedNonce::Any).await
     }
@@ -160,7 +156,6 @@ impl Provider {
         request.body(form.finish().into_bytes()).ok()
     }
 
-    /// Returns the logout address of the provider, if it has one.
     pub(super) async fn logout_url(&self) -> Option<String> {
         let metadata = self.discovery.metadata().await.ok()?;
         let end = metadata.additional_metadata().end_session_endpoint.clone()?;
@@ -170,7 +165,6 @@ impl Provider {
         Some(LogoutRequest::from(end).set_client_id(self.options.client.clone()).http_get_url().into())
     }
 
-    /// Reads the response of the token endpoint.
     async fn read_tokens<E>(
         &self,
         answer: Result<CoreTokenResponse, RequestTokenError<ClientError, E>>,
@@ -251,7 +245,6 @@ impl Provider {
     }
 }
 
-/// A token is not what it should be.
 fn verification_error(why: &ClaimsVerificationError) -> OidcError {
     OidcError::rejected(reason(why))
 }

@@ -35,7 +35,6 @@ pub(super) struct Session {
     groups: Vec<String>,
     /// The provider is asked again after this second.
     pub(super) until: i64,
-    /// The refresh token.
     pub(super) refresh: Option<String>,
 }
 
@@ -55,7 +54,6 @@ impl Session {
         Some(Self { began: self.began, turn: self.turn.saturating_add(1), ..next })
     }
 
-    /// As text, for the cookie.
     pub(super) fn to_text(&self) -> Option<String> {
         Some(format!("{MARK}{}", serde_json::to_string(self).ok()?))
     }
@@ -69,7 +67,6 @@ impl Session {
         session.groups.iter().all(|group| subject.groups.contains(group)).then_some(session)
     }
 
-    /// Returns its owner.
     pub(super) fn viewer(self) -> Viewer {
         Viewer::from(Subject { user: self.user, groups: self.groups, ..Subject::default() })
     }
@@ -86,7 +83,6 @@ fn next_refresh(until: i64, can_ask: bool, now: i64, refresh_after: Duration) ->
     if can_ask { until.min(soon) } else { until }
 }
 
-/// A session that went on.
 pub(super) struct RenewableSession {
     newest: Mutex<Session>,
     /// Lock of the renewal, with the time of the last one that got no response.
@@ -94,12 +90,10 @@ pub(super) struct RenewableSession {
 }
 
 impl RenewableSession {
-    /// As it is now.
     pub(super) fn newest(&self) -> Session {
         locked(&self.newest).clone()
     }
 
-    /// Stores the renewed session.
     pub(super) fn set(&self, session: Session) {
         *locked(&self.newest) = session;
     }
@@ -129,7 +123,6 @@ impl Sessions {
         Some(held.map(|held| held.newest()).filter(|newest| newest.turn > session.turn).unwrap_or(session))
     }
 
-    /// Holds a session that goes on.
     pub(super) fn hold(&self, session: &Session) -> Arc<RenewableSession> {
         let begin =
             || Arc::new(RenewableSession { newest: Mutex::new(session.clone()), turn: tokio::sync::Mutex::default() });
@@ -141,7 +134,6 @@ impl Sessions {
         held
     }
 
-    /// It is over.
     pub(super) fn end(&self, session: &Session) {
         self.held.invalidate(&session.id);
         self.revoked.insert(&session.sub, session.began, &session.id);

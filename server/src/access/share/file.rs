@@ -20,7 +20,6 @@ struct FileContent {
     shares: Vec<Share>,
 }
 
-/// Links in a file, or in memory.
 pub(super) struct FileLinkStore {
     path: Option<PathBuf>,
     all: BTreeMap<String, Share>,

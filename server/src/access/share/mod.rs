@@ -59,14 +59,12 @@ impl Default for PollInterval {
 
 /// A link that is not made.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum ShareError {
-    /// It would last too long, or not long enough.
     #[error("the lifetime of a link must be between 1 hour and 30 days")]
     Time,
-    /// There are too many.
     #[error("there are too many links: revoke some that you no longer need")]
     TooMany,
-    /// It cannot be written down.
     #[error("cannot store the links: {0}")]
     Store(#[from] LinkStoreError),
     /// It was taken away, and that cannot be written down.

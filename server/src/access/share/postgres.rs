@@ -18,7 +18,6 @@ const SCHEMA: Schema =
 
 /// Rows that there may be: links, and what is left of those that were taken away or ended lately.
 const MOST_ROWS: i64 = 20_000;
-/// Rows that are read at a time.
 const AT_A_TIME: i64 = 500;
 /// Rows that are sealed anew at a time.
 const SEALED_AT_A_TIME: usize = 100;
@@ -31,7 +30,6 @@ const TOLD: i64 = 5 * 60_000;
 /// The time of the server.
 const NOW: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
 
-/// Links in a database.
 pub(super) struct PostgresLinkStore {
     server: DatabaseServer,
     keys: SessionKeys,
@@ -42,7 +40,6 @@ pub(super) struct PostgresLinkStore {
     unopened: Option<Instant>,
 }
 
-/// The result of a read.
 struct ChangedRows {
     changes: LinkChanges,
     /// The number of the last change among it.
@@ -58,7 +55,6 @@ impl PostgresLinkStore {
         Self { server, keys, connection: None, known: None, unopened: None }
     }
 
-    /// Does something with the connection.
     fn with_connection<T>(
         &mut self,
         act: impl FnOnce(&mut Self, &mut Connection) -> Result<T, StoreError>,
@@ -92,7 +88,6 @@ impl PostgresLinkStore {
         })
     }
 
-    /// Reads the changes since the last read.
     fn read_changes(&mut self, database: &mut Connection) -> Result<LinkChanges, StoreError> {
         let now = Instant::now();
         let is_sealed = self.unopened.is_some_and(|at| at.elapsed() >= SEALED_AFTER);

@@ -18,17 +18,15 @@ pub struct LinkChanges {
 
 /// Why a place does not do what it is asked.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum LinkStoreError {
-    /// A file cannot be written.
     #[error("{0}")]
     File(#[from] io::Error),
     /// A database does not answer, or refuses; what it says is for logs.
     #[error("the link database does not respond")]
     Database(#[from] StoreError),
-    /// Others wait for it already.
     #[error("the link store is busy")]
     Busy,
-    /// Nothing is begun any more.
     #[error("the server is shutting down")]
     Ends,
 }

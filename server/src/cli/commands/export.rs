@@ -47,7 +47,6 @@ fn read(path: &Path) -> anyhow::Result<Recording> {
     Ok(Recording::read(&String::from_utf8_lossy(&bytes)))
 }
 
-/// The one Deployment that is meant.
 async fn choose_deployment(hub: &Handle, arguments: &cli::Export) -> anyhow::Result<Workload> {
     let known: Vec<(String, String, Uid)> = hub
         .read(|reader| {

@@ -19,20 +19,16 @@ const MOST: u32 = 10_000;
 
 /// A failure of `rollcast history`.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
 pub enum HistoryError {
-    /// There is nothing.
     #[error("no history in {0}")]
     None(String),
-    /// Something is damaged.
     #[error("{0}")]
     Damaged(String),
-    /// It cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// There is no such rollout.
     #[error("no single rollout matches; choose one with --namespace, --cluster or --revision. The history has: {0}")]
     Unknown(String),
-    /// It cannot be printed.
     #[error(transparent)]
     Print(#[from] std::io::Error),
 }

@@ -17,10 +17,6 @@ pub fn start() -> io::Result<()> {
             |context| format!("context {context} of {}", contexts.path()),
         ))
     });
-    print::out().write_all(lines(found).as_bytes())
-}
-
-fn lines(found: Result<String, String>) -> String {
     let (first, second) = match found {
         Ok(found) => (
             format!("Found {found}. Rollcast only reads."),
@@ -32,19 +28,5 @@ fn lines(found: Result<String, String>) -> String {
         ),
     };
     let third = "Run `rollcast --help` for all commands, `rollcast COMMAND --help` for the options of one command.";
-    format!("{first}\n{second}\n{third}\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn three_lines_say_what_was_found_and_what_fits() {
-        let found = lines(Ok("context prod of ~/.kube/config".to_owned()));
-        assert!(found.starts_with("Found context prod of ~/.kube/config. ") && found.contains("`rollcast serve`"));
-        let none = lines(Err("no kubeconfig.".to_owned()));
-        assert!(none.starts_with("Found no cluster to watch: no kubeconfig.\nRun `rollcast demo` "), "{none}");
-        assert_eq!((found.lines().count(), none.lines().count()), (3, 3));
-    }
+    writeln!(print::out(), "{first}\n{second}\n{third}")
 }

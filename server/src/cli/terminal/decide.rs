@@ -247,26 +247,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_missing_and_what_was_there_is_gone() {
-        let mut case = Case::new(true);
-        case.nothing();
-        case.state(ConnectionState::Live);
-        assert_eq!(case.passes(MAY_LAG), Some(Decision::Missing));
-        let mut case = Case::new(true);
-        case.there(1, 1);
-        case.state(ConnectionState::Live);
-        assert_eq!(case.nothing(), None);
-        assert_eq!(case.passes(MAY_LAG), Some(Decision::Gone));
-        for is_replaced in [false, true] {
-            let mut case = Case::new(false);
-            case.there(1, 1);
-            assert_eq!(case.state(ConnectionState::Live), None);
-            let decided = if is_replaced { case.there(2, 2) } else { case.nothing() };
-            assert_eq!(decided, Some(Decision::Gone));
-        }
-    }
-
-    #[test]
     fn what_is_forbidden_elsewhere_does_not_matter_here() {
         for (namespace, is_told) in [(None, true), (Some("shop"), true), (Some("edge"), false)] {
             let mut case = Case::new(true);

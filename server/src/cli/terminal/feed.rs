@@ -23,12 +23,9 @@ use crate::kube::backoff::Backoff;
 const SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64 * 2 + 1);
 /// A server must answer within this time, and take what is said to it.
 const OPENING: Duration = Duration::from_secs(10);
-/// Error text for a server that does not respond.
 const SILENT: &str = "it does not respond";
-/// Error text for a server that requires sign-in.
 const SIGN_IN_ADVICE: &str =
     "it requires sign-in: name a file with a Kubernetes token, or an ID token of its provider, with --token-file";
-/// Error text for a server that refuses the token.
 const REFUSED_TOKEN: &str =
     "it does not accept the token of --token-file, which has expired or belongs to another cluster or provider";
 const FIRST_BACKOFF: Duration = Duration::from_millis(300);
@@ -45,31 +42,16 @@ pub(super) enum FeedEvent {
     Lost(String),
 }
 
-/// Why a feed ends.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FeedError {
-    /// The server cannot be reached.
     #[error("cannot follow {address}: {why}")]
-    Unreachable {
-        /// Its address.
-        address: String,
-        /// The cause.
-        why: String,
-    },
-    /// The server speaks another version.
+    Unreachable { address: String, why: String },
     #[error(
         "{address} runs another version of Rollcast (frames {theirs}, here {PROTOCOL}). Use the same version here."
     )]
-    Version {
-        /// Its address.
-        address: String,
-        /// Its protocol.
-        theirs: u16,
-    },
-    /// The hub has ended.
+    Version { address: String, theirs: u16 },
     #[error(transparent)]
     Hub(#[from] HubEnded),
-    /// A frame of the hub could not be read.
     #[error(transparent)]
     Unreadable(#[from] wire::Unreadable),
 }
@@ -77,7 +59,6 @@ pub(super) enum FeedError {
 /// Frames that may wait to be looked at.
 const QUEUE: usize = 64;
 
-/// The frames of one Deployment.
 pub(super) type Feed = mpsc::Receiver<Result<FeedEvent, FeedError>>;
 
 /// Follows a Deployment, in a task of its own that ends with the receiver.

@@ -21,23 +21,18 @@ use crate::telemetry::print;
 /// A document must be there within this time, and is no larger.
 const LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_secs(5), max_bytes: 256 << 20 };
 
-/// Source of rollouts.
 #[derive(Clone)]
 pub(super) enum Origin {
     /// A cluster, watched here.
     Cluster {
-        /// Its hub.
         hub: Handle,
         /// Namespace that is watched.
         namespace: String,
     },
     /// A running Rollcast.
     Server {
-        /// The server.
         server: RemoteServer,
-        /// Name of the cluster there.
         cluster: String,
-        /// Namespace.
         namespace: String,
         /// Deployments there, by namespace and name, when it was asked.
         known: Vec<(String, String)>,
@@ -62,7 +57,6 @@ impl Origin {
         Ok(Self::Cluster { hub, namespace })
     }
 
-    /// Name of the cluster.
     pub(super) fn cluster(&self) -> &str {
         match self {
             Self::Cluster { hub, .. } => hub.name(),

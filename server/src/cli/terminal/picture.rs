@@ -222,7 +222,6 @@ fn mark(pod: &Pod) -> (&'static str, Style) {
     (mark, Style::new().fg(color))
 }
 
-/// Breaks a sentence into lines at spaces.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(20);
     let mut lines: Vec<String> = Vec::new();

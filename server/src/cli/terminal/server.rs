@@ -71,13 +71,11 @@ impl RemoteServer {
         Ok(HttpClient::new(true, limits)?.send(request).await?)
     }
 
-    /// Fetches a path.
     pub(super) async fn get(&self, path: &str, limits: ResponseLimits) -> anyhow::Result<String> {
         let answer = self.send(Request::get(path).body(Bytes::new())?, limits).await?;
         self.text(answer)
     }
 
-    /// Reads the text of a response that is no error.
     fn text(&self, answer: Response<Bytes>) -> anyhow::Result<String> {
         anyhow::ensure!(answer.status().is_success(), "{self} responded {}", answer.status());
         Ok(String::from_utf8(answer.into_body().into())?)
@@ -117,7 +115,6 @@ fn busy_for(answer: &Response<Bytes>) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
 }
 
-/// Reads a token from its file.
 fn read_bearer(path: &Path) -> anyhow::Result<HeaderValue> {
     let token = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let bearer = HeaderValue::try_from(format!("Bearer {}", token.trim())).ok().filter(|_| !token.trim().is_empty());

@@ -19,16 +19,9 @@ const BREAK: &str = "Break things";
 const UNDO: &str = "undo";
 const SCALE: &str = "scale";
 
-/// A button.
-struct Control {
-    group: &'static str,
-    name: &'static str,
-    label: &'static str,
-    /// Returns its action; `None` if it is not possible.
-    action: fn(&Input<'_>) -> Option<Action>,
-}
+/// Heading, name and label of a button, and its action; `None` if that is not possible.
+type Control = (&'static str, &'static str, &'static str, fn(&Input<'_>) -> Option<Action>);
 
-/// The input of a button's action.
 struct Input<'i> {
     choice: &'i Choice,
     form: &'i Form,
@@ -57,48 +50,39 @@ impl Input<'_> {
     }
 }
 
-const fn control(
-    group: &'static str,
-    name: &'static str,
-    label: &'static str,
-    action: fn(&Input<'_>) -> Option<Action>,
-) -> Control {
-    Control { group, name, label, action }
-}
-
 /// Every button, in order.
 const BUTTONS: [Control; 19] = [
-    control(ROLL_OUT, "version", "Next version", |input| input.image("")),
-    control(ROLL_OUT, "slow", "Slow to start", |input| input.image("slow")),
-    control(ROLL_OUT, "never", "Never ready", |input| input.image("never")),
-    control(ROLL_OUT, "missing", "Bad image", |input| input.image("missing")),
-    control(ROLL_OUT, "crash", "Crash", |input| input.image("crash")),
-    control(ROLL_OUT, UNDO, "Undo to", |input| {
+    (ROLL_OUT, "version", "Next version", |input| input.image("")),
+    (ROLL_OUT, "slow", "Slow to start", |input| input.image("slow")),
+    (ROLL_OUT, "never", "Never ready", |input| input.image("never")),
+    (ROLL_OUT, "missing", "Bad image", |input| input.image("missing")),
+    (ROLL_OUT, "crash", "Crash", |input| input.image("crash")),
+    (ROLL_OUT, UNDO, "Undo to", |input| {
         let is_possible = !input.choice.is_paused && !input.choice.revisions.is_empty();
         let revision = input.field("revision").map(str::parse).transpose().ok()?;
         is_possible.then_some(Action::Undo(revision))
     }),
-    control(ROLL_OUT, "restart", "Restart", |input| (!input.choice.is_paused).then_some(Action::Restart)),
-    control(PODS, "kill", "Kill pod", |input| {
+    (ROLL_OUT, "restart", "Restart", |input| (!input.choice.is_paused).then_some(Action::Restart)),
+    (PODS, "kill", "Kill pod", |input| {
         let pod = input.pod(&input.choice.pods).or_else(|| input.pod(&input.choice.out_of_rotation));
         pod.map(Action::KillPod)
     }),
-    control(PODS, "unlabel", "Remove label", |input| input.pod(&input.choice.pods).map(Action::Unlabel)),
-    control(PODS, "label", "Put it back", |input| input.pod(&input.choice.out_of_rotation).map(Action::Label)),
-    control(SIZE, SCALE, "Scale to", |input| {
+    (PODS, "unlabel", "Remove label", |input| input.pod(&input.choice.pods).map(Action::Unlabel)),
+    (PODS, "label", "Put it back", |input| input.pod(&input.choice.out_of_rotation).map(Action::Label)),
+    (SIZE, SCALE, "Scale to", |input| {
         let replicas = input.field("replicas").map_or(Some(input.choice.replicas + 2), |text| text.parse().ok());
         replicas.map(Action::Scale)
     }),
-    control(SIZE, "pause", "Pause", |input| (!input.choice.is_paused).then_some(Action::Pause)),
-    control(SIZE, "resume", "Resume", |input| input.choice.is_paused.then_some(Action::Resume)),
-    control(SIZE, "quota", "Quota", |input| Some(Action::Quota(input.choice.counted))),
-    control(SIZE, "no-quota", "No quota", |input| (input.choice.quota != PLENTY).then_some(Action::Quota(PLENTY))),
-    control(BREAK, "delete-replicaset", "Delete ReplicaSet", |input| {
+    (SIZE, "pause", "Pause", |input| (!input.choice.is_paused).then_some(Action::Pause)),
+    (SIZE, "resume", "Resume", |input| input.choice.is_paused.then_some(Action::Resume)),
+    (SIZE, "quota", "Quota", |input| Some(Action::Quota(input.choice.counted))),
+    (SIZE, "no-quota", "No quota", |input| (input.choice.quota != PLENTY).then_some(Action::Quota(PLENTY))),
+    (BREAK, "delete-replicaset", "Delete ReplicaSet", |input| {
         input.choice.newest.clone().map(Action::DeleteReplicaSet)
     }),
-    control(BREAK, "drain", "Drain a node", |input| input.removable_node().map(Action::Drain)),
-    control(BREAK, "lose-node", "Lose a node", |input| input.removable_node().map(Action::LoseNode)),
-    control(BREAK, "add-node", "Node returns", |input| match input.choice.lost.first() {
+    (BREAK, "drain", "Drain a node", |input| input.removable_node().map(Action::Drain)),
+    (BREAK, "lose-node", "Lose a node", |input| input.removable_node().map(Action::LoseNode)),
+    (BREAK, "add-node", "Node returns", |input| match input.choice.lost.first() {
         Some(lost) => Some(Action::AddNode(lost.clone())),
         None => input.choice.drained.first().cloned().map(Action::Uncordon),
     }),
@@ -107,7 +91,7 @@ const BUTTONS: [Control; 19] = [
 /// Returns the buttons with their current commands.
 pub fn buttons(world: &World, of: &Key, choice: &Choice) -> Vec<Button> {
     let none = Form::new();
-    let made = BUTTONS.iter().map(|Control { group, name, label, action }| {
+    let made = BUTTONS.iter().map(|(group, name, label, action)| {
         let action = action(&Input { choice, form: &none });
         let command = action.as_ref().map(|action| action.command(world, of)).unwrap_or_default();
         let field = match *name {
@@ -129,8 +113,8 @@ pub fn buttons(world: &World, of: &Key, choice: &Choice) -> Vec<Button> {
 
 /// Returns the action of a button; `None` if it is not possible.
 pub fn action(name: &str, choice: &Choice, form: &Form) -> Option<Action> {
-    let button = BUTTONS.iter().find(|button| button.name == name)?;
-    (button.action)(&Input { choice, form })
+    let (.., action) = BUTTONS.iter().find(|(_, known, ..)| *known == name)?;
+    action(&Input { choice, form })
 }
 
 #[cfg(test)]
@@ -150,7 +134,7 @@ mod tests {
             image: "web:v1".to_owned(),
             ..Choice::default()
         };
-        for Control { name, .. } in BUTTONS.iter().filter(|button| button.name != "resume") {
+        for (_, name, ..) in BUTTONS.iter().filter(|(_, name, ..)| *name != "resume") {
             assert!(action(name, &choice, &Form::new()).is_some(), "{name}");
         }
         let form = |name: &str, value: &str| Form::from([(name.to_owned(), value.to_owned())]);

@@ -242,7 +242,6 @@ impl Playground {
         }
     }
 
-    /// Begins again with a seed.
     fn reset(&self, state: &mut State, seed: u64) {
         state.seed = seed;
         state.player = Player::new(self.of.clone());
@@ -307,7 +306,6 @@ fn is_of_playground(text: &str) -> bool {
         || (!config.clusters.is_empty() && config.clusters.iter().all(|cluster| cluster.name == NAME))
 }
 
-/// Writes the kubeconfig for kubectl.
 fn write_kubeconfig(wanted: Option<&Path>, address: SocketAddr) -> anyhow::Result<PathBuf> {
     let default = || std::env::temp_dir().join(format!("rollcast-playground-{}.kubeconfig", address.port()));
     let path = wanted.map_or_else(default, Path::to_path_buf);

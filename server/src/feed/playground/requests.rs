@@ -46,7 +46,6 @@ impl Playground {
     }
 }
 
-/// Performs the action of a button.
 fn perform(cluster: &Cluster, of: &simcluster::Key, name: &str, form: &controls::Form) -> Result<(), String> {
     cluster.with(|world| {
         let choice = Choice::of(world, of)

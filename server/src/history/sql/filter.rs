@@ -11,7 +11,6 @@ use crate::database::{Connection, Value};
 pub(super) const CLUSTER: &str = "(SELECT z.name FROM clusters z WHERE z.id = r.cluster)";
 const IN_CLUSTER: &str = "cluster IN (SELECT id FROM clusters WHERE name = {})";
 
-/// Conditions, with their values.
 pub(super) struct Filter {
     pub conditions: String,
     pub values: Vec<Value>,
@@ -75,7 +74,6 @@ impl Filter {
         self
     }
 
-    /// Adds permissions.
     fn permit(&mut self, permissions: &Permissions) {
         let Permissions::Part { clusters, .. } = permissions else { return };
         let mut allowed = vec!["1 = 0".to_owned()];

@@ -20,7 +20,7 @@ use super::store::{Cursor, StoreError};
 use crate::database::{Connection, Row, Value};
 
 /// Largest difference between the clocks of servers that observed the same.
-const CLOCKS_MILLIS: Millis = 1_000;
+pub(super) const CLOCKS_MILLIS: Millis = 1_000;
 
 /// The columns of a row for [`read_rollout`]; the table is called `r`. Its pods are kept while an episode has them.
 const ROLLOUT: &str = "rollout, cause, started_millis, r.uid, number, first_available_millis, restarts,
@@ -29,6 +29,10 @@ const ROLLOUT: &str = "rollout, cause, started_millis, r.uid, number, first_avai
      THEN 1 ELSE 0 END, (SELECT z.name FROM clusters z WHERE z.id = r.cluster),
      coalesce((SELECT b.rollout FROM rollouts b WHERE b.cluster = r.cluster AND b.uid = r.uid AND b.number < r.number
          ORDER BY b.number DESC LIMIT 1), '')";
+
+pub(super) fn clusters(database: &mut Connection) -> Result<Vec<i64>, StoreError> {
+    database.rows("SELECT id FROM clusters", &[])?.into_iter().map(|row| row.number(0)).collect()
+}
 
 /// The columns of a batch for [`read_batch`].
 const BATCH: &str = "seq, from_millis, to_millis, format, body";
@@ -64,7 +68,6 @@ fn insert_batch(database: &mut Connection, cluster: i64, batch: &Batch) -> Resul
     database.run(row, &values).map(|_| ())
 }
 
-/// The images of the rollout before.
 #[derive(Deserialize)]
 struct PreviousRollout {
     images: String,

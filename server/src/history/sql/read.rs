@@ -23,9 +23,7 @@ const AT_A_TIME: i64 = 200;
 const EPISODES_AT_A_TIME: i64 = 4;
 
 /// Reads the history. Each call may take a while.
-pub struct Reader {
-    source: Source,
-}
+pub struct Reader(Source);
 
 enum Source {
     File(std::path::PathBuf),
@@ -61,15 +59,14 @@ pub struct Verification {
 impl Reader {
     /// Returns a reader of the history in a location.
     pub fn new(location: &Location) -> Self {
-        let source = match location {
+        Self(match location {
             Location::Folder(folder) => Source::File(folder.clone()),
             Location::Postgres(server) => Source::Server(ConnectionPool::new(server.clone(), READERS as u32)),
-        };
-        Self { source }
+        })
     }
 
     fn read<T>(&self, read: impl FnOnce(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        match &self.source {
+        match &self.0 {
             Source::File(folder) => {
                 read(&mut Connection::open_file_to_read(&folder.join(sqlite::FILE), &sqlite::SCHEMA)?)
             }

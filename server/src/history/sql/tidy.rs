@@ -32,7 +32,6 @@ pub fn tidy(
     Ok(is_more)
 }
 
-/// A batch that may be joined with others.
 struct SmallBatch {
     seq: i64,
     bytes: i64,

@@ -63,7 +63,6 @@ impl Hub {
         }
     }
 
-    /// Replaces the state by a restored one.
     pub(super) fn restore(&mut self, initial: InitialState) {
         let InitialState { timeline, history, before, observed, looking_since_millis, heard_millis } = initial;
         (self.timeline, self.history, self.observed, self.heard_millis) = (timeline, history, observed, heard_millis);
@@ -74,7 +73,6 @@ impl Hub {
         unlisted.into_iter().for_each(|(kind, namespace)| self.note_unseen(kind, namespace, true));
     }
 
-    /// Takes an observation of a recording.
     fn recorded(&mut self, Observed { at_millis, fact }: Observed) {
         match fact {
             Some(fact) => self.observe(at_millis, fact),

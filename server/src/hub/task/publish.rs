@@ -84,11 +84,8 @@ impl Hub {
                     self.listed.insert(new);
                     self.is_list_old = true;
                 }
-                None if known.is_some() => {
-                    self.listed.remove(uid);
-                    self.is_list_old = true;
-                }
-                _ => {}
+                Some(_) => {}
+                None => self.is_list_old |= self.listed.remove(uid),
             }
         }
         if std::mem::take(&mut self.is_list_old) {

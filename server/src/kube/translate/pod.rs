@@ -22,7 +22,6 @@ const OWN_CONDITIONS: [(&str, &str); 7] = [
 /// Most conditions of a pod that are kept.
 const MOST_CONDITIONS: usize = 16;
 
-/// What a pod states.
 pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
     let (spec, status) = (object.spec, object.status);
     let mut containers = Vec::with_capacity(spec.init_containers.len() + spec.containers.len());

@@ -177,7 +177,6 @@ impl Watch {
         Ok(())
     }
 
-    /// A list is complete.
     async fn listed(
         &mut self,
         earlier: Vec<Uid>,
@@ -199,7 +198,6 @@ impl Watch {
     }
 }
 
-/// A list that is read as a stream.
 struct StreamedList {
     began: Instant,
     /// UIDs of the objects that the hub has.
@@ -230,33 +228,5 @@ impl StreamedList {
     fn existing(mut self) -> Vec<Uid> {
         self.earlier.retain(|uid| !self.deleted.contains(uid));
         self.earlier
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use timeline::fact::Kind;
-
-    use super::*;
-
-    #[test]
-    fn an_object_that_is_deleted_while_the_list_is_streamed_is_not_in_it() {
-        let pod = |number: u64| {
-            let uid = format!("00000000-0000-4000-8000-{number:012x}");
-            let json = format!(r#"{{"metadata":{{"name":"web-{number}","uid":"{uid}"}},"spec":{{}},"status":{{}}}}"#);
-            Object::decode(Kind::Pod, &json).unwrap()
-        };
-        let uids = |objects: &[Object]| objects.iter().map(|object| object.uid().unwrap()).collect::<Vec<_>>();
-        let mut streamed = StreamedList::new();
-        streamed.objects = vec![pod(1), pod(2), pod(3)];
-        streamed.remove(&pod(2));
-        let page = streamed.take_objects();
-        assert_eq!(uids(&page), uids(&[pod(1), pod(3)]));
-        streamed.earlier = uids(&page);
-        streamed.objects = vec![pod(4), pod(5)];
-        streamed.remove(&pod(3));
-        streamed.remove(&pod(5));
-        assert_eq!(uids(&streamed.take_objects()), uids(&[pod(4)]));
-        assert_eq!(streamed.existing(), uids(&[pod(1)]));
     }
 }

@@ -22,7 +22,6 @@ const ROOM: usize = 12;
 /// Longest text in a badge, in characters.
 const LONGEST: usize = 40;
 
-/// Returns the verdict of a workload in the list of a cluster.
 async fn listed_verdict(hub: &Handle, workload: &Workload) -> Option<Verdict> {
     let list = hub.list().await;
     let meant = list.iter().map(|listed| &listed.summary).find(|summary| {
@@ -37,17 +36,14 @@ pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorklo
     let hub = view.hub(&workload).await;
     // What was said last is not how it is while nobody hears of the cluster.
     let state = hub.as_ref().map(|hub| hub.connection().borrow().state.clone());
+    let quiet = |badge: &str, sentence: &str| (badge.to_owned(), Tone::Quiet, sentence.to_owned());
     let said = match (hub, state) {
         _ if unchecked(&view, &workload).is_err() => {
-            Some(("No data".to_owned(), Tone::Quiet, "Your permissions cannot be checked right now.".to_owned()))
+            Some(quiet("No data", "Your permissions cannot be checked right now."))
         }
         // Why is for operators: badges may be for everybody.
-        (_, Some(ConnectionState::Stale { .. })) => {
-            Some(("No data".to_owned(), Tone::Quiet, "The cluster does not respond.".to_owned()))
-        }
-        (_, Some(ConnectionState::Connecting)) => {
-            Some(("Connecting".to_owned(), Tone::Quiet, "Rollcast is loading the cluster.".to_owned()))
-        }
+        (_, Some(ConnectionState::Stale { .. })) => Some(quiet("No data", "The cluster does not respond.")),
+        (_, Some(ConnectionState::Connecting)) => Some(quiet("Connecting", "Rollcast is loading the cluster.")),
         (None, _) => None,
         (Some(hub), _) => {
             // The list has it, but for what is over or was deleted.
@@ -59,11 +55,9 @@ pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorklo
             verdict.map(|verdict| (verdict.badge, verdict.tone, verdict.sentence))
         }
     };
-    let is_known = said.is_some();
-    let (badge, tone, sentence) =
-        said.unwrap_or_else(|| ("Not found".to_owned(), Tone::Quiet, "There is no such Deployment.".to_owned()));
+    let status = if said.is_some() { StatusCode::OK } else { StatusCode::NOT_FOUND };
+    let (badge, tone, sentence) = said.unwrap_or_else(|| quiet("Not found", "There is no such Deployment."));
     let headers = [(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, FRESH)];
-    let status = if is_known { StatusCode::OK } else { StatusCode::NOT_FOUND };
     (status, headers, draw(&label, &badge, tone, &sentence)).into_response()
 }
 

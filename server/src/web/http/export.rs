@@ -20,10 +20,8 @@ use crate::web::earlier;
 use crate::web::limits::Limit;
 use crate::web::send_queue::owned_bytes;
 
-/// Error text for a missing rollout.
 pub(super) const UNKNOWN: &str = "No such rollout. Its history may have expired.";
 
-/// The file.
 pub(super) async fn download(
     view: ClientView,
     NamedWorkload(workload): NamedWorkload,
@@ -70,7 +68,6 @@ pub(super) async fn create(
     made.await.map_err(broken)?
 }
 
-/// The refusal for a file whose work broke off.
 fn broken(_: JoinError) -> Refusal {
     Refusal(StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned())
 }
@@ -147,7 +144,6 @@ pub(super) async fn lines(
     Ok(Attachment { kind: "application/jsonl", name: format!("{place}-revision-{revision}.jsonl"), text })
 }
 
-/// A response for download.
 pub(super) struct Attachment {
     kind: &'static str,
     name: String,

@@ -44,7 +44,6 @@ impl<S: Send + Sync> FromRequestParts<S> for NamedWorkload {
     }
 }
 
-/// The moment `at` of an address.
 pub(super) fn moment(address: &Address) -> Result<Option<Millis>, InvalidParameter> {
     address.check("at", millis)
 }

@@ -22,7 +22,6 @@ const UID: usize = 36;
 const WORDS: usize = 8;
 const CHARACTERS: usize = 1_000;
 
-/// The time zone of a page.
 pub(super) struct Zone {
     /// "+02:00"; empty for UTC.
     name: String,

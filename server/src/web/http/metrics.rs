@@ -72,7 +72,6 @@ pub(super) async fn metrics(view: ClientView) -> Response {
 /// All metrics, read on each request.
 struct Figures {
     view: ClientView,
-    /// The list of each cluster.
     lists: Vec<List>,
 }
 
@@ -175,7 +174,6 @@ fn queues(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result
     per_cluster(view, encoder, "rollcast_cluster_silence_seconds", help, silence)
 }
 
-/// Deployments by what they are up to.
 fn deployments(view: &ClientView, lists: &[List], encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Deployments by state: trouble, moving or stable.";
     let mut family = encoder.encode_descriptor("rollcast_deployments", help, None, MetricType::Gauge)?;
@@ -200,7 +198,6 @@ fn limited(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
     Ok(())
 }
 
-/// Durations and outcomes of rollouts.
 fn rollouts(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Seconds from the start of a rollout (Recreate: of its take-down) to its end or progress deadline; only rollouts whose start and end were observed.";
     let (name, unit) = ("rollcast_rollout_duration", Unit::Seconds);
@@ -264,7 +261,6 @@ fn per_cluster<M: EncodeMetric>(
     Ok(())
 }
 
-/// A figure of the server.
 fn alone(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, figure: &impl EncodeMetric) -> fmt::Result {
     figure.encode(encoder.encode_descriptor(name, help, None, figure.metric_type())?)
 }

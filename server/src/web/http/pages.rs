@@ -33,7 +33,6 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
     }
 }
 
-/// The list of an address.
 fn query(address: &Address) -> Result<Query, InvalidParameter> {
     address.check("show", Group::named)?;
     address.check("by", By::named)?;
@@ -73,7 +72,6 @@ async fn lines(view: &ClientView, query: Query, window: Window) -> (ListPayload,
     (ListPayload { query, window, delta }, status)
 }
 
-/// The wall of a list.
 async fn wall(view: &ClientView, address: &Address, request: Request) -> Response {
     if let Some(unknown) = address.parameters.get("cluster").filter(|cluster| !view.has_cluster(cluster)) {
         return missing(view, no_cluster(view, unknown), request).await;

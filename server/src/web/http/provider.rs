@@ -21,7 +21,6 @@ fn callback() -> String {
     at(Route::SignInCallback.pattern())
 }
 
-/// Leads to the provider.
 pub(super) async fn start(
     State(rollcast): State<Arc<Rollcast>>,
     RequestAddress(address): RequestAddress,

@@ -26,7 +26,6 @@ use crate::hub::HubEnded;
 use crate::web::client_view::ClientView;
 use crate::web::state::Rollcast;
 
-/// Error text for a link that cannot be checked.
 pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
 
 /// A request that is not answered: the status, and why. As a response it is an error of the API.

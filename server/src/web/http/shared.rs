@@ -25,7 +25,6 @@ use crate::web::connections::Peer;
 use crate::web::previews::ImageFormat;
 use crate::web::state::Rollcast;
 
-/// The form that opens a link.
 #[derive(Deserialize)]
 pub(super) struct LinkForm {
     secret: String,

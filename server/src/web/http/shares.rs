@@ -11,7 +11,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use timeline::address::{self, Address, Route, at};
-use timeline::words::safe;
+use timeline::words::{capitalized, safe};
 use timeline::{Millis, Uid, Workload};
 
 use super::extract::{OwnOrigin, RequestAddress, local, moment};
@@ -51,23 +51,14 @@ impl From<ShareError> for Refusal {
                 StatusCode::SERVICE_UNAVAILABLE
             }
         };
-        Self(status, sentence(&why.to_string()))
+        Self(status, capitalized(format!("{why}.")))
     }
 }
 
 impl From<LinksUnavailable> for Refusal {
     fn from(why: LinksUnavailable) -> Self {
-        Self(StatusCode::SERVICE_UNAVAILABLE, sentence(&why.to_string()))
+        Self(StatusCode::SERVICE_UNAVAILABLE, capitalized(format!("{why}.")))
     }
-}
-
-/// With a capital letter and a full stop.
-fn sentence(words: &str) -> String {
-    let mut letters = words.chars();
-    let mut sentence: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    sentence.push_str(letters.as_str());
-    sentence.push('.');
-    sentence
 }
 
 /// The links of this Rollcast, for who signed in and did not come by one.

@@ -18,12 +18,9 @@ use crate::access::{Auth, AuthError, Viewer};
 use crate::web::limits::Limit;
 use crate::web::state::Rollcast;
 
-/// Error text while tokens cannot be checked.
 const UNCHECKED_TOKEN: &str = "Cannot check this token right now. Try again in a moment. If this lasts, see Rollcast's log: its account may lack create on tokenreviews.authentication.k8s.io.";
-/// Error text after too many rejected tokens.
 const TOO_MANY: &str = "Too many invalid tokens from your address. Try again in a moment.";
 
-/// The sign-in form.
 #[derive(Deserialize)]
 pub(super) struct TokenForm {
     token: String,
@@ -87,7 +84,6 @@ pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Respon
     (who, AppendHeaders([(header::SET_COOKIE, cookie)]), gone, Redirect::to(to)).into_response()
 }
 
-/// Takes the session away.
 pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap) -> Response {
     if shared::is_by_link(&rollcast, &headers).await {
         // They leave what the link opened, and are who they were before.

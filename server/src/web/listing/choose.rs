@@ -289,15 +289,4 @@ mod tests {
             assert!(trouble.ends_with("This one was ignored."), "{trouble}");
         }
     }
-
-    #[test]
-    fn every_condition_narrows() {
-        let found = |query: Query| names(&query).0.len();
-        assert_eq!(found(Query { text: "SHOP web:v2 revision".into(), ..Query::default() }), 6);
-        assert_eq!(found(Query { text: "shop edge".into(), ..Query::default() }), 0);
-        assert_eq!(found(Query { labels: "app in (stuck,done)".into(), ..Query::default() }), 2);
-        assert_eq!(found(Query { cluster: Some("b".into()), ..Query::default() }), 4);
-        assert_eq!(found(Query { namespace: Some("shop".into()), ..Query::default() }), 6);
-        assert_eq!(found(Query { group: Some(Group::Stable), ..Query::default() }), 3);
-    }
 }

@@ -46,7 +46,6 @@ impl Changes {
         Self { lists, connections }
     }
 
-    /// Waits until one of the watched values changes.
     async fn next(&mut self) {
         let lists = self.lists.iter_mut().map(|list| list.changed().boxed());
         let all: Vec<_> = lists.chain(self.connections.iter_mut().map(|one| one.changed().boxed())).collect();
@@ -65,7 +64,6 @@ impl Changes {
 /// Different lists that are followed at once, and what those are told who would follow one more.
 const MOST: usize = 1_000;
 const FULL: &str = "The server is busy. This list loads as soon as it can.";
-/// Text for a client with too many lists.
 const FULL_OF_ONE: &str = "You have too many different lists open. This one loads when you close another one.";
 
 type ListKey = (Query, Arc<Permissions>);
@@ -78,7 +76,6 @@ pub struct Listings {
     followed: Mutex<Subscriptions>,
 }
 
-/// Active lists and their subscribers.
 struct Subscriptions {
     lists: HashMap<ListKey, signal::Sender<Arc<ListResult>>>,
     by: SubscriptionLimit<ListKey>,

@@ -1,4 +1,4 @@
-//! Hosts that are none of a server's, and origins that are none of its pages': held against what decides, and sent to every address.
+//! Hosts that are none of a server's, and origins that are none of its pages': sent to every address.
 
 /// Host headers that no server answers to which allows `rollcast.example.com`, or whose public address is elsewhere.
 pub const STRANGE_HOSTS: [&str; 33] = [
