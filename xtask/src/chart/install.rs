@@ -53,7 +53,7 @@ pub fn run(helm: &Helm) -> Result<()> {
     let cluster = &running.0;
     cluster.down()?; // of an earlier run
     cluster.up()?;
-    ensure!(cluster.add_real_node_with(&[archive])?, "the chart is installed on a real node, which cannot run here");
+    ensure!(cluster.add_real_node(&[archive])?, "the chart is installed on a real node, which cannot run here");
     let gateway = cluster.gateway()?;
     let port = forward(&gateway, cluster.api_port()?)?;
     let kubectl = Kubectl::find()?.with(&cluster.kubeconfig()).in_namespace(RELEASE);
