@@ -62,7 +62,7 @@ pub enum Part {
     Lists,
     /// [`pictures`].
     Pictures,
-    /// [`details`](crate::pages::detail::details).
+    /// The pages of details.
     Details,
     /// [`strip`].
     Strip,

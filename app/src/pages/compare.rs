@@ -33,10 +33,7 @@ const NO_TIME_MILLIS: Millis = 100;
 
 /// The page.
 #[component]
-pub fn ComparePage(
-    /// Content of the page.
-    compare: ComparePayload,
-) -> impl IntoView {
+pub fn ComparePage(compare: ComparePayload) -> impl IntoView {
     preview(|| compare.preview());
     let ComparePayload { workload, uid, course, other, before, began, zone, said } = compare;
     let page = address::permanent(&workload, uid, Some(course.revision));

@@ -19,10 +19,7 @@ const WEEK: usize = 7;
 
 /// The page.
 #[component]
-pub fn HistoryPage(
-    /// Content of the page.
-    history: HistoryPayload,
-) -> impl IntoView {
+pub fn HistoryPage(history: HistoryPayload) -> impl IntoView {
     preview(|| history.preview());
     let summary = history.summary();
     let HistoryPayload { search, since, until, rollouts, workloads, after, days, kept, trouble, unwritten, .. } =

@@ -11,7 +11,6 @@ use crate::status::{ClusterFigures, ClusterStatus, KindFigures, KindStatus, NOTH
 /// The page.
 #[component]
 pub fn StatusPage(
-    /// Content of the page.
     status: StatusPayload,
     /// When it was made: "14:02:05 UTC".
     made: String,

@@ -20,12 +20,7 @@ use crate::zone::Zone;
 
 /// The header of a Deployment's page.
 #[component]
-pub fn RolloutHeader(
-    /// The state of the Deployment's page, which this follows.
-    board: Board,
-    /// The title of the page, which notifications have too.
-    title: Signal<String>,
-) -> impl IntoView {
+pub fn RolloutHeader(board: Board, title: Signal<String>) -> impl IntoView {
     let workload = board.workload.get_untracked();
     let is_file = Exported::of_app().is_some();
     let tone = Signal::derive(move || board.said(|view| Some(view.verdict.tone)));

@@ -20,7 +20,6 @@ use crate::zone::Zone;
 pub fn PodTable(
     /// The state of the page, for its time and for links.
     board: Board,
-    /// The picture whose pods are listed.
     picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();

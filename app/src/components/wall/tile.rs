@@ -20,12 +20,7 @@ const MOST_LINES: usize = 4;
 
 /// The tile of a seat: which Deployment sits there, its change, what is said of it, and the picture.
 #[component]
-pub fn Tile(
-    /// The state of the wall, for its time.
-    wall: WallBoard,
-    /// The seat, which the tile follows.
-    seat: Seat,
-) -> impl IntoView {
+pub fn Tile(wall: WallBoard, seat: Seat) -> impl IntoView {
     let Seat { prefix, board, picture, age, revision, .. } = seat;
     let zone = Zone::of_page();
     let images = Memo::new(move |_| {
