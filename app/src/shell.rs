@@ -24,7 +24,6 @@ use crate::payload::{self, Export, Page, Preview};
 use crate::playground::Playground;
 use crate::status::StatusPayload;
 
-/// Title of the pages to which links lead.
 const SHARED: &str = "A shared rollout — Rollcast";
 
 /// Returns the address of a file of this build.
@@ -214,7 +213,6 @@ fn still_document(build: &str, title: &str, head: AnyView, body: AnyView) -> imp
     document(build, head.into_any(), view! { {strip}{body} }.into_any())
 }
 
-/// Search engines pass the page over.
 fn hidden() -> impl IntoView {
     view! { <meta name="robots" content="noindex"/> }
 }
@@ -229,7 +227,6 @@ fn still_script() -> impl IntoView {
     script(include_str!("pages/still.js"))
 }
 
-/// A script that may run on this page.
 fn script(code: &'static str) -> impl IntoView {
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
     view! { <script nonce=nonce inner_html=code></script> }

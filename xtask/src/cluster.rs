@@ -18,7 +18,6 @@ use crate::setup::{self, Binaries};
 use crate::test_programs::{Tests, WHOLE};
 use crate::{process, story};
 
-/// Nodes of a new cluster.
 const NODES: [&str; 4] = ["node-1", "node-2", "node-3", "node-4"];
 /// The parts, in the order in which they are stopped.
 const PARTS: [&str; 7] = [node::PART, "registry", "kwok", "scheduler", "controller-manager", "apiserver", "etcd"];

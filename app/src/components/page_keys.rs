@@ -6,7 +6,6 @@ use crate::browser;
 use crate::components::popup::Popup;
 use crate::zone::Zone;
 
-/// Id of the list of keys.
 const LIST: &str = "keys";
 
 /// A key, and what it does.

@@ -54,7 +54,6 @@ pub fn Swatch(look: PodLook) -> impl IntoView {
     }
 }
 
-/// The points on the axis.
 #[component]
 pub fn Points() -> impl IntoView {
     let point = |(kind, words): (LineKind, &'static str)| {

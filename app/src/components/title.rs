@@ -3,7 +3,6 @@
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-/// The title of the page around it.
 #[component]
 pub fn PageTitle(text: Signal<String>) -> impl IntoView {
     // The server writes titles after everything else, when signals of components are gone: it gets the text as it is now. It writes

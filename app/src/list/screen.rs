@@ -37,7 +37,6 @@ pub struct ListScreen {
 
 struct State {
     known: LiveList,
-    /// The last request.
     asked: (Query, Window),
     view: ScrollView,
     /// The page is yet to be scrolled to where it was left.

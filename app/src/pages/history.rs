@@ -17,7 +17,6 @@ use crate::history::HistoryPayload;
 /// Days between two that have their names below.
 const WEEK: usize = 7;
 
-/// The page.
 #[component]
 pub fn HistoryPage(history: HistoryPayload) -> impl IntoView {
     preview(|| history.preview());

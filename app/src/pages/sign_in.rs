@@ -32,7 +32,6 @@ pub enum SignInMethod {
     },
 }
 
-/// Sign in.
 #[component]
 pub(crate) fn SignIn(page: SignInPayload) -> impl IntoView {
     let SignInPayload { to, trouble, way } = page;

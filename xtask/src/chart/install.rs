@@ -33,7 +33,6 @@ const PAGES: [(&str, &str); 6] = [
 /// Storage class of the volume of the test: there is nothing that makes volumes.
 const CLASS: &str = "folder";
 
-/// Selects the pods of the chart.
 const SELECTOR: &str = "--selector=app.kubernetes.io/name=rollcast";
 
 /// The chart on a cluster of its own.

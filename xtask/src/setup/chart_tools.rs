@@ -10,9 +10,7 @@ use crate::process;
 const HELM: &str = "helm.sh/helm/v4/cmd/helm@v4.3.1";
 const KUBECONFORM: &str = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0";
 
-/// Where the programs are.
 pub struct ChartTools {
-    /// Renders the chart.
     pub helm: PathBuf,
     /// Checks objects against JSON schemas.
     pub kubeconform: PathBuf,

@@ -16,7 +16,6 @@ pub const TEST_KUBERNETES: &str = "ROLLCAST_TEST_KUBERNETES";
 const MODULES: &str = "end2end/cluster";
 const KWOK: &str = "sigs.k8s.io/kwok/cmd/kwok@v0.8.0";
 
-/// Where the programs are.
 pub struct Binaries {
     /// kube-apiserver, kube-controller-manager, kube-scheduler and kubectl by first argument.
     pub kubernetes: PathBuf,

@@ -21,7 +21,6 @@ use crate::zone::Zone;
 /// Durations are told to a tenth of a second: a shorter one would be none.
 const SHORTEST_MILLIS: Millis = 100;
 
-/// Everything about a pod.
 #[component]
 pub fn PodView(workload: StoredValue<Workload>, pod: Memo<PodDetail>) -> impl IntoView {
     let zone = Zone::of_page();

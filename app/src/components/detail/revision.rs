@@ -16,7 +16,6 @@ use crate::detail::revision::Difference;
 use crate::detail::rollouts::RolloutLine;
 use crate::zone::Zone;
 
-/// Everything about a revision.
 #[component]
 pub fn RevisionView(workload: StoredValue<Workload>, revision: Memo<RevisionDetail>) -> impl IntoView {
     view! {

@@ -110,7 +110,6 @@ fn Choices(board: ListBoard) -> impl IntoView {
     }
 }
 
-/// A group of Deployments, or all of them.
 #[component]
 fn Choice(board: ListBoard, group: Option<Group>, #[prop(into)] words: Signal<String>) -> impl IntoView {
     let href = move || address::list(&Query { group, ..board.query.get() });

@@ -74,7 +74,6 @@ impl RowContent {
     }
 }
 
-/// A Deployment's row of the list.
 #[component]
 fn Row(board: ListBoard, key: u128, row: ArcRwSignal<RowText>) -> impl IntoView {
     let zone = Zone::of_page();

@@ -155,7 +155,6 @@ fn Pods(state: PlaygroundState) -> impl IntoView {
     }
 }
 
-/// Buttons that belong together, below a heading.
 #[component]
 fn Group(state: PlaygroundState, name: String) -> impl IntoView {
     let (of, heading) = (name.clone(), name.clone());

@@ -18,7 +18,6 @@ use crate::rollout::board::Board;
 use crate::rows::set_if_new;
 use crate::zone::Zone;
 
-/// The header of a Deployment's page.
 #[component]
 pub fn RolloutHeader(board: Board, title: Signal<String>) -> impl IntoView {
     let workload = board.workload.get_untracked();
@@ -48,7 +47,6 @@ pub fn RolloutHeader(board: Board, title: Signal<String>) -> impl IntoView {
     }
 }
 
-/// Interval at which pending notifications are checked.
 const LOOK: Duration = Duration::from_secs(1);
 /// Explanation of the button while notifications can be allowed.
 const USUAL: &str = "A notification when this rollout is complete or in trouble";

@@ -16,7 +16,6 @@ use crate::zone::Zone;
 /// Speeds in percent, with their words.
 const SPEEDS: [(u32, &str); 5] = [(25, "¼ ×"), (100, "1 ×"), (200, "2 ×"), (500, "5 ×"), (2_000, "20 ×")];
 
-/// The controls of time below the picture.
 #[component]
 pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
     let zone = Zone::of_page();

@@ -12,7 +12,6 @@ use crate::news::{DeploymentState, News};
 use crate::wall::SeatState;
 use crate::wall::board::{Seat, WallBoard};
 
-/// Interval at which pending tones are checked.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The sound of the wall: tones for what happens on its seats.
