@@ -46,7 +46,6 @@ fn place(query: &Query) -> String {
     }
 }
 
-/// Formats the heading of a list.
 pub fn heading(query: &Query) -> String {
     match place(query).strip_prefix(": ") {
         Some(place) => format!("Deployments of {place}"),

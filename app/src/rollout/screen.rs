@@ -308,7 +308,6 @@ impl RolloutScreen {
         self.0.drawn.borrow_mut().scroll.key(key, page_millis());
     }
 
-    /// Gives the picture the focus.
     pub fn focus(&self) {
         if let Some(scroller) = self.0.picture.nodes.scroller.get_untracked() {
             focus_in_place(&scroller);
