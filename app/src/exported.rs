@@ -1,5 +1,5 @@
 //! A rollout in a file of its own: everything that its page shows, with what was said and told at each moment. There is no server
-//! behind such a page; what other pages ask a server, this answers. The page itself is [`crate::pages::exported`].
+//! behind such a page; what other pages ask a server, this answers. The page itself is `pages::exported`.
 //!
 //! Sentences are stored as deltas ([`SaidDelta`]), with a whole text at every [`WHOLE_EVERY`]th place, so that any moment is found
 //! without reading all of them.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Where to look: [`app`] has the routes, [`pages`] one file per page, [`components`] one file per visible part, [`score`] the
-//! picture as pure geometry and its painters, [`live`] the connection, [`browser`] whatever the browser is asked for.
+//! picture as pure geometry and its painters, `live` the connection, [`browser`] whatever the browser is asked for.
 
 #[cfg(not(erase_components))]
 compile_error!(
@@ -30,8 +30,8 @@ pub mod history;
 pub mod images;
 pub mod keep_focus;
 pub mod link_preview;
-pub mod list;
-pub mod live;
+pub(crate) mod list;
+pub(crate) mod live;
 pub mod measure;
 pub mod news;
 pub mod numbers;
@@ -42,7 +42,7 @@ pub mod playground;
 pub mod postcard_base64;
 #[cfg(feature = "ssr")]
 pub mod preview;
-pub mod rollout;
+pub(crate) mod rollout;
 pub mod rows;
 pub mod scoped;
 pub mod score;

@@ -16,7 +16,6 @@ use crate::pages::wall::WallPage;
 use crate::payload::{Page, Payload};
 use crate::playground::Playground;
 
-/// Lists.
 #[lazy]
 fn lists() -> AnyView {
     view! { <DeploymentsPage/> }.into_any()
@@ -62,7 +61,7 @@ pub enum Part {
     Lists,
     /// [`pictures`].
     Pictures,
-    /// [`details`](crate::pages::detail::details).
+    /// The pages of details.
     Details,
     /// [`strip`].
     Strip,

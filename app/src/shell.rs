@@ -24,7 +24,6 @@ use crate::payload::{self, Export, Page, Preview};
 use crate::playground::Playground;
 use crate::status::StatusPayload;
 
-/// Title of the pages to which links lead.
 const SHARED: &str = "A shared rollout — Rollcast";
 
 /// Returns the address of a file of this build.
@@ -74,16 +73,17 @@ pub fn missing(
 
 /// The whole document of what is kept; no program runs in it.
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
-    let title = history.title();
-    let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
-    still_document(build, &title, head.into_any(), view! { <HistoryPage history/> }.into_any())
+    found(build, &history.title(), view! { <HistoryPage history/> }.into_any())
 }
 
 /// The whole document of a rollout beside others; no program runs in it.
 pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
-    let title = compare.title();
-    let head = view! { <MetaTags/>{form_sheet(build)}{still_script()} };
-    still_document(build, &title, head.into_any(), view! { <ComparePage compare/> }.into_any())
+    found(build, &compare.title(), view! { <ComparePage compare/> }.into_any())
+}
+
+fn found(build: &str, title: &str, page: AnyView) -> impl IntoView + use<> {
+    let head = view! { <MetaTags/>{form_sheet(build)}{script(include_str!("pages/still.js"))} };
+    still_document(build, title, head.into_any(), page)
 }
 
 /// The whole document of the state of clusters; no program runs in it.
@@ -214,7 +214,6 @@ fn still_document(build: &str, title: &str, head: AnyView, body: AnyView) -> imp
     document(build, head.into_any(), view! { {strip}{body} }.into_any())
 }
 
-/// Search engines pass the page over.
 fn hidden() -> impl IntoView {
     view! { <meta name="robots" content="noindex"/> }
 }
@@ -224,12 +223,6 @@ fn form_sheet(build: &str) -> impl IntoView + use<> {
     view! { <link rel="stylesheet" href=versioned("/pkg/still.css", build)/> }
 }
 
-/// Renders the script of pages without the program, where scripts may run.
-fn still_script() -> impl IntoView {
-    script(include_str!("pages/still.js"))
-}
-
-/// A script that may run on this page.
 fn script(code: &'static str) -> impl IntoView {
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
     view! { <script nonce=nonce inner_html=code></script> }

@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::events::NewEvent;
 use crate::object::{Key, Resource};
 
-/// Something that will happen.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
     /// The Deployment controller looks at one.

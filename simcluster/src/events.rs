@@ -21,10 +21,8 @@ const CACHED: usize = 4_096;
 /// Events go after an hour.
 pub const LIFE_MILLIS: i64 = 3_600_000;
 
-/// Content of a new Event.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct NewEvent {
-    /// Kind of the object.
     pub resource: Resource,
     /// Namespace and name of the object that it is about.
     pub key: Key,
@@ -41,7 +39,6 @@ pub struct NewEvent {
 }
 
 impl NewEvent {
-    /// Something about an object.
     pub fn about<K: Kind>(meta: &ObjectMeta, component: &'static str, reason: &'static str, message: String) -> Self {
         Self {
             resource: K::RESOURCE,
@@ -112,7 +109,6 @@ pub struct Recorder {
 
 /// Result of recording an Event.
 pub enum Outcome {
-    /// A new Event.
     New(Box<Object>),
     /// An Event that is there already is said once more, with this message.
     Again(Key, String),

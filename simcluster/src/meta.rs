@@ -58,7 +58,6 @@ pub fn is_deleting(meta: &ObjectMeta) -> bool {
     meta.deletion_timestamp.is_some()
 }
 
-/// Returns whether a finalizer holds it back.
 pub fn has_finalizers(meta: &ObjectMeta) -> bool {
     meta.finalizers.as_ref().is_some_and(|finalizers| !finalizers.is_empty())
 }
@@ -71,7 +70,6 @@ pub fn desired(deployment: &Deployment) -> i32 {
     deployment.spec.as_ref().and_then(|spec| spec.replicas).unwrap_or(1)
 }
 
-/// Replicas that are available, as a ReplicaSet says.
 pub fn available_of(set: &ReplicaSet) -> i32 {
     set.status.as_ref().and_then(|status| status.available_replicas).unwrap_or_default()
 }
@@ -84,7 +82,6 @@ pub fn condition<'a>(pod: &'a Pod, r#type: &str) -> Option<&'a PodCondition> {
     find(pod.status.as_ref()?, r#type)
 }
 
-/// Returns whether a condition of a pod holds.
 pub fn is_true(pod: &Pod, r#type: &str) -> bool {
     condition(pod, r#type).is_some_and(|condition| condition.status == "True")
 }

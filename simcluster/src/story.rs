@@ -40,16 +40,12 @@ pub struct Story {
 pub struct Step {
     /// Explanation of the step that is shown to people.
     pub say: &'static str,
-    /// Actions at its beginning.
     does: Act,
-    /// When the next step may come.
     until: Until,
 }
 
-/// Action of a step.
 #[derive(Debug, Clone, Copy)]
 enum Act {
-    /// Nothing.
     Look,
     /// A healthy Deployment of this size, with this deadline and these seconds that pods must be ready.
     Prepare {
@@ -81,7 +77,6 @@ enum Act {
     MakeConfigMap,
 }
 
-/// Condition that ends a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Until {
     /// Nothing but that it could be read.

@@ -28,7 +28,6 @@ fn key_of(list: &str) -> Option<&'static str> {
     KEYS.iter().find(|(name, _)| *name == list).map(|(_, key)| *key)
 }
 
-/// Applies a strategic merge patch to an object.
 pub fn apply(target: &mut Value, patch: &Value) {
     let (Some(into), Some(patch)) = (target.as_object_mut(), patch.as_object()) else {
         *target = patch.clone();

@@ -37,7 +37,6 @@ fn is_rolling(deployment: &Deployment) -> bool {
     strategy(deployment) != "Recreate"
 }
 
-/// "RollingUpdate" or "Recreate".
 pub fn strategy(deployment: &Deployment) -> &str {
     let strategy = deployment.spec.as_ref().and_then(|spec| spec.strategy.as_ref());
     strategy.and_then(|strategy| strategy.type_.as_deref()).unwrap_or("RollingUpdate")

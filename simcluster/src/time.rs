@@ -13,7 +13,6 @@ pub fn micro(millis: i64) -> MicroTime {
     MicroTime(Timestamp::from_millisecond(millis).unwrap_or_default())
 }
 
-/// Milliseconds of a time that an object carries.
 pub fn millis(time: &Time) -> i64 {
     time.0.as_millisecond()
 }

@@ -71,15 +71,12 @@ pub struct World {
     /// Next step of each simple pod, by its UID.
     pub(crate) plans: BTreeMap<String, Plan>,
     pub(crate) plan_count: u64,
-    /// Records of detailed pods.
     pub(crate) pods: PodRecords,
     /// Nodes whose kubelet is silent, since when.
     pub(crate) silent: BTreeMap<String, i64>,
     /// Nodes that are gone while pods are still bound to them, since when it was noticed.
     pub(crate) lost: BTreeMap<String, i64>,
-    /// Memory of the autoscaler.
     pub(crate) autoscaler: AutoscalerMemory,
-    /// Pods that no node fits.
     pub(crate) unschedulable: BTreeSet<Key>,
 }
 

@@ -27,7 +27,6 @@ pub fn print_peers() -> Result<()> {
     process::run(&mut peers)
 }
 
-/// Prints what thousands of viewers cost.
 pub fn print_viewers() -> Result<()> {
     process::run(&mut example("viewers", &build::release()?))
 }

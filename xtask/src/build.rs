@@ -51,7 +51,6 @@ pub fn run(arguments: &[String]) -> Result<()> {
     playground(&rollcast, &[])
 }
 
-/// Builds everything and starts the playground.
 pub fn demo(arguments: &[String]) -> Result<()> {
     playground(&build_as(Optimization::Compiler)?, arguments)
 }
@@ -70,7 +69,6 @@ pub fn playground_command(rollcast: &Path, arguments: &[String]) -> std::process
     command
 }
 
-/// A simulated cluster of many pods that change, optimised.
 pub fn load(pods: u32, rate: u32, old_replica_sets: u32, seed: u64) -> Result<()> {
     let mut command = process::command(
         "cargo",

@@ -44,7 +44,6 @@ const HEADER: &str = "\
 # history, PostgreSQL, single namespaces, monitoring. Without Helm in the cluster: helm template rollcast deploy/chart --values FILE
 ";
 
-/// Values that the chart refuses.
 #[derive(Deserialize)]
 struct Refused {
     set: Vec<String>,

@@ -18,7 +18,6 @@ use crate::setup::{self, Binaries};
 use crate::test_programs::{Tests, WHOLE};
 use crate::{process, story};
 
-/// Nodes of a new cluster.
 const NODES: [&str; 4] = ["node-1", "node-2", "node-3", "node-4"];
 /// The parts, in the order in which they are stopped.
 const PARTS: [&str; 7] = [node::PART, "registry", "kwok", "scheduler", "controller-manager", "apiserver", "etcd"];
@@ -66,7 +65,7 @@ pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Up { real_node } => {
             cluster.up()?;
-            ensure!(!real_node || cluster.add_real_node()?, "the cluster is up, without a real node");
+            ensure!(!real_node || cluster.add_real_node(&[])?, "the cluster is up, without a real node");
             println!("The cluster is up. Use it with:\n  export KUBECONFIG={}", cluster.kubeconfig().display());
             Ok(())
         }
@@ -108,7 +107,7 @@ pub fn test_real_node(tests: &Tests, is_whole: bool, situations: &str) -> Result
     }
     cluster.down()?; // of an earlier run, with its namespaces
     cluster.up()?;
-    cluster.add_real_node()?;
+    cluster.add_real_node(&[])?;
     let mut environment: Vec<(&str, OsString)> = vec![
         ("ROLLCAST_TEST_KUBECONFIG", cluster.kubeconfig().into()),
         ("ROLLCAST_RECORDED", process::workspace_path("target/kubelet").into()),
@@ -173,13 +172,8 @@ impl Cluster {
         Ok(())
     }
 
-    /// Adds a real node, unless there is one or none can run here; whether there is one.
-    pub fn add_real_node(&self) -> Result<bool> {
-        self.add_real_node_with(&[])
-    }
-
-    /// Like [`Self::add_real_node`], with more images in OCI archives.
-    pub fn add_real_node_with(&self, archives: &[PathBuf]) -> Result<bool> {
+    /// Adds a real node, with more images in OCI archives, unless there is one or none can run here; whether there is one.
+    pub fn add_real_node(&self, archives: &[PathBuf]) -> Result<bool> {
         if self.folder.join("node.pid").exists() {
             return Ok(true);
         }

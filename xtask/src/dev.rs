@@ -11,9 +11,7 @@ use anyhow::Result;
 use crate::page::Optimization;
 use crate::{build, process};
 
-/// Folders that are watched.
 const SOURCES: [&str; 5] = ["app/src", "timeline/src", "server/src", "style", "public"];
-/// Interval at which they are checked.
 const LOOK: Duration = Duration::from_millis(300);
 
 /// Runs until it is interrupted.

@@ -63,7 +63,6 @@ pub fn weight(name: &str) -> Result<u64> {
     Ok(made.join(file(&made, name)?).metadata()?.len())
 }
 
-/// The file of a font in a folder.
 fn file(folder: &Path, name: &str) -> Result<String> {
     let is_it = |path: &Path| Some(path.file_name()?.to_str()?.strip_prefix(name)?.starts_with('-'));
     let path = woff2(folder)?.into_iter().find(|path| is_it(path) == Some(true));

@@ -5,15 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// A file that is locked for as long as this lives; the system lets go of it whatever ends the program.
-#[must_use]
-#[derive(Debug)]
-pub struct Lock {
-    _file: File,
-}
-
-/// Locks a file. While another program has locked it, this waits, after `says` said so.
-pub fn locked(path: &Path, says: impl FnOnce()) -> Result<Lock> {
+/// Locks a file for as long as what is returned is open; the system lets go of it whatever ends the program. While another program has
+/// locked it, this waits, after `says` said so.
+pub fn locked(path: &Path, says: impl FnOnce()) -> Result<File> {
     let of_path = || format!("cannot lock {}", path.display());
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).with_context(of_path)?;
@@ -27,7 +21,7 @@ pub fn locked(path: &Path, says: impl FnOnce()) -> Result<Lock> {
         }
         Err(TryLockError::Error(error)) => return Err(error).with_context(of_path),
     }
-    Ok(Lock { _file: file })
+    Ok(file)
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ struct Moments {
     moment: Vec<Moment>,
 }
 
-/// A moment of a recording.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Moment {
@@ -52,7 +51,6 @@ impl Moment {
     }
 }
 
-/// Takes the pictures into a folder.
 pub fn take(folder: &str) -> Result<()> {
     let (rollcast, browser, folder) = shots::prepare(folder)?;
     for moment in read()? {

@@ -33,7 +33,6 @@ const PROGRAM: &str = "rollcast";
 const STAMP: &str = "target/page/made";
 /// Extensions of files that are compressed. Fonts are already.
 const COMPRESSIBLE: [&str; 5] = ["css", "js", "svg", "txt", "wasm"];
-/// Extensions of compressed files.
 const COMPRESSED: [&str; 2] = ["br", "gz"];
 /// What travels is the compressed size, and that is not smallest where the plain one is: -Oz and inlining make the code
 /// less regular and cost 10 % of it. What only calls something of another part is inlined.
@@ -50,7 +49,6 @@ const WASM_OPT: [&str; 10] = [
     "--one-caller-inline-max-function-size=12",
 ];
 
-/// Optimization of the page's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Optimization {
     /// By the compiler, `wasm-opt` and the best compression, as it is shipped and tested.
@@ -118,7 +116,6 @@ fn read_stamp() -> Option<String> {
     std::fs::read_to_string(process::workspace_path(STAMP)).ok()
 }
 
-/// Builds the page's program and its bindings.
 fn program(toolchain: &setup::Toolchain, optimization: Optimization, site: &Path) -> Result<()> {
     let (pkg, profile) = (site.join("pkg"), optimization.profile());
     let arguments = ["rustc", "--package", "app", "--lib", "--features", "hydrate", "--target", TARGET];

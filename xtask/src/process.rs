@@ -30,7 +30,6 @@ pub fn remove_folder(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes a file, if it is there.
 pub fn remove_file(file: &Path) -> Result<()> {
     if file.exists() {
         std::fs::remove_file(file)?;
@@ -82,7 +81,6 @@ pub fn command(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> Comm
     command
 }
 
-/// Runs a command and fails when it fails.
 pub fn run(command: &mut Command) -> Result<()> {
     let line = command_line(command);
     announce(&line);
@@ -155,7 +153,6 @@ pub fn leave_out(what: &str, why: &str) -> Result<()> {
     Ok(())
 }
 
-/// The program is on the PATH.
 pub fn is_installed(program: &str) -> bool {
     find(program).is_some()
 }

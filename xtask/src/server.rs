@@ -13,7 +13,6 @@ use crate::process;
 /// A response may take so long to arrive.
 const READ_LIMIT: Duration = Duration::from_secs(30);
 
-/// A rollcast that ends with its owner.
 pub struct Server {
     child: Child,
     /// Where it serves, without the last slash.

@@ -24,7 +24,6 @@ const MOMENTS: [(&str, &str, &str, &str, &str, &str); 7] = [
 const MANY: [&str; 7] =
     ["quota", "proportional-scaling", "rollover", "pause-midway", "kill-pod", "deleted-and-recreated", "rollout"];
 const MANY_HELD_AT: &str = "14";
-/// Recordings on the sheets.
 const SHEET: [&str; 4] = ["rollover", "failing-rollout-halts-then-undo", "quota", "image-missing"];
 /// File name, size, and address of pages of all of these.
 const OF_MANY: [(&str, &str, &str); 2] =
@@ -79,7 +78,6 @@ pub fn sheet(folder: &str) -> Result<()> {
     process::run(sheet.args([&playground.address, &recordings.address]).arg(&folder))
 }
 
-/// Takes them into a folder.
 pub fn take(folder: &str) -> Result<()> {
     let (rollcast, browser, folder) = prepare(folder)?;
     let shoot = |name: &str, address: &str, size: &str, click: &str, says: &str| {

@@ -27,7 +27,6 @@ const MANY_PODS: u32 = 500;
 const MANY_LIMIT: u64 = 60_000;
 /// Limit for the memory of an idle server that no other process shares, in MB.
 const IDLE_LIMIT: f64 = 25.0;
-/// Number of times a page is fetched.
 const TIMES: usize = 21;
 
 pub fn print() -> Result<()> {

@@ -18,7 +18,6 @@ const WAIT_LIMIT: Duration = Duration::from_secs(240);
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Story {
-    /// Subject, in a sentence.
     title: String,
     step: Vec<Step>,
     /// Expected timeline document at the end; read by the tests.
@@ -32,7 +31,6 @@ pub struct Story {
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct Step {
-    /// Subject of the step.
     say: Option<String>,
     /// Make or change a Deployment.
     deploy: Option<Deploy>,

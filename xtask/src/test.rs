@@ -128,7 +128,6 @@ fn older_kubernetes() -> Result<()> {
     Ok(())
 }
 
-/// The Rust tests, except those on clusters.
 fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
     // Backtraces of tests that wait name the runtime only, and hide the message in a short report.
     let mut environment: Vec<(&str, OsString)> = vec![("RUST_BACKTRACE", "0".into())];

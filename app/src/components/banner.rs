@@ -5,17 +5,12 @@ use leptos::prelude::*;
 /// A bar across the page; it is not there while there is nothing to say. Screen readers tell its words when they change.
 #[component]
 pub fn Banner(
-    /// Text of the notice; empty for none.
-    #[prop(into)]
-    words: Signal<String>,
+    #[prop(into)] words: Signal<String>,
     /// Text that changes while nothing else does, such as a countdown. Screen readers do not announce it.
     #[prop(optional, into)]
     countdown: Signal<String>,
-    /// The `data-testid` by which tests find it.
     test_id: &'static str,
-    /// It tells something that is not wrong.
-    #[prop(optional)]
-    is_quiet: bool,
+    #[prop(optional)] is_quiet: bool,
 ) -> impl IntoView {
     let class = move || match (words.read().is_empty(), is_quiet) {
         (true, _) => "unused",

@@ -10,9 +10,7 @@ pub fn CopyButton(
     /// The text that the button copies, as it is when it is used.
     #[prop(into)]
     text: Signal<String>,
-    /// Text of the button until it was used.
-    #[prop(default = "Copy")]
-    label: &'static str,
+    #[prop(default = "Copy")] label: &'static str,
 ) -> impl IntoView {
     let copied = RwSignal::new(None);
     let copy = move |_| browser::copy(&text.read_untracked(), copied);

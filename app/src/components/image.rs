@@ -6,11 +6,7 @@ use crate::images::ImageText;
 
 /// The images of a template, or how they changed. Their whole names are shown to whoever points at them.
 #[component]
-pub fn ImageName(
-    /// The images that are shown.
-    #[prop(into)]
-    text: Signal<ImageText>,
-) -> impl IntoView {
+pub fn ImageName(#[prop(into)] text: Signal<ImageText>) -> impl IntoView {
     view! {
         <span class="image-name mono" title=move || text.read().whole.clone()>
             <span>{move || text.read().name.clone()}</span><span>{move || text.read().tag.clone()}</span>

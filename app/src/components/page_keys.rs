@@ -6,7 +6,6 @@ use crate::browser;
 use crate::components::popup::Popup;
 use crate::zone::Zone;
 
-/// Id of the list of keys.
 const LIST: &str = "keys";
 
 /// A key, and what it does.
@@ -36,13 +35,7 @@ pub fn PageKeys() -> impl IntoView {
 
 /// The list of the keys of a page, and a button that opens it.
 #[component]
-pub fn KeyHelp(
-    /// The keys that only this page has, and what each does.
-    keys: Vec<Key>,
-    /// Class of the button.
-    #[prop(optional)]
-    class: Option<&'static str>,
-) -> impl IntoView {
+pub fn KeyHelp(keys: Vec<Key>, #[prop(optional)] class: Option<&'static str>) -> impl IntoView {
     let key = |(key, does): Key| view! { <dt>{key}</dt><dd>{does}</dd> };
     let keys = keys.into_iter().chain(EVERYWHERE).map(key).collect_view();
     view! { <Popup id=LIST label="Shortcuts" title="Keyboard shortcuts (?)" class><dl>{keys}</dl></Popup> }

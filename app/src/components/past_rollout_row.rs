@@ -10,9 +10,7 @@ use crate::images::ImageText;
 /// One rollout or other episode: how it ended, of which workload, from which images to which, and what can be done with it.
 #[component]
 pub fn PastRolloutRow(
-    /// When it began, as it is told.
     began: String,
-    /// The rollout.
     rollout: PastRollout,
     /// The offset from UTC in which times are told.
     zone: String,

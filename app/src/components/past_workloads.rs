@@ -25,12 +25,7 @@ fn heights(rollouts: &[PastRollout]) -> Vec<u32> {
 
 /// Workloads, each with its last rollouts that were asked for.
 #[component]
-pub fn PastWorkloads(
-    /// The workloads, each with its last rollouts.
-    workloads: Vec<PastWorkload>,
-    /// The search of the page.
-    search: Search,
-) -> impl IntoView {
+pub fn PastWorkloads(workloads: Vec<PastWorkload>, search: Search) -> impl IntoView {
     let workload = move |workload: PastWorkload| {
         let summary = workload.summary();
         let PastWorkload { name, place: (cluster, namespace), rollouts, .. } = workload;

@@ -10,13 +10,8 @@ pub fn Popup(
     id: &'static str,
     /// Text of the button, and heading of the popup.
     label: &'static str,
-    /// The title of the button, where it says more.
-    #[prop(optional)]
-    title: Option<&'static str>,
-    /// Class of the button.
-    #[prop(optional)]
-    class: Option<Option<&'static str>>,
-    /// Content of the popup.
+    #[prop(optional)] title: Option<&'static str>,
+    #[prop(optional)] class: Option<Option<&'static str>>,
     children: Children,
 ) -> impl IntoView {
     view! {

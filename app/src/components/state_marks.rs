@@ -26,10 +26,7 @@ pub fn usual() -> impl Iterator<Item = PodState> {
 
 /// A state: its token, a piece of its bar, its name.
 #[component]
-pub fn StateMarks(
-    /// The state whose bar and token are shown.
-    state: PodState,
-) -> impl IntoView {
+pub fn StateMarks(state: PodState) -> impl IntoView {
     view! {
         <li>
             <svg viewBox="-10 -10 20 20" aria-hidden="true"><Token state/></svg>
@@ -41,10 +38,7 @@ pub fn StateMarks(
 
 /// A piece of a bar, as the picture draws it, for legends.
 #[component]
-pub fn Swatch(
-    /// Look of the bar.
-    look: PodLook,
-) -> impl IntoView {
+pub fn Swatch(look: PodLook) -> impl IntoView {
     let ink = look.ink();
     let colour = ink.colour.var();
     let (fill, opacity) = match ink.roomy {
@@ -60,7 +54,6 @@ pub fn Swatch(
     }
 }
 
-/// The points on the axis.
 #[component]
 pub fn Points() -> impl IntoView {
     let point = |(kind, words): (LineKind, &'static str)| {

@@ -3,12 +3,8 @@
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-/// The title of the page around it.
 #[component]
-pub fn PageTitle(
-    /// The text of the title.
-    text: Signal<String>,
-) -> impl IntoView {
+pub fn PageTitle(text: Signal<String>) -> impl IntoView {
     // The server writes titles after everything else, when signals of components are gone: it gets the text as it is now. It writes
     // them as they are, so nothing in them may begin an element.
     let harmless = |text: String| text.replace('<', "‹");

@@ -61,11 +61,7 @@ fn Tile(pattern: Pattern) -> impl IntoView {
 
 /// The token of a state, drawn around (0, 0).
 #[component]
-pub fn Token(
-    /// The state whose token is shown.
-    #[prop(into)]
-    state: Signal<PodState>,
-) -> impl IntoView {
+pub(crate) fn Token(#[prop(into)] state: Signal<PodState>) -> impl IntoView {
     view! {
         <g class=move || format!("token {}", state.get().name())>
             <use href=move || format!("#token-{}", state.get().name())></use>

@@ -4,9 +4,6 @@ use leptos::prelude::*;
 
 /// It says what was wrong, first of all to who listens to the page.
 #[component]
-pub fn Trouble(
-    /// Text of the error; empty for none.
-    words: String,
-) -> impl IntoView {
+pub fn Trouble(words: String) -> impl IntoView {
     (!words.is_empty()).then(|| view! { <p class="banner" role="alert" data-testid="trouble">{words}</p> })
 }

@@ -1,5 +1,5 @@
 //! Details of one pod, of one revision, of all rollouts, and links to share. The server makes them as data; pages show them beside
-//! the picture or as a page of their own ([`crate::components::detail`]). Times are numbers, so that each viewer reads them in their
+//! the picture or as a page of their own (`components::detail`). Times are numbers, so that each viewer reads them in their
 //! own time zone; everything else is text.
 
 pub mod history;

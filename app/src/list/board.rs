@@ -14,9 +14,7 @@ use crate::rows::{Rows, set_if_new};
 /// A place in the list, with the key of what is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Slot {
-    /// A heading, by its number.
     Head(usize),
-    /// A Deployment.
     Row(u128),
     /// A row that did not arrive yet, by its number.
     Coming(u32),
@@ -42,7 +40,6 @@ pub struct ListBoard {
     pub is_linked: RwSignal<bool>,
     /// The rendered items, in order.
     pub slots: RwSignal<Vec<Slot>>,
-    /// Headings of the groups of rows.
     pub heads: Rows<Heading>,
     /// Texts of the rows, by their keys.
     pub rows: Rows<RowText>,
@@ -50,7 +47,6 @@ pub struct ListBoard {
     pub before_px: RwSignal<f64>,
     /// Height of what is not made after, in pixels.
     pub after_px: RwSignal<f64>,
-    /// The element around all rows.
     pub element: NodeRef<html::Div>,
     /// The links that Deployments' rows are, by the keys of the rows.
     pub links: Elements,

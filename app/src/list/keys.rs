@@ -8,7 +8,6 @@ use wasm_bindgen::JsCast;
 use super::board::{ListBoard, Slot};
 use crate::browser;
 
-/// Each key and what it does.
 pub const KEYS: [(&str, &str); 4] =
     [("/", "search"), ("j k", "next, previous row"), ("Enter", "open"), ("Esc", "from the search to the rows")];
 

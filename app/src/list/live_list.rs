@@ -23,13 +23,11 @@ impl Ages {
         age(self.now(row) - row.summary.since_millis)
     }
 
-    /// The time of a row's cluster.
     pub fn now(&self, row: &Row) -> Millis {
         self.0.get(usize::from(row.cluster)).copied().unwrap_or_default()
     }
 }
 
-/// A list with the clocks of its clusters.
 #[derive(Debug, Clone, Default)]
 pub struct LiveList {
     /// Rows of the list, as this page knows them.

@@ -27,23 +27,19 @@ pub struct SavedList {
 }
 
 impl SavedList {
-    /// A list that is seen from its top.
     pub fn from_top(known: LiveList, window: Window) -> Self {
         let view = ScrollView { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
         Self { known, window, view, row: None }
     }
 }
 
-/// Visible part of a list.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScrollView {
-    /// Height of a row, in pixels.
     pub row_px: f64,
     /// Top of the list on the page, in pixels.
     pub top_px: f64,
     /// Height of the browser's window, in pixels.
     pub view_px: f64,
-    /// Scroll position of the page, in pixels.
     pub scrolled_px: f64,
 }
 

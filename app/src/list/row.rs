@@ -13,12 +13,9 @@ use crate::images::{ImageText, with_short_images};
 /// Times of day in sentences are looked for around the hour.
 const HOUR_MILLIS: Millis = 3_600_000;
 
-/// A Deployment's row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowText {
-    /// Address of its page.
     pub address: String,
-    /// Name of the Deployment.
     pub name: String,
     /// Cluster and namespace: "prod-eu / shop".
     pub place: String,
@@ -34,7 +31,6 @@ pub struct RowText {
     pub near_millis: Millis,
     /// "3", or "2 → 3" while one is replaced.
     pub revision: String,
-    /// Images of the template.
     pub images: ImageText,
     /// Age: "18 s".
     pub since: String,
@@ -43,7 +39,6 @@ pub struct RowText {
 }
 
 impl RowText {
-    /// Builds the texts of a Deployment's row.
     pub fn from_row(overall: &Overall, row: &Row, ages: &Ages) -> Self {
         let (summary, now_millis) = (&row.summary, ages.now(row));
         let short = |text: &str| with_short_images(text, std::iter::once(summary.images.as_str()));
@@ -85,19 +80,16 @@ pub fn revisions(replaces: Option<u64>, revision: Option<u64>) -> String {
     }
 }
 
-/// A heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
     /// Common property of the rows below it.
     pub words: String,
     /// Address of the list of these alone; `None` for a group.
     pub address: Option<String>,
-    /// Number of rows.
     pub rows: u32,
 }
 
 impl Heading {
-    /// Builds the heading of a list.
     pub fn from_head(overall: &Overall, head: &Head) -> Self {
         let (words, address) = match &head.of {
             Common::Group(group) => (group.words().to_owned(), None),

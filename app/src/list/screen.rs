@@ -29,7 +29,6 @@ const LOOK_AGAIN_MILLIS: f64 = 1_000.0;
 /// Rows that are asked for where nothing says which are in view.
 pub const FIRST: Window = Window { from: 0, to: 2 * MORE_ROWS };
 
-/// The screen of a list.
 pub struct ListScreen {
     board: ListBoard,
     state: RefCell<State>,
@@ -37,7 +36,6 @@ pub struct ListScreen {
 
 struct State {
     known: LiveList,
-    /// The last request.
     asked: (Query, Window),
     view: ScrollView,
     /// The page is yet to be scrolled to where it was left.
@@ -77,7 +75,6 @@ impl ListScreen {
         Self { board, state: RefCell::new(state) }
     }
 
-    /// Returns the scope to follow.
     pub fn scope(&self) -> Scope {
         let (query, window) = self.state.borrow().asked.clone();
         Scope::List { query, window }

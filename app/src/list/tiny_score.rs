@@ -11,7 +11,6 @@ pub const HIGH: i64 = 30;
 /// Class names of the layers, in the order of [`Summary::pods`].
 pub const CLASSES: [&str; LAYERS] = ["available", "old", "not-yet", "failing", "terminating"];
 
-/// A tiny score.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TinyPicture {
     /// Available of the current revision, and how many are desired: "3/4".

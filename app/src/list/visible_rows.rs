@@ -10,9 +10,7 @@ pub const ROW_PX: f64 = 58.0;
 /// Something in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListItem {
-    /// A heading by its number.
     Head(usize),
-    /// A row by its number.
     Row(u32),
 }
 
@@ -21,9 +19,7 @@ pub enum ListItem {
 pub struct VisibleRows {
     /// Its items, in order.
     pub spots: Vec<ListItem>,
-    /// Height of what is before it, in pixels.
     pub before_px: f64,
-    /// Height of what is after it, in pixels.
     pub after_px: f64,
 }
 

@@ -10,28 +10,22 @@ use crate::zone::Zone;
 
 /// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" where those are of the twelve that were asked for.
 pub fn summary(overall: &Overall) -> String {
-    let [trouble, moving, ..] = overall.counts;
     let found: u32 = overall.counts.iter().sum();
     let all = grouped_count(overall.all, "Deployment");
-    let mut words = if found == overall.all { all } else { format!("{} of {all} shown", grouped(found.into())) };
-    for (number, what) in [(trouble, "in trouble"), (moving, "in progress")] {
-        if number > 0 {
-            words.push_str(&format!(" · {} {what}", grouped(number.into())));
-        }
-    }
-    words
+    let all = if found == overall.all { all } else { format!("{} of {all} shown", grouped(found.into())) };
+    [vec![all], unsettled(overall)].concat().join(" · ")
+}
+
+/// "2 in trouble" and "3 in progress", each where there are any.
+fn unsettled(overall: &Overall) -> Vec<String> {
+    let [trouble, moving, ..] = overall.counts;
+    let counts = [(trouble, "in trouble"), (moving, "in progress")].into_iter().filter(|(number, _)| *number > 0);
+    counts.map(|(number, what)| format!("{} {what}", grouped(number.into()))).collect()
 }
 
 /// The page's title: what needs a look comes first. Titles are put into documents as they are, so they have no markup.
 pub fn title(overall: &Overall, query: &Query) -> String {
-    let [trouble, moving, ..] = overall.counts;
-    let mut words = String::new();
-    for (number, what) in [(trouble, "in trouble"), (moving, "in progress")] {
-        if number > 0 {
-            words.push_str(if words.is_empty() { "" } else { ", " });
-            words.push_str(&format!("{} {what}", grouped(number.into())));
-        }
-    }
+    let words = unsettled(overall).join(", ");
     // Of clusters that are not seen nobody knows it.
     let is_seen = listed(overall, query).all(|cluster| cluster.connection.state.is_live());
     let nothing = if overall.all > 0 && is_seen { "Nothing in progress" } else { "Deployments" };
@@ -52,7 +46,6 @@ fn place(query: &Query) -> String {
     }
 }
 
-/// Formats the heading of a list.
 pub fn heading(query: &Query) -> String {
     match place(query).strip_prefix(": ") {
         Some(place) => format!("Deployments of {place}"),

@@ -48,7 +48,6 @@ pub trait Screen {
 /// Request of a screen after it took frames.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ScreenRequest {
-    /// Nothing.
     Nothing,
     /// Everything anew: frames are missing.
     Snapshot,
@@ -204,7 +203,6 @@ impl Client {
         }
     }
 
-    /// Ends the connection for good.
     pub fn stop(&self) {
         self.0.is_over.set(true);
         self.0.followed.replace(None);

@@ -44,7 +44,6 @@ impl Clock {
         self.stopped_at = if runs { None } else { self.stopped_at.or(Some(self.running(page_millis))) };
     }
 
-    /// The time to show.
     pub fn now_millis(&self, page_millis: f64) -> Millis {
         self.stopped_at.unwrap_or_else(|| self.running(page_millis)) as Millis
     }

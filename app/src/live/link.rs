@@ -56,7 +56,6 @@ pub enum LinkState {
     },
 }
 
-/// A socket that is open.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenSocket {
     /// Tries before this connection.
@@ -67,10 +66,8 @@ pub struct OpenSocket {
     heard_millis: f64,
 }
 
-/// Event of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkEvent {
-    /// The socket opened.
     Opened,
     /// A frame arrived.
     Heard,
@@ -87,7 +84,6 @@ pub enum LinkEvent {
 /// Action that the connection asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkEffect {
-    /// Nothing.
     None,
     /// Say hello and subscribe.
     Greet,
@@ -101,7 +97,6 @@ impl LinkState {
         matches!(self, Self::Live(_))
     }
 
-    /// A socket is open.
     pub const fn is_open(&self) -> bool {
         matches!(self, Self::Live(_) | Self::Silent(_))
     }

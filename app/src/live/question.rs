@@ -12,7 +12,6 @@ use timeline::Millis;
 const ASK_MILLIS: f64 = 120.0;
 const ANSWER_MILLIS: f64 = 2_000.0;
 
-/// The last question.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Question {
     /// The moment that was asked for, and when.

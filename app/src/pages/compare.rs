@@ -31,12 +31,8 @@ const FEW_PODS: u32 = 4;
 /// Steps that no pod took longer for are left out.
 const NO_TIME_MILLIS: Millis = 100;
 
-/// The page.
 #[component]
-pub fn ComparePage(
-    /// Content of the page.
-    compare: ComparePayload,
-) -> impl IntoView {
+pub fn ComparePage(compare: ComparePayload) -> impl IntoView {
     preview(|| compare.preview());
     let ComparePayload { workload, uid, course, other, before, began, zone, said } = compare;
     let page = address::permanent(&workload, uid, Some(course.revision));
@@ -142,7 +138,6 @@ fn step(span_millis: Millis) -> Millis {
     STEPS.into_iter().find(|step| span_millis / step <= 8).unwrap_or(24 * 3_600_000)
 }
 
-/// A time on an axis.
 fn tick(millis: Millis) -> String {
     match millis {
         0 => "0".to_owned(),

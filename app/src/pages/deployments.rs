@@ -28,7 +28,6 @@ use crate::live::client::Live;
 use crate::payload::{ListPayload, Payload};
 use crate::zone::Zone;
 
-/// The page.
 #[component]
 pub fn DeploymentsPage() -> impl IntoView {
     let query = use_query();
@@ -90,7 +89,6 @@ pub fn DeploymentsPage() -> impl IntoView {
     }
 }
 
-/// Which Deployments the address asks for.
 fn use_query() -> Memo<Query> {
     let (params, url) = (use_params_map(), use_url());
     Memo::new(move |_| {

@@ -14,10 +14,7 @@ use crate::zone::Zone;
 
 /// The page of a rollout in a file of its own.
 #[component]
-pub fn ExportedPage(
-    /// The content of the file.
-    export: Export,
-) -> impl IntoView {
+pub fn ExportedPage(export: Export) -> impl IntoView {
     provide_meta_context();
     let Export { deployment: payload, record } = export;
     Exported::provide(record);

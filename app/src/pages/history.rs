@@ -17,12 +17,8 @@ use crate::history::HistoryPayload;
 /// Days between two that have their names below.
 const WEEK: usize = 7;
 
-/// The page.
 #[component]
-pub fn HistoryPage(
-    /// Content of the page.
-    history: HistoryPayload,
-) -> impl IntoView {
+pub fn HistoryPage(history: HistoryPayload) -> impl IntoView {
     preview(|| history.preview());
     let summary = history.summary();
     let HistoryPayload { search, since, until, rollouts, workloads, after, days, kept, trouble, unwritten, .. } =

@@ -7,7 +7,6 @@ use crate::components::header::{Header, Section};
 /// An address leads nowhere: the first sentence of why is the heading.
 #[component]
 pub fn Missing(
-    /// The requested path with its query.
     asked: String,
     /// Why there is nothing, in whole sentences.
     why: String,

@@ -1,20 +1,20 @@
 //! The pages: a file for each, with the parts that only it has.
 
 #[cfg(feature = "ssr")]
-pub mod compare;
-pub mod deployments;
-pub mod detail;
-pub mod exported;
+pub(crate) mod compare;
+pub(crate) mod deployments;
+pub(crate) mod detail;
+pub(crate) mod exported;
 #[cfg(feature = "ssr")]
-pub mod history;
+pub(crate) mod history;
 #[cfg(feature = "ssr")]
-pub mod missing;
+pub(crate) mod missing;
 mod panel;
-pub mod rollout;
+pub(crate) mod rollout;
 #[cfg(feature = "ssr")]
 pub mod shares;
 #[cfg(feature = "ssr")]
 pub mod sign_in;
 #[cfg(feature = "ssr")]
-pub mod status;
-pub mod wall;
+pub(crate) mod status;
+pub(crate) mod wall;

@@ -12,12 +12,7 @@ use crate::rows::set_if_new;
 
 /// The panel, with whatever is open in it.
 #[component]
-pub fn Panel(
-    /// The Deployment of the page, which details are of.
-    workload: Workload,
-    /// The state of the panel: what is open in it.
-    panel: PanelState,
-) -> impl IntoView {
+pub fn Panel(workload: Workload, panel: PanelState) -> impl IntoView {
     let workload = StoredValue::new(workload);
     let kind = Memo::new(move |_| panel.shown.with(std::mem::discriminant));
     Effect::new(move |_| browser::on_window(leptos::ev::resize, move |_| panel.cover()));

@@ -77,9 +77,7 @@ pub fn RolloutPage() -> impl IntoView {
 /// One Deployment.
 #[component]
 pub fn Rollout(
-    /// Which one.
     workload: Workload,
-    /// The revision that the link names.
     revision: Option<u64>,
     /// Payload of the document, if it was for this page.
     payload: Option<DeploymentPayload>,

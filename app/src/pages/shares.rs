@@ -46,10 +46,7 @@ const TIMES: [(&str, &str); 4] = [("1h", "1 hour"), ("1d", "1 day"), ("7d", "7 d
 
 /// The links that somebody may revoke, and a form to make one.
 #[component]
-pub fn SharesPage(
-    /// Content of the page.
-    page: SharesPayload,
-) -> impl IntoView {
+pub(crate) fn SharesPage(page: SharesPayload) -> impl IntoView {
     let SharesPayload { offers, made, lines, is_everybodys, trouble } = page;
     let has_made = made.is_some();
     let made = made.map(|(link, said)| {
@@ -134,12 +131,7 @@ pub fn SharesPage(
 
 /// Confirmation of a signed-in viewer before a link replaces their access: any page may have led them here.
 #[component]
-pub fn ConfirmPage(
-    /// Explanation of the change.
-    says: String,
-    /// Secret of the link.
-    secret: String,
-) -> impl IntoView {
+pub(crate) fn ConfirmPage(says: String, secret: String) -> impl IntoView {
     view! {
         <Header section=Section::Other/>
         <main class="message" data-testid="shared">
@@ -156,8 +148,7 @@ pub fn ConfirmPage(
 
 /// The way in for who has a link: its script hands in what stands behind the `#`. Nothing that is seen here says what the link opens.
 #[component]
-pub fn SharedPage(
-    /// Error about the link; empty for none.
+pub(crate) fn SharedPage(
     trouble: String,
     /// Preview of the link, where its maker allowed one.
     shown: Option<Preview>,

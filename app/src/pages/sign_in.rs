@@ -32,12 +32,8 @@ pub enum SignInMethod {
     },
 }
 
-/// Sign in.
 #[component]
-pub fn SignIn(
-    /// Content of the page.
-    page: SignInPayload,
-) -> impl IntoView {
+pub(crate) fn SignIn(page: SignInPayload) -> impl IntoView {
     let SignInPayload { to, trouble, way } = page;
     let way = match way {
         SignInMethod::Token => token(to).into_any(),

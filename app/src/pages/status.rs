@@ -8,10 +8,8 @@ use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
 use crate::status::{ClusterFigures, ClusterStatus, KindFigures, KindStatus, NOTHING, ServerStatus, StatusPayload};
 
-/// The page.
 #[component]
 pub fn StatusPage(
-    /// Content of the page.
     status: StatusPayload,
     /// When it was made: "14:02:05 UTC".
     made: String,
@@ -38,7 +36,6 @@ pub fn StatusPage(
     }
 }
 
-/// What the columns of the tables mean.
 fn columns() -> impl IntoView {
     view! {
         <section>
@@ -54,7 +51,6 @@ fn columns() -> impl IntoView {
     }
 }
 
-/// The state of one cluster.
 #[component]
 fn Cluster(cluster: ClusterStatus) -> impl IntoView {
     let class = match cluster.connection.state {
@@ -144,7 +140,6 @@ fn row(cluster: &ClusterStatus, kind: &KindStatus) -> impl IntoView + use<> {
     }
 }
 
-/// Figures of the whole server.
 #[component]
 fn Server(server: ServerStatus) -> impl IntoView {
     let missed = server.history_missed.map(|missed| {

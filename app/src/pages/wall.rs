@@ -38,7 +38,6 @@ pub fn WallPage() -> impl IntoView {
     move || view! { <Wall settings=settings.get()/> }
 }
 
-/// The wall of an address.
 #[component]
 fn Wall(settings: Settings) -> impl IntoView {
     let payload = FirstPayload::take(|payload| if let Payload::Wall(wall) = payload { Some(*wall) } else { None });

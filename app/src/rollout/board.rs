@@ -24,7 +24,6 @@ pub const SLIDER: i64 = 10_000;
 pub struct SliderMarks {
     /// The rollouts, each from its begin to its end.
     pub rollouts: Vec<(Tone, i64, i64)>,
-    /// The window of the picture.
     pub window: (i64, i64),
 }
 
@@ -36,7 +35,6 @@ pub const SLIDER_PARTS: i64 = 1_000;
 pub struct Time {
     /// The moment, in whole tenths of a second; `None` for the present.
     pub tenths: Option<Millis>,
-    /// True while that moment moves on by itself.
     pub is_playing: bool,
     /// Lines that the story got since the present was left.
     pub news: usize,

@@ -12,7 +12,6 @@ use crate::rollout::panel::PanelState;
 #[derive(Clone, Copy)]
 pub struct Controls {
     screen: StoredValue<Option<SendWrapper<RolloutScreen>>>,
-    /// The state of the panel beside the picture.
     pub panel: PanelState,
     /// Text of the button that copies a link, after it was used.
     pub copied: RwSignal<Option<&'static str>>,

@@ -23,10 +23,8 @@ const NO_ANSWER: &str = "Rollcast does not respond.";
 /// Text in a file that does not hold the detail.
 const NOT_THERE: &str = "This file has no details of it, or none of this moment.";
 
-/// Content of the panel.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PanelContent {
-    /// The panel is closed.
     Nothing,
     /// A detail is open, which tells this.
     Detail(Detail),

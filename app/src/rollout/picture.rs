@@ -79,14 +79,11 @@ pub struct Tip {
     pub x: f64,
     /// The moment that the place stands for.
     pub at_millis: Millis,
-    /// Content of the tip.
     pub told: TipContent,
 }
 
-/// Content of a tip.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TipContent {
-    /// One pod.
     Pod {
         /// Its name.
         name: String,
@@ -124,7 +121,6 @@ pub struct Nodes {
     pub paint: NodeRef<html::Canvas>,
     /// The drawing that has the bars that are elements.
     pub bars: NodeRef<svg::Svg>,
-    /// The drawing of the budget strip.
     pub strip: NodeRef<svg::Svg>,
     /// The patterns, in the order of [`Pattern::ALL`].
     pub patterns: [NodeRef<svg::Pattern>; 3],

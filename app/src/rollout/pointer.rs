@@ -107,7 +107,6 @@ impl RolloutScreen {
         set_if_new(&self.0.picture.told, None);
     }
 
-    /// A button was pressed on the score.
     pub fn press(&self, event: &PointerEvent) {
         self.0.state.borrow_mut().pointer.has_dragged = false;
         let on: Option<Element> = event.target().and_then(|on| wasm_bindgen::JsCast::dyn_into(on).ok());
@@ -127,12 +126,10 @@ impl RolloutScreen {
         self.0.state.borrow().pointer.has_dragged
     }
 
-    /// The button is not pressed any more.
     pub fn release(&self) {
         self.0.state.borrow_mut().pointer.drag = None;
     }
 
-    /// The pointer left the score.
     pub fn leave(&self) {
         self.0.state.borrow_mut().pointer.at = None;
         self.point_again();

@@ -108,7 +108,6 @@ pub(super) struct State {
     has_less_motion: bool,
     /// Window that the viewer chose, in milliseconds; `None` for the one that fits.
     pub(super) chosen_millis: Option<f64>,
-    /// State of the pointer.
     pub(super) pointer: Pointer,
     /// When the address is to name the moment that is shown, in page time; `None` while it does.
     pub(super) remember_at: Option<f64>,
@@ -309,7 +308,6 @@ impl RolloutScreen {
         self.0.drawn.borrow_mut().scroll.key(key, page_millis());
     }
 
-    /// Gives the picture the focus.
     pub fn focus(&self) {
         if let Some(scroller) = self.0.picture.nodes.scroller.get_untracked() {
             focus_in_place(&scroller);

@@ -11,7 +11,6 @@ const BELOW: f64 = 8.0;
 const NEAR: i32 = 8;
 /// A scroll within this time after a key that scrolls was made by that key, in milliseconds.
 const KEY_MILLIS: f64 = 2_000.0;
-/// Keys that scroll.
 const KEYS: [&str; 7] = ["Home", "End", "PageUp", "PageDown", "ArrowUp", "ArrowDown", " "];
 
 /// The part of a page in which bands scroll.

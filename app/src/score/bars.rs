@@ -12,7 +12,6 @@ use super::places::{Density, bar_height, density};
 
 /// Stretches narrower than this, in pixels, are flicker.
 const FLICKER: f64 = 10.0;
-/// A pod that is gone.
 const GONE: PodLook = PodLook::In(PodState::Gone);
 
 /// A drawn state of a pod.

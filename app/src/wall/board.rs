@@ -43,8 +43,6 @@ pub struct WallBoard {
 /// A seat of the stage. Copies are handles of the same one.
 #[derive(Clone, Copy)]
 pub struct Seat {
-    /// Before the ids of what is on it.
-    pub prefix: &'static str,
     /// The Deployment on the seat, and its verdict.
     pub board: Board,
     /// The picture of it.
@@ -61,7 +59,6 @@ impl WallBoard {
     /// A wall of those rows, or one of which nothing is known yet.
     pub fn new(copy: Option<&ListCopy>) -> Self {
         let seat = |prefix| Seat {
-            prefix,
             board: Board::for_workload(Workload::default(), None),
             picture: Picture::new(prefix),
             look: RwSignal::default(),

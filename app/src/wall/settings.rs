@@ -6,7 +6,6 @@ use timeline::list::{By, Query, Sort};
 /// Seconds after which the strip tells of others, where nothing is said.
 const ROTATE_SECONDS: u32 = 12;
 const ROTATE: std::ops::RangeInclusive<u32> = 2..=3_600;
-/// Most columns.
 const COLUMNS: u8 = 4;
 
 /// Settings of a wall.

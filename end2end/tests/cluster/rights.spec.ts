@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { root, kubeconfig, temporaryFolder } from "../../fixtures/environment.ts";
 import { create, manifests, without, type Manifest } from "../../fixtures/manifests.ts";
-import { PagingProxy } from "../../fixtures/paging.ts";
 import { accountKubeconfig, asked, place, somebody } from "../../fixtures/people.ts";
+import { ApiProxy, PAGING } from "../../fixtures/proxy.ts";
 import { Server } from "../../fixtures/server.ts";
 import { expect, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 
@@ -45,7 +45,7 @@ test("every page works with the rights of the manifests, and names each right th
   const made: string[] = [];
   const folder = temporaryFolder();
   const accounts: Account[] = [];
-  const proxy = await PagingProxy.of(readFileSync(kubeconfig(), "utf8"));
+  const proxy = await ApiProxy.before(readFileSync(kubeconfig(), "utf8"), PAGING);
   const make = async (name: string, isWide: boolean, missing?: readonly [string, string], isPaged = missing?.[0] === "list") => {
     const own = `${name}-${started}`;
     const change = (role: Manifest) => {

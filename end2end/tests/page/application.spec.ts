@@ -1,6 +1,6 @@
 /// The pages as one application: going from page to page, the viewer's time zone, and what is said when the program cannot go on.
 
-import { expect, isLive, openLive, openRecording, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openPlayed, openRecording, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -39,8 +39,7 @@ test.describe("somewhere else on the earth", () => {
   test.use({ timezoneId: "Asia/Kolkata" });
 
   test("times are the viewer's own, and UTC on request, which is remembered", async ({ page, serve }) => {
-    const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-    const rollout = await openRecording(page, server.page(...rollover));
+    const { rollout } = await openPlayed(page, serve, rollover, "--hold-at", "12");
     const moment = page.getByTestId("moment");
     // 04:53 UTC, five and a half hours ahead.
     await expect(moment).toHaveText(/^10:23:\d\d UTC[+]05:30$/);
@@ -123,8 +122,7 @@ for (const [what, file] of [["bindings do", /rollcast[.]js/], ["code does", /rol
 }
 
 test("when the program panics the page says so instead of standing still", async ({ page, serve, complaints }) => {
-  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  await openRecording(page, server.page(...rollover));
+  await openPlayed(page, serve, rollover, "--hold-at", "12");
   // What is left of a panic is a trap of the program.
   await page.evaluate(() => { setTimeout(() => { throw new WebAssembly.RuntimeError("unreachable"); }); });
   await expect(page.getByTestId("stopped")).toBeVisible();

@@ -3,7 +3,7 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page, WebSocketRoute } from "@playwright/test";
-import { expect, isLive, openLive, openRecording, openWatched, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openPlayed, openWatched, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
 import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -136,8 +136,7 @@ for (const [what, fault] of Object.entries(FAULTS)) {
         else server.send(message);
       });
     });
-    const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-    const rollout = await openRecording(page, server.page("rollover", "rollover", "web"));
+    const { rollout } = await openPlayed(page, serve, ["rollover", "rollover", "web"], "--hold-at", "12");
     await rollout.story.locator("li").filter({ hasText: "Revision 2 starts" }).getByRole("button").click();
     await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1: 0 of 10");
     expect(questions).toBeGreaterThan(1);

@@ -1,7 +1,7 @@
 /// Details of pods and revisions, and hostile text in them.
 
 import { readFileSync, writeFileSync } from "node:fs";
-import { expect, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, openPlayed, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { recorded } from "../../fixtures/made.mjs";
 import { Server } from "../../fixtures/server.ts";
@@ -9,8 +9,7 @@ import { Server } from "../../fixtures/server.ts";
 const failing = ["failing-rollout-halts-then-undo", "failing-rollout-halts-then-undo", "test"] as const;
 
 test("a pod opens with its history, conditions and commands", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
-  const rollout = await openRecording(page, server.page(...failing));
+  const { rollout } = await openPlayed(page, serve, failing, "--hold-at", "8.5");
   await rollout.pods(2, "unready").first().click();
   const detail = page.getByTestId("pod-detail");
   await expect(detail).toContainText("running, not ready for");
@@ -37,8 +36,7 @@ test("a pod that its ReplicaSet let go of says why it was this one", async ({ pa
 });
 
 test("by keys alone: from a band to its pods, into one, and back", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
-  const rollout = await openRecording(page, server.page(...failing));
+  const { rollout } = await openPlayed(page, serve, failing, "--hold-at", "8.5");
   await rollout.beside(2).getByRole("link").focus();
   await page.keyboard.press("ArrowDown");
   await expect(rollout.pods(2).first()).toBeFocused();
@@ -61,8 +59,7 @@ test("a revision that superseded another is compared with that one and with what
 });
 
 test("a pod out of rotation has the commands that show which label it lost", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying("relabel-pod", "--hold-at", "7"));
-  const rollout = await openRecording(page, server.page("relabel-pod", "relabel-pod", "nginx"));
+  const { rollout } = await openPlayed(page, serve, ["relabel-pod", "relabel-pod", "nginx"], "--hold-at", "7");
   await rollout.pods("out").first().click();
   const detail = page.getByTestId("pod-detail");
   await expect(detail).toContainText("labels no longer match");
@@ -73,8 +70,7 @@ test("a pod out of rotation has the commands that show which label it lost", asy
 });
 
 test("a revision opens with its difference from the one before", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying(failing[0], "--hold-at", "8.5"));
-  const rollout = await openRecording(page, server.page(...failing));
+  const { rollout } = await openPlayed(page, serve, failing, "--hold-at", "8.5");
   await rollout.beside(2).getByRole("link").click();
   const detail = page.getByTestId("revision-detail");
   await expect(detail).toContainText("nginx: image test:v1 → test:unready");

@@ -1,28 +1,30 @@
 /// The header: on every page the same links in the same place, where the page is, and never more of the screen than it needs.
 
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { recorded } from "../../fixtures/made.mjs";
-import { Reviewer } from "../../fixtures/reviewer.ts";
+import { ALLOWING, ApiProxy } from "../../fixtures/proxy.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
 import { expect, openLive, openRecording, test } from "../../fixtures/test.ts";
 
 const SIZES = [[1440, 900, 80], [390, 844, 140]] as const;
 let playground: Server, signedIn: Server, forTokens: Server;
-let reviewer: Reviewer | undefined;
+let proxy: ApiProxy | undefined;
 
 test.beforeAll(async () => {
   const [kubeconfig, reviewed] = [join(temporaryFolder(), "kubeconfig"), join(temporaryFolder(), "kubeconfig")];
   playground = await Server.start(["demo", "--write-kubeconfig", kubeconfig, "--data-dir", temporaryFolder()]);
-  reviewer = await Reviewer.before(kubeconfig, reviewed);
+  const text = readFileSync(kubeconfig, "utf8");
+  proxy = await ApiProxy.before(text, ALLOWING);
+  writeFileSync(reviewed, proxy.through(text));
   signedIn = await Server.start(["serve", "--kubeconfig", reviewed, "--data-dir", temporaryFolder(), "--auth", "proxy", "--auth-proxy-from", "127.0.0.1"]);
   forTokens = await Server.start(["serve", "--kubeconfig", kubeconfig, "--auth", "token"]);
 });
 test.afterAll(async () => {
   for (const server of [playground, signedIn, forTokens]) await server.kill();
-  reviewer?.end();
+  proxy?.end();
 });
 test.use({ extraHTTPHeaders: { "X-Forwarded-User": "ada@example.com" } });
 

@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { AxeBuilder } from "@axe-core/playwright";
-import { expect, isLive, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, isLive, openPlayed, RolloutPage, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -15,8 +15,7 @@ test("the list names every Deployment and leads to its page", async ({ page, ser
 });
 
 test("a recording plays: pods are born, become ready and go while one looks", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying("rollout", "--loop"));
-  const rollout = await openRecording(page, server.page("rollout", "rollout", "nginx"));
+  const { rollout } = await openPlayed(page, serve, ["rollout", "rollout", "nginx"], "--loop");
   // It may be anywhere by now; it begins again.
   await expect(rollout.pods(1, "available")).toHaveCount(3, { timeout: 60_000 });
   await expect(rollout.beside(2)).toBeVisible();
@@ -36,8 +35,7 @@ test("three revisions have a band each while one overtakes another", async ({ pa
 
 test("verdict, figures, bands and list say what the document says", async ({ page, serve }) => {
   for (const [name, deployment, seconds] of [["rollover", "web", 8], ["kill-pod", "nginx", 5], ["replicaset-deleted", "web", 4], ["proportional-scaling", "test", 12], ["relabel-pod", "nginx", 7]] as const) {
-    const server = await serve(() => Server.replaying(name, "--hold-at", String(seconds)));
-    await openRecording(page, server.page(name, name, deployment));
+    const { server } = await openPlayed(page, serve, [name, name, deployment], "--hold-at", String(seconds));
     const document = (await server.document(name, name, deployment)).deployments.at(-1)!;
     const counts = (pod: (typeof document.pods)[number]) => pod.states.at(-1)![0] === "available" && (pod.releasedMillis === null || pod.adoptedMillis !== null);
     const available = document.pods.filter(counts).length;
@@ -168,8 +166,7 @@ test("a page of another site may not open the stream", async ({ serve, request }
 });
 
 test("markup that would run something is refused, whatever put it there", async ({ page, serve, complaints }) => {
-  const server = await serve(() => Server.replaying("rollout", "--hold-at", "4"));
-  await openRecording(page, server.page("rollout", "rollout", "nginx"));
+  await openPlayed(page, serve, ["rollout", "rollout", "nginx"], "--hold-at", "4");
   const put = (markup: string) =>
     page.evaluate((markup) => {
       try {

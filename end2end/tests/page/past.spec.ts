@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { temporaryFolder } from "../../fixtures/environment.ts";
 import { exported } from "../../fixtures/export.ts";
-import { expect, isLive, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
+import { expect, isLive, openPlayed, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const FAILING = ["deadline-exceeded", "deadline-exceeded", "web"] as const;
@@ -24,8 +24,7 @@ async function isPast(page: Page): Promise<void> {
 }
 
 test("a past moment of a failing rollout offers no command that changes today's cluster", async ({ page, serve, browser }) => {
-  const server = await serve(() => Server.replaying("deadline-exceeded", "--hold-at", "12"));
-  const rollout = await openRecording(page, server.page(...FAILING));
+  const { server, rollout } = await openPlayed(page, serve, FAILING, "--hold-at", "12");
   await expect(rollout.verdict).toContainText("Revision 2 is failing");
   await expect(page.getByTestId("remedy")).toContainText("rollout undo");
   await page.goto(`${server.page(...FAILING)}?at=2026-11-21T04:53:40Z`);

@@ -1,6 +1,6 @@
 /// What viewers tell their system: dark or light also without scripts, less motion, colours of their own.
 
-import { expect, openRecording, test } from "../../fixtures/test.ts";
+import { expect, openPlayed, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 test("a page without scripts is dark where the system prefers it", async ({ browser, serve }) => {
@@ -22,15 +22,13 @@ test("with less motion nothing is animated while pods come and go", async ({ pag
     for (const event of ["animationstart", "transitionrun"]) document.addEventListener(event, ({ target }) => moved.push(`${event} ${(target as Element).outerHTML.slice(0, 80)}`), true);
     Object.assign(window, { moved });
   });
-  const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "4"));
-  const rollout = await openRecording(page, server.page("rollout", "rollout", "nginx"));
+  const { rollout } = await openPlayed(page, serve, ["rollout", "rollout", "nginx"], "--when-watched", "--speed", "4");
   await expect(rollout.verdict).toHaveText("Revision 3 is complete: 3 of 3 available.", { timeout: 60_000 });
   expect(await page.evaluate(() => (window as unknown as { moved: string[] }).moved)).toEqual([]);
 });
 
 test("less motion counts from the moment at which the system is told", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying("rollover", "--hold-at", "8"));
-  await openRecording(page, server.page("rollover", "rollover", "web"));
+  await openPlayed(page, serve, ["rollover", "rollover", "web"], "--hold-at", "8");
   /// The seconds that the picture shows, each time another number of them.
   await page.evaluate(() => {
     const box = document.getElementById("picture-box")!;
@@ -53,8 +51,7 @@ test("less motion counts from the moment at which the system is told", async ({ 
 
 test("in colours of one's own marks keep theirs: they carry the meaning", async ({ page, serve }) => {
   await page.emulateMedia({ forcedColors: "active" });
-  const server = await serve(() => Server.replaying("image-missing", "--hold-at", "20"));
-  await openRecording(page, server.page("image-missing", "image-missing", "web"));
+  const { server } = await openPlayed(page, serve, ["image-missing", "image-missing", "web"], "--hold-at", "20");
   const colour = (selector: string, of: string, pseudo?: string) =>
     page.locator(selector).first().evaluate((element, [of, pseudo]) => getComputedStyle(element, pseudo).getPropertyValue(of!), [of, pseudo] as const);
   const failing = await page.evaluate(() => {

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { isWhole, recording, temporaryFolder } from "../../fixtures/environment.ts";
 import { createLongDeployment, longestRecording, nameOfLength, restartDeployment, type LongWorkload } from "../../fixtures/long.ts";
-import { Reviewer } from "../../fixtures/reviewer.ts";
+import { ALLOWING, ApiProxy } from "../../fixtures/proxy.ts";
 import { routes } from "../../fixtures/routes.ts";
 import { defects, tabDefects } from "../../fixtures/sane.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
@@ -80,8 +80,10 @@ async function watching(names: Names, kind: string, options: string[], kubeconfi
 
 async function reviewed(kubeconfig: string): Promise<string> {
   const written = join(temporaryFolder(), "kubeconfig");
-  const reviewer = await Reviewer.before(kubeconfig, written);
-  stops.push(() => reviewer.end());
+  const text = readFileSync(kubeconfig, "utf8");
+  const proxy = await ApiProxy.before(text, ALLOWING);
+  stops.push(() => proxy.end());
+  writeFileSync(written, proxy.through(text));
   return written;
 }
 

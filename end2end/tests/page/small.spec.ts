@@ -9,6 +9,7 @@ import { recorded, type MadeSet, type State } from "../../fixtures/made.mjs";
 import { expect, openLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { longName, longNames } from "../../fixtures/long.ts";
 import { recording, temporaryFolder } from "../../fixtures/environment.ts";
+import { held as heldAll } from "../../fixtures/picture.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const SIZES = [[1280, 720], [1440, 900], [390, 844]] as const;
@@ -39,14 +40,7 @@ const made: Record<string, MadeSet[]> = {
   ],
 };
 
-function held(info: TestInfo, ...names: string[]): Promise<Server> {
-  const files = names.map((name) => {
-    const file = info.outputPath(`${name}.jsonl`);
-    writeFileSync(file, recorded(made[name]!, 0).join("\n"));
-    return file;
-  });
-  return Server.start(["replay", ...files, "--hold-at", "90"]);
-}
+const held = (info: TestInfo, ...names: string[]) => heldAll(info, Object.fromEntries(names.map((name) => [name, made[name]!])), 0);
 
 /// Where a part is on the screen, and whether something else lies on it.
 const seen = (part: Locator) =>

@@ -1,13 +1,12 @@
 /// The controls of time on recordings: stop, step, slide, play, link to a moment, back to the present.
 
-import { expect, isLive, openLive, openRecording, takeNotifications, test } from "../../fixtures/test.ts";
+import { expect, isLive, openLive, openPlayed, takeNotifications, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
 const rollover = ["rollover", "rollover", "web"] as const;
 
 test("the story leads to its moments, and words and picture are those of then", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  const rollout = await openRecording(page, server.page(...rollover));
+  const { server, rollout } = await openPlayed(page, serve, rollover, "--hold-at", "12");
   await expect(rollout.verdict).toContainText("Revision 3 is replacing revision 1");
   const line = rollout.story.locator("li").filter({ hasText: "Revision 2 starts" });
   await line.getByRole("button").click();
@@ -32,8 +31,7 @@ test("the story leads to its moments, and words and picture are those of then", 
 });
 
 test("keys step through changes and rollouts, and back to the present", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  const rollout = await openRecording(page, server.page(...rollover));
+  const { rollout } = await openPlayed(page, serve, rollover, "--hold-at", "12");
   const moment = page.getByTestId("moment");
   const at = async () => new URL(page.url()).searchParams.get("at") ?? "";
   await page.keyboard.press("ArrowLeft");
@@ -57,8 +55,7 @@ test("keys step through changes and rollouts, and back to the present", async ({
 });
 
 test("a moment plays at its speed until it is the present", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  const rollout = await openRecording(page, server.page(...rollover));
+  const { rollout } = await openPlayed(page, serve, rollover, "--hold-at", "12");
   await rollout.story.locator("li").filter({ hasText: "Revision 3 starts" }).getByRole("button").click();
   await expect(page.getByRole("button", { name: "Play" })).toBeVisible();
   await page.getByLabel("Speed").selectOption("25");
@@ -73,8 +70,7 @@ test("a moment plays at its speed until it is the present", async ({ page, serve
 });
 
 test("while one looks at the past the present goes on and says so", async ({ page, serve, request }) => {
-  const server = await serve(() => Server.replaying("rollout", "--when-watched"));
-  const rollout = await openRecording(page, server.page("rollout", "rollout", "nginx"));
+  const { server, rollout } = await openPlayed(page, serve, ["rollout", "rollout", "nginx"], "--when-watched");
   await expect(rollout.story).toContainText("Revision 1");
   await page.getByRole("button", { name: "Pause" }).click();
   await expect(page.getByTestId("back-to-live")).toHaveText(/To the latest, \d+ new/, { timeout: 60_000 });
@@ -86,8 +82,7 @@ test("while one looks at the past the present goes on and says so", async ({ pag
 });
 
 test("the slider reaches from before the rollout to the present", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  const rollout = await openRecording(page, server.page(...rollover));
+  const { rollout } = await openPlayed(page, serve, rollover, "--hold-at", "12");
   const slider = page.getByRole("slider", { name: "Moment" });
   await expect(slider).toHaveAttribute("aria-valuetext", "04:53:18 UTC");
   await slider.fill("0");
@@ -131,8 +126,7 @@ test("a link to a revision leads to its last moment, or to the present", async (
 });
 
 test("more or less time is shown on demand", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  await openRecording(page, server.page(...rollover));
+  await openPlayed(page, serve, rollover, "--hold-at", "12");
   // Seconds that the picture shows.
   const seconds = () => page.locator("#picture-box").evaluate((box) => Math.round(Number(box.getAttribute("viewBox")!.split(" ")[2])));
   // The least that fits a rollout; the window glides there.
@@ -204,8 +198,7 @@ test("who asks for it is notified, and the icon tells how it stands", async ({ p
 });
 
 test("the title follows the verdict", async ({ page, serve }) => {
-  const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
-  await openRecording(page, server.page(...rollover));
+  await openPlayed(page, serve, rollover, "--hold-at", "12");
   await expect(page).toHaveTitle(/^Rolling out: /);
   await page.getByTestId("story").locator("li").filter({ hasText: "is complete" }).getByRole("button").click();
   await expect(page).toHaveTitle(/^(Finishing|Complete): /);

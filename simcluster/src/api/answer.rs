@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use crate::ApiError;
 
-/// An answer with a body of JSON.
 pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Response {
     let mut response = Response::new(Body::from(body.into()));
     *response.status_mut() = status;

@@ -30,12 +30,10 @@ impl Selection {
         })
     }
 
-    /// Returns whether every object is selected.
     fn is_everything(&self) -> bool {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
-    /// Returns whether an object is selected.
     pub fn matches(&self, object: &Stored) -> Result<bool, ApiError> {
         Ok(self.labels.matches(meta::labels(object.object.meta())) && self.fields.matches(&object.object)?)
     }

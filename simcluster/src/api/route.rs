@@ -22,7 +22,6 @@ const LONGEST: usize = 3 * 1024 * 1024;
 const SELF_REVIEWS: [&str; 4] = ["apis", "authorization.k8s.io", "v1", "selfsubjectaccessreviews"];
 
 impl Cluster {
-    /// Everything that the API answers.
     pub fn router(self) -> Router {
         Router::new().fallback(answer).with_state(self)
     }

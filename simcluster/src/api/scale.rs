@@ -27,7 +27,6 @@ pub fn of(stored: &Stored) -> Value {
     })
 }
 
-/// Answers a GET of the scale subresource.
 pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
     let found = cluster.with(|world| world.store().existing(target.resource, &target.key()))?;
     Ok(answer::ok(&of(&found)))

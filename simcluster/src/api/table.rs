@@ -10,7 +10,6 @@ use super::target::Target;
 use crate::change::Stored;
 use crate::object::Resource;
 
-/// Returns whether the client prefers a table.
 pub fn is_asked_for(accept: &str) -> bool {
     accept.contains("as=Table") && accept.contains("g=meta.k8s.io")
 }

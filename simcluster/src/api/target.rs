@@ -9,25 +9,18 @@ use crate::{Key, Resource};
 /// A part of an object with an address of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subresource {
-    /// The object.
     Whole,
-    /// Its status.
     Status,
-    /// Its size.
     Scale,
     /// Its being evicted, which is only ever created.
     Eviction,
 }
 
-/// Target of a request.
 #[derive(Debug)]
 pub struct Target {
     pub resource: Resource,
-    /// Which namespace, if one is named.
     pub namespace: Option<String>,
-    /// Which object, if one is named.
     pub name: Option<String>,
-    /// Which part of it.
     pub part: Subresource,
     pub query: Query,
     pub accept: String,
@@ -83,7 +76,6 @@ impl Query {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Returns whether a parameter is true.
     pub fn is(&self, name: &str) -> bool {
         self.0.get(name).is_some_and(|value| value == "true" || value == "1")
     }

@@ -137,7 +137,6 @@ fn wait_for(status: &mut PodStatus, reason: &str, message: &str) {
     }
 }
 
-/// Returns the last exit of a container.
 fn ended(container: &ContainerStatus) -> Option<ContainerState> {
     let now = container.state.as_ref().filter(|state| state.terminated.is_some());
     now.or(container.last_state.as_ref()).cloned()

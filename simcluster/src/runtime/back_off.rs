@@ -8,7 +8,6 @@ const MAX_BACK_OFF_MILLIS: i64 = 300_000;
 /// A wait, and when it was made longer last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BackOff {
-    /// Length of the wait.
     pub millis: i64,
     since: i64,
 }

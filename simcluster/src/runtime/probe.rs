@@ -29,7 +29,6 @@ impl Kind {
     }
 }
 
-/// A probe of a container that runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Probe {
     pub kind: Kind,
@@ -44,7 +43,6 @@ pub(crate) struct Probe {
     pub refusal: String,
     last: Option<bool>,
     streak: i32,
-    /// The present result.
     pub result: Option<bool>,
 }
 

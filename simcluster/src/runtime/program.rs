@@ -35,7 +35,6 @@ pub(crate) struct Program {
     /// Reaction to the request to end.
     term: Term,
     flap_millis: Option<i64>,
-    /// Result of pulling its image.
     pub pull: Pull,
     /// A ConfigMap that it needs and that nobody can make.
     pub lacks_config: bool,

@@ -69,7 +69,6 @@ pub(crate) enum ContainerPhase {
     Over,
 }
 
-/// Exit of a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exit {
     pub code: i32,

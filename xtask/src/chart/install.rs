@@ -33,7 +33,6 @@ const PAGES: [(&str, &str); 6] = [
 /// Storage class of the volume of the test: there is nothing that makes volumes.
 const CLASS: &str = "folder";
 
-/// Selects the pods of the chart.
 const SELECTOR: &str = "--selector=app.kubernetes.io/name=rollcast";
 
 /// The chart on a cluster of its own.
@@ -53,7 +52,7 @@ pub fn run(helm: &Helm) -> Result<()> {
     let cluster = &running.0;
     cluster.down()?; // of an earlier run
     cluster.up()?;
-    ensure!(cluster.add_real_node_with(&[archive])?, "the chart is installed on a real node, which cannot run here");
+    ensure!(cluster.add_real_node(&[archive])?, "the chart is installed on a real node, which cannot run here");
     let gateway = cluster.gateway()?;
     let port = forward(&gateway, cluster.api_port()?)?;
     let kubectl = Kubectl::find()?.with(&cluster.kubeconfig()).in_namespace(RELEASE);

@@ -5,7 +5,6 @@ use anyhow::{Result, bail, ensure};
 const BEGIN: &str = "<!-- values: made by `cargo xtask chart --write` -->\n";
 const END: &str = "<!-- end of values -->\n";
 
-/// Replaces the table in the text of the README.
 pub fn with_table(text: &str, table: &str) -> Result<String> {
     let Some((before, rest)) = text.split_once(BEGIN) else { bail!("the README has no line {}", BEGIN.trim()) };
     let Some((_, after)) = rest.split_once(END) else { bail!("the README has no line {}", END.trim()) };

@@ -13,7 +13,6 @@ use base64::engine::general_purpose::STANDARD;
 use wasm_encoder::{CodeSection, ExportKind, ExportSection, Function, Module, RawSection};
 use wasmparser::{ExternalKind, KnownCustom, Name, Parser, Payload, TypeRef};
 
-/// Loads parts in the browser.
 const LOADER: &str = include_str!("parts.js");
 /// Starts the program where a file carries it (`server/src/export/start.js`): what the bindings are made of has short names by then.
 const BEGIN: &str = "globalThis.begin?.(__wbg_init, hydrate_exported);\n";
@@ -102,7 +101,6 @@ fn functions(wasm: &[u8]) -> Result<HashMap<u32, String>> {
     Ok(functions)
 }
 
-/// Returns the program with these functions as further exports.
 fn exporting(wasm: &[u8], functions: &BTreeSet<u32>) -> Result<Vec<u8>> {
     with_exports(wasm, |exports| {
         for function in functions {
@@ -169,7 +167,6 @@ fn copy(payload: &Payload, wasm: &[u8], module: &mut Module) -> Result<()> {
     Ok(())
 }
 
-/// Returns the program with its own exports and these.
 fn with_exports(wasm: &[u8], more: impl Fn(&mut ExportSection)) -> Result<Vec<u8>> {
     let mut module = Module::new();
     for payload in Parser::new(0).parse_all(wasm) {

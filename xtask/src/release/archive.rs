@@ -32,11 +32,6 @@ pub fn pack(platform: Platform, printer: &Path) -> Result<()> {
     process::run(process::command("gzip", &["--no-name", "--best", "--force"]).arg(&plain))
 }
 
-/// Lets everyone run a program.
-pub fn make_executable(program: &Path) -> Result<()> {
-    process::run(process::command("chmod", &["0755"]).arg(program))
-}
-
 /// Returns the SHA-256 checksum of a file, in hexadecimal digits.
 pub fn sha256(file: &Path) -> Result<String> {
     let program =

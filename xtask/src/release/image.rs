@@ -14,7 +14,6 @@ use crate::{process, setup};
 /// Most bytes of an image, compressed.
 const MOST: u64 = 30_000_000;
 
-/// Name of the image in the archive.
 pub fn name(platform: Platform) -> String {
     let [_, architecture] = platform.names();
     format!("localhost/rollcast:{VERSION}-{architecture}")

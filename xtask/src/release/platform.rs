@@ -57,7 +57,6 @@ impl Platform {
         self.names().join("-")
     }
 
-    /// Where its program is once it is built.
     pub fn program(self) -> PathBuf {
         dist("programs").join(self.name()).join("rollcast")
     }
@@ -67,7 +66,6 @@ impl Platform {
         self.program().with_file_name("compiler")
     }
 
-    /// Where its archive is once it is packed.
     pub fn archive(self) -> PathBuf {
         dist(&format!("rollcast-{VERSION}-{}.tar.gz", self.name()))
     }

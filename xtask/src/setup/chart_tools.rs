@@ -4,16 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::control_plane::go_build;
-use super::go_tools::ensure_go_tool;
+use super::go_tools::{SOURCES, ensure_go_tool, go_build};
 use crate::process;
 
 const HELM: &str = "helm.sh/helm/v4/cmd/helm@v4.3.1";
 const KUBECONFORM: &str = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0";
 
-/// Where the programs are.
 pub struct ChartTools {
-    /// Renders the chart.
     pub helm: PathBuf,
     /// Checks objects against JSON schemas.
     pub kubeconform: PathBuf,
@@ -24,18 +21,12 @@ pub struct ChartTools {
 /// Installs or builds what is missing or of another version.
 pub fn ensure_chart_tools() -> Result<ChartTools> {
     let (helm, kubeconform) = (ensure_helm()?, ensure_go_tool(KUBECONFORM)?);
-    Ok(ChartTools { helm, kubeconform, kinds: ensure_kinds()? })
+    let kinds = process::workspace_path("target/tools/bin/kinds");
+    let what = "the check of the chart's kinds (about a minute the first time)";
+    go_build(&kinds, what, "end2end/chart", &SOURCES, &["."], "-s -w")?;
+    Ok(ChartTools { helm, kubeconform, kinds })
 }
 
 pub fn ensure_helm() -> Result<PathBuf> {
     ensure_go_tool(HELM)
-}
-
-fn ensure_kinds() -> Result<PathBuf> {
-    let (made, sources) = (process::workspace_path("target/tools/bin/kinds"), process::workspace_path("end2end/chart"));
-    if process::is_outdated(&made, &["main.go", "go.mod", "go.sum"].map(|file| sources.join(file))) {
-        process::print_note("building the check of the chart's kinds (about a minute the first time)");
-        go_build(&made, &["."], "-s -w", &sources)?;
-    }
-    Ok(made)
 }

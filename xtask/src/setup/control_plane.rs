@@ -1,9 +1,10 @@
 //! The programs of the real control plane, built from Go modules: the Kubernetes binary, etcd, KWOK.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
+use super::go_tools::{SOURCES, go_build};
 use crate::process;
 
 /// Kubernetes' version; also in `end2end/cluster/go.mod`.
@@ -12,9 +13,9 @@ pub const KUBERNETES: &str = "1.36.3";
 pub const OLDER_KUBERNETES: [&str; 2] = ["1.35.4", "1.34.4"];
 /// Names the version to test on: 1.35.
 pub const TEST_KUBERNETES: &str = "ROLLCAST_TEST_KUBERNETES";
+const MODULES: &str = "end2end/cluster";
 const KWOK: &str = "sigs.k8s.io/kwok/cmd/kwok@v0.8.0";
 
-/// Where the programs are.
 pub struct Binaries {
     /// kube-apiserver, kube-controller-manager, kube-scheduler and kubectl by first argument.
     pub kubernetes: PathBuf,
@@ -42,30 +43,21 @@ pub fn ensure_binaries() -> Result<Binaries> {
         kwok: folder.join("kwok"),
         oracle: folder.join("oracle"),
     };
-    let modules = process::workspace_path("end2end/cluster");
-    let sources = ["main.go", "certificates.go", &modules_of_version].map(|file| modules.join(file));
-    if process::is_outdated(&binaries.kubernetes, &sources) {
-        process::print_note(&format!(
-            "building the control plane of Kubernetes {version} from its Go modules (about 4 minutes the first time)"
-        ));
-        let mut numbers = version.split('.');
-        let variables = "k8s.io/component-base/version";
-        let flags = format!(
-            "-s -w -X {variables}.gitVersion=v{version} -X {variables}.gitMajor={} -X {variables}.gitMinor={}",
-            numbers.next().unwrap_or_default(),
-            numbers.next().unwrap_or_default(),
-        );
-        go_build(&binaries.kubernetes, &[&format!("-modfile={modules_of_version}"), "."], &flags, &modules)?;
-    }
-    if process::is_outdated(&binaries.oracle, &["oracle/main.go", "go.mod", "go.sum"].map(|file| modules.join(file))) {
-        process::print_note("building the oracle that verdicts are compared with");
-        go_build(&binaries.oracle, &["./oracle"], "-s -w", &modules)?;
-    }
-    let etcd = modules.join("etcd");
-    if process::is_outdated(&binaries.etcd, &["main.go", "go.mod", "go.sum"].map(|file| etcd.join(file))) {
-        process::print_note("building etcd");
-        go_build(&binaries.etcd, &["."], "-s -w", &etcd)?;
-    }
+    let mut numbers = version.split('.');
+    let variables = "k8s.io/component-base/version";
+    let flags = format!(
+        "-s -w -X {variables}.gitVersion=v{version} -X {variables}.gitMajor={} -X {variables}.gitMinor={}",
+        numbers.next().unwrap_or_default(),
+        numbers.next().unwrap_or_default(),
+    );
+    let what =
+        format!("the control plane of Kubernetes {version} from its Go modules (about 4 minutes the first time)");
+    let sources = ["main.go", "certificates.go", &modules_of_version];
+    let modfile = format!("-modfile={modules_of_version}");
+    go_build(&binaries.kubernetes, &what, MODULES, &sources, &[&modfile, "."], &flags)?;
+    let (what, sources) = ("the oracle that verdicts are compared with", ["oracle/main.go", "go.mod", "go.sum"]);
+    go_build(&binaries.oracle, what, MODULES, &sources, &["./oracle"], "-s -w")?;
+    go_build(&binaries.etcd, "etcd", "end2end/cluster/etcd", &SOURCES, &["."], "-s -w")?;
     if !binaries.kwok.exists() {
         process::print_note("building KWOK, the fake kubelet");
         process::run(process::command("go", &["install", KWOK]).env("GOBIN", &folder))?;
@@ -86,9 +78,4 @@ fn kubernetes_version() -> Result<&'static str> {
 /// 1.35 of 1.35.4.
 pub fn minor(version: &str) -> &str {
     version.rsplit_once('.').map_or(version, |(minor, _)| minor)
-}
-
-pub(super) fn go_build(made: &Path, arguments: &[&str], flags: &str, modules: &Path) -> Result<()> {
-    let mut go = process::command("go", &["build", "-trimpath", "-ldflags", flags, "-o"]);
-    process::run(go.arg(made).args(arguments).current_dir(modules))
 }

@@ -1,6 +1,6 @@
-//! Programs that are published as Go modules, each of a pinned version.
+//! Programs in Go: those that are published as modules, each of a pinned version, and those of our modules.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
@@ -23,6 +23,27 @@ pub fn ensure_go_tool(package_at_version: &str) -> Result<PathBuf> {
     std::fs::create_dir_all(&folder)?;
     process::run(process::command("go", &["install", package_at_version]).env("GOBIN", &folder))?;
     Ok(program)
+}
+
+/// Files of a module of ours with one program.
+pub(super) const SOURCES: [&str; 3] = ["main.go", "go.mod", "go.sum"];
+
+/// Builds a program of a module of ours, and says so, unless it is newer than these files of the module.
+pub(super) fn go_build(
+    made: &Path,
+    what: &str,
+    module: &str,
+    sources: &[&str],
+    arguments: &[&str],
+    flags: &str,
+) -> Result<()> {
+    let module = process::workspace_path(module);
+    if process::is_outdated(made, &sources.iter().map(|file| module.join(file)).collect::<Vec<_>>()) {
+        process::print_note(&format!("building {what}"));
+        let mut go = process::command("go", &["build", "-trimpath", "-ldflags", flags, "-o"]);
+        process::run(go.arg(made).args(arguments).current_dir(module))?;
+    }
+    Ok(())
 }
 
 /// Go writes package and version into each program.

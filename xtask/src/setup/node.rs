@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 
 use super::apt::apt_install;
-use super::control_plane::go_build;
+use super::go_tools::go_build;
 use crate::process;
 
-/// Programs of others that `end2end/cluster/node/go.mod` names.
-const MODULES: [&str; 5] = [
+const MODULE: &str = "end2end/cluster/node";
+/// Programs of others that its `go.mod` names.
+const PACKAGES: [&str; 5] = [
     "github.com/containerd/containerd/v2/cmd/containerd",
     "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2",
     "github.com/containerd/containerd/v2/cmd/ctr",
@@ -35,20 +36,17 @@ pub fn ensure_node() -> Result<Option<PathBuf>> {
         process::print_note(&format!("a real node cannot run here: it needs {}", missing.join(", ")));
         return Ok(None);
     }
-    let (folder, modules) =
-        (process::workspace_path("target/cluster/bin/node"), process::workspace_path("end2end/cluster/node"));
+    let folder = process::workspace_path("target/cluster/bin/node");
     std::fs::create_dir_all(&folder)?;
-    for package in MODULES {
+    for package in PACKAGES {
         let program = folder.join(package.rsplit('/').next().context("no program")?);
-        if process::is_outdated(&program, &["go.mod", "go.sum"].map(|file| modules.join(file))) {
-            process::print_note(&format!("building {package} for the real node (2 minutes for all the first time)"));
-            go_build(&program, &[package], "-s -w", &modules)?;
-        }
+        let what = format!("{package} for the real node (2 minutes for all the first time)");
+        go_build(&program, &what, MODULE, &["go.mod", "go.sum"], &[package], "-s -w")?;
     }
-    let app = folder.join("app");
-    if process::is_outdated(&app, &["main.go", "image.go", "registry.go"].map(|file| modules.join("app").join(file))) {
+    let (app, module) = (folder.join("app"), process::workspace_path(MODULE));
+    if process::is_outdated(&app, &["main.go", "image.go", "registry.go"].map(|file| module.join("app").join(file))) {
         let mut go = process::command("go", &["build", "-trimpath", "-ldflags", "-s -w", "-o"]);
-        process::run(go.arg(&app).arg("./app").env("CGO_ENABLED", "0").current_dir(&modules))?; // the only file of its image
+        process::run(go.arg(&app).arg("./app").env("CGO_ENABLED", "0").current_dir(&module))?; // the only file of its image
     }
     Ok(Some(folder))
 }

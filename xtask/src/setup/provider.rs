@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::control_plane::go_build;
+use super::go_tools::{SOURCES, go_build};
 use crate::process;
 
 /// Builds it where it is missing or older than its sources; `None` where there is no Go to build it with.
@@ -12,11 +12,8 @@ pub fn ensure_provider() -> Result<Option<PathBuf>> {
     if !process::is_installed("go") {
         return Ok(None);
     }
-    let (made, sources) = (process::workspace_path("target/oidc/provider"), process::workspace_path("end2end/oidc"));
-    if process::is_outdated(&made, &["main.go", "go.mod", "go.sum"].map(|file| sources.join(file))) {
-        process::print_note("building Dex, the sign-in provider of the tests (about 2 minutes the first time)");
-        std::fs::create_dir_all(process::workspace_path("target/oidc"))?;
-        go_build(&made, &["."], "-s -w", &sources)?;
-    }
+    let made = process::workspace_path("target/oidc/provider");
+    let what = "Dex, the sign-in provider of the tests (about 2 minutes the first time)";
+    go_build(&made, what, "end2end/oidc", &SOURCES, &["."], "-s -w")?;
     Ok(Some(made))
 }

@@ -50,7 +50,6 @@ pub fn paths_of_sources() -> Vec<String> {
     all.map(|path| path.display().to_string()).collect()
 }
 
-/// Finds or makes a toolchain that compiles for wasm32.
 pub fn ensure_wasm() -> Result<Toolchain> {
     if installed() {
         return Ok(Toolchain::Installed);

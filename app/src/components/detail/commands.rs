@@ -9,11 +9,7 @@ use crate::components::copy::CopyButton;
 
 /// The kubectl commands that show more of what the detail is about, each with a button that copies it.
 #[component]
-pub fn Commands(
-    /// The commands and what each is for.
-    #[prop(into)]
-    commands: Signal<Vec<Command>>,
-) -> impl IntoView {
+pub fn Commands(#[prop(into)] commands: Signal<Vec<Command>>) -> impl IntoView {
     let line = |(_, Command { what, command }): (usize, Command)| {
         view! {
             <li>

@@ -13,14 +13,9 @@ use crate::zone::Zone;
 /// Facts as a list of names and values.
 #[component]
 pub fn Facts(
-    /// The workload that they are about, for links.
     workload: StoredValue<Workload>,
-    /// When the facts are told.
-    #[prop(into)]
-    now_millis: Signal<Millis>,
-    /// The facts, each with a name of its own.
-    #[prop(into)]
-    facts: Signal<Vec<DetailFact>>,
+    #[prop(into)] now_millis: Signal<Millis>,
+    #[prop(into)] facts: Signal<Vec<DetailFact>>,
 ) -> impl IntoView {
     let now_millis = present(now_millis);
     view! {

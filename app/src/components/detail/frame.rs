@@ -11,14 +11,9 @@ use crate::rollout::controls::Controls;
 /// Frame of every detail: its title, and a button that closes it.
 #[component]
 pub fn Frame(
-    /// The workload that the detail is of, to whose page the way back leads.
     workload: StoredValue<Workload>,
-    /// The `data-testid` by which tests find it.
     test_id: &'static str,
-    /// The title of the detail.
-    #[prop(into)]
-    title: Signal<String>,
-    /// Content of the detail, below its title.
+    #[prop(into)] title: Signal<String>,
     children: Children,
 ) -> impl IntoView {
     let controls = Controls::of_page();

@@ -13,17 +13,12 @@ use crate::rollout::controls::Controls;
 /// the very workload that is meant; in a file there is nothing but what opens beside the picture.
 #[component]
 pub fn DetailLink(
-    /// The workload that it is of.
     workload: Workload,
-    /// Its path below the page of the Deployment.
     path: String,
-    /// Class of the link.
-    #[prop(optional)]
-    class: Option<&'static str>,
+    #[prop(optional)] class: Option<&'static str>,
     /// Accessible name of the link, where it differs from its text.
     #[prop(optional)]
     label: Option<String>,
-    /// Text of the link.
     children: Children,
 ) -> impl IntoView {
     let controls = Controls::of_page();

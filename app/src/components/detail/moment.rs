@@ -14,15 +14,11 @@ use crate::zone::Zone;
 /// The time of day. Beside the picture it shows the moment there; as a page of its own it is a link to it.
 #[component]
 pub fn Moment(
-    /// The cluster, namespace and name of the Deployment.
     workload: StoredValue<Workload>,
     /// The UID of the Deployment: another one may have had its name.
     deployment: Uid,
-    /// The moment that the link leads to.
     at_millis: Millis,
-    /// When it is told.
-    #[prop(into)]
-    now_millis: Signal<Millis>,
+    #[prop(into)] now_millis: Signal<Millis>,
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let now_millis = present(now_millis);

@@ -21,14 +21,8 @@ use crate::zone::Zone;
 /// Durations are told to a tenth of a second: a shorter one would be none.
 const SHORTEST_MILLIS: Millis = 100;
 
-/// Everything about a pod.
 #[component]
-pub fn PodView(
-    /// The workload that the pod is of.
-    workload: StoredValue<Workload>,
-    /// The pod as the server sends it; followed while it is open.
-    pod: Memo<PodDetail>,
-) -> impl IntoView {
+pub fn PodView(workload: StoredValue<Workload>, pod: Memo<PodDetail>) -> impl IntoView {
     let zone = Zone::of_page();
     let present_millis = present(Signal::derive(move || pod.read().now_millis));
     let state = move || {

@@ -16,14 +16,8 @@ use crate::detail::revision::Difference;
 use crate::detail::rollouts::RolloutLine;
 use crate::zone::Zone;
 
-/// Everything about a revision.
 #[component]
-pub fn RevisionView(
-    /// The workload that the revision is of.
-    workload: StoredValue<Workload>,
-    /// The revision as the server sends it; followed while it is open.
-    revision: Memo<RevisionDetail>,
-) -> impl IntoView {
+pub fn RevisionView(workload: StoredValue<Workload>, revision: Memo<RevisionDetail>) -> impl IntoView {
     view! {
         <Frame workload test_id="revision-detail" title=Signal::derive(move || format!("Revision {}", revision.read().revision))>
             <p class="state">{move || revision.read().standing.clone()}</p>

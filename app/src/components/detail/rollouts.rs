@@ -15,12 +15,7 @@ use crate::zone::Zone;
 
 /// All rollouts of a workload that are known, the last one first.
 #[component]
-pub fn RolloutsView(
-    /// The workload that the rollouts are of.
-    workload: StoredValue<Workload>,
-    /// The rollouts as the server sends them; followed while they are open.
-    rollouts: Memo<RolloutsDetail>,
-) -> impl IntoView {
+pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDetail>) -> impl IntoView {
     let zone = Zone::of_page();
     let is_file = Exported::of_app().is_some();
     let now_millis = present(Signal::derive(move || rollouts.read().now_millis));

@@ -18,12 +18,7 @@ pub const LOCAL: &str =
 
 /// Links to share of a page, each with a button that copies it; the first one with a code for telephones, if others can open it.
 #[component]
-pub fn ShareView(
-    /// The workload that the links lead to.
-    workload: StoredValue<Workload>,
-    /// The links as the server made them.
-    share: Memo<ShareDetail>,
-) -> impl IntoView {
+pub fn ShareView(workload: StoredValue<Workload>, share: Memo<ShareDetail>) -> impl IntoView {
     let now_millis = present(Signal::derive(move || share.read().at_millis));
     let links = Memo::new(move |_| workload.with_value(|workload| share.read().links(workload)));
     let first = move || links.read().iter().take(1).cloned().collect::<Vec<Link>>();

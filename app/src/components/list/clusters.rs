@@ -17,10 +17,7 @@ const MOST_TROUBLED: usize = 2;
 
 /// A chip for each cluster: how it is reached, and a link to its own list.
 #[component]
-pub fn Clusters(
-    /// The state of the list's page, which this follows.
-    board: ListBoard,
-) -> impl IntoView {
+pub fn Clusters(board: ListBoard) -> impl IntoView {
     let zone = Zone::of_page();
     // A server that was started again may watch other clusters.
     let names = Memo::new(move |_| {

@@ -14,10 +14,7 @@ const KEY: [&str; LAYERS] =
 
 /// The heads of the list's columns, and a key to the colours in them.
 #[component]
-pub fn Columns(
-    /// The state of the list's page, which this follows.
-    board: ListBoard,
-) -> impl IntoView {
+pub fn Columns(board: ListBoard) -> impl IntoView {
     let entry = |(class, words): (&'static str, &'static str)| {
         view! { <li><svg class="tiny" viewBox="0 0 10 10" aria-hidden="true"><rect class=class width="10" height="10"></rect></svg>{words}</li> }
     };

@@ -27,12 +27,7 @@ pub struct Inputs {
 
 /// The filter of the list: a form that also works without scripts.
 #[component]
-pub fn Filter(
-    /// The state of the list's page, which this follows.
-    board: ListBoard,
-    /// Handles for the inputs of the form.
-    inputs: Inputs,
-) -> impl IntoView {
+pub fn Filter(board: ListBoard, inputs: Inputs) -> impl IntoView {
     let query = board.query;
     let navigate = use_navigate();
     // What is searched stands in the address.
@@ -115,7 +110,6 @@ fn Choices(board: ListBoard) -> impl IntoView {
     }
 }
 
-/// A group of Deployments, or all of them.
 #[component]
 fn Choice(board: ListBoard, group: Option<Group>, #[prop(into)] words: Signal<String>) -> impl IntoView {
     let href = move || address::list(&Query { group, ..board.query.get() });

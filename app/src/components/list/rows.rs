@@ -20,10 +20,7 @@ use crate::zone::Zone;
 
 /// The headings and rows that are made, between room for those that are not.
 #[component]
-pub fn ListRows(
-    /// The state of the list's page, which this follows.
-    board: ListBoard,
-) -> impl IntoView {
+pub fn ListRows(board: ListBoard) -> impl IntoView {
     let room = |px: RwSignal<f64>| Signal::derive(move || format!("height:{}px", fixed(px.get())));
     let (before, after) = (room(board.before_px), room(board.after_px));
     let row = move |slot: Slot| match slot {
@@ -77,7 +74,6 @@ impl RowContent {
     }
 }
 
-/// A Deployment's row of the list.
 #[component]
 fn Row(board: ListBoard, key: u128, row: ArcRwSignal<RowText>) -> impl IntoView {
     let zone = Zone::of_page();

@@ -24,10 +24,7 @@ fn remember(is_open: bool) {
 
 /// The controls, closed until the viewer opens them; then they are open on the next page, too.
 #[component]
-pub fn Controls(
-    /// The state of the playground, which all of the strip shares.
-    state: PlaygroundState,
-) -> impl IntoView {
+pub fn Controls(state: PlaygroundState) -> impl IntoView {
     let details = NodeRef::<html::Details>::new();
     Effect::new(move |_| {
         let Some(details) = details.get() else { return };
@@ -158,7 +155,6 @@ fn Pods(state: PlaygroundState) -> impl IntoView {
     }
 }
 
-/// Buttons that belong together, below a heading.
 #[component]
 fn Group(state: PlaygroundState, name: String) -> impl IntoView {
     let (of, heading) = (name.clone(), name.clone());

@@ -11,10 +11,7 @@ use crate::playground::Playground;
 
 /// The strip above the pages of the playground.
 #[component]
-pub fn Strip(
-    /// State of the playground when the document was rendered.
-    first: Playground,
-) -> impl IntoView {
+pub fn Strip(first: Playground) -> impl IntoView {
     let state = PlaygroundState::new(first);
     let path = use_location().pathname;
     // The server renders without the base.
@@ -64,10 +61,7 @@ fn NextStory(state: PlaygroundState) -> impl IntoView {
 /// The strip above the playground's pages in which no program runs.
 #[cfg(feature = "ssr")]
 #[component]
-pub fn StillStrip(
-    /// State of the playground when the document was rendered.
-    playground: Playground,
-) -> impl IntoView {
+pub fn StillStrip(playground: Playground) -> impl IntoView {
     view! {
         <section id="playground" class="playground" aria-label="Playground" data-testid="playground">
             <Summary playground=Signal::stored(playground)/>

@@ -12,10 +12,7 @@ use crate::zone::Zone;
 
 /// The time axis above the picture: ticks, points of the story, and the zone of the times.
 #[component]
-pub fn Axis(
-    /// The picture whose state this shows.
-    picture: Picture,
-) -> impl IntoView {
+pub fn Axis(picture: Picture) -> impl IntoView {
     let zone = Zone::of_page();
     let [ticks, points, ..] = picture.nodes.timed;
     let tick = move |key: u128| {

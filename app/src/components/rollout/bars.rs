@@ -22,7 +22,6 @@ use crate::score::style_sheet;
 /// The patterns of this picture: those of the document, turned and stretched as its view box needs it.
 #[component]
 pub fn Patterns(
-    /// The picture whose bars use the patterns.
     picture: Picture,
     /// The transform of each pattern as the page is rendered.
     turned: [String; 3],
@@ -37,10 +36,7 @@ pub fn Patterns(
 
 /// The grounds of the bands, and the bars of pods and ribbons on them.
 #[component]
-pub fn BarsOf(
-    /// The picture whose state this shows.
-    picture: Picture,
-) -> impl IntoView {
+pub fn BarsOf(picture: Picture) -> impl IntoView {
     let ground = move |key: u128| picture.bands.row(key).map(|band| view! { <Ground band picture/> });
     let bars = move |key: u128| picture.bars.row(key).map(|bars| view! { <PodBars key bars picture/> });
     view! {
@@ -234,10 +230,7 @@ impl Painter for Paths {
 
 /// Stretches that nobody saw, or that are not kept any more: torn paper, with words.
 #[component]
-pub fn Gaps(
-    /// The picture whose state this shows.
-    picture: Picture,
-) -> impl IntoView {
+pub fn Gaps(picture: Picture) -> impl IntoView {
     let gap = move |key: u128| {
         picture.gaps.row(key).map(|gap: ArcRwSignal<GapArea>| {
             let words = gap.with_untracked(|gap| gap.words);

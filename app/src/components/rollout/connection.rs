@@ -16,10 +16,7 @@ use crate::zone::Zone;
 
 /// The chip: live, stale, or as it was. It leads to the status page.
 #[component]
-pub fn Chip(
-    /// The state of the Deployment's page, which this follows.
-    board: Board,
-) -> impl IntoView {
+pub fn Chip(board: Board) -> impl IntoView {
     let zone = Zone::of_page();
     let class = move || match (board.is_stale(), board.time.get().tenths) {
         (true, _) => "chip stale",
@@ -45,10 +42,7 @@ pub fn Chip(
 
 /// The bars below the header: no word from the server or the cluster, and what may not be read, with the role that would grant it.
 #[component]
-pub fn ConnectionBars(
-    /// The state of the Deployment's page, which this follows.
-    board: Board,
-) -> impl IntoView {
+pub fn ConnectionBars(board: Board) -> impl IntoView {
     let zone = Zone::of_page();
     let retry_seconds = Live::of_app().retry_seconds;
     let next = move || {

@@ -23,10 +23,7 @@ const THREE_LINES: f64 = 86.0;
 
 /// The column beside the picture, with the revision and the counts of each band.
 #[component]
-pub fn Gutter(
-    /// The picture whose state this shows.
-    picture: Picture,
-) -> impl IntoView {
+pub fn Gutter(picture: Picture) -> impl IntoView {
     let beside = move |key: u128| picture.bands.row(key).map(|band| view! { <Beside band picture/> });
     view! {
         <div class="gutter" id=format!("{}gutter", picture.prefix)>

@@ -18,14 +18,8 @@ use crate::rollout::board::Board;
 use crate::rows::set_if_new;
 use crate::zone::Zone;
 
-/// The header of a Deployment's page.
 #[component]
-pub fn RolloutHeader(
-    /// The state of the Deployment's page, which this follows.
-    board: Board,
-    /// The title of the page, which notifications have too.
-    title: Signal<String>,
-) -> impl IntoView {
+pub fn RolloutHeader(board: Board, title: Signal<String>) -> impl IntoView {
     let workload = board.workload.get_untracked();
     let is_file = Exported::of_app().is_some();
     let tone = Signal::derive(move || board.said(|view| Some(view.verdict.tone)));
@@ -53,7 +47,6 @@ pub fn RolloutHeader(
     }
 }
 
-/// Interval at which pending notifications are checked.
 const LOOK: Duration = Duration::from_secs(1);
 /// Explanation of the button while notifications can be allowed.
 const USUAL: &str = "A notification when this rollout is complete or in trouble";

@@ -23,10 +23,7 @@ const TOKEN_ROW: f64 = 12.0;
 
 /// The heads of all pods, and beside each ribbon a column of what there is now.
 #[component]
-pub fn Heads(
-    /// The picture whose state this shows.
-    picture: Picture,
-) -> impl IntoView {
+pub fn Heads(picture: Picture) -> impl IntoView {
     let head = move |key: u128| {
         let (head, spot) = picture.heads.row(key).zip(picture.spots.row(key))?;
         Some(view! { <PodHead key picture head spot/> })

@@ -11,10 +11,7 @@ use crate::zone::Zone;
 
 /// Bars that say what the link means that led here, and that the past is shown.
 #[component]
-pub fn LinkBars(
-    /// The state of the Deployment's page, which this follows.
-    board: Board,
-) -> impl IntoView {
+pub fn LinkBars(board: Board) -> impl IntoView {
     let zone = Zone::of_page();
     let file = Exported::of_app().map(|file| file.record().version.clone());
     let is_file = file.is_some();

@@ -28,9 +28,7 @@ use crate::zone::Zone;
 pub fn Score(
     /// The state of the page, whose verdict is the score's name.
     board: Board,
-    /// The picture whose state this shows.
     picture: Picture,
-    /// Where everything that moves is at first.
     moving: FrameStyles,
 ) -> impl IntoView {
     let (nodes, prefix) = (picture.nodes, picture.prefix);

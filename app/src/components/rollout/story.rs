@@ -14,10 +14,7 @@ use crate::zone::Zone;
 
 /// The story of a rollout, one line for each thing that happened.
 #[component]
-pub fn Story(
-    /// The picture that the story belongs to, which has its lines.
-    picture: Picture,
-) -> impl IntoView {
+pub fn Story(picture: Picture) -> impl IntoView {
     let part: NodeRef<html::Div> = NodeRef::new();
     // What is there first does not appear, and what appeared does not again when others make it move.
     let is_begun = StoredValue::new(false);

@@ -14,7 +14,6 @@ use crate::score::style_sheet;
 /// The budget strip: limits, pods over time, and what holds the controller.
 #[component]
 pub fn BudgetStrip(
-    /// The picture whose state this shows.
     picture: Picture,
     /// The view box of the stretch of time that the page is rendered for.
     view_box: String,

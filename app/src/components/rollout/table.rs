@@ -15,12 +15,10 @@ use crate::score::order::{PodColumn, PodOrder};
 use crate::score::scene::{PodHead, TableScope};
 use crate::zone::Zone;
 
-/// The pods in view as a table.
 #[component]
 pub fn PodTable(
     /// The state of the page, for its time and for links.
     board: Board,
-    /// The picture whose pods are listed.
     picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();
@@ -75,7 +73,6 @@ fn ColumnHead(board: Board, picture: Picture, column: PodColumn, #[prop(into)] w
     view! { <th aria-sort=sorted><button type="button" on:click=choose>{words}</button></th> }
 }
 
-/// One pod as a row of the table.
 #[component]
 fn PodRow(row: ArcRwSignal<PodHead>, workload: Workload) -> impl IntoView {
     let zone = Zone::of_page();

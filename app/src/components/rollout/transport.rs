@@ -16,14 +16,8 @@ use crate::zone::Zone;
 /// Speeds in percent, with their words.
 const SPEEDS: [(u32, &str); 5] = [(25, "¼ ×"), (100, "1 ×"), (200, "2 ×"), (500, "5 ×"), (2_000, "20 ×")];
 
-/// The controls of time below the picture.
 #[component]
-pub fn Transport(
-    /// The state of the page, which says what moment is shown.
-    board: Board,
-    /// The controls that the buttons use.
-    controls: Controls,
-) -> impl IntoView {
+pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
     let zone = Zone::of_page();
     let act = move |act: fn(&RolloutScreen)| move |_| controls.act(act);
     let moment = move || board.dated(zone, board.now_millis());

@@ -76,12 +76,7 @@ fn unbroken(sentence: &str) -> Vec<AnyView> {
 
 /// The verdict line: badge, sentence, reason and figures.
 #[component]
-pub fn VerdictLine(
-    /// The state of the Deployment's page, which this follows.
-    board: Board,
-    /// The picture, whose bands have the images.
-    picture: Picture,
-) -> impl IntoView {
+pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
     let zone = Zone::of_page();
     // A moment that the viewer chose is told at once.
     let is_at_once = Signal::derive(move || board.time.read().tenths.is_some());

@@ -14,12 +14,7 @@ const MINUTES: usize = 5;
 
 /// The line along the lower edge of the wall.
 #[component]
-pub fn Below(
-    /// The state of the wall, which this follows.
-    board: WallBoard,
-    /// Which Deployments the wall shows, for the link to their list.
-    query: Query,
-) -> impl IntoView {
+pub fn Below(board: WallBoard, query: Query) -> impl IntoView {
     let zone = Zone::of_page();
     let told = move |index: usize| {
         let words = move || {

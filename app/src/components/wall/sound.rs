@@ -12,15 +12,11 @@ use crate::news::{DeploymentState, News};
 use crate::wall::SeatState;
 use crate::wall::board::{Seat, WallBoard};
 
-/// Interval at which pending tones are checked.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The sound of the wall: tones for what happens on its seats.
 #[component]
-pub fn Sound(
-    /// The state of the wall, which this follows.
-    board: WallBoard,
-) -> impl IntoView {
+pub fn Sound(board: WallBoard) -> impl IntoView {
     // Where a browser has no sound there is none; it ends with this component.
     let sound: StoredValue<Option<browser::Sound>> = StoredValue::new(None);
     let timer: StoredValue<Option<Interval>> = StoredValue::new(None);

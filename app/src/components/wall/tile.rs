@@ -20,13 +20,8 @@ const MOST_LINES: usize = 4;
 
 /// The tile of a seat: which Deployment sits there, its change, what is said of it, and the picture.
 #[component]
-pub fn Tile(
-    /// The state of the wall, for its time.
-    wall: WallBoard,
-    /// The seat, which the tile follows.
-    seat: Seat,
-) -> impl IntoView {
-    let Seat { prefix, board, picture, age, revision, .. } = seat;
+pub fn Tile(wall: WallBoard, seat: Seat) -> impl IntoView {
+    let Seat { board, picture, age, revision, .. } = seat;
     let zone = Zone::of_page();
     let images = Memo::new(move |_| {
         let (replaced, current) = revision.get();
@@ -52,7 +47,7 @@ pub fn Tile(
     };
     let age = move || age.read().words(zone, |at_millis| wall.dated(zone, at_millis));
     view! {
-        <section id=format!("{prefix}tile") class=move || seat.class() data-testid="tile">
+        <section id=format!("{}tile", picture.prefix) class=move || seat.class() data-testid="tile">
             <div class="who">
                 <h2 title=whole_name><span>{place}</span><i class="slash">" / "</i><b>{name}</b></h2>
                 <b class="figure">{figure}" "<small>"new available"</small></b>

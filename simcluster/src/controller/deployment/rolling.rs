@@ -21,15 +21,9 @@ impl Round<'_> {
 
     /// Gives the new ReplicaSet what the ceiling allows; whether anything changed.
     fn scale_up(&mut self, old: &[ReplicaSet], new: &ReplicaSet) -> bool {
-        let (n, own) = (desired(&self.deployment), replicas_of(new));
-        match own.cmp(&n) {
-            std::cmp::Ordering::Equal => false,
-            std::cmp::Ordering::Greater => self.resize(new, n),
-            std::cmp::Ordering::Less => {
-                let size = self.replicas_of_new(old, new);
-                self.resize(new, size)
-            }
-        }
+        let all = desired(&self.deployment);
+        let size = if replicas_of(new) < all { self.replicas_of_new(old, new) } else { all };
+        self.resize(new, size)
     }
 
     /// Takes from the old ReplicaSets what the floor allows; whether anything changed.

@@ -43,7 +43,6 @@ fn without_hash(template: &PodTemplateSpec) -> PodTemplateSpec {
     template
 }
 
-/// Returns whether the ReplicaSet is of this template.
 pub fn is_of(set: &ReplicaSet, template: &PodTemplateSpec) -> bool {
     let own = set.spec.as_ref().and_then(|spec| spec.template.as_ref());
     own.is_some_and(|own| without_hash(own) == without_hash(template))
@@ -78,7 +77,6 @@ pub fn sum(sets: &[ReplicaSet], of: impl Fn(&ReplicaSetStatus) -> i32) -> i32 {
     sets.iter().filter_map(|set| set.status.as_ref()).map(of).sum()
 }
 
-/// Sum of the available pods of ReplicaSets.
 pub fn available(sets: &[ReplicaSet]) -> i32 {
     sum(sets, |status| status.available_replicas.unwrap_or_default())
 }

@@ -111,11 +111,10 @@ fn closed_gates(pod: &Pod) -> Option<String> {
 }
 
 fn phase(life: &PodRecord, pod: &Pod) -> &'static str {
-    let mut own = life.containers.iter().filter(|known| !known.is_init);
+    let all: Vec<&ContainerRecord> = life.containers.iter().filter(|known| !known.is_init).collect();
     let is_over = |known: &ContainerRecord| {
         known.now == ContainerPhase::Over && (life.stops.is_some() || !known.is_to_run_again(pod))
     };
-    let all: Vec<&ContainerRecord> = own.by_ref().collect();
     if !all.is_empty() && all.iter().all(|known| is_over(known)) {
         let is_well = |known: &&ContainerRecord| known.exits.last().is_some_and(|exit| exit.code == 0);
         return if all.iter().all(is_well) { "Succeeded" } else { "Failed" };
