@@ -22,6 +22,7 @@ const LONGEST: usize = 3 * 1024 * 1024;
 const SELF_REVIEWS: [&str; 4] = ["apis", "authorization.k8s.io", "v1", "selfsubjectaccessreviews"];
 
 impl Cluster {
+    /// Answers the requests of clients.
     pub fn router(self) -> Router {
         Router::new().fallback(answer).with_state(self)
     }
