@@ -29,6 +29,8 @@ pub struct Limits {
     pub joined_bytes: u64,
     /// Maximum age of the log, from which a restart resumes.
     pub log_millis: Millis,
+    /// Most bytes of the log that a restart without a checkpoint of this version reads, the newest. It plays them before anything is shown.
+    pub replayed_bytes: u64,
 }
 
 impl Default for Limits {
@@ -38,6 +40,7 @@ impl Default for Limits {
             bytes: BYTES,
             joined_bytes: 64 << 10,
             log_millis: LOG.as_millis() as Millis,
+            replayed_bytes: 16 << 20,
         }
     }
 }

@@ -214,7 +214,7 @@ impl Store for Postgres {
 
     fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
         let connection = connected(&mut self.connection, &self.server)?;
-        let stored = sql::load(connection, cluster, made_by);
+        let stored = sql::load(connection, cluster, made_by, &self.limits);
         self.check_connection(stored)
     }
 

@@ -105,7 +105,7 @@ impl Store for Sqlite {
     }
 
     fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
-        let stored = sql::load(&mut self.connection, cluster, made_by);
+        let stored = sql::load(&mut self.connection, cluster, made_by, &self.limits);
         self.check_damage(stored)
     }
 

@@ -3,7 +3,7 @@
 use timeline::Millis;
 
 use super::latest_lines::LatestLines;
-use crate::feed::recording::RawLine;
+use crate::feed::recording::{LineType, RawLine};
 
 /// Time before the begin of a rollout that is shown.
 pub const LEAD_MILLIS: Millis = 5_000;
@@ -48,9 +48,13 @@ pub fn trim(text: &str, (from_millis, to_millis): TimeRange) -> String {
     before.keyframe(None).1 + &after
 }
 
-/// Returns the lines before a time, the oldest first.
-pub fn until(text: &str, before_millis: Millis) -> String {
-    let arrival = |line: &str| Some(RawLine::parse(line)?.observed_at_millis).filter(|at| *at < before_millis);
+/// Returns the objects in the lines of several workloads before a time, the oldest first. Ends of lists are left out: each list in them
+/// has the objects of one workload alone.
+pub fn objects_before(text: &str, before_millis: Millis) -> String {
+    let arrival = |line: &str| {
+        let read = RawLine::parse(line).filter(|read| read.r#type != LineType::ListDone)?;
+        Some(read.observed_at_millis).filter(|at| *at < before_millis)
+    };
     let mut lines: Vec<(Millis, &str)> = text.lines().filter_map(|line| Some((arrival(line)?, line))).collect();
     lines.sort_by_key(|(at, _)| *at);
     lines.into_iter().map(|(_, line)| format!("{line}\n")).collect()

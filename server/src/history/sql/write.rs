@@ -7,7 +7,8 @@ use timeline::rollout::{Outcome, Trigger};
 use super::{CLOCKS_MILLIS, batches, insert_batch};
 use crate::database::Connection;
 use crate::history::batch::{self, Batch};
-use crate::history::store::{Checkpoint, Commit, Episode, Snapshot, StoreError, StoredCluster};
+use crate::history::options::Limits;
+use crate::history::store::{Checkpoint, Commit, Episode, RecorderState, StoreError, StoredCluster};
 use crate::history::stretch;
 
 /// End of an open episode in the column `over_millis`.
@@ -231,6 +232,7 @@ pub fn load(
     database: &mut Connection,
     cluster: &str,
     made_by: Option<&str>,
+    limits: &Limits,
 ) -> Result<Option<StoredCluster>, StoreError> {
     let row = "SELECT id, heard_millis FROM clusters WHERE name = $1";
     let Some(row) = database.row(row, &[cluster.into()])? else { return Ok(None) };
@@ -242,21 +244,28 @@ pub fn load(
     };
     let (after, checkpoint) = match checkpoint {
         Some(row) => (row.number(0)?, Some(Checkpoint { made_by: row.text(1)?, body: row.bytes(2)? })),
-        None => (0, None),
+        None => {
+            let newest = i64::try_from(limits.replayed_bytes).unwrap_or(i64::MAX);
+            let rest = "SELECT max(seq) FROM (SELECT seq, sum(length(body)) OVER (ORDER BY seq DESC) AS bytes FROM batches WHERE cluster = $1) newest
+                 WHERE bytes > $2";
+            (database.number(rest, &[id.into(), newest.into()])?.unwrap_or_default(), None)
+        }
     };
     let mut batches = batches(database, "cluster = $1 AND seq > $2", &[id.into(), after.into()])?;
     let recorder = super::episode::recorder_state(database, id, heard_millis)?;
     if checkpoint.is_none() {
         let before = batches.first().map_or(Millis::MAX, |batch| batch.from_millis);
-        batches.splice(0..0, before_log(&recorder.snapshots, before));
+        batches.splice(0..0, before_log(&recorder, before));
     }
     Ok(Some(StoredCluster { heard_millis, checkpoint, batches, recorder }))
 }
 
-/// Returns the objects before the log begins as a batch.
-fn before_log(snapshots: &[Snapshot], before_millis: Millis) -> Option<Batch> {
-    let texts = snapshots.iter().filter_map(|snapshot| batch::unpack(&snapshot.body).ok());
-    let texts: String = texts.map(|text| stretch::until(&text, before_millis)).collect();
-    let body = batch::pack(&texts).ok().filter(|_| !texts.is_empty())?;
+/// Returns the objects before the log, or the part of it that is read, as a batch.
+fn before_log(recorder: &RecorderState, before_millis: Millis) -> Option<Batch> {
+    let open = recorder.open.iter().map(|episode| &episode.body);
+    let bodies = recorder.snapshots.iter().map(|snapshot| &snapshot.body).chain(open);
+    let texts: String = bodies.filter_map(|body| batch::unpack(body).ok()).collect();
+    let objects = stretch::objects_before(&texts, before_millis);
+    let body = batch::pack(&objects).ok().filter(|_| !objects.is_empty())?;
     Some(Batch { seq: 0, from_millis: 0, to_millis: before_millis, format: batch::FORMAT, body })
 }

@@ -44,6 +44,36 @@ fn what_is_too_old_goes_and_what_exists_stays() {
     }
 }
 
+/// After an upgrade, a restart does not play the log of a whole day before it shows anything.
+#[test]
+fn without_a_checkpoint_the_newest_part_of_the_log_is_read_and_what_exists_is_known() {
+    for (place, is_at_rest) in [true, false].into_iter().flat_map(|rest| places().into_iter().map(move |of| (of, rest)))
+    {
+        let batches = longest();
+        let (whole, _) = play(&batches);
+        let packed: Vec<u64> = batches.iter().map(|(.., text)| pack(text).unwrap().len() as u64).collect();
+        let newest = packed.len() / 3;
+        let replayed_bytes = packed[packed.len() - newest..].iter().sum();
+        let mut store = place.open(Limits { replayed_bytes, ..SMALL });
+        written(&mut *store, &batches);
+        let mut recorder = Recorder::default();
+        for (index, (.., text)) in batches.iter().enumerate() {
+            recorder.record(text);
+            if index == 0 && !is_at_rest {
+                whole.model().deployments.keys().for_each(|uid| recorder.begin_episode(*uid));
+            }
+        }
+        let (episodes, snapshots) = recorder.pending_writes();
+        assert_eq!(episodes.is_empty(), is_at_rest);
+        store.commit(&[Commit { episodes, snapshots, ..commit(None, None) }]).unwrap();
+        let stored = store.resume("c", None).unwrap().unwrap();
+        assert_eq!(stored.batches.len(), newest + 1, "and the objects before them");
+        let there = |names: Vec<String>| names.into_iter().filter(|name| !name.ends_with(" gone")).collect::<Vec<_>>();
+        let resumed = resumed(&mut *store, None);
+        assert_eq!(there(existing(resumed.timeline.model())), there(existing(whole.model())));
+    }
+}
+
 #[test]
 fn the_last_rollout_of_what_exists_stays_pod_by_pod_and_others_go_with_their_age_or_for_their_size() {
     let Indexed { batches, uid, now, rollouts, .. } = indexed();

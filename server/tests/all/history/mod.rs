@@ -38,8 +38,13 @@ use crate::common::{self, postgres, sqlite};
 const LINES: usize = 5;
 
 /// So small that every recording is joined.
-const SMALL: Limits =
-    Limits { age_millis: i64::MAX / 4, bytes: u64::MAX, joined_bytes: 4_000, log_millis: i64::MAX / 4 };
+const SMALL: Limits = Limits {
+    age_millis: i64::MAX / 4,
+    bytes: u64::MAX,
+    joined_bytes: 4_000,
+    log_millis: i64::MAX / 4,
+    replayed_bytes: u64::MAX / 4,
+};
 
 struct Place {
     location: Location,
