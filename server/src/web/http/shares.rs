@@ -151,14 +151,22 @@ async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Re
 }
 
 /// Scopes that can be shared of an address, each with its address: the named one, then wider and narrower ones.
-async fn sharing_offers(view: &ClientView, to: &str) -> Vec<(String, String)> {
+///
+/// # Errors
+/// When the history cannot be read: what the address names may be there.
+async fn sharing_offers(view: &ClientView, to: &str) -> Result<Vec<(String, String)>, Refusal> {
     let of_revision = Address::read(to).filter(|address| address.route == Route::Revision);
     let named = match (scope_of(view, to).await, of_revision.and_then(|address| address.named_workload())) {
         // The rollout of the revision is unknown: the link leads to the Deployment.
-        (Err(_), Some(workload)) => scope_of(view, &address::workload(&workload)).await,
+        (Err(Refusal(StatusCode::BAD_REQUEST, _)), Some(workload)) => {
+            scope_of(view, &address::workload(&workload)).await
+        }
         (named, _) => named,
     };
-    let Ok(named) = named else { return Vec::new() };
+    let named = match named {
+        Err(Refusal(StatusCode::BAD_REQUEST, _)) => return Ok(Vec::new()),
+        named => named?,
+    };
     let mut all = vec![named];
     if let Some(workload) = all.first().and_then(|(scope, _)| scope.workload()) {
         let is_workload = matches!(all.first(), Some((LinkScope::Workload(_), _)));
@@ -178,7 +186,7 @@ async fn sharing_offers(view: &ClientView, to: &str) -> Vec<(String, String)> {
             offers.push((words, to));
         }
     }
-    offers
+    Ok(offers)
 }
 
 /// Returns the current Deployment of that name, its revision, and the time.
@@ -233,8 +241,13 @@ pub(super) async fn page(
     let from = referer.strip_prefix(&*origin).unwrap_or_default().to_owned();
     let to = Some(address.parameters.text("to")).filter(|to| !to.is_empty()).unwrap_or(from);
     // What a link would open is looked for by those who may make one.
-    let offers = if shares(&rollcast, &view).is_ok() { sharing_offers(&view, &local(&to)).await } else { Vec::new() };
-    show(&rollcast, &view, SharesPayload { offers, ..SharesPayload::default() }, StatusCode::OK, request).await
+    let may_make = shares(&rollcast, &view).is_ok();
+    let offers = if may_make { sharing_offers(&view, &local(&to)).await } else { Ok(Vec::new()) };
+    let (payload, status) = match offers {
+        Ok(offers) => (SharesPayload { offers, ..SharesPayload::default() }, StatusCode::OK),
+        Err(Refusal(status, trouble)) => (SharesPayload { trouble, ..SharesPayload::default() }, status),
+    };
+    show(&rollcast, &view, payload, status, request).await
 }
 
 /// Makes a link and shows it.

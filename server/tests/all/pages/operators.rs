@@ -57,6 +57,14 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
             assert!(answer.text.contains("Cannot read the history: "), "{path} {to}: {}", answer.text);
         }
     }
+    // Nor is something wider offered in its place.
+    for to in [format!("{WEB}?revision=99"), format!("{WEB}?at=1000"), format!("{WEB}/revisions/99")] {
+        let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &to).finish();
+        let answer = fully.get(&rollcast, &format!("/shares?{query}")).await;
+        assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE, "{to}");
+        assert!(answer.text.contains("Cannot read the history: "), "{to}: {}", answer.text);
+        assert!(!answer.text.contains("It opens"), "{to}: {}", answer.text);
+    }
     let mut others = vec![signed_in("partly"), Default::default()];
     for to in [WEB, "/wall"] {
         let (_, secret) = fully.make(&rollcast, to).await;
