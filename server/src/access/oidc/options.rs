@@ -190,4 +190,12 @@ mod tests {
         assert_eq!(Options::usual_prefix(&issuer, "sub"), "https://id.example.com/dex#");
         assert_eq!(Options::usual_prefix(&issuer, "email"), "");
     }
+
+    #[test]
+    fn who_is_locked_out_is_out_soon_also_when_the_provider_does_not_answer() {
+        let times = Times::default();
+        assert!(times.refresh_after <= Duration::from_secs(15 * 60));
+        assert!(times.grace_period <= Duration::from_secs(60));
+        assert!(times.answer <= Duration::from_secs(10));
+    }
 }
