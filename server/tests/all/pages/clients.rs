@@ -146,6 +146,7 @@ async fn one_client_of_a_proxy_is_limited_by_itself() {
     let (status, headers, text) = of("10.0.0.9", "203.0.113.9").await;
     assert_eq!(status, StatusCode::TOO_MANY_REQUESTS, "{text}");
     assert_eq!(headers[header::RETRY_AFTER], "5");
+    assert_eq!(rollcast.limits.count(Limit::Clients), 2, "the last one that was not held, and this one");
     assert_eq!(of("10.0.0.9", "203.0.113.10").await.0, StatusCode::OK, "another client");
     assert_eq!(of("10.0.0.9", "203.0.113.9, 203.0.113.10").await.0, StatusCode::OK, "who names somebody else");
     assert_eq!(of("198.51.100.1", "203.0.113.9").await.0, StatusCode::OK, "who is no proxy");
