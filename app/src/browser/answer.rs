@@ -15,9 +15,10 @@ impl HttpResponse {
         self.0.ok()
     }
 
-    /// The server failed, or a proxy that answered in its place.
-    pub fn is_server_error(&self) -> bool {
-        self.0.status() >= 500
+    /// An error of a proxy in the place of the server: each answer of the server itself has its policy.
+    pub fn is_proxy_error(&self) -> bool {
+        let policy = self.0.headers().get("content-security-policy").ok().flatten();
+        self.0.status() >= 500 && !policy.is_some_and(|policy| policy.contains("trusted-types default"))
     }
 
     /// All of the answer as bytes; `None` when the connection ends before.

@@ -192,8 +192,8 @@ fn below_this_page(path: &str) -> String {
 pub async fn answer(address: &str) -> Option<PanelContent> {
     let mark = if address.contains('?') { '&' } else { '?' };
     let answer = browser::ask(&format!("{address}{mark}part")).await?;
-    // A proxy says so in the place of Rollcast, some of them without markup.
-    if answer.is_server_error() {
+    // Some proxies answer without markup.
+    if answer.is_proxy_error() {
         return None;
     }
     if !answer.is_ok() {

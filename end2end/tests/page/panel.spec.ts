@@ -128,3 +128,19 @@ test("what is open stays while no answer comes, and what a proxy says of that is
   await expect(detail).toBeVisible();
   complaints.length = 0; // what was refused is an error of the console
 });
+
+test("a refusal of Rollcast itself is told in its own words", async ({ page, serve, complaints }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "9.5"));
+  await page.goto(server.page("rollover", "rollover", "web"));
+  await isLive(page, /Recording/);
+  await page.route(/[/]pods[/][^/]+[?]part$/, async (route) => {
+    // Its policy tells it from an answer of a proxy.
+    const policy = (await route.fetch()).headers()["content-security-policy"]!;
+    const body = "Too many responses are still being sent. Try again in a moment.\n";
+    await route.fulfill({ status: 503, contentType: "text/plain; charset=utf-8", headers: { "content-security-policy": policy }, body });
+  });
+  await new RolloutPage(page).living(1).first().click();
+  await expect(page.getByTestId("detail-trouble")).toContainText("Too many responses are still being sent.");
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  complaints.length = 0; // what was refused is an error of the console
+});

@@ -184,7 +184,8 @@ fn with_status(mut response: Response, status: StatusCode) -> Response {
 }
 
 /// The content security policy: nothing but this server's own files, and in a page what carries its nonce. Markup goes through the policy
-/// of `theme.js` (Trusted Types, where browsers have them): none of it may run anything.
+/// of `theme.js` (Trusted Types, where browsers have them): none of it may run anything. Pages know errors of this server by it, and take
+/// others for those of a proxy.
 pub(super) fn policy(nonce: &str) -> String {
     format!(
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' {nonce}; style-src 'self' {nonce}; connect-src 'self'; \
