@@ -6,7 +6,7 @@ use futures::{SinkExt, StreamExt};
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderName, Response, StatusCode};
 use timeline::list::{self, MOST_ROWS, Query, Window};
-use timeline::wire::{self, HEARTBEAT_SECONDS, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, HEARTBEAT_SECONDS, OPEN_AGAIN, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Workload, words};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -24,6 +24,7 @@ const SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64 * 2 + 1);
 /// A server must answer within this time, and take what is said to it.
 const OPENING: Duration = Duration::from_secs(10);
 const SILENT: &str = "it does not respond";
+const CLOSED: &str = "it closed the connection";
 const SIGN_IN_ADVICE: &str =
     "it requires sign-in: name a file with a Kubernetes token, or an ID token of its provider, with --token-file";
 const REFUSED_TOKEN: &str =
@@ -117,19 +118,25 @@ async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> 
                     ConnectionEnd::OtherVersion(theirs) => {
                         return Err(FeedError::Version { address: server.address, theirs });
                     }
+                    ConnectionEnd::OpenAgain => {
+                        lasted = opened.elapsed();
+                        None
+                    }
                     ConnectionEnd::Broken(why) => {
                         lasted = opened.elapsed();
-                        why
+                        Some(why)
                     }
                 }
             }
-            Err(why) => why,
+            Err(why) => Some(why),
         };
-        if !was_open && backoff.failures() + 1 >= FIRST_TRIES {
-            return Err(FeedError::Unreachable { address: server.address, why });
-        }
-        if out.send(Ok(FeedEvent::Lost(why))).await.is_err() {
-            return Ok(());
+        if let Some(why) = why {
+            if !was_open && backoff.failures() + 1 >= FIRST_TRIES {
+                return Err(FeedError::Unreachable { address: server.address, why });
+            }
+            if out.send(Ok(FeedEvent::Lost(why))).await.is_err() {
+                return Ok(());
+            }
         }
         tokio::time::sleep(pause(&mut backoff, lasted, fastrand::f64())).await;
     }
@@ -149,6 +156,8 @@ enum ConnectionEnd {
     Left,
     /// The server speaks another version.
     OtherVersion(u16),
+    /// The server wants another connection in its place: no loss, as what was followed goes on.
+    OpenAgain,
     /// The connection is lost.
     Broken(String),
 }
@@ -161,14 +170,15 @@ async fn forward_frames(socket: &mut Socket, out: &FeedSender) -> ConnectionEnd 
             () = out.closed() => return ConnectionEnd::Left,
         };
         match frame {
-            Ok(ServerFrame::Hello { protocol, .. }) if protocol != PROTOCOL => {
+            Ok(Some(ServerFrame::Hello { protocol, .. })) if protocol != PROTOCOL => {
                 return ConnectionEnd::OtherVersion(protocol);
             }
-            Ok(frame) => {
+            Ok(Some(frame)) => {
                 if out.send(Ok(FeedEvent::Frame(Box::new(frame)))).await.is_err() {
                     return ConnectionEnd::Left;
                 }
             }
+            Ok(None) => return ConnectionEnd::OpenAgain,
             Err(why) => return ConnectionEnd::Broken(why),
         }
     }
@@ -198,7 +208,7 @@ async fn asked_cluster_of(
     let mut socket = subscribe(server, scope).await.map_err(unreachable)?;
     let mut list = list::ListCopy::default();
     loop {
-        match receive(&mut socket).await.map_err(unreachable)? {
+        match receive(&mut socket).await.map_err(unreachable)?.ok_or_else(|| unreachable(CLOSED.to_owned()))? {
             ServerFrame::Hello { protocol, .. } if protocol != PROTOCOL => {
                 return Err(FeedError::Version { address: address.clone(), theirs: protocol }.into());
             }
@@ -291,18 +301,20 @@ async fn send(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
     sent.map_err(|_| SILENT.to_owned())?.map_err(|error| error.to_string())
 }
 
-async fn receive(socket: &mut Socket) -> Result<ServerFrame, String> {
+/// Returns the next frame; `None` when the server wants another connection.
+async fn receive(socket: &mut Socket) -> Result<Option<ServerFrame>, String> {
     loop {
         let message =
             tokio::time::timeout(SILENCE, socket.next()).await.map_err(|_| "it stopped responding".to_owned())?;
         match message {
             Some(Ok(Message::Binary(bytes))) => {
-                return wire::decode(&bytes).map_err(|error| error.to_string());
+                return wire::decode(&bytes).map(Some).map_err(|error| error.to_string());
             }
+            Some(Ok(Message::Close(Some(frame)))) if u16::from(frame.code) == OPEN_AGAIN => return Ok(None),
             Some(Ok(Message::Close(Some(frame)))) if !frame.reason.is_empty() => {
-                return Err(format!("it closed the connection: {}", super::plain(&frame.reason)));
+                return Err(format!("{CLOSED}: {}", super::plain(&frame.reason)));
             }
-            Some(Ok(Message::Close(_))) | None => return Err("it closed the connection".to_owned()),
+            Some(Ok(Message::Close(_))) | None => return Err(CLOSED.to_owned()),
             Some(Ok(_)) => {}
             Some(Err(error)) => return Err(error.to_string()),
         }
@@ -311,7 +323,38 @@ async fn receive(socket: &mut Socket) -> Result<ServerFrame, String> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::net::TcpListener;
+    use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+
     use super::*;
+
+    #[tokio::test]
+    async fn a_connection_in_the_place_of_one_that_the_server_ends_is_no_loss() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            for code in [OPEN_AGAIN, 1000] {
+                let stream = MaybeTlsStream::Plain(listener.accept().await.unwrap().0);
+                let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
+                let heartbeat = wire::encode(&ServerFrame::Heartbeat { now_millis: 5 }).unwrap();
+                socket.send(Message::Binary(heartbeat.into())).await.unwrap();
+                socket.close(Some(CloseFrame { code: code.into(), reason: "".into() })).await.unwrap();
+                while let Some(Ok(_)) = socket.next().await {} // what it is sent has to be read before it goes
+            }
+        });
+        let server = RemoteServer::new(&address, None).unwrap();
+        let (out, mut feed) = mpsc::channel(QUEUE);
+        let scope = Scope::Workload(Workload::deployment("c", "shop", "web"));
+        tokio::spawn(async move { follow_server(server, scope, &out).await });
+        let mut heard = Vec::new();
+        while heard.len() < 3 {
+            heard.push(match feed.recv().await.unwrap().unwrap() {
+                FeedEvent::Frame(_) => "a frame".to_owned(),
+                FeedEvent::Lost(why) => why,
+            });
+        }
+        assert_eq!(heard, ["a frame", "a frame", CLOSED]);
+    }
 
     #[test]
     fn a_server_that_closes_connections_at_once_is_asked_less_and_less_often() {
