@@ -41,7 +41,7 @@ use crate::web::tls::TlsFiles;
 use crate::web::{connections, http};
 
 const NO_CONTEXT: &str = "the kubeconfig has no context";
-/// Exit code of an interrupted command, as shells have it.
+/// Exit code of a command that SIGINT or SIGTERM ended. Shells have it for SIGINT alone.
 const INTERRUPTED: u8 = 130;
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
