@@ -6,7 +6,9 @@
 //!                        ┌───────────────┐
 //!                        ▼               │
 //!   Connecting ──opened──► Live ──9 s──► Silent ──45 s, or awake──► Lost (another connection)
-//!       │ closed            │ closed       │ closed                  │
+//!       │  ▲               │ │             │                         │
+//!       │  └──open again───┘ │             │                         │
+//!       │ closed             │ closed      │ closed                  │
 //!       └──────────────► Waiting{retry at} ◄────────── closed ───────┘
 //!                           └── time is up, or the network is back ──► Lost
 //! ```
@@ -29,7 +31,7 @@ const SETTLED_MILLIS: f64 = MAX_WAIT_MILLIS;
 /// State of the connection between page and server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LinkState {
-    /// The first connection is being made.
+    /// A connection is being made: the first one, or one that the server wants in the place of another. It is no loss.
     Connecting {
         /// Tries before this one.
         attempt: u32,
