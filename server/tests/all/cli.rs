@@ -584,6 +584,8 @@ fn a_recording_commands_no_terminal() {
 fn the_first_process_of_a_container_can_be_interrupted() {
     let container = ["--user", "--map-root-user", "--fork", "--pid"];
     if !Command::new("unshare").args(container).arg("true").status().is_ok_and(|ended| ended.success()) {
+        let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+        assert!(!is_ci, "no namespace of processes can be made here");
         println!("left out: no namespace of processes can be made here");
         return;
     }
