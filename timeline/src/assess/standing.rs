@@ -157,8 +157,8 @@ impl Assessment<'_> {
             _ if self.is_crashing() => Standing::Failing,
             // Old pods that nobody asks for any more may be available for a moment longer.
             _ if self.sums.old_desired() == 0 && counts.new_available >= desired => Standing::Finishing,
-            _ if self.is_settled() => self.standing_of_missing(),
-            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage },
+            _ if self.is_settled() && counts.available < desired => self.standing_of_missing(),
+            _ if self.is_unseen() && counts.available < desired => Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage },
             _ => match self.decisive() {
                 Some(cause) if cause.kind.is_failure() => Standing::Failing,
                 Some(_) => Standing::Blocked,
