@@ -209,11 +209,8 @@ impl Assessment<'_> {
         if losses.is_empty() {
             return Vec::new();
         }
-        // During a rollout they are named while no pod is available: those whose replacements were are not why.
-        let is_rollout = self.is_rolling_out();
-        let is_back = |pod: &&Pod| pod.state() == PodState::Available || (is_rollout && pod.was_available());
-        let sets = self.model.controlled_sets(self.deployment.uid);
-        let pods = sets.flat_map(|set| self.model.controlled_pods(set.uid)).filter(is_back);
+        // One that was available replaced another one: if it was lost later, that is a loss of its own.
+        let pods = self.model.counted_pods(self.deployment.uid).into_iter().filter(|pod| pod.was_available());
         let back: Vec<Millis> = pods.map(Pod::first_seen_millis).collect();
         let (mut missed, mut taken): (Vec<&Entry>, usize) = (Vec::new(), 0);
         // Pods that came after the last loss replace that one.
