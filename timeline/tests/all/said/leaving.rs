@@ -225,6 +225,20 @@ fn pods_that_somebody_deleted_or_relabelled_are_named_while_their_replacements_a
 }
 
 #[test]
+fn deleted_pods_that_were_never_available_are_not_why_one_is_missing() {
+    let mut web = Web::live(3).at(60_000);
+    web.kill_pod(100);
+    for pod in 200..205 {
+        web.add_pod(pod, 2, unready);
+        web.kill_pod(pod);
+    }
+    web.add_pod(205, 2, unready);
+    web.report();
+    let missing = "1 of 3 pods is not available; the revision does not change.";
+    assert_eq!(web.view().verdict.why, format!("{missing} Pod p0100 deleted (00:01:00 UTC)."));
+}
+
+#[test]
 fn a_replacement_that_was_available_and_lost_makes_up_for_the_loss_before() {
     let mut web = Web::live(4).at(60_000);
     [100, 101].into_iter().for_each(|pod| web.kill_pod(pod));
