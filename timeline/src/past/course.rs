@@ -25,7 +25,7 @@ pub fn available_spans(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
 pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let began = rollout::began_millis(model, deployment, rollout)?;
     let first = pods(model, deployment, rollout).flat_map(available_spans).map(|(from, _)| from).min()?;
-    let is_seen = [began, first].into_iter().all(|at| !rollout::is_in_gap(deployment, at));
+    let is_seen = !rollout::is_begin_unseen(model, deployment, rollout) && !rollout::is_in_gap(deployment, first);
     is_seen.then(|| (first - began).max(0))
 }
 

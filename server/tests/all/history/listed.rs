@@ -381,11 +381,11 @@ fn an_outage_of_a_paused_deployment_is_told_although_an_edit_waits() {
 /// The list after a gap tells that a rollout is over. It tells neither when it ended nor how many pods there were until then.
 #[test]
 fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
-    let listed = |timeline: &mut Timeline, at: Millis, fact: Fact, gap_since_millis: Option<Millis>| {
+    let listed = |timeline: &mut Timeline, at: Millis, fact: Fact, gap_since_millis: Millis| {
         let Fact::Deployment(fact, _) = fact else { unreachable!() };
         let present = vec![fact.meta.uid];
         timeline.apply(at, Fact::Deployment(fact, Seen::InList));
-        let (kind, namespace) = (Kind::Deployment, None);
+        let (kind, namespace, gap_since_millis) = (Kind::Deployment, None, Some(gap_since_millis));
         timeline.apply(at + 5, Fact::Listed { kind, namespace, present, gap_since_millis });
     };
     let said = |timeline: &Timeline| {
@@ -399,8 +399,16 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
         for fact in [web(2, [2, 1, 1]), set(2, 0, Seen::Added), pod(2, false, Seen::Added)] {
             timeline.apply(20_000, fact);
         }
-        timeline.apply(80_000, pod(2, true, Seen::InList));
-        listed(&mut timeline, 80_000, web(2, [1, 1, 1]), gap_since_millis);
+        match gap_since_millis {
+            Some(since_millis) => {
+                timeline.apply(80_000, pod(2, true, Seen::InList));
+                listed(&mut timeline, 80_000, web(2, [1, 1, 1]), since_millis);
+            }
+            None => {
+                timeline.apply(80_000, pod(2, true, Seen::Modified));
+                timeline.apply(80_000, web(2, [1, 1, 1]));
+            }
+        }
         said(&timeline)
     };
     let extremes = "1 replica, peak 2 pods (ceiling: 2 desired), lowest 1 available (floor: 1)";
@@ -415,7 +423,7 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
         created.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
     }
     created.apply(79_990, set(1, 1, Seen::InList));
-    listed(&mut created, 80_000, web(1, [1, 1, 1]), Some(21_000));
+    listed(&mut created, 80_000, web(1, [1, 1, 1]), 21_000);
     assert_eq!(said(&created), unseen);
     // The timeline forgets the gap after a while; the row does not.
     let row = indexed().rollouts.pop().unwrap();

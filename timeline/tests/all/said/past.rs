@@ -8,6 +8,7 @@ use timeline::history::MOST_CHANGES;
 use timeline::model::Model;
 use timeline::past::course;
 use timeline::phase::PodState;
+use timeline::rollout;
 use timeline::view::{self, Now, View};
 use timeline::wire::Said;
 use timeline::{Change, Fact, Millis, Retention, Uid, story};
@@ -360,6 +361,44 @@ fn of_a_released_pod_that_several_controlled_the_cut_leaves_who_released_it() {
     assert_eq!(pruned(&mut web, 100_000, Retention { age_millis: 40_000, ..ALL }), Some(60_000));
     let last = web.timeline.model().pods.get(&Uid::from_bits(100)).unwrap().last_owner();
     assert_eq!(last, Some(Uid::from_bits(SECOND)));
+}
+
+#[test]
+fn an_end_that_nobody_saw_stays_unseen_and_a_gap_of_pods_hides_none() {
+    let is_part_unseen = |web: &Web| {
+        let model = web.timeline.model();
+        let deployment = model.deployments.get(&WEB).unwrap();
+        rollout::is_part_unseen(model, deployment, deployment.rollouts.last().unwrap())
+    };
+    let mut web = Web::replaced().at(60_000);
+    web.unseen(|deployment, _| {
+        let status = &mut deployment.status;
+        (status.replicas, status.updated, status.available) = (3, 3, 3);
+    });
+    web.relisted(30_000);
+    let day = Retention::default().age_millis;
+    web.timeline.prune(60_001 + day, &Retention::default(), &BTreeSet::new());
+    let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+    let last = deployment.rollouts.last().unwrap();
+    assert_eq!((last.completed_millis, deployment.gaps.len(), is_part_unseen(&web)), (Some(60_000), 0, true));
+    assert!(!web.timeline.model().as_of(WEB, 59_999).deployments.get(&WEB).unwrap().rollouts[0].is_end_unseen);
+    // The Deployment's own watch saw it.
+    let mut web = Web::replaced().at(60_000);
+    web.report();
+    web.wait_until(61_000).listed(Kind::Pod, Some(30_000));
+    assert!(!is_part_unseen(&web));
+    // What was complete at the first look did not end since.
+    assert!(!is_part_unseen(&web.first_listed()));
+    // The next rollout began meanwhile.
+    let mut web = Web::replacing();
+    web.unseen(|deployment, sets| {
+        deployment.revision = Some(3);
+        sets.insert(4, set(4, 3, 1, 0));
+    });
+    web.wait_until(60_000).relisted(30_000);
+    let rollouts = &web.timeline.model().deployments.get(&WEB).unwrap().rollouts;
+    let seen = rollouts.iter().map(|one| (one.revision, one.was_start_seen, one.is_end_unseen));
+    assert_eq!(seen.collect::<Vec<_>>(), [(1, true, false), (2, true, true), (3, false, false)]);
 }
 
 #[test]
