@@ -49,7 +49,7 @@ pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) ->
 
 /// Counts the container restarts of the pods that were made for a rollout.
 pub fn restarts(model: &Model, deployment: &Deployment, rollout: &Rollout) -> u32 {
-    pods(model, deployment, rollout).map(Pod::restarts).fold(0, u32::saturating_add)
+    pods(model, deployment, rollout).map(|pod| pod.now.restarts()).fold(0, u32::saturating_add)
 }
 
 /// Ceilings and floors that were in force during the rollout at `index`, the last one at the end.
