@@ -429,12 +429,20 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
     let row = indexed().rollouts.pop().unwrap();
     for place in places() {
         let mut store = place.open(SMALL);
-        for is_part_unseen in [true, false] {
-            let rollouts = vec![PastRollout { is_part_unseen, ..row.clone() }];
+        for (is_part_unseen, is_long) in [(false, true), (true, false), (false, false)] {
+            let ended_millis = Some(row.started_millis + 60_000);
+            let rollouts = vec![PastRollout { is_part_unseen, ended_millis, ..row.clone() }];
             store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+            let longer = Search { longer_millis: Some(60_000), ..Search::default() };
+            let found = Reader::new(&place.location).search(&longer, &Permissions::All, None, 9).unwrap();
+            assert_eq!(found.rollouts.len(), usize::from(is_long));
         }
+        // A process that began to watch in the middle of it tells of the same one.
+        let [started_millis, ended_millis] = [50_000, 60_000].map(|millis| row.started_millis + millis);
+        let late = PastRollout { started_millis, ended_millis: Some(ended_millis), ..row.clone() };
+        store.commit(&[Commit { rollouts: vec![late], ..commit(None, None) }]).unwrap();
         let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 9).unwrap();
-        assert_eq!(found.rollouts[0].took_millis(), None);
+        assert_eq!((found.rollouts.len(), found.rollouts[0].took_millis()), (1, None));
     }
 }
 
