@@ -225,6 +225,25 @@ fn pods_that_somebody_deleted_or_relabelled_are_named_while_their_replacements_a
 }
 
 #[test]
+fn of_several_kinds_of_losses_the_two_with_the_last_ones_are_named() {
+    let mut web = Web::live(6).at(60_000);
+    web.kill_pod(100);
+    web.add_pod(200, 2, unready);
+    web.report();
+    web.wait(1_000).pod(101, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+    web.kill_pod(101);
+    web.add_pod(201, 2, unready);
+    web.wait(1_000).pod(102, |pod| pod.meta.controller = None);
+    web.add_pod(202, 2, unready);
+    web.wait(1_000).kill_pod(103);
+    web.add_pod(203, 2, unready);
+    web.report();
+    let missing = "4 of 6 pods are not available; the revision does not change.";
+    let lost = "Pod p0102 left its ReplicaSet (00:01:02 UTC). 2 pods deleted (since 00:01:00 UTC).";
+    assert_eq!(web.view().verdict.why, format!("{missing} {lost}"));
+}
+
+#[test]
 fn deleted_pods_that_were_never_available_are_not_why_one_is_missing() {
     let mut web = Web::live(3).at(60_000);
     web.kill_pod(100);
