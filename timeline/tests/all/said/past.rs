@@ -11,7 +11,7 @@ use timeline::phase::PodState;
 use timeline::rollout;
 use timeline::view::{self, Now, View};
 use timeline::wire::Said;
-use timeline::{Change, Fact, Millis, Retention, Uid, story};
+use timeline::{Change, Fact, Millis, Retention, Timeline, Uid, story};
 
 fn at(model: &Model, at_millis: Millis) -> Option<View> {
     view::view(model, WEB, Now { millis: at_millis, skew_millis: 0 })
@@ -421,7 +421,7 @@ fn releases_alone_are_reason_enough_for_a_cut() {
 #[test]
 fn whatever_is_old_is_reason_enough_for_a_cut_and_nothing_is_cut_twice() {
     let changes: [fn(&mut Web); 5] = [
-        |web| web.listed(Kind::Pod, Some(web.now - 500)), // a gap that is too short for the story
+        |web| web.listed(Kind::Pod, Some(web.now - 500)),
         |web| {
             for unavailable in [1, 2] {
                 web.now += i64::from(unavailable) - 1;
@@ -439,6 +439,10 @@ fn whatever_is_old_is_reason_enough_for_a_cut_and_nothing_is_cut_twice() {
         assert_eq!(cut(&mut web, 20_000), Some(20_000));
         web.now = 30_000;
         change(&mut web);
+        // That it is told is a reason of its own.
+        let mut model = web.timeline.model().clone();
+        model.deployments.get_mut(&WEB).unwrap().story.clear();
+        web.timeline = Timeline::from_model(model, 0);
         assert_eq!(cut(&mut web, 30_000), Some(20_000), "{number}: nothing is older");
         assert_eq!(cut(&mut web, 30_002), Some(30_002), "{number}");
         assert_eq!(cut(&mut web, 40_000), Some(30_002), "{number}: it was cut already");
