@@ -42,7 +42,7 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, is_left_behind: bool, no
             lines.push((at, text));
         }
     };
-    let mut restarts = before.map(|pod| pod.now.restarts);
+    let mut restarts = before.map(|pod| pod.now.restarts());
     // Why a pod ends may be decided again when its owners are heard: what was decided last is told, once.
     let mut end_reason = changes.iter().rev().find_map(|(_, change)| match change {
         Change::PodEnds(_, reason) => Some(*reason),
@@ -52,15 +52,16 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, is_left_behind: bool, no
         match change {
             Change::Pod(pod) => {
                 // Of one that was there before, what follows tells how often it was started again by then.
-                restarts = is_creation_seen.then_some(pod.now.restarts);
+                restarts = is_creation_seen.then(|| pod.now.restarts());
                 tell(pod.first_seen_millis(), joined(&[pod.state().label(), &pod.now.reason]));
             }
             Change::PodState(_, state, since) => tell(*since, state.label().to_owned()),
             Change::PodNow(_, now) => {
-                if restarts.is_some_and(|known| now.restarts > known) {
-                    tell(*at, format!("restarted, {} in total", count(now.restarts, "restart")));
+                let total = now.restarts();
+                if restarts.is_some_and(|known| total > known) {
+                    tell(*at, format!("restarted, {} in total", count(total, "restart")));
                 }
-                restarts = Some(now.restarts);
+                restarts = Some(total);
                 tell(*at, joined(&[&now.reason, &now.message]));
             }
             Change::PodReleased(_, at) if is_left_behind => tell(*at, "released".to_owned()),
@@ -121,6 +122,8 @@ const fn because(reason: EndReason) -> &'static str {
 #[cfg(test)]
 mod tests {
     use timeline::Uid;
+    use timeline::fact::{Container, ContainerState, Exit, Role, STATUS_UNKNOWN};
+    use timeline::model::PodNow;
     use timeline::phase::PodState;
 
     use super::*;
@@ -128,10 +131,7 @@ mod tests {
     #[test]
     fn a_taint_is_no_lost_node() {
         let ended = |reason: &str| {
-            let now = timeline::model::PodNow {
-                disruption: Some(Box::new((reason.to_owned(), 0))),
-                ..timeline::model::PodNow::default()
-            };
+            let now = PodNow { disruption: Some(Box::new((reason.to_owned(), 0))), ..PodNow::default() };
             let pod = Pod { end_reason: Some(EndReason::NodeLost), now: std::sync::Arc::new(now), ..Pod::default() };
             ended_because(&pod).unwrap()
         };
@@ -151,6 +151,26 @@ mod tests {
         let told: Vec<_> = told.into_iter().map(|span| (span.at_millis, span.text)).collect();
         let expected = [(10, "ends: its ReplicaSet was scaled down"), (20, PodState::Gone.label())];
         assert_eq!(told, expected.map(|(at, text)| (at, text.to_owned())));
+    }
+
+    #[test]
+    fn a_restart_that_never_was_is_not_told() {
+        let unknown = || STATUS_UNKNOWN.to_owned();
+        let lost = |restarts: u32| {
+            let exit = Exit { code: 137, reason: unknown(), ..Exit::default() };
+            let state = ContainerState::Terminated { exit_code: 137, reason: unknown(), message: String::new() };
+            let container = Container::new("web".to_owned(), Role::App);
+            let container = Container { restarts, state: Some(state), last_exit: Some(exit.into()), ..container };
+            PodNow { restarts, reason: unknown(), containers: vec![container], ..PodNow::default() }
+        };
+        let told = |now: PodNow| {
+            let before = Pod::default();
+            let changes = [(10, Change::PodNow(Uid::from_bits(1), now.into()))];
+            let told = spans(PodPast { before: Some(&before), changes: &changes }, true, false, 50);
+            told.into_iter().map(|span| span.text).collect::<Vec<_>>()
+        };
+        assert_eq!(told(lost(1)), [STATUS_UNKNOWN]);
+        assert_eq!(told(lost(2)), ["restarted, 1 restart in total", STATUS_UNKNOWN]);
     }
 
     #[test]

@@ -26,8 +26,12 @@ impl Timeline {
             return; // the objects tell the same, and better
         }
         let Some(uid) = self.deployment_about(&fact) else {
-            if fact.reason == "Pulled" {
-                return; // every container of a node has one: the places are for those that say more
+            // Each container and each volume of a node has one: the places are for those that say more.
+            let has_failed =
+                |(_, other): &(Millis, EventFact)| other.about == fact.about && other.reason == "FailedAttachVolume";
+            let is_attached = || fact.reason == messages::ATTACHED && !self.early_events.iter().any(has_failed);
+            if fact.reason == "Pulled" || is_attached() {
+                return;
             }
             let waiting = &mut self.early_events;
             waiting.retain(|(_, other)| other.uid != fact.uid);

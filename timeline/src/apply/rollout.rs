@@ -82,6 +82,7 @@ impl Timeline {
             rollout.is_first = true;
         } else if let Some(mut superseded) = last.filter(Rollout::is_open) {
             superseded.superseded_millis = Some(since_millis);
+            superseded.is_end_unseen = !was_seen;
             let before = superseded.revision;
             // One that had everything finished, and what finished while nobody looked is not known.
             overtaken = Some(before).filter(|_| was_seen && superseded.available_millis.is_none());
@@ -209,10 +210,12 @@ impl Timeline {
         let (before, status) = (known.rollouts.last().cloned(), &known.now.status);
         // Until its next sync the controller reports the counts from before it created the ReplicaSet.
         let (available, is_stale) = (status.available, status.progress_reason() == "NewReplicaSetCreated");
+        // What was complete when watching began did not end since.
+        let is_end_unseen = !was_seen && !self.is_first_list(Kind::Deployment, &known.namespace);
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete && !is_stale {
-                rollout.completed_millis = Some(at);
+                (rollout.completed_millis, rollout.is_end_unseen) = (Some(at), is_end_unseen);
             }
             if verdict == KubectlVerdict::DeadlineExceeded {
                 rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(at));

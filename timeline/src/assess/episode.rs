@@ -192,7 +192,7 @@ fn count_gone_before(deployment: &Deployment) -> Option<u32> {
 
 /// Finds the container restarts of a pod since it was first seen; `None` where there were none.
 fn find_restarts<'m>(deployment: &Deployment, pod: &'m Pod, skew_millis: Millis) -> Option<Restarted<'m>> {
-    let times = pod.restarts().saturating_sub(pod.now.first_restarts);
+    let times = pod.now.restarts().saturating_sub(pod.now.first_restarts);
     let ended = pod.now.containers.iter().filter(|container| container.restarts > 0);
     let ends = ended.filter_map(|container| Some((container, container.last_exit.as_deref()?)));
     let last = ends.max_by_key(|(_, exit)| exit.finished_millis);

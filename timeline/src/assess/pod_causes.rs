@@ -369,10 +369,11 @@ impl<'m> Assessment<'m> {
         (hold.is_error() || spent_millis > WORTH_MILLIS).then_some((CauseKind::Starting { hold, time }, evidence))
     }
 
-    /// Some containers of a new pod run, while it waits for others.
-    pub fn starts_in_part(&self) -> bool {
+    /// Some containers of a new pod run, while it waits for others: of any pod, or of the one that has a name.
+    pub fn starts_in_part(&self, name: Option<&str>) -> bool {
         let runs = |container: &Container| container.state == Some(ContainerState::Running);
-        let starts = |pod: &Pod| pod.state() == PodState::Starting && pod.now.containers.iter().any(runs);
+        let is_meant = |pod: &Pod| pod.state() == PodState::Starting && name.is_none_or(|name| pod.name == name);
+        let starts = |pod: &Pod| is_meant(pod) && pod.now.containers.iter().any(runs);
         self.current.is_some_and(|set| self.noteworthy_pods(set).any(starts))
     }
 

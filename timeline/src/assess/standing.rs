@@ -1,5 +1,8 @@
 //! The standing of a Deployment: which verdict holds, of all that are possible.
 
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::assessment::Assessment;
@@ -157,8 +160,10 @@ impl Assessment<'_> {
             _ if self.is_crashing() => Standing::Failing,
             // Old pods that nobody asks for any more may be available for a moment longer.
             _ if self.sums.old_desired() == 0 && counts.new_available >= desired => Standing::Finishing,
-            _ if self.is_settled() => self.standing_of_missing(),
-            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage },
+            _ if self.is_settled() && counts.available < desired => self.standing_of_missing(),
+            _ if self.is_unseen() && counts.available < desired => {
+                Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage }
+            }
             _ => match self.decisive() {
                 Some(cause) if cause.kind.is_failure() => Standing::Failing,
                 Some(_) => Standing::Blocked,
@@ -209,16 +214,13 @@ impl Assessment<'_> {
         if losses.is_empty() {
             return Vec::new();
         }
-        // During a rollout they are named while no pod is available: those whose replacements were are not why.
-        let is_rollout = self.is_rolling_out();
-        let is_back = |pod: &&Pod| pod.state() == PodState::Available || (is_rollout && pod.was_available());
-        let sets = self.model.controlled_sets(self.deployment.uid);
-        let pods = sets.flat_map(|set| self.model.controlled_pods(set.uid)).filter(is_back);
+        // One that was available replaced another one: if it was lost later, that is a loss of its own.
+        let pods = self.model.counted_pods(self.deployment.uid).into_iter().filter(|pod| pod.was_available());
         let back: Vec<Millis> = pods.map(Pod::first_seen_millis).collect();
         let (mut missed, mut taken): (Vec<&Entry>, usize) = (Vec::new(), 0);
         // Pods that came after the last loss replace that one.
         for (entry, pods) in losses.into_iter().rev() {
-            let later = back.iter().filter(|at| **at >= entry.at_millis).count();
+            let later = back.len() - back.partition_point(|at| *at < entry.at_millis);
             let replaced = later.saturating_sub(taken).min(pods);
             taken += replaced;
             missed.extend((replaced < pods).then_some(entry));
@@ -233,24 +235,26 @@ impl Assessment<'_> {
         let has_failures = self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::PodsFailed { .. }));
         let has_none = self.has_lost_all_pods();
         let sets = || self.model.controlled_sets(self.deployment.uid);
-        let has = |name: &str, is_it: fn(&Pod) -> bool| {
-            sets().flat_map(|set| self.model.pods_of(set.uid)).any(|pod| pod.name == name && is_it(pod))
+        // A pod that was never available is not why one is missing. Most stories ask for no name.
+        let names = |is_it: fn(&Pod) -> bool| {
+            let pods = sets().flat_map(|set| self.model.pods_of(set.uid));
+            let lost = pods.filter(|pod| pod.was_available() && is_it(pod));
+            lost.map(|pod| pod.name.as_str()).collect::<BTreeSet<&str>>()
         };
-        // During a rollout, a pod that was never available is not why nobody serves.
-        let is_rollout = self.is_rolling_out();
-        let counts = |pod: &str| !is_rollout || has(pod, Pod::was_available);
-        let (mut losses, mut is_counted) = (Vec::new(), !is_rollout);
+        let served = LazyCell::new(|| names(|_| true));
+        let released = LazyCell::new(|| names(Pod::is_out_of_rotation));
+        let (mut losses, mut is_counted) = (Vec::new(), true);
         for entry in &self.deployment.story {
             let is_late = entry.at_millis >= since_millis;
             let (pods, last_millis) = match &entry.what {
                 Happening::LeftNode { pods, last_millis, .. } if !has_failures => (*pods, *last_millis),
                 Happening::KilledMore { pods, last_millis, .. } if is_counted && !has_none => (*pods, *last_millis),
-                Happening::Killed { pod, .. } if is_late && !has_none => {
-                    is_counted = counts(pod);
+                Happening::Killed { pod, .. } if !has_none => {
+                    is_counted = served.contains(pod.as_str());
                     (u32::from(is_counted), entry.at_millis)
                 }
-                Happening::Released { pod, is_orphaned: false, .. } if is_late && has(pod, Pod::is_out_of_rotation) => {
-                    (u32::from(counts(pod)), entry.at_millis)
+                Happening::Released { pod, is_orphaned: false, .. } if is_late && released.contains(pod.as_str()) => {
+                    (1, entry.at_millis)
                 }
                 Happening::SetDeleted { was_seen: true, .. } if is_late => {
                     let is_it = |set: &&ReplicaSet| {

@@ -240,8 +240,9 @@ pub struct Rollout {
     #[serde(with = "server_only")]
     pub available_of: Option<u32>,
     /// Somebody looked when it started.
-    #[serde(with = "server_only")]
     pub was_start_seen: bool,
+    /// It ended while nobody looked: the list after that tells its end, and not when it was.
+    pub is_end_unseen: bool,
     /// When the condition moved last that told at its start that a deadline had passed: that one was of the rollout before.
     #[serde(with = "server_only")]
     pub passed_before: Option<Millis>,

@@ -184,12 +184,6 @@ impl Pod {
         self.now.terminal_millis.is_some() && self.state() == PodState::Failing
     }
 
-    /// Counts the restarts of its containers, as kubectl does, less those that never were ([`Container::is_lost`]).
-    pub fn restarts(&self) -> u32 {
-        let lost = self.now.containers.iter().filter(|container| container.is_lost()).count();
-        self.now.restarts.saturating_sub(u32::try_from(lost).unwrap_or(u32::MAX))
-    }
-
     /// It was released and nobody adopted it since.
     pub fn is_out_of_rotation(&self) -> bool {
         !self.releases.is_empty() && self.owner.is_none()
@@ -244,6 +238,14 @@ pub struct PodNow {
     /// Conditions that are worth a look.
     #[serde(with = "server_only")]
     pub conditions: Vec<PodCondition>,
+}
+
+impl PodNow {
+    /// Counts the restarts of its containers, as kubectl does, less those that never were ([`Container::is_lost`]).
+    pub fn restarts(&self) -> u32 {
+        let lost = self.containers.iter().filter(|container| container.is_lost()).count();
+        self.restarts.saturating_sub(u32::try_from(lost).unwrap_or(u32::MAX))
+    }
 }
 
 /// Why a pod ended.

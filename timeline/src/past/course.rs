@@ -25,7 +25,7 @@ pub fn available_spans(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
 pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let began = rollout::began_millis(model, deployment, rollout)?;
     let first = pods(model, deployment, rollout).flat_map(available_spans).map(|(from, _)| from).min()?;
-    let is_seen = [began, first].into_iter().all(|at| !rollout::is_in_gap(deployment, at));
+    let is_seen = !rollout::is_begin_unseen(model, deployment, rollout) && !rollout::is_in_gap(deployment, first);
     is_seen.then(|| (first - began).max(0))
 }
 
@@ -49,7 +49,7 @@ pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) ->
 
 /// Counts the container restarts of the pods that were made for a rollout.
 pub fn restarts(model: &Model, deployment: &Deployment, rollout: &Rollout) -> u32 {
-    pods(model, deployment, rollout).map(Pod::restarts).fold(0, u32::saturating_add)
+    pods(model, deployment, rollout).map(|pod| pod.now.restarts()).fold(0, u32::saturating_add)
 }
 
 /// Ceilings and floors that were in force during the rollout at `index`, the last one at the end.

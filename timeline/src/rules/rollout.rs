@@ -93,10 +93,16 @@ pub fn began_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -
     take_down_millis(model, deployment, rollout).or(rollout.started_millis)
 }
 
-/// A rollout began or ended in a gap: the list after it tells neither when that was nor how many pods there were until then.
+/// A rollout began or ended while nobody looked: the list after that tells neither when it was nor how many pods there were until then.
 pub fn is_part_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
-    let ended = rollout.completed_millis.or(rollout.superseded_millis);
-    began_millis(model, deployment, rollout).into_iter().chain(ended).any(|at| is_in_gap(deployment, at))
+    rollout.is_end_unseen || is_begin_unseen(model, deployment, rollout)
+}
+
+/// A rollout, or the take-down before it, began while nobody looked.
+pub fn is_begin_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
+    let taken_down = take_down_millis(model, deployment, rollout);
+    (rollout.started_millis.is_some() && !rollout.was_start_seen)
+        || taken_down.is_some_and(|at| is_in_gap(deployment, at))
 }
 
 /// The list after a gap told of something, and not when it was.

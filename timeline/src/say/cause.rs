@@ -217,7 +217,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::Starting { hold: StartHold::Unknown, time } => {
             let verb = if pods == 1 { "has been starting" } else { "have been starting" };
             let (who, over) = (pod_of(pods), over(time));
-            let missing = match (assessment.starts_in_part(), pods) {
+            let one = (pods == 1).then(|| evidence.object_name());
+            let missing = match (assessment.starts_in_part(one), pods) {
                 (false, _) => "no container is",
                 (true, 1) => "not all of its containers are",
                 (true, _) => "not all of their containers are",

@@ -89,7 +89,7 @@ pub fn say_losses(losses: &[&Happening], outage: Option<Millis>, has_gap: bool) 
     (!events.is_empty()).then(|| format!("{} after the rollout was complete{unseen}", first_events(events)))
 }
 
-/// Losses in sentences, each kind of them once, safe to show: "2 pods deleted (since 14:02:05 UTC)."
+/// Losses in sentences, each kind of them once in the order of its last one, safe to show: "2 pods deleted (since 14:02:05 UTC)."
 pub(super) fn say_losses_with_times(losses: &[&Entry], now_millis: Millis) -> Vec<String> {
     let is_of =
         |entry: &Entry, known: &LostPods<'_>| lost(&entry.what, false).is_some_and(|one| one.event == known.event);
@@ -98,7 +98,8 @@ pub(super) fn say_losses_with_times(losses: &[&Entry], now_millis: Millis) -> Ve
         let since = if known.pods > 1 { "since " } else { "" };
         Some(format!("{} ({since}{} UTC).", known.said(), moment(first.at_millis, now_millis)))
     };
-    grouped(losses.iter().map(|entry| (&entry.what, false))).iter().filter_map(said).collect()
+    let kinds = grouped(losses.iter().rev().map(|entry| (&entry.what, false)));
+    kinds.iter().rev().filter_map(said).collect()
 }
 
 /// Joins the events that a title names.

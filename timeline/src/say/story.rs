@@ -31,5 +31,13 @@ pub fn entries(model: &Model, deployment: Uid) -> Vec<Entry> {
     let Some(deployment) = model.deployments.get(&deployment) else { return Vec::new() };
     let not_kept = |at_millis| Entry { id: 0, at_millis, what: Happening::NotKept };
     let all = deployment.story.iter().cloned().chain(deployment.kept_since_millis.map(not_kept)).collect();
-    order::sort_by(all, |entry: &Entry| (entry.at_millis, (entry.what.kind() as u128) << 64 | u128::from(entry.id)))
+    order::sort_by(all, |entry: &Entry| (entry.at_millis, rank(&entry.what) << 64 | u128::from(entry.id)))
+}
+
+/// Ranks the entries of one instant: edits that make a step stand before it.
+const fn rank(what: &Happening) -> u128 {
+    match what {
+        Happening::Resumed | Happening::StrategyChanged { .. } => LineKind::Revision as u128,
+        other => other.kind() as u128,
+    }
 }

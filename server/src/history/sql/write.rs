@@ -84,7 +84,9 @@ fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key
     let losses = rollout.losses.as_deref().unwrap_or_default();
     let words = [namespace, named, images, change_cause, managed_by, &cause, &revision, passed, title, losses];
     let words = words.join("\n").to_lowercase();
-    let took = rollout.ended_millis.map_or(-1, |ended| (ended - started_millis).max(0));
+    // The row shows no duration where a part was not observed: a search for long ones finds none.
+    let known_millis = |ended: Millis| if rollout.is_part_unseen { 0 } else { (ended - started_millis).max(0) };
+    let took = rollout.ended_millis.map_or(-1, known_millis);
     let over = match rollout.ended_millis {
         Some(ended) => ended.max(started_millis),
         None if rollout.is_deleted => rollout.moment_millis.unwrap_or(started_millis),
@@ -164,7 +166,7 @@ fn row_key(
 ) -> Result<(RowKey, Option<PastRollout>), StoreError> {
     let uid = rollout.uid.to_string();
     let row = "SELECT number, started_millis, cause, rollout FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3 AND kind = 'rollout'
-         AND started_millis <= $4 AND (took_millis < 0 OR started_millis + took_millis >= $5)
+         AND started_millis <= $4 AND (took_millis < 0 OR over_millis >= $5)
          ORDER BY abs(started_millis - $6), number DESC LIMIT 1";
     let began_millis = rollout.started_millis;
     let over_millis = rollout.ended_millis.unwrap_or(OPEN).max(began_millis);

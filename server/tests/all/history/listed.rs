@@ -381,11 +381,11 @@ fn an_outage_of_a_paused_deployment_is_told_although_an_edit_waits() {
 /// The list after a gap tells that a rollout is over. It tells neither when it ended nor how many pods there were until then.
 #[test]
 fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
-    let listed = |timeline: &mut Timeline, at: Millis, fact: Fact, gap_since_millis: Option<Millis>| {
+    let listed = |timeline: &mut Timeline, at: Millis, fact: Fact, gap_since_millis: Millis| {
         let Fact::Deployment(fact, _) = fact else { unreachable!() };
         let present = vec![fact.meta.uid];
         timeline.apply(at, Fact::Deployment(fact, Seen::InList));
-        let (kind, namespace) = (Kind::Deployment, None);
+        let (kind, namespace, gap_since_millis) = (Kind::Deployment, None, Some(gap_since_millis));
         timeline.apply(at + 5, Fact::Listed { kind, namespace, present, gap_since_millis });
     };
     let said = |timeline: &Timeline| {
@@ -399,8 +399,16 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
         for fact in [web(2, [2, 1, 1]), set(2, 0, Seen::Added), pod(2, false, Seen::Added)] {
             timeline.apply(20_000, fact);
         }
-        timeline.apply(80_000, pod(2, true, Seen::InList));
-        listed(&mut timeline, 80_000, web(2, [1, 1, 1]), gap_since_millis);
+        match gap_since_millis {
+            Some(since_millis) => {
+                timeline.apply(80_000, pod(2, true, Seen::InList));
+                listed(&mut timeline, 80_000, web(2, [1, 1, 1]), since_millis);
+            }
+            None => {
+                timeline.apply(80_000, pod(2, true, Seen::Modified));
+                timeline.apply(80_000, web(2, [1, 1, 1]));
+            }
+        }
         said(&timeline)
     };
     let extremes = "1 replica, peak 2 pods (ceiling: 2 desired), lowest 1 available (floor: 1)";
@@ -415,18 +423,26 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
         created.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
     }
     created.apply(79_990, set(1, 1, Seen::InList));
-    listed(&mut created, 80_000, web(1, [1, 1, 1]), Some(21_000));
+    listed(&mut created, 80_000, web(1, [1, 1, 1]), 21_000);
     assert_eq!(said(&created), unseen);
     // The timeline forgets the gap after a while; the row does not.
     let row = indexed().rollouts.pop().unwrap();
     for place in places() {
         let mut store = place.open(SMALL);
-        for is_part_unseen in [true, false] {
-            let rollouts = vec![PastRollout { is_part_unseen, ..row.clone() }];
+        for (is_part_unseen, is_long) in [(false, true), (true, false), (false, false)] {
+            let ended_millis = Some(row.started_millis + 60_000);
+            let rollouts = vec![PastRollout { is_part_unseen, ended_millis, ..row.clone() }];
             store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
+            let longer = Search { longer_millis: Some(60_000), ..Search::default() };
+            let found = Reader::new(&place.location).search(&longer, &Permissions::All, None, 9).unwrap();
+            assert_eq!(found.rollouts.len(), usize::from(is_long));
         }
+        // A process that began to watch in the middle of it tells of the same one.
+        let [started_millis, ended_millis] = [50_000, 60_000].map(|millis| row.started_millis + millis);
+        let late = PastRollout { started_millis, ended_millis: Some(ended_millis), ..row.clone() };
+        store.commit(&[Commit { rollouts: vec![late], ..commit(None, None) }]).unwrap();
         let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 9).unwrap();
-        assert_eq!(found.rollouts[0].took_millis(), None);
+        assert_eq!((found.rollouts.len(), found.rollouts[0].took_millis()), (1, None));
     }
 }
 

@@ -225,6 +225,70 @@ fn pods_that_somebody_deleted_or_relabelled_are_named_while_their_replacements_a
 }
 
 #[test]
+fn of_several_kinds_of_losses_the_two_with_the_last_ones_are_named() {
+    let mut web = Web::live(6).at(60_000);
+    web.kill_pod(100);
+    web.add_pod(200, 2, unready);
+    web.report();
+    web.wait(1_000).pod(101, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+    web.kill_pod(101);
+    web.add_pod(201, 2, unready);
+    web.wait(1_000).pod(102, |pod| pod.meta.controller = None);
+    web.add_pod(202, 2, unready);
+    web.wait(1_000).kill_pod(103);
+    web.add_pod(203, 2, unready);
+    web.report();
+    let missing = "4 of 6 pods are not available; the revision does not change.";
+    let lost = "Pod p0102 left its ReplicaSet (00:01:02 UTC). 2 pods deleted (since 00:01:00 UTC).";
+    assert_eq!(web.view().verdict.why, format!("{missing} {lost}"));
+}
+
+#[test]
+fn deleted_pods_that_were_never_available_are_not_why_one_is_missing() {
+    let mut web = Web::live(3).at(60_000);
+    web.kill_pod(100);
+    for pod in 200..205 {
+        web.add_pod(pod, 2, unready);
+        web.kill_pod(pod);
+    }
+    web.add_pod(205, 2, unready);
+    web.report();
+    let missing = "1 of 3 pods is not available; the revision does not change.";
+    assert_eq!(web.view().verdict.why, format!("{missing} Pod p0100 deleted (00:01:00 UTC)."));
+}
+
+#[test]
+fn a_replacement_that_was_available_and_lost_makes_up_for_the_loss_before() {
+    let mut web = Web::live(4).at(60_000);
+    [100, 101].into_iter().for_each(|pod| web.kill_pod(pod));
+    web.add_ready_pod(200, 2);
+    web.add_pod(201, 2, unready);
+    web.report();
+    web.wait_until(70_000);
+    [100, 101].into_iter().for_each(|pod| web.delete_pod(pod));
+    web.wait_until(90_000);
+    for number in [102, 103, 200] {
+        web.pod(number, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+        web.kill_pod(number);
+    }
+    (202..205).for_each(|pod| web.add_pod(pod, 2, unready));
+    [201, 202].into_iter().for_each(|pod| web.pod(pod, ready));
+    web.report();
+    let missing = "2 of 4 pods are not available; the revision does not change.";
+    let evicted = "3 pods evicted from node node-1 (since 00:01:30 UTC).";
+    assert_eq!(web.view().verdict.why, format!("{missing} {evicted}"));
+    // The labels of one changed after it took the place of another.
+    let mut web = Web::live(3).at(60_000);
+    web.kill_pod(100);
+    web.add_ready_pod(200, 2);
+    web.wait_until(65_000).pod(200, |pod| pod.meta.controller = None);
+    web.add_pod(201, 2, unready);
+    web.report();
+    let missing = "1 of 3 pods is not available; the revision does not change.";
+    assert_eq!(web.view().verdict.why, format!("{missing} Pod p0200 left its ReplicaSet (00:01:05 UTC)."));
+}
+
+#[test]
 fn a_replica_set_that_somebody_deleted_is_named_while_its_pods_are_missing() {
     let mut web = Web::reported().at(60_000);
     let second = web.replica_set(SECOND);

@@ -8,9 +8,10 @@ use timeline::history::MOST_CHANGES;
 use timeline::model::Model;
 use timeline::past::course;
 use timeline::phase::PodState;
+use timeline::rollout;
 use timeline::view::{self, Now, View};
 use timeline::wire::Said;
-use timeline::{Change, Fact, Millis, Retention, Uid, story};
+use timeline::{Change, Fact, Millis, Retention, Timeline, Uid, story};
 
 fn at(model: &Model, at_millis: Millis) -> Option<View> {
     view::view(model, WEB, Now { millis: at_millis, skew_millis: 0 })
@@ -363,6 +364,44 @@ fn of_a_released_pod_that_several_controlled_the_cut_leaves_who_released_it() {
 }
 
 #[test]
+fn an_end_that_nobody_saw_stays_unseen_and_a_gap_of_pods_hides_none() {
+    let is_part_unseen = |web: &Web| {
+        let model = web.timeline.model();
+        let deployment = model.deployments.get(&WEB).unwrap();
+        rollout::is_part_unseen(model, deployment, deployment.rollouts.last().unwrap())
+    };
+    let mut web = Web::replaced().at(60_000);
+    web.unseen(|deployment, _| {
+        let status = &mut deployment.status;
+        (status.replicas, status.updated, status.available) = (3, 3, 3);
+    });
+    web.relisted(30_000);
+    let day = Retention::default().age_millis;
+    web.timeline.prune(60_001 + day, &Retention::default(), &BTreeSet::new());
+    let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+    let last = deployment.rollouts.last().unwrap();
+    assert_eq!((last.completed_millis, deployment.gaps.len(), is_part_unseen(&web)), (Some(60_000), 0, true));
+    assert!(!web.timeline.model().as_of(WEB, 59_999).deployments.get(&WEB).unwrap().rollouts[0].is_end_unseen);
+    // The Deployment's own watch saw it.
+    let mut web = Web::replaced().at(60_000);
+    web.report();
+    web.wait_until(61_000).listed(Kind::Pod, Some(30_000));
+    assert!(!is_part_unseen(&web));
+    // What was complete at the first look did not end since.
+    assert!(!is_part_unseen(&web.first_listed()));
+    // The next rollout began meanwhile.
+    let mut web = Web::replacing();
+    web.unseen(|deployment, sets| {
+        deployment.revision = Some(3);
+        sets.insert(4, set(4, 3, 1, 0));
+    });
+    web.wait_until(60_000).relisted(30_000);
+    let rollouts = &web.timeline.model().deployments.get(&WEB).unwrap().rollouts;
+    let seen = rollouts.iter().map(|one| (one.revision, one.was_start_seen, one.is_end_unseen));
+    assert_eq!(seen.collect::<Vec<_>>(), [(1, true, false), (2, true, true), (3, false, false)]);
+}
+
+#[test]
 fn releases_alone_are_reason_enough_for_a_cut() {
     let mut web = Web::live(1);
     let mut other = deployment();
@@ -382,7 +421,7 @@ fn releases_alone_are_reason_enough_for_a_cut() {
 #[test]
 fn whatever_is_old_is_reason_enough_for_a_cut_and_nothing_is_cut_twice() {
     let changes: [fn(&mut Web); 5] = [
-        |web| web.listed(Kind::Pod, Some(web.now - 500)), // a gap that is too short for the story
+        |web| web.listed(Kind::Pod, Some(web.now - 500)),
         |web| {
             for unavailable in [1, 2] {
                 web.now += i64::from(unavailable) - 1;
@@ -400,6 +439,10 @@ fn whatever_is_old_is_reason_enough_for_a_cut_and_nothing_is_cut_twice() {
         assert_eq!(cut(&mut web, 20_000), Some(20_000));
         web.now = 30_000;
         change(&mut web);
+        // That it is told is a reason of its own.
+        let mut model = web.timeline.model().clone();
+        model.deployments.get_mut(&WEB).unwrap().story.clear();
+        web.timeline = Timeline::from_model(model, 0);
         assert_eq!(cut(&mut web, 30_000), Some(20_000), "{number}: nothing is older");
         assert_eq!(cut(&mut web, 30_002), Some(30_002), "{number}");
         assert_eq!(cut(&mut web, 40_000), Some(30_002), "{number}: it was cut already");

@@ -120,14 +120,23 @@ fn an_image_that_was_pulled_is_not_waited_for() {
 
 #[test]
 fn a_pod_whose_sidecar_runs_already_has_a_running_container() {
-    let mut web = replacing(|pod| {
+    let with_sidecar = |pod: &mut PodFact| {
         creating(pod);
         let state = Some(ContainerState::Running);
         pod.containers.insert(0, Container { state, ..Container::new("proxy".into(), Role::Sidecar) });
-    });
+    };
+    let mut web = replacing(with_sidecar);
     web.now += 50_000;
     let said = "1 new pod has been starting for 50 s; not all of its containers are reported running yet (pod p0200).";
     assert!(first(&web).starts_with(said), "{}", first(&web));
+    // That of another pod, which waits for an image, is not its own.
+    let mut web = replacing(creating);
+    web.add_pod(201, SECOND, with_sidecar);
+    web.event(201, "Pulling", "Pulling image \"web:v2\"");
+    web.now += 50_000;
+    let said = "1 new pod has been starting for 50 s; no container is reported running yet (pod p0200).";
+    let reasons = web.view().reasons;
+    assert!(reasons.iter().any(|reason| reason.sentence.starts_with(said)), "{reasons:?}");
 }
 
 #[test]

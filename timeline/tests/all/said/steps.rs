@@ -331,6 +331,17 @@ fn what_made_a_step_stands_before_it_and_what_came_of_it_after_it() {
         since(&web, 59_999),
         ["59999 Resumed.", "60000 Revision 2 starts: image web:v2.", "60000 Revision 2 up 0 → 1: 4 of at most 4."]
     );
+    // In one instant, too.
+    let mut web = Web::replacing().at(30_000);
+    web.edit_spec(|deployment| {
+        let (max_surge, max_unavailable) = (IntOrPercent::Int(3), IntOrPercent::Percent(25));
+        deployment.spec.strategy = Strategy::RollingUpdate { max_surge, max_unavailable };
+    });
+    web.set(SECOND, |set| (set.now.counts.desired, set.now.max_replicas) = (3, Some(6)));
+    assert_eq!(
+        since(&web, 30_000),
+        ["30000 Strategy changed: maxSurge 25 % → 3.", "30000 Revision 2 up 1 → 3: 6 of at most 6."]
+    );
     let mut web = Web::live(3).at(20_000);
     next_revision(&mut web, 2, [3, 1]);
     (100..102).for_each(|pod| web.delete_pod(pod));

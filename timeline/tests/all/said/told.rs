@@ -395,6 +395,25 @@ fn events_of_one_reason_are_one_line_at_their_own_last_time() {
 }
 
 #[test]
+fn volumes_of_pods_that_are_not_known_take_no_place_from_a_warning() {
+    let event = |uid: u128, about: u128, reason: &str| {
+        let is_warning = reason != "SuccessfulAttachVolume";
+        let warning = warning(uid, about, ("Pod", "web-2-p0100"), reason, "volume \"v\"");
+        Fact::Event(Box::new(EventFact { is_warning, ..warning }))
+    };
+    let mut early = Web::made(0);
+    early.timeline.apply(1_000, event(900, 100, "FailedAttachVolume"));
+    early.timeline.apply(1_000, event(901, 100, "SuccessfulAttachVolume"));
+    for number in 0..256 {
+        early.timeline.apply(1_000, event(1_000 + number, 5_000 + number, "SuccessfulAttachVolume"));
+    }
+    early.add_pod(100, 2, |_| {});
+    let events = &early.timeline.model().deployments.get(&WEB).unwrap().events;
+    let reasons: Vec<&str> = events.iter().map(|event| event.reason.as_str()).collect();
+    assert_eq!(reasons, ["FailedAttachVolume", "SuccessfulAttachVolume"]);
+}
+
+#[test]
 fn an_event_stands_behind_what_happened_before_it_in_its_second() {
     let told = |last: Millis, arrival: Millis| {
         let mut web = Web::live(3).at(60_400);
