@@ -72,7 +72,7 @@ async fn only_health_is_told_to_whoever_names_no_host() {
     let rollcast = with(Site { server_address, ..Site::default() }).await;
     for (path, status) in [
         ("/healthz", StatusCode::OK),
-        ("/readyz", StatusCode::OK),
+        ("/readyz", StatusCode::SERVICE_UNAVAILABLE), // nothing was listed yet
         ("/", StatusCode::MISDIRECTED_REQUEST),
         ("/metrics", StatusCode::MISDIRECTED_REQUEST),
     ] {
