@@ -158,12 +158,9 @@ impl Assessment<'_> {
             KubectlVerdict::DeadlineExceeded if !self.has_deadline_of_before() => Standing::DeadlineExceeded,
             _ if self.is_taking_down() && !self.has_fault() => Standing::TakingDown,
             _ if self.is_crashing() => Standing::Failing,
-            // Old pods that nobody asks for any more may be available for a moment longer.
-            _ if self.sums.old_desired() == 0 && counts.new_available >= desired => Standing::Finishing,
-            _ if self.is_settled() && counts.available < desired => self.standing_of_missing(),
-            _ if self.is_unseen() && counts.available < desired => {
-                Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage }
-            }
+            _ if self.is_finishing() => Standing::Finishing,
+            _ if self.is_settled() => self.standing_of_missing(),
+            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage },
             _ => match self.decisive() {
                 Some(cause) if cause.kind.is_failure() => Standing::Failing,
                 Some(_) => Standing::Blocked,
@@ -327,6 +324,15 @@ impl Assessment<'_> {
             && !self.awaits_revision
             && !self.goes_on()
             && last.is_some_and(|rollout| rollout.started_millis.is_none())
+    }
+
+    /// Enough pods are available, and none of the old ones is asked for any more. Those may be available for a moment longer, which finishes
+    /// no rollout that never had everything.
+    fn is_finishing(&self) -> bool {
+        let (counts, desired) = (&self.counts, self.deployment.now.spec.replicas);
+        let had_everything = self.is_settled() || self.is_unseen();
+        let available = if had_everything { counts.available } else { counts.new_available };
+        self.sums.old_desired() == 0 && available >= desired
     }
 
     /// It was complete, and pods are missing: more are desired than it ever had, or some of those that it had are lost.

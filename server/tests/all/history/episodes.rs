@@ -58,7 +58,7 @@ fn without_a_checkpoint_the_newest_part_of_the_log_is_read_and_what_exists_is_kn
         let mut recorder = Recorder::default();
         for (index, (.., text)) in batches.iter().enumerate() {
             recorder.record(text);
-            if index == 0 && !is_at_rest {
+            if index == batches.len() / 2 && !is_at_rest {
                 whole.model().deployments.keys().for_each(|uid| recorder.begin_episode(*uid));
             }
         }

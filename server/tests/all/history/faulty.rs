@@ -79,9 +79,11 @@ fn faulty(folder: &Path, fault: u8) -> (Archive, Arc<AtomicU8>) {
     (Archive::with_store(options, open), fault)
 }
 
+/// A ReplicaSet with a line of some kilobytes: the queue is full of a few thousand of them.
 fn set(number: usize, at_millis: Millis) -> SourceEvent {
     let json = format!(
-        r#"{{"metadata":{{"uid":"00000000-0000-4000-8000-{number:012}","name":"s{number}","namespace":"n"}}}}"#
+        r#"{{"metadata":{{"uid":"00000000-0000-4000-8000-{number:012}","name":"s{number}","namespace":"{:n>4000}"}}}}"#,
+        "n"
     );
     SourceEvent::Object { object: Object::decode(Kind::ReplicaSet, &json).unwrap(), seen: Seen::Added, at_millis }
 }
