@@ -52,7 +52,8 @@ pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -
     let active = [Group::InTrouble, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
     let waiting = active.filter(|row| !on_stage.contains(&row.key()));
     let done = of_group(copy, Group::Finished).filter(|row| !on_stage.contains(&row.key()));
-    let done = done.map(|row| format!("{}, {} ago", told(copy, row).trim_end_matches('.'), ages.of(row)));
+    let ago = |row| format!("{} ago", ages.of(row)).replace(' ', "\u{a0}"); // a line does not end within it
+    let done = done.map(|row| format!("{}, {}", told(copy, row).trim_end_matches('.'), ago(row)));
     let all: Vec<String> = waiting.map(|row| told(copy, row)).chain(done).collect();
     if all.is_empty() {
         return all;
