@@ -7,7 +7,7 @@ use super::Timeline;
 use super::pending::DraftRollout;
 use crate::model::fact::Kind;
 use crate::model::story::{Entry, Happening, RolloutStart};
-use crate::model::{Deployment, DeploymentNow, KubectlVerdict, PodCounts, ReplicaSet, Rollout};
+use crate::model::{Deployment, DeploymentNow, KubectlVerdict, PodCounts, ReplicaSet, Rollout, Trigger};
 use crate::rules::{budget, rollout, verdict};
 use crate::{Change, Millis, Uid};
 
@@ -140,6 +140,16 @@ impl Timeline {
         told.zip(set).is_some_and(|(told, set)| told.message.contains(&format!("\"{}\"", set.name)))
     }
 
+    /// The condition that says that everything was available may be that of the rollout before: where all old pods go at once, a
+    /// rollback does not move it. Of one that was seen to begin, its pods tell.
+    fn is_condition_of_before(&self, deployment: &Deployment, index: usize) -> bool {
+        let Some(rollout) = deployment.rollouts.get(index) else { return false };
+        let told = deployment.now.status.progressing.as_ref();
+        let mut others = self.model.owned_sets(deployment.uid).filter(|set| set.revision() != Some(rollout.revision));
+        (rollout.was_start_seen && rollout::trigger(&self.model, deployment, index) == Trigger::Rollback)
+            || told.is_some_and(|told| others.any(|set| told.message.contains(&format!("\"{}\"", set.name))))
+    }
+
     /// The only rollout was begun before ReplicaSets were seen, and none of them carries its revision.
     fn is_correction(&self, deployment: &Deployment) -> bool {
         let [last] = deployment.rollouts.as_slice() else { return false };
@@ -175,16 +185,18 @@ impl Timeline {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
         let Some(rollout) = deployment.rollouts.last() else { return };
-        // After a rollback the condition is that of the rollout before until the controller has scaled a ReplicaSet.
         let status = &deployment.now.status;
-        let is_told = deployment.now.generation <= status.observed_generation
-            && status.updated == status.replicas
-            && status.progress_reason() == "NewReplicaSetAvailable";
+        let is_told = || {
+            deployment.now.generation <= status.observed_generation
+                && status.updated == status.replicas
+                && status.progress_reason() == "NewReplicaSetAvailable"
+                && !self.is_condition_of_before(deployment, index)
+        };
         let set = rollout::current_set(&self.model, deployment);
         let set = set.filter(|set| set.revision() == Some(rollout.revision));
         let desired = deployment.now.spec.replicas;
         let has_all = set.is_some_and(|set| self.model.pod_counts(set.uid).available >= desired);
-        let is_first = rollout.available_millis.is_none() && (is_told || (has_all && desired > 0));
+        let is_first = rollout.available_millis.is_none() && ((has_all && desired > 0) || is_told());
         let available_of = if has_all { Some(desired) } else { rollout.available_of };
         if is_first || available_of != rollout.available_of {
             let available_millis = if is_first { Some(at) } else { rollout.available_millis };

@@ -124,6 +124,46 @@ fn a_rollout_by_recreate_is_told_with_the_time_since_its_take_down() {
 }
 
 #[test]
+fn a_rollback_by_recreate_is_not_complete_because_the_rollout_before_was() {
+    let mut web = Web::reported().at(50_000);
+    let told = "ReplicaSet \"web-2\" has successfully progressed.";
+    web.deployment(|deployment| {
+        deployment.spec.strategy = Strategy::Recreate;
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "NewReplicaSetAvailable", told));
+    });
+    let available = |web: &Web| {
+        let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+        deployment.rollouts.last().map(|rollout| (rollout.revision, rollout.available_millis))
+    };
+    // The second one goes back to the ReplicaSet that the condition names.
+    for (revision, at, (old, gone), (new, made), version) in
+        [(3, 60_000, (SECOND, 200), (2, 300), "v1"), (4, 160_000, (2, 300), (SECOND, 400), "v2")]
+    {
+        web.wait_until(at).edit(version);
+        web.set(new, |set| set.revision = Some(revision));
+        web.set(old, |set| set.now.counts.desired = 0);
+        web.deployment(|deployment| deployment.revision = Some(revision));
+        // The controller does not move the condition while as many pods are updated as there are.
+        (gone..gone + 3).for_each(|pod| web.delete_pod(pod));
+        web.report();
+        assert_eq!(available(&web), Some((revision, None)));
+        web.set(new, |set| set.now.counts.desired = 3);
+        (made..made + 3).for_each(|pod| web.add_pod(pod, new, unready));
+        web.report();
+        web.wait(5_000);
+        let verdict = web.view().verdict;
+        assert_eq!(verdict.sentence, format!("Revision {revision}: 0 of 3 available."));
+        assert!(!matches!(verdict.badge.as_str(), "Catching up" | "Recovering" | "Degraded"), "{}", verdict.badge);
+        if revision == 3 {
+            assert_eq!(available(&web.first_listed()), Some((3, None)), "it names another ReplicaSet");
+        }
+        (made..made + 3).for_each(|pod| web.pod(pod, ready));
+        assert_eq!(available(&web), Some((revision, Some(at + 5_000))));
+        web.report();
+    }
+}
+
+#[test]
 fn an_edit_that_is_undone_during_its_take_down_is_told() {
     let mut web = taken_down_for_an_edit().at(70_000);
     web.edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v1"), Some(1)));
@@ -252,7 +292,7 @@ fn all_pods_of_none_were_never_available() {
     let mut web = Web::made(0);
     let available = |web: &Web| web.timeline.model().deployments.get(&WEB).unwrap().rollouts[0].available_millis;
     web.wait_until(10_000).deployment(|deployment| deployment.generation += 1);
-    assert_eq!(available(&web), None);
+    assert_eq!(available(&web), Some((3, None)));
     web.wait_until(20_000).scale(2, 1);
     web.add_ready_pod(100, 2);
     assert_eq!(available(&web), Some(20_000));
