@@ -114,7 +114,11 @@ fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_m
     // Until then it may be told better why a pod went; losses that are written stay. An episode does not wait longer.
     let decided_millis = now_millis - (2 * settling_millis).min(SETTLE_MILLIS);
     let model = timeline.model();
+    // Recreate takes the pods down for the next one.
+    let next = deployment.rollouts.get(index + 1);
+    let take_down_millis = next.and_then(|next| rollout::take_down_millis(model, deployment, next));
     let last_millis = rollout::last_moment_millis(model, deployment, index);
+    let last_millis = last_millis.into_iter().chain(take_down_millis.map(|at| at - 1)).min();
     let until_millis = last_millis.unwrap_or(decided_millis).min(decided_millis);
     let losses = assess::losses(deployment, completed_millis + 1..=until_millis);
     let is_in = |gap: &Gap| gap.to_millis > completed_millis && gap.from_millis < until_millis;

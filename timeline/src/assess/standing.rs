@@ -291,7 +291,14 @@ impl Assessment<'_> {
     fn is_settled(&self) -> bool {
         let last = self.deployment.rollouts.last();
         let was_there = |rollout: &Rollout| rollout.completed_millis.or(rollout.available_millis).is_some();
-        self.sums.old_desired() == 0 && !self.awaits_revision && last.is_some_and(was_there)
+        let is_over = self.sums.old_desired() == 0 && !self.awaits_revision && !self.is_next_ahead();
+        is_over && last.is_some_and(was_there)
+    }
+
+    /// The ReplicaSet of the next rollout is there, and the Deployment that names its revision follows.
+    fn is_next_ahead(&self) -> bool {
+        let last = self.deployment.rollouts.last().map(|rollout| rollout.revision);
+        last.is_some() && self.current.is_some_and(|set| set.revision() > last)
     }
 
     /// Pods of the last revision were made, and none of them was ever available. Its start and all the time since were observed.
@@ -322,6 +329,7 @@ impl Assessment<'_> {
         let last = self.deployment.rollouts.last();
         self.sums.old_desired() == 0
             && !self.awaits_revision
+            && !self.is_next_ahead()
             && !self.goes_on()
             && last.is_some_and(|rollout| rollout.started_millis.is_none())
     }

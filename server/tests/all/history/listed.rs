@@ -17,7 +17,7 @@ use timeline::model::{Gap, Pod};
 use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
 use timeline::phase::PodState;
 use timeline::rollout::{Outcome, Trigger};
-use timeline::view::{self, Now};
+use timeline::view::{self, Now, Tone};
 use timeline::{Fact, Millis, Timeline, Uid, Workload, say};
 
 use crate::history::{Indexed, SMALL, commit, indexed, places, play, recorded};
@@ -325,6 +325,45 @@ fn an_outage_right_after_completion_is_told_with_the_rollout() {
     let after = row(&timeline, 80_000);
     let outage = "Outage of 1 min 0 s (no pod ready) after the rollout was complete";
     assert_eq!((after.cause.as_str(), after.losses.as_deref()), ("", Some(outage)));
+}
+
+/// The pods that Recreate takes down for the next rollout are no outage of the one before.
+#[test]
+fn a_take_down_by_recreate_is_no_outage_of_the_rollout_before() {
+    let mut timeline = complete();
+    let recreate = |named: u64, counts: [u32; 3]| {
+        let Fact::Deployment(mut edit, _) = web(2, counts) else { unreachable!() };
+        (edit.now.revision, edit.now.spec.strategy) = (Some(named), Strategy::Recreate);
+        edit.now.spec.images = vec![Image { container: "web".into(), image: "web:v2".into() }];
+        Fact::Deployment(edit, Seen::Modified)
+    };
+    let Fact::ReplicaSet(mut taken, _) = set(1, 1, Seen::Modified) else { unreachable!() };
+    taken.now.counts.desired = 0;
+    let Fact::Pod(mut going, _) = pod(1, true, Seen::Modified) else { unreachable!() };
+    going.deletion_at_millis = Some(50_000);
+    let Fact::ReplicaSet(mut next, _) = set(2, 0, Seen::Added) else { unreachable!() };
+    next.images = vec![Image { container: "web".into(), image: "web:v2".into() }];
+    let facts = [
+        (20_000, recreate(1, [1, 0, 1])),
+        (20_010, Fact::ReplicaSet(taken, Seen::Modified)),
+        (20_020, Fact::Pod(going.clone(), Seen::Modified)),
+        (32_000, Fact::Pod(going, Seen::Deleted)),
+        (32_000, Fact::ReplicaSet(next, Seen::Added)),
+    ];
+    for (at, fact) in facts {
+        timeline.apply(at, fact);
+    }
+    // The ReplicaSet is seen before the Deployment that names its revision.
+    let view = view::view(timeline.model(), Uid::from_bits(1), Now { millis: 33_000, skew_millis: 0 }).unwrap();
+    assert_ne!((view.verdict.badge.as_str(), view.verdict.tone), ("Degraded", Tone::Bad), "{:?}", view.verdict);
+    for (at, fact) in
+        [(33_000, recreate(2, [1, 1, 0])), (33_010, pod(2, false, Seen::Added)), (36_000, pod(2, true, Seen::Modified))]
+    {
+        timeline.apply(at, fact);
+    }
+    let rows = index::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 200_000, skew_millis: 0 }, 9);
+    let losses = rows.into_iter().map(|row| (row.revision, row.losses));
+    assert_eq!(losses.collect::<Vec<_>>(), [(1, None), (2, None)]);
 }
 
 /// A pod that a scaling lacks is no trouble of the rollout that was complete before it.
