@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
+use timeline::fact::Kind;
 use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{Millis, Uid};
@@ -10,6 +11,7 @@ use timeline::{Millis, Uid};
 use super::activity::{ActivityChanges, ActivityTracker};
 use super::index;
 use crate::hub::HubReader;
+use crate::kube::Health;
 
 /// Time of a recording between two updates.
 const EVERY_MILLIS: Millis = 2_000;
@@ -38,8 +40,17 @@ pub(super) struct RolloutIndex {
 }
 
 impl RolloutIndex {
-    /// Returns the rollouts and the activity of changed workloads.
-    pub(super) fn update(&mut self, cluster: &str, reader: &HubReader<'_>) -> (Vec<PastRollout>, ActivityChanges) {
+    /// Returns the rollouts and the activity of changed workloads; `None` while the first lists are under way: beside the Deployments of
+    /// now, pods are still those from before a restart.
+    pub(super) fn update(
+        &mut self,
+        cluster: &str,
+        reader: &HubReader<'_>,
+    ) -> Option<(Vec<PastRollout>, ActivityChanges)> {
+        let mut watches = reader.watches.iter().filter(|((kind, _), _)| *kind != Kind::Event);
+        if watches.any(|(_, health)| matches!(health, Health::Connecting { .. })) {
+            return None;
+        }
         let model = reader.timeline.model();
         let now = Now { millis: self.played_millis.unwrap_or(reader.now.millis), ..reader.now };
         let (epoch, last) = self.position;
@@ -61,7 +72,7 @@ impl RolloutIndex {
         let outdated: Vec<Uid> = others.into_iter().filter(is_outdated).map(|(uid, _)| *uid).collect();
         self.unindexed.extend(outdated);
         let rollouts = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, index::LAST);
-        (self.unindexed.iter().flat_map(rollouts).collect(), changes)
+        Some((self.unindexed.iter().flat_map(rollouts).collect(), changes))
     }
 
     /// Returns the causes of rollouts that are open, or whose workload is not at rest.
@@ -110,6 +121,21 @@ mod tests {
             written.push(mem::take(&mut index.unindexed).len());
         }
         assert_eq!(written, [1, 0, 0, 1, 0]);
+    }
+
+    #[tokio::test]
+    async fn no_rows_are_made_before_the_pods_are_listed() {
+        let (hub, events) = Handle::start("prod", Arc::default(), Retention::default());
+        for (kind, health, is_made) in [
+            (Kind::Pod, Health::Connecting { listed: 0 }, false),
+            (Kind::Deployment, Health::Live, false),
+            (Kind::Event, Health::Connecting { listed: 0 }, false),
+            (Kind::Pod, Health::Live, true),
+        ] {
+            events.send(SourceEvent::Health { kind, namespace: None, health }).await.unwrap();
+            let update = |reader: &HubReader<'_>| RolloutIndex::default().update("prod", reader).is_some();
+            assert_eq!(hub.read(update).await.unwrap(), is_made, "{kind:?}");
+        }
     }
 
     /// Its pods may be in trouble before it was at rest for a minute.

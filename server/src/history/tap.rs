@@ -426,11 +426,12 @@ impl Tap {
         }
         let (name, mut index) = (self.name.clone(), mem::take(&mut self.index));
         let read = move |reader: &HubReader<'_>| {
-            let (rollouts, changes) = index.update(&name, reader);
-            (index, rollouts, changes)
+            let update = index.update(&name, reader);
+            (index, update)
         };
-        let (index, rollouts, changes) = self.hub.read(read).await?;
+        let (index, update) = self.hub.read(read).await?;
         self.index = index;
+        let Some((rollouts, changes)) = update else { return Ok(()) };
         let open = self.index.open_causes(&rollouts);
         if !self.index.unindexed.is_empty() && self.journal.rollouts(rollouts) {
             for uid in mem::take(&mut self.index.unindexed) {
