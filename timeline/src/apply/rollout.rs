@@ -99,6 +99,7 @@ impl Timeline {
         let completed = rollout.completed_millis.zip(rollout.started_millis);
         let took_millis = completed.filter(|_| was_seen && rollout.was_start_seen).map(|(end, start)| end - start);
         self.emit(Change::Rollout(uid, if is_correction { seen - 1 } else { seen }, Box::new(rollout)));
+        self.take_template_of_set(uid);
         let is_more = !self.is_renumbered(uid);
         let began_millis = self.tell_start(since_millis, uid, was_seen);
         if let Some(before) = overtaken.filter(|_| is_more) {
@@ -165,6 +166,21 @@ impl Timeline {
         let set =
             deployment.rollouts.get(last).and_then(|one| rollout::replica_set(&self.model, deployment, one.revision));
         set.is_some_and(|set| rollout::is_renumbered(&self.model, deployment, last, set))
+    }
+
+    /// The template may have been edited before watching began, as during a take-down by Recreate: of a rollout that was there then, the
+    /// ReplicaSet has the template.
+    pub(super) fn take_template_of_set(&mut self, uid: Uid) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
+        let Some(last) = deployment.rollouts.last().filter(|last| last.started_millis.is_none()) else { return };
+        let set = rollout::replica_set(&self.model, deployment, last.revision);
+        let is_other = |set: &&ReplicaSet| set.images != last.images || set.restarted_at != last.restarted_at;
+        if let Some(set) = set.filter(|set| !set.images.is_empty() && is_other(set)) {
+            let (images, restarted_at) = (set.images.clone(), set.restarted_at.clone());
+            let altered = Rollout { images, restarted_at, template_apart: None, ..last.clone() };
+            self.emit(Change::Rollout(uid, index, Box::new(altered)));
+        }
     }
 
     /// Takes back what was told of a rollout that never was.

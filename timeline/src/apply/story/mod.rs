@@ -138,7 +138,10 @@ impl Timeline {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let start = match self.start_of(deployment, true) {
             Some(Happening::Starts(start)) => start,
-            Some(begins @ Happening::Begins { .. }) => return self.retell_begin(uid, begins),
+            Some(begins @ Happening::Begins { .. }) => {
+                self.take_template_of_set(uid);
+                return self.retell_begin(uid, begins);
+            }
             _ => return,
         };
         let is_it = |entry: &Entry| matches!(&entry.what, Happening::Starts(told) if told.revision == start.revision);

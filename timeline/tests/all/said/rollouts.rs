@@ -124,6 +124,19 @@ fn a_rollout_by_recreate_is_told_with_the_time_since_its_take_down() {
 }
 
 #[test]
+fn a_take_down_that_went_on_when_watching_began_is_of_the_images_that_ran() {
+    let mut web = taken_down_for_an_edit().first_listed().at(120_000);
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    web.add_set(SECOND, set(SECOND, 2, 3, 0));
+    web.deployment(|deployment| deployment.revision = Some(2));
+    let told = ["Watching begins: revision 1 with image web:v1.", "Revision 2 starts: image web:v2."];
+    assert_eq!(web.lines(LineKind::Revision), told);
+    let rollouts = &web.timeline.model().deployments.get(&WEB).unwrap().rollouts;
+    let images = rollouts.iter().map(|rollout| (rollout.revision, rollout.images.clone()));
+    assert_eq!(images.collect::<Vec<_>>(), [(1, image("v1")), (2, image("v2"))]);
+}
+
+#[test]
 fn a_rollback_by_recreate_is_not_complete_because_the_rollout_before_was() {
     let mut web = Web::reported().at(50_000);
     let told = "ReplicaSet \"web-2\" has successfully progressed.";
