@@ -135,7 +135,7 @@ fn unobserved_millis(deployment: &Deployment, at_millis: Millis) -> Option<Milli
 }
 
 /// Since when a ReplicaSet carries a revision; `None` when that is not known.
-fn revised_millis(set: &ReplicaSet, revision: u64) -> Option<Millis> {
+pub fn revised_millis(set: &ReplicaSet, revision: u64) -> Option<Millis> {
     set.revisions.iter().rev().find(|(known, _)| *known == revision).and_then(|(_, since)| *since)
 }
 

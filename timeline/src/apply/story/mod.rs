@@ -71,11 +71,15 @@ impl Timeline {
             self.tell(uid, at_millis, what);
             return at_millis;
         };
-        // The ReplicaSet and its first replicas are one write, seen before the annotation of the Deployment.
+        // The ReplicaSet and its first replicas are one write, seen before the annotation of the Deployment. So may be the first step of a
+        // rollback, which may take old pods down.
+        let set = rollout::replica_set(&self.model, deployment, revision);
+        let carried_millis = set.and_then(|set| rollout::revised_millis(set, revision));
         let is_first_step = |entry: &&Entry| match &entry.what {
             Happening::Rolled { parts, .. } => {
-                parts.iter().any(|part| part.revision == Some(revision))
-                    && at_millis - entry.at_millis <= self.settling_millis()
+                let is_of_it = parts.iter().any(|part| part.revision == Some(revision))
+                    || carried_millis.is_some_and(|carried| entry.at_millis >= carried);
+                is_of_it && at_millis - entry.at_millis <= self.settling_millis()
             }
             _ => false,
         };

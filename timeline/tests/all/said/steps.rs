@@ -1,6 +1,6 @@
 //! Steps and scaling, as the story tells them: what is one entry, what is folded, and by which ceiling it was made.
 
-use crate::made::{SECOND, Web, next_revision, set};
+use crate::made::{SECOND, Web, image, next_revision, set};
 use crate::said::told::since;
 use timeline::Millis;
 use timeline::fact::{IntOrPercent, ReplicaSetFact, Strategy};
@@ -291,6 +291,18 @@ fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
     assert_eq!(starts(1_000, true), "20000 Revision 2 starts: image web:v2.");
     assert_eq!(starts(1_001, true), "21001 Revision 2 starts: image web:v2.");
     assert_eq!(starts(50, false), "20050 Revision 2 starts: the template changed, with the same image web:v1.");
+}
+
+#[test]
+fn a_rollback_stands_before_its_first_step_where_that_takes_old_pods_down() {
+    let mut web = Web::reported().at(60_000);
+    web.edit_spec(|deployment| (deployment.spec.strategy, deployment.spec.images) = (Strategy::Recreate, image("v1")));
+    web.set(2, |set| set.revision = Some(3));
+    web.wait(10).set(SECOND, |set| set.now.counts.desired = 0);
+    web.wait(40).deployment(|deployment| deployment.revision = Some(3));
+    let told = since(&web, 60_001);
+    assert_eq!(told[0], "60010 Rolled back to revision 1, now 3: image web:v1.");
+    assert!(told[1].starts_with("60010 Revision 2 down 3 → 0"), "{told:#?}");
 }
 
 #[test]
