@@ -67,6 +67,26 @@ fn what_is_said_of_a_moment_of_the_past_is_what_was_said_then() {
 }
 
 #[test]
+fn a_pod_that_is_seen_just_before_its_rollout_begins_is_of_it() {
+    let course = |seen_millis: Millis| {
+        let mut web = Web::live(3).at(seen_millis);
+        web.add_pod(200, SECOND, unready);
+        web.wait_until(20_000);
+        next_revision(&mut web, 2, [1, 3]);
+        web.wait_until(21_000).pod(200, |pod| {
+            pod.containers[0].restarts = 2;
+            ready(pod);
+        });
+        let model = web.timeline.model();
+        let deployment = model.deployments.get(&WEB).unwrap();
+        let rollout = &deployment.rollouts[1];
+        (course::first_available(model, deployment, rollout), course::restarts(model, deployment, rollout))
+    };
+    assert_eq!(course(19_997), (Some(1_000), 2));
+    assert_eq!(course(18_999), (None, 0), "streams do not overtake each other by so much");
+}
+
+#[test]
 fn a_superseded_rollout_whose_pods_were_never_ready_had_trouble() {
     let said = |superseded_millis: Millis, change: fn(&mut Web)| {
         let mut web = Web::replacing();
