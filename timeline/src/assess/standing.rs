@@ -202,8 +202,9 @@ impl Assessment<'_> {
     }
 
     /// The losses since the Deployment was complete last whose replacements are missing, in order: pods that were deleted, left their
-    /// ReplicaSet or had to leave a node, and deleted ReplicaSets.
-    pub fn unreplaced_losses(&self) -> Vec<&Entry> {
+    /// ReplicaSet or had to leave a node, and deleted ReplicaSets. Each with how many of its pods that is: together no more than are
+    /// missing.
+    pub fn unreplaced_losses(&self) -> Vec<(&Entry, u32)> {
         let verdicts = &self.deployment.verdicts;
         let complete = verdicts.iter().rposition(|(_, verdict)| *verdict == KubectlVerdict::Complete);
         let missing_since = verdicts.get(complete.map_or(0, |complete| complete + 1)).map(|(at, _)| *at);
@@ -214,13 +215,15 @@ impl Assessment<'_> {
         // One that was available replaced another one: if it was lost later, that is a loss of its own.
         let pods = self.model.counted_pods(self.deployment.uid).into_iter().filter(|pod| pod.was_available());
         let back: Vec<Millis> = pods.map(Pod::first_seen_millis).collect();
-        let (mut missed, mut taken): (Vec<&Entry>, usize) = (Vec::new(), 0);
+        let missing = self.deployment.now.spec.replicas.saturating_sub(self.counts.available) as usize;
+        let (mut missed, mut taken, mut missing): (Vec<(&Entry, u32)>, usize, usize) = (Vec::new(), 0, missing);
         // Pods that came after the last loss replace that one.
         for (entry, pods) in losses.into_iter().rev() {
             let later = back.len() - back.partition_point(|at| *at < entry.at_millis);
             let replaced = later.saturating_sub(taken).min(pods);
-            taken += replaced;
-            missed.extend((replaced < pods).then_some(entry));
+            let lost = (pods - replaced).min(missing);
+            (taken, missing) = (taken + replaced, missing - lost);
+            missed.extend((lost > 0).then_some((entry, lost as u32)));
         }
         missed.reverse();
         missed

@@ -275,7 +275,7 @@ fn a_replacement_that_was_available_and_lost_makes_up_for_the_loss_before() {
     [201, 202].into_iter().for_each(|pod| web.pod(pod, ready));
     web.report();
     let missing = "2 of 4 pods are not available; the revision does not change.";
-    let evicted = "3 pods evicted from node node-1 (since 00:01:30 UTC).";
+    let evicted = "Pods evicted from node node-1 (the last at 00:01:30 UTC).";
     assert_eq!(web.view().verdict.why, format!("{missing} {evicted}"));
     // The labels of one changed after it took the place of another.
     let mut web = Web::live(3).at(60_000);
@@ -286,6 +286,34 @@ fn a_replacement_that_was_available_and_lost_makes_up_for_the_loss_before() {
     web.report();
     let missing = "1 of 3 pods is not available; the revision does not change.";
     assert_eq!(web.view().verdict.why, format!("{missing} Pod p0200 left its ReplicaSet (00:01:05 UTC)."));
+}
+
+#[test]
+fn no_more_pods_are_said_to_have_gone_than_are_missing() {
+    let mut web = Web::live(3).at(60_000);
+    let evict = |web: &mut Web, pod: u128| {
+        web.pod(pod, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+        web.kill_pod(pod);
+        web.report();
+    };
+    evict(&mut web, 100);
+    web.wait_until(61_000).delete_pod(100);
+    web.add_ready_pod(200, 2);
+    web.report();
+    // Complete again, and told in the same line.
+    web.wait_until(75_000);
+    evict(&mut web, 101);
+    let missing = "1 of 3 pods is not available; the revision does not change.";
+    let evicted = "Pods evicted from node node-1 (the last at 00:01:15 UTC).";
+    assert_eq!(web.view().verdict.why, format!("{missing} {evicted}"));
+    // What needs no replacement is not missing.
+    let mut web = Web::live(3).at(60_000);
+    (100..102).for_each(|pod| web.kill_pod(pod));
+    web.report();
+    web.wait_until(62_000).scale(2, 2);
+    web.report();
+    let missing = "1 of 2 pods is not available; the revision does not change.";
+    assert_eq!(web.view().verdict.why, format!("{missing} Pod p0101 deleted (00:01:00 UTC)."));
 }
 
 #[test]
