@@ -11,7 +11,7 @@ use super::{episode, severity};
 use crate::Millis;
 use crate::model::fact::Strategy;
 use crate::model::story::{Entry, Happening};
-use crate::model::{KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, Rollout};
+use crate::model::{EndReason, KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, Rollout};
 use crate::rules::budget::Next;
 use crate::rules::rollout;
 
@@ -243,15 +243,32 @@ impl Assessment<'_> {
         };
         let served = LazyCell::new(|| names(|_| true));
         let released = LazyCell::new(|| names(Pod::is_out_of_rotation));
-        let (mut losses, mut is_counted) = (Vec::new(), true);
+        // Those that are told together have no names.
+        let deleted = LazyCell::new(|| {
+            let told = self.deployment.story.iter().filter_map(|entry| match &entry.what {
+                Happening::Killed { pod, .. } => Some(pod.as_str()),
+                _ => None,
+            });
+            let alone: BTreeSet<&str> = told.collect();
+            let is_other = |pod: &&Pod| {
+                pod.end_reason == Some(EndReason::DeletedManually)
+                    && pod.was_available()
+                    && !alone.contains(pod.name.as_str())
+            };
+            let pods = sets().flat_map(|set| self.model.pods_of(set.uid)).filter(is_other);
+            pods.filter_map(Pod::ended_millis).collect::<Vec<Millis>>()
+        });
+        let mut losses = Vec::new();
         for entry in &self.deployment.story {
             let is_late = entry.at_millis >= since_millis;
             let (pods, last_millis) = match &entry.what {
                 Happening::LeftNode { pods, last_millis, .. } if !has_failures => (*pods, *last_millis),
-                Happening::KilledMore { pods, last_millis, .. } if is_counted && !has_none => (*pods, *last_millis),
+                Happening::KilledMore { pods, last_millis, .. } if !has_none => {
+                    let served = deleted.iter().filter(|at| (entry.at_millis..=*last_millis).contains(*at));
+                    ((served.count() as u32).min(*pods), *last_millis)
+                }
                 Happening::Killed { pod, .. } if !has_none => {
-                    is_counted = served.contains(pod.as_str());
-                    (u32::from(is_counted), entry.at_millis)
+                    (u32::from(served.contains(pod.as_str())), entry.at_millis)
                 }
                 Happening::Released { pod, is_orphaned: false, .. } if is_late && released.contains(pod.as_str()) => {
                     (1, entry.at_millis)

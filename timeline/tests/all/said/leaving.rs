@@ -257,6 +257,28 @@ fn deleted_pods_that_were_never_available_are_not_why_one_is_missing() {
     assert_eq!(web.view().verdict.why, format!("{missing} Pod p0100 deleted (00:01:00 UTC)."));
 }
 
+/// The story has no names of the pods that it tells of together.
+#[test]
+fn pods_that_served_are_why_others_are_missing_also_after_pending_ones_were_deleted() {
+    let mut web = Web::live(3).at(60_000);
+    web.kill_pod(100);
+    for pod in [200, 201] {
+        web.add_pod(pod, 2, unready);
+        web.kill_pod(pod);
+    }
+    web.add_pod(202, 2, unready);
+    web.report();
+    web.wait_until(70_000).pod(202, ready);
+    [100, 200, 201].into_iter().for_each(|pod| web.delete_pod(pod));
+    web.report();
+    web.wait_until(80_000);
+    [101, 102, 202].into_iter().for_each(|pod| web.kill_pod(pod));
+    (203..206).for_each(|pod| web.add_pod(pod, 2, unready));
+    web.report();
+    let missing = "3 of 3 pods are not available; the revision does not change.";
+    assert_eq!(web.view().verdict.why, format!("{missing} 3 pods deleted (since 00:01:20 UTC)."));
+}
+
 #[test]
 fn a_replacement_that_was_available_and_lost_makes_up_for_the_loss_before() {
     let mut web = Web::live(4).at(60_000);
