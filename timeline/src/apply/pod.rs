@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Timeline;
-use super::leaving::{PodDeparture, disrupted, left, left_because, resource};
+use super::leaving::{PodDeparture, disrupted, left, resource};
 use super::orders::is_later;
 use super::pending::{EndMark, UnsettledEnd};
 use crate::model::fact::{Container, Phase, PodFact, Seen};
@@ -106,9 +106,10 @@ impl Timeline {
             // What it was before a list first told of it is not known.
             let is_old = before.is_none() && seen == Seen::InList;
             // Its containers may end with exit code 0 when its kubelet evicts it.
+            let because = self.left_because(uid, fact);
             let is_end = match state {
                 PodState::Failing => true,
-                PodState::Finished => left_because(fact).is_some(),
+                PodState::Finished => because.is_some(),
                 _ => false,
             };
             let has_failed = reading.is_terminal && is_end && !is_old;
@@ -121,11 +122,11 @@ impl Timeline {
                 disruption: fact.disruption.clone().map(|reason| Box::new((reason, at))),
             };
             if before.is_some() {
-                self.tell_restarts(at, uid, &fact.containers, seen != Seen::InList);
+                self.tell_restarts(at, uid, fact, seen != Seen::InList);
             }
             self.note_now(uid, fact, reading, begun);
             if has_failed && !was_terminal {
-                self.tell_failure(at, uid, left_because(fact), fact);
+                self.tell_failure(at, uid, because, fact);
             }
         }
         if ends && before.is_none() {

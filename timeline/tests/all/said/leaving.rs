@@ -56,6 +56,30 @@ fn an_eviction_names_what_the_node_was_low_on() {
     assert_eq!(evicted("of another kubelet"), ["60000 Pod p0100 evicted from node node-1; the revision stays."]);
 }
 
+/// Its process may end with exit code 0, and then its status has no reason.
+#[test]
+fn an_event_says_that_a_pod_which_says_nothing_was_evicted() {
+    let told = |phase: Phase, event: Option<&'static str>| {
+        let mut web = Web::live(3).at(60_000);
+        if let Some(message) = event {
+            web.event(100, "Evicted", message);
+        }
+        web.wait_until(62_000).pod(100, |pod| pod.phase = phase);
+        since(&web, 62_000)
+    };
+    let over = "Usage of EmptyDir volume \"cache\" exceeds the limit \"5Mi\". ";
+    let evicted =
+        "62000 Pod p0100 evicted from node node-1 for using more local storage than allowed; the revision stays.";
+    for phase in [Phase::Succeeded, Phase::Failed] {
+        assert_eq!(told(phase, Some(over)), [evicted]);
+    }
+    let memory = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 40Mi.";
+    let low = "62000 Pod p0100 evicted from node node-1, which was low on memory; the revision stays.";
+    assert_eq!(told(Phase::Succeeded, Some(memory)), [low]);
+    assert_eq!(told(Phase::Succeeded, None), Vec::<String>::new());
+    assert_eq!(told(Phase::Failed, None), ["62000 Pod p0100 failed; the revision stays 1."]);
+}
+
 /// The scheduler marks a pod and then deletes it; its kubelet may write the condition anew in between.
 #[test]
 fn a_pod_that_is_preempted_is_deleted_by_nobody() {
