@@ -288,7 +288,10 @@ impl Timeline {
         let is_forced = seen == Seen::Deleted && fact.is_some_and(|fact| is_forced(pod, fact));
         let mark = EndMark { active, version, is_forced };
         let reason = disrupted(self.disruption(at, uid, fact).as_deref());
-        let reason = reason.unwrap_or_else(|| self.end_by_owners(owner, mark));
+        let reason = reason.unwrap_or_else(|| match self.end_by_owners(owner, mark) {
+            EndReason::DeletedManually if self.was_just_scaled_down(at, owner, mark) => EndReason::ScaledDown,
+            reason => reason,
+        });
         if seen == Seen::InList
             && matches!(reason, EndReason::ScaledDown | EndReason::DeletedManually | EndReason::Unknown)
         {
@@ -340,6 +343,16 @@ impl Timeline {
         }
         let desired = self.orders.desired_at(set.uid, mark.version).unwrap_or(set.now.counts.desired);
         if desired < mark.active { EndReason::ScaledDown } else { EndReason::DeletedManually }
+    }
+
+    /// Its ReplicaSet was scaled down by somebody else a moment ago, and up again by its Deployment: the ReplicaSet controller still
+    /// follows the first.
+    fn was_just_scaled_down(&self, at: Millis, owner: Option<Uid>, mark: EndMark) -> bool {
+        let set = owner.filter(|_| !mark.is_forced).and_then(|set| self.model.replica_sets.get(&set));
+        let mut scales = set.into_iter().flat_map(|set| set.scales.iter().rev());
+        let Some((up, down)) = scales.next().zip(scales.next()) else { return false };
+        let is_recent = at - down.at_millis <= self.settling_millis();
+        is_recent && up.to > up.from && down.to < down.from && down.to < mark.active
     }
 
     /// Keeps what the rollouts came to whose ReplicaSets have another number of pods now.
