@@ -102,6 +102,10 @@ impl Timeline {
                 }
             }
             let is_other = before.is_none() || self.model.pods.get(&uid).is_some_and(|pod| pod.state() != state);
+            if is_other && seen == Seen::InList && state == PodState::Available {
+                // When it became available, nobody saw.
+                self.replacing.retain(|one| one.replacement != Some(uid));
+            }
             self.enter(at, uid, state);
             // What it was before a list first told of it is not known.
             let is_old = before.is_none() && seen == Seen::InList;
