@@ -264,8 +264,8 @@ impl Assessment<'_> {
             let (pods, last_millis) = match &entry.what {
                 Happening::LeftNode { pods, last_millis, .. } if !has_failures => (*pods, *last_millis),
                 Happening::KilledMore { pods, last_millis, .. } if !has_none => {
-                    let served = deleted.iter().filter(|at| (entry.at_millis..=*last_millis).contains(*at));
-                    ((served.count() as u32).min(*pods), *last_millis)
+                    let gone = deleted.iter().filter(|at| (entry.at_millis..=*last_millis).contains(*at));
+                    ((gone.count() as u32).min(*pods), *last_millis)
                 }
                 Happening::Killed { pod, .. } if !has_none => {
                     (u32::from(served.contains(pod.as_str())), entry.at_millis)
