@@ -390,7 +390,7 @@ mod tests {
             let pod = object(Kind::Pod, json!({ "spec": spec, "status": { "containerStatuses": [web] } }));
             let Ok(Some(Fact::Pod(pod, _))) = pod.fact(Seen::Added) else { unreachable!() };
             let exit = pod.containers[0].last_exit.as_ref().unwrap();
-            (exit.code, exit.reason.clone(), pod.containers[0].is_lost())
+            (exit.code, exit.reason.clone(), pod.containers[0].is_lost(false))
         };
         let crashed = json!({ "terminated": { "exitCode": 1, "reason": "Error" } });
         assert_eq!(last_exit(crashed), (1, "Error".to_owned(), false), "it was not running");

@@ -2,8 +2,9 @@
 
 use super::Timeline;
 use crate::model::EndReason;
-use crate::model::fact::PodFact;
+use crate::model::fact::{Phase, PodFact};
 use crate::model::story::NodeDeparture;
+use crate::rules::messages;
 use crate::{Millis, Uid};
 
 /// A pod that is deleted this soon after it was disrupted is deleted because of that.
@@ -25,6 +26,21 @@ impl Timeline {
             (at - since <= DISRUPTED_MILLIS).then(|| reason.clone())
         })
     }
+
+    /// Why a pod that ended as a whole had to leave its node, as it says itself. Where it says nothing, as one whose containers end with
+    /// exit code 0 does, the Event of its kubelet does.
+    pub(super) fn left_because(&self, uid: Uid, fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
+        let by_event = || {
+            if !fact.reason.is_empty() || !matches!(fact.phase, Phase::Succeeded | Phase::Failed) {
+                return None;
+            }
+            let pod = self.model.pods.get(&uid)?;
+            let deployment = self.model.deployments.get(&self.teller(pod)?)?;
+            let message = messages::last_event(deployment, &pod.name, "Evicted")?.message.clone();
+            left_because(&PodFact { reason: "Evicted".to_owned(), message, ..fact.clone() })
+        };
+        left_because(fact).or_else(by_event)
+    }
 }
 
 /// Reads the end reason from the condition of the pod itself.
@@ -39,7 +55,7 @@ pub(super) fn disrupted(disruption: Option<&str>) -> Option<EndReason> {
 }
 
 /// Why a pod that failed as a whole had to leave its node; `None` when it failed in another way. Kubelets of old set no condition.
-pub(super) fn left_because(fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
+fn left_because(fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
     let by_kubelet = || {
         (is_shut_down(fact) || matches!(fact.reason.as_str(), "Evicted" | "Preempting")).then_some(EndReason::Evicted)
     };

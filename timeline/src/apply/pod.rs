@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Timeline;
-use super::leaving::{PodDeparture, disrupted, left, left_because, resource};
+use super::leaving::{PodDeparture, disrupted, left, resource};
 use super::orders::is_later;
 use super::pending::{EndMark, UnsettledEnd};
 use crate::model::fact::{Container, Phase, PodFact, Seen};
@@ -102,13 +102,18 @@ impl Timeline {
                 }
             }
             let is_other = before.is_none() || self.model.pods.get(&uid).is_some_and(|pod| pod.state() != state);
+            if is_other && seen == Seen::InList && state == PodState::Available {
+                // When it became available, nobody saw.
+                self.replacing.retain(|one| one.replacement != Some(uid));
+            }
             self.enter(at, uid, state);
             // What it was before a list first told of it is not known.
             let is_old = before.is_none() && seen == Seen::InList;
             // Its containers may end with exit code 0 when its kubelet evicts it.
+            let because = self.left_because(uid, fact);
             let is_end = match state {
                 PodState::Failing => true,
-                PodState::Finished => left_because(fact).is_some(),
+                PodState::Finished => because.is_some(),
                 _ => false,
             };
             let has_failed = reading.is_terminal && is_end && !is_old;
@@ -121,11 +126,11 @@ impl Timeline {
                 disruption: fact.disruption.clone().map(|reason| Box::new((reason, at))),
             };
             if before.is_some() {
-                self.tell_restarts(at, uid, &fact.containers, seen != Seen::InList);
+                self.tell_restarts(at, uid, fact, seen != Seen::InList);
             }
             self.note_now(uid, fact, reading, begun);
             if has_failed && !was_terminal {
-                self.tell_failure(at, uid, left_because(fact), fact);
+                self.tell_failure(at, uid, because, fact);
             }
         }
         if ends && before.is_none() {
@@ -287,7 +292,10 @@ impl Timeline {
         let is_forced = seen == Seen::Deleted && fact.is_some_and(|fact| is_forced(pod, fact));
         let mark = EndMark { active, version, is_forced };
         let reason = disrupted(self.disruption(at, uid, fact).as_deref());
-        let reason = reason.unwrap_or_else(|| self.end_by_owners(owner, mark));
+        let reason = reason.unwrap_or_else(|| match self.end_by_owners(owner, mark) {
+            EndReason::DeletedManually if self.was_just_scaled_down(at, owner, mark) => EndReason::ScaledDown,
+            reason => reason,
+        });
         if seen == Seen::InList
             && matches!(reason, EndReason::ScaledDown | EndReason::DeletedManually | EndReason::Unknown)
         {
@@ -339,6 +347,16 @@ impl Timeline {
         }
         let desired = self.orders.desired_at(set.uid, mark.version).unwrap_or(set.now.counts.desired);
         if desired < mark.active { EndReason::ScaledDown } else { EndReason::DeletedManually }
+    }
+
+    /// Its ReplicaSet was scaled down by somebody else a moment ago, and up again by its Deployment: the ReplicaSet controller still
+    /// follows the first.
+    fn was_just_scaled_down(&self, at: Millis, owner: Option<Uid>, mark: EndMark) -> bool {
+        let set = owner.filter(|_| !mark.is_forced).and_then(|set| self.model.replica_sets.get(&set));
+        let mut scales = set.into_iter().flat_map(|set| set.scales.iter().rev());
+        let Some((up, down)) = scales.next().zip(scales.next()) else { return false };
+        let is_recent = at - down.at_millis <= self.settling_millis();
+        is_recent && up.to > up.from && down.to < down.from && down.to < mark.active
     }
 
     /// Keeps what the rollouts came to whose ReplicaSets have another number of pods now.

@@ -11,7 +11,7 @@ use super::{episode, severity};
 use crate::Millis;
 use crate::model::fact::Strategy;
 use crate::model::story::{Entry, Happening};
-use crate::model::{KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, Rollout};
+use crate::model::{EndReason, KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, Rollout};
 use crate::rules::budget::Next;
 use crate::rules::rollout;
 
@@ -202,8 +202,9 @@ impl Assessment<'_> {
     }
 
     /// The losses since the Deployment was complete last whose replacements are missing, in order: pods that were deleted, left their
-    /// ReplicaSet or had to leave a node, and deleted ReplicaSets.
-    pub fn unreplaced_losses(&self) -> Vec<&Entry> {
+    /// ReplicaSet or had to leave a node, and deleted ReplicaSets. Each with how many of its pods that is: together no more than are
+    /// missing.
+    pub fn unreplaced_losses(&self) -> Vec<(&Entry, u32)> {
         let verdicts = &self.deployment.verdicts;
         let complete = verdicts.iter().rposition(|(_, verdict)| *verdict == KubectlVerdict::Complete);
         let missing_since = verdicts.get(complete.map_or(0, |complete| complete + 1)).map(|(at, _)| *at);
@@ -214,13 +215,15 @@ impl Assessment<'_> {
         // One that was available replaced another one: if it was lost later, that is a loss of its own.
         let pods = self.model.counted_pods(self.deployment.uid).into_iter().filter(|pod| pod.was_available());
         let back: Vec<Millis> = pods.map(Pod::first_seen_millis).collect();
-        let (mut missed, mut taken): (Vec<&Entry>, usize) = (Vec::new(), 0);
+        let missing = self.deployment.now.spec.replicas.saturating_sub(self.counts.available) as usize;
+        let (mut missed, mut taken, mut missing): (Vec<(&Entry, u32)>, usize, usize) = (Vec::new(), 0, missing);
         // Pods that came after the last loss replace that one.
         for (entry, pods) in losses.into_iter().rev() {
             let later = back.len() - back.partition_point(|at| *at < entry.at_millis);
             let replaced = later.saturating_sub(taken).min(pods);
-            taken += replaced;
-            missed.extend((replaced < pods).then_some(entry));
+            let lost = (pods - replaced).min(missing);
+            (taken, missing) = (taken + replaced, missing - lost);
+            missed.extend((lost > 0).then_some((entry, lost as u32)));
         }
         missed.reverse();
         missed
@@ -240,15 +243,32 @@ impl Assessment<'_> {
         };
         let served = LazyCell::new(|| names(|_| true));
         let released = LazyCell::new(|| names(Pod::is_out_of_rotation));
-        let (mut losses, mut is_counted) = (Vec::new(), true);
+        // Those that are told together have no names.
+        let deleted = LazyCell::new(|| {
+            let told = self.deployment.story.iter().filter_map(|entry| match &entry.what {
+                Happening::Killed { pod, .. } => Some(pod.as_str()),
+                _ => None,
+            });
+            let alone: BTreeSet<&str> = told.collect();
+            let is_other = |pod: &&Pod| {
+                pod.end_reason == Some(EndReason::DeletedManually)
+                    && pod.was_available()
+                    && !alone.contains(pod.name.as_str())
+            };
+            let pods = sets().flat_map(|set| self.model.pods_of(set.uid)).filter(is_other);
+            pods.filter_map(Pod::ended_millis).collect::<Vec<Millis>>()
+        });
+        let mut losses = Vec::new();
         for entry in &self.deployment.story {
             let is_late = entry.at_millis >= since_millis;
             let (pods, last_millis) = match &entry.what {
                 Happening::LeftNode { pods, last_millis, .. } if !has_failures => (*pods, *last_millis),
-                Happening::KilledMore { pods, last_millis, .. } if is_counted && !has_none => (*pods, *last_millis),
+                Happening::KilledMore { pods, last_millis, .. } if !has_none => {
+                    let gone = deleted.iter().filter(|at| (entry.at_millis..=*last_millis).contains(*at));
+                    ((gone.count() as u32).min(*pods), *last_millis)
+                }
                 Happening::Killed { pod, .. } if !has_none => {
-                    is_counted = served.contains(pod.as_str());
-                    (u32::from(is_counted), entry.at_millis)
+                    (u32::from(served.contains(pod.as_str())), entry.at_millis)
                 }
                 Happening::Released { pod, is_orphaned: false, .. } if is_late && released.contains(pod.as_str()) => {
                     (1, entry.at_millis)

@@ -64,11 +64,16 @@ impl Container {
     }
 
     /// Its last restart is counted and never was: the kubelet lost it while it ran (`convertToAPIContainerStatuses` in
-    /// `kubelet_pods.go`), and its pod ended (`TerminatePod` in `status_manager.go`).
-    pub fn is_lost(&self) -> bool {
+    /// `kubelet_pods.go`), and its pod ended (`TerminatePod` in `status_manager.go`). Until that is written it waits, in a pod that
+    /// `is_over` and starts nothing any more.
+    pub fn is_lost(&self, is_over: bool) -> bool {
         let is_unknown = |reason: &str| reason == STATUS_UNKNOWN;
-        let is_found = !matches!(&self.state, Some(ContainerState::Terminated { reason, .. }) if is_unknown(reason));
-        !is_found && self.restarts > 0 && self.last_exit.as_ref().is_some_and(|exit| is_unknown(&exit.reason))
+        let is_missing = match &self.state {
+            Some(ContainerState::Terminated { reason, .. }) => is_unknown(reason),
+            Some(ContainerState::Running) => false,
+            Some(ContainerState::Waiting { .. }) | None => is_over,
+        };
+        is_missing && self.restarts > 0 && self.last_exit.as_ref().is_some_and(|exit| is_unknown(&exit.reason))
     }
 
     /// It ended again and again, each time after a short run.

@@ -243,7 +243,8 @@ pub struct PodNow {
 impl PodNow {
     /// Counts the restarts of its containers, as kubectl does, less those that never were ([`Container::is_lost`]).
     pub fn restarts(&self) -> u32 {
-        let lost = self.containers.iter().filter(|container| container.is_lost()).count();
+        let is_over = self.terminal_millis.is_some();
+        let lost = self.containers.iter().filter(|container| container.is_lost(is_over)).count();
         self.restarts.saturating_sub(u32::try_from(lost).unwrap_or(u32::MAX))
     }
 }

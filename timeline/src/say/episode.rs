@@ -89,17 +89,30 @@ pub fn say_losses(losses: &[&Happening], outage: Option<Millis>, has_gap: bool) 
     (!events.is_empty()).then(|| format!("{} after the rollout was complete{unseen}", first_events(events)))
 }
 
-/// Losses in sentences, each kind of them once in the order of its last one, safe to show: "2 pods deleted (since 14:02:05 UTC)."
-pub(super) fn say_losses_with_times(losses: &[&Entry], now_millis: Millis) -> Vec<String> {
-    let is_of =
-        |entry: &Entry, known: &LostPods<'_>| lost(&entry.what, false).is_some_and(|one| one.event == known.event);
+/// Losses in sentences, each with how many of its pods are missing, each kind of them once in the order of its last one, safe to show:
+/// "2 pods deleted (since 14:02:05 UTC)." Where others of them were replaced, the number would be one of pods that are there.
+pub(super) fn say_losses_with_times(losses: &[(&Entry, u32)], now_millis: Millis) -> Vec<String> {
     let said = |known: &LostPods<'_>| {
-        let first = losses.iter().find(|entry| is_of(entry, known))?;
+        let is_of = |entry: &Entry| lost(&entry.what, false).is_some_and(|one| one.event == known.event);
+        let told: Vec<(&Entry, u32)> = losses.iter().copied().filter(|(entry, _)| is_of(entry)).collect();
+        let ((first, _), (last, _)) = (told.first()?, told.last()?);
+        let is_part = |entry: &Entry, missing: u32| lost(&entry.what, false).is_some_and(|one| one.pods > missing);
+        if told.iter().any(|(entry, missing)| is_part(entry, *missing)) {
+            return Some(format!("Pods {} (the last at {} UTC).", known.event, moment(last_millis(last), now_millis)));
+        }
         let since = if known.pods > 1 { "since " } else { "" };
         Some(format!("{} ({since}{} UTC).", known.said(), moment(first.at_millis, now_millis)))
     };
-    let kinds = grouped(losses.iter().rev().map(|entry| (&entry.what, false)));
+    let kinds = grouped(losses.iter().rev().map(|(entry, _)| (&entry.what, false)));
     kinds.iter().rev().filter_map(said).collect()
+}
+
+/// When the last of the pods that an entry tells of was lost.
+const fn last_millis(entry: &Entry) -> Millis {
+    match entry.what {
+        Happening::LeftNode { last_millis, .. } | Happening::KilledMore { last_millis, .. } => last_millis,
+        _ => entry.at_millis,
+    }
 }
 
 /// Joins the events that a title names.

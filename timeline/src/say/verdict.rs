@@ -241,7 +241,7 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     let is_loss_why = match standing {
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => true,
         // Old pods that were lost are why nobody serves, beside what the new ones wait for.
-        Standing::Blocked | Standing::Waiting | Standing::Slow | Standing::Progressing => {
+        Standing::Paused | Standing::Blocked | Standing::Waiting | Standing::Slow | Standing::Progressing => {
             assessment.is_rollout_outage(standing)
         }
         _ => false,
@@ -266,7 +266,7 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
         }
         Standing::Deleting => String::new(),
         Standing::NotObserved { .. } => outage.unwrap_or_default(),
-        Standing::Paused => named.join(" "),
+        Standing::Paused => named.iter().chain(&lost).map(String::as_str).collect::<Vec<_>>().join(" "),
         Standing::TakingDown => {
             let none = (assessment.counts.available == 0).then(|| capitalized(NO_POD.to_owned()));
             named.iter().cloned().chain(none).collect::<Vec<_>>().join(" ")

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::apply::Timeline;
 use crate::apply::pending::ToldRestarts;
 use crate::model::container::{FORGETS_MILLIS, LONGEST_BACK_OFF_MILLIS};
-use crate::model::fact::{Container, Exit};
+use crate::model::fact::{Container, Exit, Phase, PodFact};
 use crate::model::story::{ContainerEnd, Entry, Happening, LineKind, Restart};
 use crate::model::{Deployment, Event, Pod, ReplicaSet};
 use crate::rules::messages;
@@ -16,7 +16,9 @@ const LATE_MILLIS: Millis = 10_000;
 
 impl Timeline {
     /// Tells which containers of a pod were started again since the pod was seen last.
-    pub(in crate::apply) fn tell_restarts(&mut self, at: Millis, uid: Uid, containers: &[Container], was_seen: bool) {
+    pub(in crate::apply) fn tell_restarts(&mut self, at: Millis, uid: Uid, fact: &PodFact, was_seen: bool) {
+        let containers = &fact.containers;
+        let is_over = matches!(fact.phase, Phase::Succeeded | Phase::Failed);
         if containers.iter().all(|container| container.restarts == 0) {
             return;
         }
@@ -30,7 +32,7 @@ impl Timeline {
             // A status that begins anew, and then remembers, tells of no new restarts. The end that it tells of now is none, either.
             let ends = container.exits() - container.restarts;
             let counted = before.restarts.max(before.exits_before.saturating_sub(ends));
-            let counted = counted + u32::from(container.is_lost());
+            let counted = counted + u32::from(container.is_lost(is_over));
             let restarts = container.restarts.checked_sub(counted).filter(|restarts| *restarts > 0)?;
             let restart = Restart {
                 container: container.name.clone(),

@@ -56,6 +56,30 @@ fn an_eviction_names_what_the_node_was_low_on() {
     assert_eq!(evicted("of another kubelet"), ["60000 Pod p0100 evicted from node node-1; the revision stays."]);
 }
 
+/// Its process may end with exit code 0, and then its status has no reason.
+#[test]
+fn an_event_says_that_a_pod_which_says_nothing_was_evicted() {
+    let told = |phase: Phase, event: Option<&'static str>| {
+        let mut web = Web::live(3).at(60_000);
+        if let Some(message) = event {
+            web.event(100, "Evicted", message);
+        }
+        web.wait_until(62_000).pod(100, |pod| pod.phase = phase);
+        since(&web, 62_000)
+    };
+    let over = "Usage of EmptyDir volume \"cache\" exceeds the limit \"5Mi\". ";
+    let evicted =
+        "62000 Pod p0100 evicted from node node-1 for using more local storage than allowed; the revision stays.";
+    for phase in [Phase::Succeeded, Phase::Failed] {
+        assert_eq!(told(phase, Some(over)), [evicted]);
+    }
+    let memory = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 40Mi.";
+    let low = "62000 Pod p0100 evicted from node node-1, which was low on memory; the revision stays.";
+    assert_eq!(told(Phase::Succeeded, Some(memory)), [low]);
+    assert_eq!(told(Phase::Succeeded, None), Vec::<String>::new());
+    assert_eq!(told(Phase::Failed, None), ["62000 Pod p0100 failed; the revision stays 1."]);
+}
+
 /// The scheduler marks a pod and then deletes it; its kubelet may write the condition anew in between.
 #[test]
 fn a_pod_that_is_preempted_is_deleted_by_nobody() {
@@ -257,6 +281,28 @@ fn deleted_pods_that_were_never_available_are_not_why_one_is_missing() {
     assert_eq!(web.view().verdict.why, format!("{missing} Pod p0100 deleted (00:01:00 UTC)."));
 }
 
+/// The story has no names of the pods that it tells of together.
+#[test]
+fn pods_that_served_are_why_others_are_missing_also_after_pending_ones_were_deleted() {
+    let mut web = Web::live(3).at(60_000);
+    web.kill_pod(100);
+    for pod in [200, 201] {
+        web.add_pod(pod, 2, unready);
+        web.kill_pod(pod);
+    }
+    web.add_pod(202, 2, unready);
+    web.report();
+    web.wait_until(70_000).pod(202, ready);
+    [100, 200, 201].into_iter().for_each(|pod| web.delete_pod(pod));
+    web.report();
+    web.wait_until(80_000);
+    [101, 102, 202].into_iter().for_each(|pod| web.kill_pod(pod));
+    (203..206).for_each(|pod| web.add_pod(pod, 2, unready));
+    web.report();
+    let missing = "3 of 3 pods are not available; the revision does not change.";
+    assert_eq!(web.view().verdict.why, format!("{missing} 3 pods deleted (since 00:01:20 UTC)."));
+}
+
 #[test]
 fn a_replacement_that_was_available_and_lost_makes_up_for_the_loss_before() {
     let mut web = Web::live(4).at(60_000);
@@ -275,7 +321,7 @@ fn a_replacement_that_was_available_and_lost_makes_up_for_the_loss_before() {
     [201, 202].into_iter().for_each(|pod| web.pod(pod, ready));
     web.report();
     let missing = "2 of 4 pods are not available; the revision does not change.";
-    let evicted = "3 pods evicted from node node-1 (since 00:01:30 UTC).";
+    let evicted = "Pods evicted from node node-1 (the last at 00:01:30 UTC).";
     assert_eq!(web.view().verdict.why, format!("{missing} {evicted}"));
     // The labels of one changed after it took the place of another.
     let mut web = Web::live(3).at(60_000);
@@ -286,6 +332,34 @@ fn a_replacement_that_was_available_and_lost_makes_up_for_the_loss_before() {
     web.report();
     let missing = "1 of 3 pods is not available; the revision does not change.";
     assert_eq!(web.view().verdict.why, format!("{missing} Pod p0200 left its ReplicaSet (00:01:05 UTC)."));
+}
+
+#[test]
+fn no_more_pods_are_said_to_have_gone_than_are_missing() {
+    let mut web = Web::live(3).at(60_000);
+    let evict = |web: &mut Web, pod: u128| {
+        web.pod(pod, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+        web.kill_pod(pod);
+        web.report();
+    };
+    evict(&mut web, 100);
+    web.wait_until(61_000).delete_pod(100);
+    web.add_ready_pod(200, 2);
+    web.report();
+    // Complete again, and told in the same line.
+    web.wait_until(75_000);
+    evict(&mut web, 101);
+    let missing = "1 of 3 pods is not available; the revision does not change.";
+    let evicted = "Pods evicted from node node-1 (the last at 00:01:15 UTC).";
+    assert_eq!(web.view().verdict.why, format!("{missing} {evicted}"));
+    // What needs no replacement is not missing.
+    let mut web = Web::live(3).at(60_000);
+    (100..102).for_each(|pod| web.kill_pod(pod));
+    web.report();
+    web.wait_until(62_000).scale(2, 2);
+    web.report();
+    let missing = "1 of 2 pods is not available; the revision does not change.";
+    assert_eq!(web.view().verdict.why, format!("{missing} Pod p0101 deleted (00:01:00 UTC)."));
 }
 
 #[test]

@@ -265,6 +265,23 @@ fn of_three_pods_that_one_asks_for_two_are_scaled_down() {
     assert_eq!(ends, [EndReason::ScaledDown, EndReason::ScaledDown, EndReason::DeletedManually]);
 }
 
+/// `kubectl scale rs`: the Deployment controller takes it back at once, and the ReplicaSet controller has followed already.
+#[test]
+fn pods_of_a_replica_set_that_somebody_scales_down_for_a_moment_are_scaled_down() {
+    let ends = |after: i64| {
+        let mut web = Web::live(3).at(60_000);
+        web.set(2, |set| set.now.counts.desired = 1);
+        web.wait(10).kill_pod(100);
+        web.wait(10).set(2, |set| set.now.counts.desired = 3);
+        web.wait_until(60_000 + after).kill_pod(101);
+        web.kill_pod(102);
+        [100, 101, 102].map(|pod| end(&web, pod).unwrap())
+    };
+    let [scaled, manually] = [EndReason::ScaledDown, EndReason::DeletedManually];
+    assert_eq!(ends(30), [scaled, scaled, manually]);
+    assert_eq!(ends(1_001), [scaled, manually, manually]);
+}
+
 #[test]
 fn an_end_is_decided_better_for_a_second_and_then_no_more() {
     let smaller_after = |millis| {

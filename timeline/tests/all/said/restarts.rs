@@ -1,11 +1,11 @@
 //! The story of containers that end and are started again.
 
 use super::told::since;
-use crate::made::{Web, crashing, next_revision, unready, warning};
-use timeline::Fact;
+use crate::made::{Web, crashing, next_revision, unready, waiting, warning};
 use timeline::fact::{
     Container, ContainerState, EventFact, Exit, Phase, PodFact, RESTARTING_ALL, Role, STATUS_UNKNOWN,
 };
+use timeline::{Fact, Uid};
 
 /// Its container ended in that way and runs again, for the so-manyth time.
 fn restarted(restarts: u32, code: i32, reason: &'static str) -> impl FnOnce(&mut PodFact) {
@@ -66,7 +66,16 @@ pub fn lost_and_evicted(pod: &mut PodFact) {
 fn a_restart_that_never_was_is_not_told() {
     let mut web = Web::live(1).at(60_000);
     web.pod(100, lost_and_evicted);
-    assert_eq!(since(&web, 60_000), ["60000 Pod p0100 evicted from node node-1; the revision stays."]);
+    let evicted = ["60000 Pod p0100 evicted from node node-1; the revision stays."];
+    assert_eq!(since(&web, 60_000), evicted);
+    // Its kubelet has not written yet that the container ended.
+    let mut web = Web::live(1).at(60_000);
+    web.pod(100, |pod| {
+        lost_and_evicted(pod);
+        pod.containers[0].state = Some(waiting("ContainerCreating", ""));
+    });
+    assert_eq!(since(&web, 60_000), evicted);
+    assert_eq!(web.timeline.model().pods.get(&Uid::from_bits(100)).unwrap().now.restarts(), 0);
 }
 
 /// Kubelets send few Events at a time: the one that says why may arrive after the restart.

@@ -591,6 +591,23 @@ fn a_pause_during_which_nobody_serves_is_bad() {
 }
 
 #[test]
+fn a_pause_during_which_nobody_serves_names_the_pods_that_were_deleted() {
+    let mut web = Web::live(2).at(60_000);
+    web.edit_spec(|deployment| deployment.spec.paused = true);
+    web.edit("v2");
+    web.report();
+    (100..102).for_each(|pod| web.kill_pod(pod));
+    (200..202).for_each(|pod| web.add_pod(pod, 2, unready));
+    web.report();
+    web.now = 71_000;
+    assert_eq!(web.verdict(), "[Paused] Paused: no pod is available.");
+    let why = web.view().verdict.why;
+    // They replace pods of the revision that is there, and are none of the edit that waits.
+    assert!(why.contains("2 pods are running but not ready for 11 s."), "{why}");
+    assert!(why.ends_with(" 2 pods deleted (since 00:01:00 UTC)."), "{why}");
+}
+
+#[test]
 fn an_outage_at_rest_goes_on_when_the_template_is_edited() {
     let mut web = Web::live(3).at(60_000);
     (100..103).for_each(|pod| web.pod(pod, unready));

@@ -154,6 +154,19 @@ fn a_replacement_that_goes_while_the_old_pod_drains_says_nothing_of_that_one() {
 }
 
 #[test]
+fn a_replacement_that_became_available_while_nobody_looked_has_no_time() {
+    let mut web = Web::live(2).at(60_000);
+    web.kill_pod(100);
+    web.wait(1_000).add_pod(102, 2, |_| {});
+    web.unseen_pod(102, ready);
+    web.wait_until(155_000).relisted(63_000);
+    assert_eq!(
+        since(&web, 60_000)[0],
+        "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1. Replacement: p0102."
+    );
+}
+
+#[test]
 fn each_pod_that_is_deleted_has_a_replacement_of_its_own() {
     let mut web = Web::live(2).at(60_000);
     web.kill_pod(100);
