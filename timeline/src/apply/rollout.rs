@@ -143,8 +143,8 @@ impl Timeline {
 
     /// The condition that says that everything was available may be that of the rollout before: where all old pods go at once, a
     /// rollback does not move it. Of one that was seen to begin, its pods tell.
-    fn is_condition_of_before(&self, deployment: &Deployment, index: usize) -> bool {
-        let Some(rollout) = deployment.rollouts.get(index) else { return false };
+    fn is_condition_of_before(&self, deployment: &Deployment) -> bool {
+        let Some((index, rollout)) = deployment.rollouts.iter().enumerate().next_back() else { return false };
         let told = deployment.now.status.progressing.as_ref();
         let mut others = self.model.owned_sets(deployment.uid).filter(|set| set.revision() != Some(rollout.revision));
         (rollout.was_start_seen && rollout::trigger(&self.model, deployment, index) == Trigger::Rollback)
@@ -206,7 +206,7 @@ impl Timeline {
             deployment.now.generation <= status.observed_generation
                 && status.updated == status.replicas
                 && status.progress_reason() == "NewReplicaSetAvailable"
-                && !self.is_condition_of_before(deployment, index)
+                && !self.is_condition_of_before(deployment)
         };
         let set = rollout::current_set(&self.model, deployment);
         let set = set.filter(|set| set.revision() == Some(rollout.revision));

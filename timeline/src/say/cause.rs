@@ -28,7 +28,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let one_is = if pods > 1 { format!("{pods} pods, {example} {name}") } else { format!("pod {name}") };
     let spec = &assessment.deployment.now.spec;
     // Once everything was available, pods are no news of the rollout any more. An edit that waits has no pods yet.
-    let is_edit_held = spec.paused && assessment.awaits_revision && assessment.sums.old_desired() == 0;
+    let is_edit_held = spec.paused && assessment.awaits_revision;
     let is_new = assessment.is_rolling_out() && !is_edit_held && !cause.is_of_old_pods();
     let pod_of = |pods: u32| count(pods, if is_new { "new pod" } else { "pod" });
     match &cause.kind {
