@@ -2,7 +2,7 @@
 
 use super::Timeline;
 use crate::model::EndReason;
-use crate::model::fact::{Phase, PodFact};
+use crate::model::fact::PodFact;
 use crate::model::story::NodeDeparture;
 use crate::rules::messages;
 use crate::{Millis, Uid};
@@ -31,7 +31,7 @@ impl Timeline {
     /// exit code 0 does, the Event of its kubelet does.
     pub(super) fn left_because(&self, uid: Uid, fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
         let by_event = || {
-            if !fact.reason.is_empty() || !matches!(fact.phase, Phase::Succeeded | Phase::Failed) {
+            if !fact.reason.is_empty() || !fact.phase.is_terminal() {
                 return None;
             }
             let pod = self.model.pods.get(&uid)?;

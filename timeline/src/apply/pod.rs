@@ -110,7 +110,7 @@ impl Timeline {
             // What it was before a list first told of it is not known.
             let is_old = before.is_none() && seen == Seen::InList;
             // Its containers may end with exit code 0 when its kubelet evicts it.
-            let because = self.left_because(uid, fact);
+            let because = if reading.is_terminal { self.left_because(uid, fact) } else { None };
             let is_end = match state {
                 PodState::Failing => true,
                 PodState::Finished => because.is_some(),

@@ -427,6 +427,13 @@ pub enum Phase {
     Unknown,
 }
 
+impl Phase {
+    /// All containers ended, for good.
+    pub const fn is_terminal(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed)
+    }
+}
+
 /// An Event (`v1`), reduced. Events come seconds late, are folded and dropped: texts to show, nothing to derive from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct EventFact {

@@ -6,14 +6,11 @@ use crate::model::{Deployment, Model, Pod, Rollout};
 use crate::phase::{PodState, SLOWER, allowed_until_ready_millis};
 use crate::rollout;
 
-/// Streams of different kinds overtake each other by less: a pod may be seen before the rollout that it is made for begins.
-const OVERTAKING_MILLIS: Millis = 1_000;
-
-/// Pods that were made for a rollout: of its ReplicaSet, from its begin to its end.
+/// Pods that were made for a rollout: of its ReplicaSet, from its begin to its end. One may be seen before the rollout is.
 pub fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -> impl Iterator<Item = &'m Pod> {
     let set = rollout::replica_set(model, deployment, of.revision).map(|set| set.uid);
     let sign = rollout::first_sign_millis(model, deployment, of);
-    let from = sign.map_or(Millis::MIN, |sign| sign - OVERTAKING_MILLIS);
+    let from = sign.map_or(Millis::MIN, |sign| sign - rollout::OVERTAKING_MILLIS);
     let to = of.completed_millis.or(of.superseded_millis).unwrap_or(Millis::MAX);
     let pods = set.into_iter().flat_map(|set| model.pods_of(set));
     pods.filter(move |pod| pod.replica_set() == set && (from..=to).contains(&pod.first_seen_millis()))

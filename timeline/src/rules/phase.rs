@@ -56,7 +56,7 @@ pub fn read(pod: &PodFact) -> Reading {
         ready_since_millis: None,
         restarts: restarts(&pod.containers),
         all_restarts: sum_restarts(pod.containers.iter()),
-        is_terminal: matches!(pod.phase, Phase::Succeeded | Phase::Failed),
+        is_terminal: pod.phase.is_terminal(),
     };
     if pod.deletion_at_millis.is_some() {
         return say(PodState::Terminating, &pod.reason, &pod.message);

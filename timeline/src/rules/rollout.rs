@@ -11,8 +11,8 @@ pub use crate::model::Trigger;
 /// A ReplicaSet that was there this long before its Deployment was adopted by it, not created for it.
 const ADOPTED_BEFORE_MILLIS: i64 = 500;
 
-/// A take-down that is shorter is not told: streams of different kinds overtake each other by less.
-const TAKE_DOWN_MILLIS: Millis = 1_000;
+/// Streams of different kinds overtake each other by less: a take-down that is shorter is not told.
+pub const OVERTAKING_MILLIS: Millis = 1_000;
 
 /// The outcome of a rollout.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ pub fn take_down_millis(model: &Model, deployment: &Deployment, rollout: &Rollou
     let mut scales = set.scales.iter().rev().filter(|scale| scale.deployment == deployment.uid);
     let last = scales.find(|scale| scale.at_millis <= started)?;
     let is_take_down = last.to == 0 && last.cause == ScaleCause::Rollout;
-    Some(last.at_millis).filter(|at| is_take_down && started - at >= TAKE_DOWN_MILLIS)
+    Some(last.at_millis).filter(|at| is_take_down && started - at >= OVERTAKING_MILLIS)
 }
 
 /// When a rollout began for the pods: with its start, or with the take-down before it.

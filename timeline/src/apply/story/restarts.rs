@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::apply::Timeline;
 use crate::apply::pending::ToldRestarts;
 use crate::model::container::{FORGETS_MILLIS, LONGEST_BACK_OFF_MILLIS};
-use crate::model::fact::{Container, Exit, Phase, PodFact};
+use crate::model::fact::{Container, Exit, PodFact};
 use crate::model::story::{ContainerEnd, Entry, Happening, LineKind, Restart};
 use crate::model::{Deployment, Event, Pod, ReplicaSet};
 use crate::rules::messages;
@@ -18,7 +18,7 @@ impl Timeline {
     /// Tells which containers of a pod were started again since the pod was seen last.
     pub(in crate::apply) fn tell_restarts(&mut self, at: Millis, uid: Uid, fact: &PodFact, was_seen: bool) {
         let containers = &fact.containers;
-        let is_over = matches!(fact.phase, Phase::Succeeded | Phase::Failed);
+        let is_over = fact.phase.is_terminal();
         if containers.iter().all(|container| container.restarts == 0) {
             return;
         }
