@@ -118,7 +118,12 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
                 0 => count(assessment.counts.new_available, "pod"),
                 _ => format!("{new_available} of {desired} pods"),
             };
+            // Those of the revision before serve on until it is resumed.
+            let has_old = new_available < desired && assessment.counts.available > assessment.counts.new_available;
             match assessment.revision() {
+                Some(revision) if has_old => {
+                    format!("Paused: {available} of {desired} pods available, {new_available} of revision {revision}.")
+                }
                 Some(revision) => format!("Paused: {pods} of revision {revision} available."),
                 None => format!("Paused: {pods} available."),
             }

@@ -591,6 +591,21 @@ fn a_pause_during_which_nobody_serves_is_bad() {
 }
 
 #[test]
+fn a_pause_half_way_tells_that_old_pods_are_available() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, unready);
+    web.edit_spec(|deployment| deployment.spec.paused = true);
+    web.report();
+    assert_eq!(web.verdict(), "[Paused] Paused: 3 of 3 pods available, 0 of revision 2.");
+    web.pod(200, ready);
+    assert_eq!(web.verdict(), "[Paused] Paused: 3 of 3 pods available, 1 of revision 2.");
+    (100..102).for_each(|pod| web.kill_pod(pod));
+    assert_eq!(web.verdict(), "[Paused] Paused: 2 of 3 pods available, 1 of revision 2.");
+    web.kill_pod(102);
+    assert_eq!(web.verdict(), "[Paused] Paused: 1 of 3 pods of revision 2 available.");
+}
+
+#[test]
 fn a_pause_during_which_nobody_serves_names_the_pods_that_were_deleted() {
     let mut web = Web::live(2).at(60_000);
     web.edit_spec(|deployment| deployment.spec.paused = true);
