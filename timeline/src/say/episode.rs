@@ -169,7 +169,7 @@ fn lost(what: &Happening, was_silent: bool) -> Option<LostPods<'_>> {
         Happening::Ended { pod, reason, .. } => {
             let event = match reason {
                 EndReason::Evicted => "evicted",
-                EndReason::NodeLost => "lost with its node, or removed by a taint",
+                EndReason::NodeLost => "lost with its node",
                 EndReason::DeletedManually => "deleted",
                 _ => "disappeared",
             };
@@ -179,7 +179,7 @@ fn lost(what: &Happening, was_silent: bool) -> Option<LostPods<'_>> {
     };
     let event_of_several = match what {
         Happening::Released { .. } => Some("left their ReplicaSet"),
-        Happening::Ended { reason: EndReason::NodeLost, .. } => Some("lost with their node, or removed by a taint"),
+        Happening::Ended { reason: EndReason::NodeLost, .. } => Some("lost with their node"),
         _ => None,
     };
     Some(LostPods { pod, pods, event, event_of_several })

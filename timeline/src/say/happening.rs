@@ -400,7 +400,7 @@ fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
         EndReason::DeletedManually if was_released => format!("Pod {name}, which was outside its ReplicaSet, deleted."),
         EndReason::DeletedManually => format!("Pod {name} was deleted, not by the rollout; the revision stays."),
         EndReason::Evicted => format!("Pod {name} evicted."),
-        EndReason::NodeLost => format!("Pod {name} lost: its node is gone, or has a taint that it does not tolerate."),
+        EndReason::NodeLost => format!("Pod {name} lost: its node is gone."),
         EndReason::Unknown => unseen(pod, 1, true),
         EndReason::DeploymentDeleted => format!("Pod {name} is deleted with its Deployment."),
         EndReason::ReplicaSetDeleted => format!("Pod {name} is deleted with its ReplicaSet."),

@@ -4,7 +4,7 @@ use crate::apply::Timeline;
 use crate::apply::leaving::PodDeparture;
 use crate::apply::pending::AwaitedReplacement;
 use crate::model::fact::PodFact;
-use crate::model::story::{Adopter, Entry, Happening};
+use crate::model::story::{Adopter, Entry, Happening, NodeDeparture};
 use crate::model::{EndReason, PodCounts, PodState, ReplicaSet, Scale};
 use crate::rules::rollout;
 use crate::{Millis, Uid};
@@ -74,6 +74,7 @@ impl Timeline {
                 return;
             }
             (EndReason::NodeLost | EndReason::Evicted | EndReason::DeletedManually, ..) => {
+                let reason = reason_without_node(reason, &left);
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
             }
             (EndReason::ScaledDown, Some(set), _) => match self.tell_surplus_pod(deployment, at, set, name) {
@@ -156,7 +157,8 @@ impl Timeline {
         let (name, was_released, node) = (pod.name.clone(), pod.is_out_of_rotation(), pod.now.node.clone());
         match (left, node) {
             (Some((_, left)), Some(node)) if !was_released => self.tell_left(deployment, at, name, node, left),
-            (Some((reason, _)), _) => {
+            (Some((reason, left)), _) => {
+                let reason = reason_without_node(reason, &left);
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released });
             }
             (None, _) => self.tell_failed(deployment, at, name, &fact.reason),
@@ -377,4 +379,9 @@ impl Timeline {
             age <= PATIENCE_MILLIS && !(is_gone(one.pod) && (is_missing || is_up))
         });
     }
+}
+
+/// The end of a pod that is told without its node. A taint evicts it, and the node may be ready.
+fn reason_without_node(reason: EndReason, left: &PodDeparture) -> EndReason {
+    if left.why == NodeDeparture::Tainted { EndReason::Evicted } else { reason }
 }

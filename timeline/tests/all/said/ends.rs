@@ -201,6 +201,20 @@ fn a_taint_is_no_lost_node() {
     });
     let told = "Pod p0100 had to leave node node-1 because of a taint; the revision stays.";
     assert!(web.told().iter().any(|line| line == told), "{:#?}", web.told());
+    // Nor of one that is out of rotation, whether it is marked or has failed by then.
+    let released = |disruption: &'static str, is_marked: bool| {
+        let mut web = Web::live(3).at(20_000);
+        web.pod(100, |pod| pod.meta.controller = None);
+        web.wait_until(30_000).pod(100, |pod| {
+            (pod.disruption, pod.deletion_at_millis) = (Some(disruption.into()), is_marked.then_some(60_000));
+            pod.phase = if is_marked { Phase::Running } else { Phase::Failed };
+        });
+        web.told().pop().unwrap()
+    };
+    for is_marked in [true, false] {
+        assert_eq!(released("DeletionByTaintManager", is_marked), "Pod p0100 evicted.");
+        assert_eq!(released("DeletionByPodGC", is_marked), "Pod p0100 lost: its node is gone.");
+    }
 }
 
 #[test]

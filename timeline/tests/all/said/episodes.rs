@@ -100,11 +100,11 @@ fn one_pod_is_lost_with_its_node_and_several_with_their_node() {
         reason: EndReason::NodeLost,
         was_released: false,
     });
-    let alone = "Pod aaaaa lost with its node, or removed by a taint after the rollout was complete";
+    let alone = "Pod aaaaa lost with its node after the rollout was complete";
     assert_eq!(say::say_losses(&[&one], None, false).as_deref(), Some(alone));
-    let both = "2 pods lost with their node, or removed by a taint after the rollout was complete";
+    let both = "2 pods lost with their node after the rollout was complete";
     assert_eq!(say::say_losses(&[&one, &other], None, false).as_deref(), Some(both));
-    let outage = "Outage of 12 s (no pod ready); Pod aaaaa lost with its node, or removed by a taint after the rollout was complete";
+    let outage = "Outage of 12 s (no pod ready); Pod aaaaa lost with its node after the rollout was complete";
     assert_eq!(say::say_losses(&[&one], Some(12_000), false).as_deref(), Some(outage));
 }
 
