@@ -52,6 +52,9 @@ impl Timeline {
         if matches!(event.reason.as_str(), "Killing" | "FailedPostStartHook") {
             self.retell_restart(at, uid, about, event.at_millis);
         }
+        if event.reason == "Evicted" && known == 0 {
+            self.tell_late_eviction(uid, about, &event);
+        }
         if is_told {
             self.tell_event(told_millis, uid, &event, event.count.saturating_sub(known));
         }

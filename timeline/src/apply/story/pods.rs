@@ -281,7 +281,7 @@ impl Timeline {
             | Happening::KilledMore { pods, last_millis, .. }
             | Happening::Unseen { pods, last_millis, .. } = &mut entry.what
             {
-                (*pods, *last_millis) = (*pods + 1, at);
+                (*pods, *last_millis) = (*pods + 1, at.max(*last_millis));
             }
         });
         id

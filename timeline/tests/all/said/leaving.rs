@@ -80,6 +80,44 @@ fn an_event_says_that_a_pod_which_says_nothing_was_evicted() {
     assert_eq!(told(Phase::Failed, None), ["62000 Pod p0100 failed; the revision stays 1."]);
 }
 
+/// A kubelet sends Events and statuses on ways of their own.
+#[test]
+fn an_eviction_is_told_once_whether_its_event_arrives_before_or_after_the_end_of_its_pod() {
+    let over = "Usage of EmptyDir volume \"cache\" exceeds the limit \"5Mi\". ";
+    let evicted = |pod: &str, millis: u32| {
+        let why = "for using more local storage than allowed";
+        format!("{millis} Pod {pod} evicted from node node-1 {why}; the revision stays.")
+    };
+    let told = |web: &Web| {
+        let lines = since(web, 60_000).into_iter();
+        lines.filter(|line| !line.contains("Event Evicted")).collect::<Vec<_>>()
+    };
+    let mut late = Web::live(3).at(60_000);
+    late.pod(100, |pod| pod.phase = Phase::Succeeded);
+    assert_eq!(told(&late), Vec::<String>::new());
+    late.wait_until(60_400).event(100, "Evicted", over);
+    assert_eq!(told(&late), [evicted("p0100", 60_000)]);
+    // Told again, by another Event.
+    late.wait_until(61_000).event(100, "Evicted", over);
+    assert_eq!(told(&late), [evicted("p0100", 60_000)]);
+    // Of the next one the Event is as fast as it should be.
+    late.event(101, "Evicted", over);
+    late.wait_until(61_200).pod(101, |pod| pod.phase = Phase::Succeeded);
+    late.wait_until(61_400).event(101, "Evicted", over);
+    assert_eq!(told(&late), [evicted("p0100", 60_000).replace("Pod p0100", "2 pods")]);
+    // Its condition said so before.
+    let mut said = Web::live(3).at(60_000);
+    said.pod(100, |pod| (pod.phase, pod.disruption) = (Phase::Succeeded, Some("TerminationByKubelet".into())));
+    said.wait_until(60_400).event(100, "Evicted", over);
+    assert_eq!(told(&said), ["60000 Pod p0100 evicted from node node-1; the revision stays."]);
+    // Nobody saw it end.
+    let mut unseen = Web::live(3).at(60_000);
+    unseen.unseen_pod(100, |pod| pod.phase = Phase::Succeeded);
+    let mut unseen = unseen.first_listed();
+    unseen.wait_until(60_400).event(100, "Evicted", over);
+    assert!(!told(&unseen).iter().any(|line| line.contains("evicted")), "{:#?}", told(&unseen));
+}
+
 /// The scheduler marks a pod and then deletes it; its kubelet may write the condition anew in between.
 #[test]
 fn a_pod_that_is_preempted_is_deleted_by_nobody() {
