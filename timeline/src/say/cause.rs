@@ -24,8 +24,13 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let least = if evidence.is_least { "at least " } else { "" };
     let since = evidence.since_millis.map(|since| format!("{least}{}", duration(assessment.now.millis - since)));
     let since = since.unwrap_or_default();
-    let example = if cause.is_mixed { "for example" } else { "one is" };
-    let one_is = if pods > 1 { format!("{pods} pods, {example} {name}") } else { format!("pod {name}") };
+    // In a sentence that has the number of pods.
+    let example = match (pods > 1, cause.is_mixed) {
+        (false, _) => format!("pod {name}"),
+        (true, true) => format!("for example {name}"),
+        (true, false) => format!("one is {name}"),
+    };
+    let one_is = if pods > 1 { format!("{pods} pods, {example}") } else { example.clone() };
     let spec = &assessment.deployment.now.spec;
     // Once everything was available, pods are no news of the rollout any more. An edit that waits has no pods yet.
     let is_edit_held = spec.paused && assessment.awaits_revision;
@@ -132,15 +137,13 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::PodsFailed { exit, .. } => {
             let is_done = evidence.reason == COMPLETED;
             let verb = if is_done { "ended" } else { "failed" };
-            let (who, one_is) = match pods {
-                1 => (format!("A {} {verb}", if is_new { "new pod" } else { "pod" }), format!("pod {name}")),
-                pods => {
-                    (format!("{} {verb} within {} s", pod_of(pods), FAILED_MILLIS / 1_000), format!("{example} {name}"))
-                }
+            let who = match pods {
+                1 => format!("A {} {verb}", if is_new { "new pod" } else { "pod" }),
+                pods => format!("{} {verb} within {} s", pod_of(pods), FAILED_MILLIS / 1_000),
             };
             if is_done {
                 return format!(
-                    "{who} ({one_is}): all app containers ended with exit code 0 and are not started again."
+                    "{who} ({example}): all app containers ended with exit code 0 and are not started again."
                 );
             }
             let reason =
@@ -149,13 +152,13 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 Some((container, code)) => format!(": container {} ended with {}.", safe(container), exit_words(*code)),
                 None => tail(&evidence.message),
             };
-            format!("{who}{reason} ({one_is}){end}")
+            format!("{who}{reason} ({example}){end}")
         }
         CauseKind::Unschedulable { node } => {
             let which = match pods {
                 1 if cause.old == 1 => format!("old pod {name}"),
                 1 => format!("pod {name}"),
-                _ if cause.is_mixed => format!("{}, {example} {name}", old_and_new(cause)),
+                _ if cause.is_mixed => format!("{}, {example}", old_and_new(cause)),
                 _ => old_and_new(cause),
             };
             // The scheduler keeps the condition of its last failure until it has bound a pod.
@@ -195,7 +198,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                     format!("scheduling {noun} {}", safe(gates))
                 },
             );
-            format!("{} {verb} for {gates} ({one_is}).", pod_of(pods))
+            format!("{} {verb} for {gates} ({example}).", pod_of(pods))
         }
         CauseKind::NoScheduler { nominated } => {
             let verb = if pods == 1 { "has" } else { "have" };
@@ -207,11 +210,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                     safe(node)
                 ),
                 None if evidence.reason == messages::CLAIM => {
-                    format!("{unplaced} ({one_is}): {}", sentence_end(&evidence.message))
+                    format!("{unplaced} ({example}): {}", sentence_end(&evidence.message))
                 }
                 None => format!(
-                    "{unplaced}, and no scheduler has said why ({one_is}). Either no scheduler takes them, or it waits for \
-                     a volume or a device."
+                    "{unplaced}, and no scheduler has said why ({example}). Either no scheduler takes them, or it waits \
+                     for a volume or a device."
                 ),
             }
         }
@@ -224,12 +227,12 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 (true, 1) => "not all of its containers are",
                 (true, _) => "not all of their containers are",
             };
-            format!("{who} {verb} for {since}; {missing} reported running yet ({one_is}).{over}")
+            format!("{who} {verb} for {since}; {missing} reported running yet ({example}).{over}")
         }
         CauseKind::Starting { hold: StartHold::Pull, .. } => {
             let verb = if pods == 1 { "is waiting for its image" } else { "are waiting for their images" };
             let what = sentence_end(&evidence.message);
-            format!("{} {verb} for {since} ({one_is}): {what}", pod_of(pods))
+            format!("{} {verb} for {since} ({example}): {what}", pod_of(pods))
         }
         CauseKind::Starting { hold, .. } => {
             let for_what = match hold {
@@ -305,7 +308,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         }
         CauseKind::OldNotGoing => {
             format!(
-                "{} been terminating for longer than the grace period and must be gone first ({one_is}).",
+                "{} been terminating for longer than the grace period and must be gone first ({example}).",
                 if pods == 1 { "1 old pod has".to_owned() } else { format!("{pods} old pods have") }
             )
         }

@@ -119,6 +119,16 @@ fn an_image_that_was_pulled_is_not_waited_for() {
 }
 
 #[test]
+fn several_pods_that_start_are_counted_once() {
+    let mut web = replacing(creating);
+    web.add_pod(201, SECOND, creating);
+    web.now += 50_000;
+    let said = "2 new pods have been starting for 50 s; no container is reported running yet (one is p0200).";
+    let reasons = web.view().reasons;
+    assert!(reasons.iter().any(|reason| reason.sentence.starts_with(said)), "{reasons:?}");
+}
+
+#[test]
 fn a_pod_whose_sidecar_runs_already_has_a_running_container() {
     let with_sidecar = |pod: &mut PodFact| {
         creating(pod);

@@ -148,7 +148,7 @@ fn old_pods_that_outlive_their_grace_period_hold_recreate_up() {
         let web = taken_down(change).at(65_000);
         causes(&web).into_iter().find(|cause| cause.contains("terminating for longer")).unwrap_or_default()
     };
-    assert!(at(|_| {}).starts_with(late));
+    assert_eq!(at(|_| {}), format!("{late} and must be gone first (one is p0100)."));
     assert!(at(|web| web.delete_pod(100)).starts_with("2 old pods have"));
     let released = |web: &mut Web| web.pod(100, |pod| pod.meta.controller = None);
     assert!(at(released).starts_with("2 old pods have"), "nobody waits for one that is no ReplicaSet's");
