@@ -43,8 +43,10 @@ impl Assessment<'_> {
         let time = StartTime { probe_millis: limit_millis, ..self.start_time(spent_millis, allowed_millis, pod) };
         let probe = if is_startup { "Startup probe" } else { "Readiness probe" };
         let saw = probe_saw(self.deployment, pod, probe, since).map(str::to_owned);
+        // That a probe fails of a pod that was ready is no ordinary step of a start.
+        let is_worth = spent_millis > WORTH_MILLIS || (was_ready && saw.is_some());
         let kind = CauseKind::NotReady { is_startup, was_ready, time, saw };
-        (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)))
+        is_worth.then(|| (kind, of_pod(pod, since)))
     }
 
     /// The startup probe of a container of a pod has not passed.

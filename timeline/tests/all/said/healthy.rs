@@ -44,8 +44,9 @@ fn readiness_that_flaps_is_told_and_two_blinks_are_not() {
         web.report();
         said
     };
+    let saw = "1 pod is running but not ready any more for 0.0 s. A probe saw: HTTP probe failed with statuscode: 503.";
     for _ in 0..2 {
-        assert_eq!(blink(&mut web).0, "[Recovering] Revision 1: 1 of 2 available.");
+        assert_eq!(blink(&mut web), ("[Recovering] Revision 1: 1 of 2 available.".to_owned(), saw.to_owned()));
     }
     assert_eq!(web.view().verdict.why, "");
     let (verdict, why) = blink(&mut web);
@@ -58,6 +59,28 @@ fn readiness_that_flaps_is_told_and_two_blinks_are_not() {
         assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 2 of 2 available.");
         assert_eq!(web.view().verdict.why, why);
     }
+}
+
+#[test]
+fn a_pod_that_is_not_ready_any_more_has_its_reason_at_once_where_a_probe_says_it() {
+    let mut web = Web::live(2).at(60_000);
+    web.pod(100, unready);
+    web.report();
+    web.wait(3_000);
+    let missing = "1 of 2 pods is not available; the revision does not change.";
+    assert_eq!(web.view().verdict.why, missing, "nothing says more");
+    web.event(100, "Unhealthy", "Readiness probe failed: connection refused");
+    let said = "1 pod is running but not ready any more for 3.0 s. A probe saw: connection refused.";
+    assert_eq!(web.view().verdict.why, said);
+    assert_eq!(web.verdict(), "[Recovering] Revision 1: 1 of 2 available.");
+    // One that starts has not failed yet.
+    web.wait(20_000).pod(100, ready);
+    web.delete_pod(101);
+    web.add_pod(102, 2, unready);
+    web.report();
+    web.event(102, "Unhealthy", "Readiness probe failed: connection refused");
+    web.wait(9_000);
+    assert_eq!(web.view().verdict.why, format!("{missing} Pod p0101 deleted (00:01:23 UTC)."));
 }
 
 #[test]
