@@ -374,6 +374,15 @@ impl Assessment<'_> {
         if had.is_none() && !is_stuck { Standing::CatchingUp { is_stuck } } else { Standing::Degraded { is_stuck } }
     }
 
+    /// Nothing is lost: `minReadySeconds` was raised, and as many pods as are missing were available until then and are ready.
+    pub fn waits_for_more_seconds(&self) -> bool {
+        let sets = self.model.controlled_sets(self.deployment.uid);
+        let pods = sets.flat_map(|set| self.model.controlled_pods(set.uid));
+        let is_recounted =
+            |pod: &&Pod| matches!(pod.states.as_slice(), [.., (PodState::Available, _), (PodState::Ready, _)]);
+        self.counts.available as usize + pods.filter(is_recounted).count() >= self.deployment.now.spec.replicas as usize
+    }
+
     /// No pod has been available for a while, since the last one that was, and none is ready and waits for `minReadySeconds`. One whose
     /// readiness flaps may never reach them. That there were none while none were desired is no outage.
     pub(super) fn finds_outage(&self) -> bool {

@@ -79,6 +79,11 @@ pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Progressing => "Rolling out",
         Standing::Finishing => "Finishing",
         Standing::ScalingUp { is_stuck: false } => "Scaling up",
+        Standing::CatchingUp { is_stuck: false } | Standing::Degraded { is_stuck: false }
+            if assessment.waits_for_more_seconds() =>
+        {
+            "Waiting"
+        }
         Standing::CatchingUp { is_stuck: false } => "Catching up",
         // The same for who saw it complete and who did not.
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { is_stuck: true } => {

@@ -117,6 +117,29 @@ fn a_ready_pod_that_waits_for_its_seconds_is_no_outage() {
     assert!(why.starts_with("1 pod is ready and becomes available in "), "{why}");
 }
 
+/// The Deployment controller copies them to the ReplicaSet, whose controller counts the pods anew.
+#[test]
+fn pods_of_which_more_seconds_are_asked_are_not_lost() {
+    let raise = |mut web: Web| {
+        web.edit_spec(|deployment| deployment.spec.min_ready_seconds = 120);
+        web.set(2, |set| (set.now.min_ready_seconds, set.now.counts.available) = (120, 0));
+        web.deployment(|deployment| {
+            (deployment.status.observed_generation, deployment.status.available) = (deployment.generation, 0);
+        });
+        web
+    };
+    let mut web = raise(Web::live(3).at(60_000));
+    assert_eq!(web.verdict(), "[Waiting] Revision 1: 0 of 3 available.");
+    let why = "3 pods are ready and become available in 61 s (minReadySeconds 120).";
+    assert_eq!(web.view().verdict.why, why);
+    let late = raise(Web::live(3).at(60_000).first_listed());
+    assert_eq!(late.verdict(), "[Waiting] Revision 1: 0 of 3 available.");
+    // One that is replaced is lost.
+    web.kill_pod(100);
+    web.add_pod(200, 2, unready);
+    assert_eq!(web.verdict(), "[Recovering] Revision 1: 0 of 3 available.");
+}
+
 #[test]
 fn a_pod_that_flaps_before_its_seconds_are_over_ends_no_outage() {
     let mut web = Web::live(1).at(60_000);
