@@ -296,13 +296,19 @@ fn shortage(pods: &[(&Pod, Vec<Stretch>)], before: u32, scalings: &[(Millis, (u3
 }
 
 /// When a pod began to be available in a stretch in which it counts, which makes one less missing, and when that ended. What is listed
-/// first was so before.
+/// first was so before. One of which more `minReadySeconds` are asked stays ready, and is not missing.
 pub(super) fn available(pod: &Pod, counted: &[Stretch], first: Millis) -> Vec<(Millis, i64)> {
-    let is_first = pod.now.listed_millis == Some(pod.first_seen_millis());
-    let is_listed = is_first && pod.first_seen_millis() - first <= LISTING_MILLIS;
-    let mut steps = Vec::new();
-    for (_, from, to) in pod.spans().filter(|(state, ..)| *state == PodState::Available) {
-        let from = if is_listed && from == pod.first_seen_millis() { first } else { from };
+    let was_listed = pod.now.listed_millis == Some(pod.first_seen_millis());
+    let is_listed = was_listed && pod.first_seen_millis() - first <= LISTING_MILLIS;
+    let (mut steps, mut before) = (Vec::new(), None);
+    let is_there = |(state, ..): &(PodState, Millis, Option<Millis>)| {
+        let is_kept = *state == PodState::Ready && before == Some(PodState::Available);
+        before = Some(*state);
+        is_kept || *state == PodState::Available
+    };
+    for (state, from, to) in pod.spans().filter(is_there) {
+        let is_first = state == PodState::Available && from == pod.first_seen_millis();
+        let from = if is_listed && is_first { first } else { from };
         for (begin, end) in within(counted, (from, to)) {
             steps.push((begin, -1));
             steps.extend(end.map(|end| (end, 1)));

@@ -34,6 +34,24 @@ fn a_workload_at_rest_has_no_episode() {
 }
 
 #[test]
+fn pods_of_which_more_seconds_are_asked_are_no_episode() {
+    let begins = |web: &Web| assess::episode(web.timeline.model(), WEB, 0).map(|episode| episode.began_millis);
+    let asked = || {
+        let mut web = at_rest(3);
+        web.set(2, |set| set.now.min_ready_seconds = 300);
+        web
+    };
+    let mut over = asked();
+    assert_eq!((begins(&over), over.view().counts.available), (None, 0));
+    over.timeline.tick(300_000);
+    assert_eq!((begins(&over), over.view().counts.available), (None, 3));
+    // One that is not ready any more before they are over is missing since then.
+    let mut unready_before = asked();
+    unready_before.wait_until(110_000).pod(100, unready);
+    assert_eq!(begins(&unready_before), Some(110_000));
+}
+
+#[test]
 fn a_deleted_pod_that_is_replaced_is_a_recovery() {
     let mut web = at_rest(3);
     web.kill_pod(100);
