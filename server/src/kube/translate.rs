@@ -164,7 +164,7 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
     let (spec, status) = (object.spec, object.status);
     let annotation = |key| object.metadata.annotations.get(key);
     let generation = |told: Option<i64>| told.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-    let restarted_at = spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned);
+    let restarted_at = spec.template.metadata.annotations.get(RESTARTED_AT).map(cut);
     let now = DeploymentNow {
         labels: object.metadata.labels.clone(),
         generation: generation(object.metadata.generation),
@@ -217,7 +217,7 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
     };
     Ok(ReplicaSetFact {
         revision: annotation(REVISION).and_then(|text| text.parse().ok()),
-        restarted_at: template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
+        restarted_at: template.metadata.annotations.get(RESTARTED_AT).map(cut),
         images: images(template.spec.containers),
         template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
         meta: meta(object.metadata, "Deployment")?,
@@ -314,7 +314,7 @@ fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition
     })
 }
 
-/// The beginning of a message: nobody reads more of it here.
+/// The beginning of a text that the API server does not limit: nobody reads more of it here, and each change of the object keeps it.
 fn cut(text: &str) -> String {
     text.chars().take(Event::LONGEST).collect()
 }
@@ -328,7 +328,7 @@ fn condition_status(status: &str) -> ConditionStatus {
 }
 
 fn images(containers: Vec<decode::TemplateContainer>) -> Vec<Image> {
-    containers.into_iter().map(|c| Image { container: c.name, image: c.image }).collect()
+    containers.into_iter().map(|c| Image { container: c.name, image: cut(&c.image) }).collect()
 }
 
 /// Negative counts do not exist; what claims to be one is 0.
@@ -490,6 +490,34 @@ mod tests {
         let Ok(Some(Fact::Event(event))) = object(Kind::Event, event).fact(Seen::Added) else { unreachable!() };
         let texts = [event.about_kind, event.about_name, event.container, event.reason, event.message];
         assert_eq!(texts.map(|text| text.len()), [Event::LONGEST; 5]);
+    }
+
+    #[test]
+    fn of_images_restarts_and_scheduling_gates_the_beginning_is_kept() {
+        let long = "x".repeat(2 * Event::LONGEST);
+        let containers = json!([{ "name": "web", "image": long }]);
+        let restarted = json!({ "annotations": { "kubectl.kubernetes.io/restartedAt": long } });
+        let of = json!({ "spec": { "template": { "metadata": restarted, "spec": { "containers": containers } } } });
+        let fact = object(Kind::Deployment, of.clone()).fact(Seen::Added);
+        let Ok(Some(Fact::Deployment(deployment, _))) = fact else { unreachable!() };
+        let fact = object(Kind::ReplicaSet, of).fact(Seen::Added);
+        let Ok(Some(Fact::ReplicaSet(set, _))) = fact else { unreachable!() };
+        let gated = json!({ "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": "m" });
+        let waits = json!([{ "name": "web", "state": { "waiting": { "reason": "ErrImagePull" } } }]);
+        let spec = json!({ "containers": containers, "schedulingGates": [{ "name": long }] });
+        let status = json!({ "conditions": [gated], "containerStatuses": waits });
+        let fact = object(Kind::Pod, json!({ "spec": spec, "status": status })).fact(Seen::Added);
+        let Ok(Some(Fact::Pod(pod, _))) = fact else { unreachable!() };
+        let gates = pod.scheduled.as_ref().and_then(|told| told.message.strip_prefix("m: "));
+        let texts = [
+            Some(deployment.now.spec.images[0].image.as_str()),
+            deployment.now.restarted_at.as_deref(),
+            Some(set.images[0].image.as_str()),
+            set.restarted_at.as_deref(),
+            Some(pod.containers[0].waits_for_image.as_str()),
+            gates,
+        ];
+        assert_eq!(texts.map(|text| text.map(str::len)), [Some(Event::LONGEST); 6]);
     }
 
     #[test]

@@ -116,7 +116,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         // Before the kubelet resolved it, the status may lack it.
         waits_for_image: status
             .and_then(waits_for)
-            .map_or_else(String::new, |image| if image.is_empty() { spec.image } else { image }),
+            .map_or_else(String::new, |image| cut(if image.is_empty() { &spec.image } else { &image })),
     }
 }
 
@@ -143,7 +143,7 @@ fn exit_code(ended: &decode::Terminated) -> i32 {
 fn with_gates(mut told: Condition, gates: &[decode::SchedulingGate]) -> Condition {
     if told.reason == "SchedulingGated" && !gates.is_empty() {
         let names = gates.iter().map(|gate| gate.name.as_str()).collect::<Vec<_>>().join(", ");
-        told.message = format!("{}: {names}", cut(&told.message));
+        told.message = format!("{}: {}", cut(&told.message), cut(&names));
     }
     told
 }
