@@ -493,6 +493,15 @@ mod tests {
     }
 
     #[test]
+    fn of_very_many_containers_the_first_are_kept() {
+        let all: Vec<Value> = (0..300).map(|number| json!({ "name": format!("c-{number}") })).collect();
+        let fact = object(Kind::Pod, json!({ "spec": { "initContainers": all, "containers": all } })).fact(Seen::Added);
+        let Ok(Some(Fact::Pod(pod, _))) = fact else { unreachable!() };
+        let names: Vec<&str> = pod.containers.iter().map(|container| container.name.as_str()).collect();
+        assert_eq!((names.len(), names[0], names[255], names[256], names[511]), (512, "c-0", "c-255", "c-0", "c-255"));
+    }
+
+    #[test]
     fn of_images_restarts_and_scheduling_gates_the_beginning_is_kept() {
         let long = "x".repeat(2 * Event::LONGEST);
         let containers = json!([{ "name": "web", "image": long }]);

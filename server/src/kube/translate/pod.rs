@@ -21,9 +21,13 @@ const OWN_CONDITIONS: [(&str, &str); 7] = [
 ];
 /// Most conditions of a pod that are kept.
 const MOST_CONDITIONS: usize = 16;
+/// Most init containers and most others of a pod that are kept: an object has room for ten thousand, and pods that are gone are kept.
+const MOST_CONTAINERS: usize = 256;
 
 pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
-    let (spec, status) = (object.spec, object.status);
+    let (mut spec, status) = (object.spec, object.status);
+    spec.init_containers.truncate(MOST_CONTAINERS);
+    spec.containers.truncate(MOST_CONTAINERS);
     let mut containers = Vec::with_capacity(spec.init_containers.len() + spec.containers.len());
     for container in spec.init_containers {
         let role = if container.restart_policy == "Always" { Role::Sidecar } else { Role::Init };
