@@ -21,6 +21,9 @@ const REPEATING: [&str; 4] = ["Unhealthy", "ProbeWarning", "FailedPostStartHook"
 /// The API server's default for both limits of a rolling update.
 const DEFAULT_SHARE: IntOrPercent = IntOrPercent::Percent(25);
 const DEFAULT_HISTORY_LIMIT: u32 = 10;
+/// Most init containers and most others of a pod or template that are kept: an object has room for ten thousand, and pods that are gone and
+/// rollouts that are over are kept.
+const MOST_CONTAINERS: usize = 256;
 
 /// A decoded object of one of the kinds that are watched. Written out again it has the decoded fields and no others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -328,7 +331,7 @@ fn condition_status(status: &str) -> ConditionStatus {
 }
 
 fn images(containers: Vec<decode::TemplateContainer>) -> Vec<Image> {
-    containers.into_iter().map(|c| Image { container: c.name, image: cut(&c.image) }).collect()
+    containers.into_iter().take(MOST_CONTAINERS).map(|c| Image { container: c.name, image: cut(&c.image) }).collect()
 }
 
 /// Negative counts do not exist; what claims to be one is 0.
@@ -499,6 +502,10 @@ mod tests {
         let Ok(Some(Fact::Pod(pod, _))) = fact else { unreachable!() };
         let names: Vec<&str> = pod.containers.iter().map(|container| container.name.as_str()).collect();
         assert_eq!((names.len(), names[0], names[255], names[256], names[511]), (512, "c-0", "c-255", "c-0", "c-255"));
+        let of = json!({ "spec": { "template": { "spec": { "containers": all } } } });
+        let fact = object(Kind::ReplicaSet, of).fact(Seen::Added);
+        let Ok(Some(Fact::ReplicaSet(set, _))) = fact else { unreachable!() };
+        assert_eq!((set.images.len(), set.images[255].container.as_str()), (256, "c-255"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use timeline::fact::{
 };
 use timeline::rules::pulls::is_image_reason;
 
-use super::{Unusable, condition, condition_status, cut, deletion_at_millis, meta, millis, number};
+use super::{MOST_CONTAINERS, Unusable, condition, condition_status, cut, deletion_at_millis, meta, millis, number};
 use crate::kube::decode;
 
 /// Conditions of Kubernetes itself, with their status when all is well.
@@ -21,8 +21,6 @@ const OWN_CONDITIONS: [(&str, &str); 7] = [
 ];
 /// Most conditions of a pod that are kept.
 const MOST_CONDITIONS: usize = 16;
-/// Most init containers and most others of a pod that are kept: an object has room for ten thousand, and pods that are gone are kept.
-const MOST_CONTAINERS: usize = 256;
 
 pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
     let (mut spec, status) = (object.spec, object.status);
