@@ -80,7 +80,12 @@ impl Names {
         found.images.extend(quoted_images(&text.replace("\\\"", "\"")));
         found.clusters.insert(data.workload.cluster.clone());
         found.namespaces.insert(data.workload.namespace.clone());
-        found.nodes.extend(end.pods.values().filter_map(|pod| pod.now.node.clone()));
+        data.for_each_pod_state(|now| {
+            let nodes = now.node.as_deref().into_iter().chain(now.nominated_node.as_deref());
+            found.nodes.extend(nodes.map(str::to_owned));
+            // A pod may have other images than its template: those of init containers, or of an admission controller.
+            found.images.extend(now.containers.iter().map(|container| container.waits_for_image.clone()));
+        });
         let of_rollouts =
             end.deployments.values().flat_map(|known| &known.rollouts).flat_map(|rollout| &rollout.images);
         let of_sets = end.replica_sets.values().flat_map(|set| &set.images);

@@ -9,7 +9,7 @@ use app::payload::{DeploymentPayload, Export};
 use timeline::address;
 use timeline::change::Subject;
 use timeline::history::History;
-use timeline::model::Deployment;
+use timeline::model::{Deployment, PodNow};
 use timeline::removal_order::Choices;
 use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Objects, Said, Snapshot};
@@ -100,6 +100,18 @@ impl RolloutData {
     pub fn final_model(&self) -> Model {
         let mut walk = self.past.walk();
         walk.to(self.to_millis).clone()
+    }
+
+    /// Calls `see` with each state of a pod of which the file may tell. Sentences name what the last states have no more.
+    pub fn for_each_pod_state(&self, mut see: impl FnMut(&PodNow)) {
+        self.past.walk().to(self.from_millis).pods.values().for_each(|pod| see(&pod.now));
+        for (_, change) in self.past.changes() {
+            match change {
+                Change::Pod(pod) => see(&pod.now),
+                Change::PodNow(_, now) => see(now),
+                _ => {}
+            }
+        }
     }
 
     /// The content of the file.

@@ -231,6 +231,7 @@ impl Recorder {
             if due.contains(uid) {
                 episodes.extend(recorded.episode(*uid, true));
                 recorded.written_millis = recorded.span.map(|(_, to)| to);
+                recorded.forget_gone(&mut self.owners);
             } else if recorded.is_quiet() {
                 if quiet < MOST_AT_A_TIME {
                     quiet += EACH + recorded.bytes;
@@ -431,6 +432,18 @@ impl RecordedWorkload {
         *self = Self { namespace, base, members, rest_millis, is_base_written, ..Self::default() };
     }
 
+    /// Forgets objects that are gone and own no other, once no lines are recorded any more: a workload that never rests has ever more.
+    fn forget_gone(&mut self, owners: &mut BTreeMap<Uid, Uid>) {
+        let Some((_, objects)) = &self.overflow else { return };
+        let mut kept = objects.uids();
+        let owning: Vec<Uid> = kept.iter().filter_map(|uid| owners.get(uid).copied()).collect();
+        kept.extend(owning.into_iter().filter(|uid| self.members.contains(uid)));
+        for gone in self.members.difference(&kept) {
+            owners.remove(gone);
+        }
+        self.members = kept;
+    }
+
     fn is_due(&self) -> bool {
         let Some((from, to)) = self.span else { return false };
         let (least, most) = WRITE_EVERY;
@@ -447,5 +460,41 @@ impl RecordedWorkload {
     /// Returns `true` if it has no objects, and that was written.
     fn is_over(&self) -> bool {
         self.span.is_none() && self.members.is_empty() && self.is_base_written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_a_workload_that_never_rests_what_is_gone_is_forgotten() {
+        let uid = Uid::from_bits;
+        let mut recorder = Recorder::default();
+        let mut tell = |at_millis: Millis, r#type: &str, kind: &str, number: u128, owner: Option<(&str, u128)>| {
+            let owner = owner.map(|(kind, number)| json!({ "kind": kind, "uid": uid(number) }));
+            let owners: Vec<_> = owner.into_iter().collect();
+            let metadata = json!({ "uid": uid(number), "namespace": "shop", "ownerReferences": owners });
+            let object = json!({ "metadata": metadata });
+            let line = json!({ "observedAtMillis": at_millis, "type": r#type, "kind": kind, "object": object });
+            recorder.record(&line.to_string());
+            recorder.begin_episode(uid(1));
+            recorder.pending_writes();
+            let members: Vec<u128> = recorder.workloads[&uid(1)].members.iter().map(|uid| uid.bits()).collect();
+            (members, recorder.owners.keys().map(|uid| uid.bits()).collect::<Vec<_>>(), recorder.workloads.len())
+        };
+        let (of_deployment, of_set) = (Some(("Deployment", 1)), Some(("ReplicaSet", 2)));
+        tell(0, "ADDED", "Deployment", 1, None);
+        tell(0, "ADDED", "ReplicaSet", 2, of_deployment);
+        tell(1, "ADDED", "Pod", 3, of_set);
+        let known = tell(2, "DELETED", "Pod", 3, of_set);
+        assert_eq!(known, (vec![1, 2, 3], vec![2, 3], 1), "its lines are recorded");
+        let late = |number: Millis| LONGEST_MILLIS + number * 300_000;
+        assert_eq!(tell(late(1), "ADDED", "Pod", 4, of_set), (vec![1, 2, 4], vec![2, 4], 1));
+        let known = tell(late(2), "DELETED", "ReplicaSet", 2, of_deployment);
+        assert_eq!(known, (vec![1, 2, 4], vec![2, 4], 1), "a pod of it is there");
+        assert_eq!(tell(late(3), "DELETED", "Pod", 4, of_set), (vec![1], vec![], 1));
     }
 }

@@ -294,11 +294,13 @@ impl Hub {
 
 #[cfg(test)]
 mod tests {
-    use timeline::Change;
+    use timeline::fact::{DeploymentFact, Meta, ReplicaSetFact, Seen};
     use timeline::view::{Summary, Tone, Verdict};
+    use timeline::{Change, Fact};
 
     use super::*;
     use crate::hub::ListedDeployment;
+    use crate::kube::Observed;
 
     fn hub() -> Hub {
         let signals = Signals {
@@ -323,6 +325,32 @@ mod tests {
             topic.push(&Change::DeploymentDeleted(Uid::from_bits(1), 0));
             assert!(hub.is_to_say_again(), "something happened");
         }
+    }
+
+    #[tokio::test]
+    async fn owners_that_are_no_known_deployments_are_not_noted() {
+        let mut hub = hub();
+        let mut observe = |at_millis, fact| {
+            let observed = Box::new(Observed { at_millis, fact: Some(fact) });
+            hub.event(SourceEvent::Recorded { observed, line: None });
+            (hub.touched.len(), hub.outdated.len())
+        };
+        let meta = |uid, controller: Option<u128>| Meta {
+            uid: Uid::from_bits(uid),
+            controller: controller.map(Uid::from_bits),
+            namespace: "shop".into(),
+            ..Meta::default()
+        };
+        let set = |uid, owner| {
+            let fact = ReplicaSetFact { meta: meta(uid, Some(owner)), ..ReplicaSetFact::default() };
+            Fact::ReplicaSet(Box::new(fact), Seen::Added)
+        };
+        for number in 10..20 {
+            assert_eq!(observe(1_000, set(number, 1_000 + number)), (0, 0));
+        }
+        let deployment = DeploymentFact { meta: meta(1, None), ..DeploymentFact::default() };
+        assert_eq!(observe(2_000, Fact::Deployment(Box::new(deployment), Seen::Added)), (1, 1));
+        assert_eq!(observe(3_000, set(30, 1)), (1, 1));
     }
 
     /// Whoever asks first gets what is known by then, however soon that is.

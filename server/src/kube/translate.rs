@@ -21,6 +21,9 @@ const REPEATING: [&str; 4] = ["Unhealthy", "ProbeWarning", "FailedPostStartHook"
 /// The API server's default for both limits of a rolling update.
 const DEFAULT_SHARE: IntOrPercent = IntOrPercent::Percent(25);
 const DEFAULT_HISTORY_LIMIT: u32 = 10;
+/// Most init containers and most others of a pod or template that are kept: an object has room for ten thousand, and pods that are gone and
+/// rollouts that are over are kept.
+const MOST_CONTAINERS: usize = 256;
 
 /// A decoded object of one of the kinds that are watched. Written out again it has the decoded fields and no others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -164,7 +167,7 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
     let (spec, status) = (object.spec, object.status);
     let annotation = |key| object.metadata.annotations.get(key);
     let generation = |told: Option<i64>| told.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-    let restarted_at = spec.template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned);
+    let restarted_at = spec.template.metadata.annotations.get(RESTARTED_AT).map(cut);
     let now = DeploymentNow {
         labels: object.metadata.labels.clone(),
         generation: generation(object.metadata.generation),
@@ -217,7 +220,7 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
     };
     Ok(ReplicaSetFact {
         revision: annotation(REVISION).and_then(|text| text.parse().ok()),
-        restarted_at: template.metadata.annotations.get(RESTARTED_AT).map(str::to_owned),
+        restarted_at: template.metadata.annotations.get(RESTARTED_AT).map(cut),
         images: images(template.spec.containers),
         template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
         meta: meta(object.metadata, "Deployment")?,
@@ -314,7 +317,7 @@ fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition
     })
 }
 
-/// The beginning of a message: nobody reads more of it here.
+/// The beginning of a text that the API server does not limit: nobody reads more of it here, and each change of the object keeps it.
 fn cut(text: &str) -> String {
     text.chars().take(Event::LONGEST).collect()
 }
@@ -328,7 +331,7 @@ fn condition_status(status: &str) -> ConditionStatus {
 }
 
 fn images(containers: Vec<decode::TemplateContainer>) -> Vec<Image> {
-    containers.into_iter().map(|c| Image { container: c.name, image: c.image }).collect()
+    containers.into_iter().take(MOST_CONTAINERS).map(|c| Image { container: c.name, image: cut(&c.image) }).collect()
 }
 
 /// Negative counts do not exist; what claims to be one is 0.
@@ -490,6 +493,47 @@ mod tests {
         let Ok(Some(Fact::Event(event))) = object(Kind::Event, event).fact(Seen::Added) else { unreachable!() };
         let texts = [event.about_kind, event.about_name, event.container, event.reason, event.message];
         assert_eq!(texts.map(|text| text.len()), [Event::LONGEST; 5]);
+    }
+
+    #[test]
+    fn of_very_many_containers_the_first_are_kept() {
+        let all: Vec<Value> = (0..300).map(|number| json!({ "name": format!("c-{number}") })).collect();
+        let fact = object(Kind::Pod, json!({ "spec": { "initContainers": all, "containers": all } })).fact(Seen::Added);
+        let Ok(Some(Fact::Pod(pod, _))) = fact else { unreachable!() };
+        let names: Vec<&str> = pod.containers.iter().map(|container| container.name.as_str()).collect();
+        assert_eq!((names.len(), names[0], names[255], names[256], names[511]), (512, "c-0", "c-255", "c-0", "c-255"));
+        let of = json!({ "spec": { "template": { "spec": { "containers": all } } } });
+        let fact = object(Kind::ReplicaSet, of).fact(Seen::Added);
+        let Ok(Some(Fact::ReplicaSet(set, _))) = fact else { unreachable!() };
+        assert_eq!((set.images.len(), set.images[255].container.as_str()), (256, "c-255"));
+    }
+
+    #[test]
+    fn of_images_restarts_and_scheduling_gates_the_beginning_is_kept() {
+        let long = "x".repeat(2 * Event::LONGEST);
+        let containers = json!([{ "name": "web", "image": long }]);
+        let restarted = json!({ "annotations": { "kubectl.kubernetes.io/restartedAt": long } });
+        let of = json!({ "spec": { "template": { "metadata": restarted, "spec": { "containers": containers } } } });
+        let fact = object(Kind::Deployment, of.clone()).fact(Seen::Added);
+        let Ok(Some(Fact::Deployment(deployment, _))) = fact else { unreachable!() };
+        let fact = object(Kind::ReplicaSet, of).fact(Seen::Added);
+        let Ok(Some(Fact::ReplicaSet(set, _))) = fact else { unreachable!() };
+        let gated = json!({ "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "message": "m" });
+        let waits = json!([{ "name": "web", "state": { "waiting": { "reason": "ErrImagePull" } } }]);
+        let spec = json!({ "containers": containers, "schedulingGates": [{ "name": long }] });
+        let status = json!({ "conditions": [gated], "containerStatuses": waits });
+        let fact = object(Kind::Pod, json!({ "spec": spec, "status": status })).fact(Seen::Added);
+        let Ok(Some(Fact::Pod(pod, _))) = fact else { unreachable!() };
+        let gates = pod.scheduled.as_ref().and_then(|told| told.message.strip_prefix("m: "));
+        let texts = [
+            Some(deployment.now.spec.images[0].image.as_str()),
+            deployment.now.restarted_at.as_deref(),
+            Some(set.images[0].image.as_str()),
+            set.restarted_at.as_deref(),
+            Some(pod.containers[0].waits_for_image.as_str()),
+            gates,
+        ];
+        assert_eq!(texts.map(|text| text.map(str::len)), [Some(Event::LONGEST); 6]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Stderr, Write};
 
+use timeline::words::is_hidden;
 use tracing_subscriber::EnvFilter;
 
 /// Initialises the log. `ROLLCAST_LOG` selects the events, else `default`.
@@ -33,14 +34,14 @@ impl Write for Entry {
     }
 }
 
-/// Returns an event without control characters but the end of its line, and those of colours, whose author escapes others.
+/// Returns an event without hidden characters but the end of its line, and those of colours, whose author escapes others.
 fn one_line(event: &str, is_coloured: bool) -> Cow<'_, str> {
     let (text, end) = event.strip_suffix('\n').map_or((event, ""), |text| (text, "\n"));
-    let is_control = |c: char| c.is_control() && !(is_coloured && c == '\u{1b}');
-    if !text.contains(is_control) {
+    let is_escaped = |c: char| is_hidden(c) && !(is_coloured && c == '\u{1b}');
+    if !text.contains(is_escaped) {
         return event.into();
     }
-    let escaped = |c: char| if is_control(c) { c.escape_default().to_string() } else { c.to_string() };
+    let escaped = |c: char| if is_escaped(c) { c.escape_default().to_string() } else { c.to_string() };
     (text.chars().map(escaped).collect::<String>() + end).into()
 }
 
@@ -57,5 +58,7 @@ mod tests {
         );
         assert_eq!(one_line("\u{1b}[32mINFO\u{1b}[0m a\nb\n", true), "\u{1b}[32mINFO\u{1b}[0m a\\nb\n");
         assert_eq!(one_line("ä\u{85}ö", false), "ä\\u{85}ö");
+        // Text that seems to stand elsewhere, or to be another name.
+        assert_eq!(one_line("a\u{202e}b\u{2028}c\u{200b}\n", true), "a\\u{202e}b\\u{2028}c\\u{200b}\n");
     }
 }

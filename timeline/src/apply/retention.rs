@@ -53,7 +53,7 @@ impl Timeline {
         for (uid, before) in cuts {
             self.prune_before(uid, before);
         }
-        self.prune_unowned(now_millis.saturating_sub(retention.screen_millis.max(retention.age_millis)));
+        self.prune_unowned(now_millis, retention);
         let model = &self.model;
         self.orders.keep(|uid| model.replica_sets.contains_key(uid) || model.deployments.contains_key(uid));
         std::mem::take(&mut self.changes)
@@ -140,19 +140,26 @@ impl Timeline {
         Some(gone.into_iter().chain(deployment.deleted_millis).max().unwrap_or(deployment.first_seen_millis))
     }
 
-    /// Pods and ReplicaSets that belong to no Deployment: other controllers' and those of pruned Deployments.
-    fn prune_unowned(&mut self, before: Millis) {
+    /// Pods and ReplicaSets that belong to no Deployment, other controllers' and those of pruned Deployments: all together as many as of
+    /// one.
+    fn prune_unowned(&mut self, now_millis: Millis, retention: &Retention) {
         let has_deployment = |set: &Uid| {
             let set = self.model.replica_sets.get(set);
             set.is_some_and(|set| set.owners.iter().any(|owner| self.model.deployments.contains_key(owner)))
         };
-        let is_over =
-            |pod: &&Pod| pod.gone_millis().is_some_and(|at| at < before) && !pod.owners.iter().any(has_deployment);
+        let gone_pod = |pod: &Pod| pod.gone_millis().filter(|_| !pod.owners.iter().any(has_deployment));
+        let gone_set = |set: &ReplicaSet| set.removed_millis.filter(|_| !has_deployment(&set.uid));
+        let mut gone: Vec<Millis> = self.model.pods.values().filter_map(gone_pod).collect();
+        gone.extend(self.model.replica_sets.values().filter_map(gone_set));
+        gone.sort_unstable();
+        let aged = now_millis.saturating_sub(retention.age_millis);
+        let wanted = nth_last(gone.into_iter(), retention.gone_pods).map_or(aged, |counted| counted.max(aged));
+        let before = wanted.min(now_millis.saturating_sub(retention.screen_millis));
+        let is_over = |pod: &&Pod| gone_pod(pod).is_some_and(|at| at < before);
         let pods: Vec<Uid> = self.model.pods.values().filter(is_over).map(|pod| pod.uid).collect();
         let going: BTreeSet<Uid> = pods.iter().copied().collect();
         let is_empty = |set: &&ReplicaSet| {
-            set.removed_millis.is_some_and(|at| at < before)
-                && !has_deployment(&set.uid)
+            gone_set(set).is_some_and(|at| at < before)
                 && self.model.pods_of(set.uid).all(|pod| going.contains(&pod.uid))
         };
         let sets: Vec<Uid> = self.model.replica_sets.values().filter(is_empty).map(|set| set.uid).collect();

@@ -8,6 +8,8 @@ use std::iter::Peekable;
 use serde::{Deserialize, Serialize};
 
 use crate::model::change::{Pruned, Subject};
+use crate::model::fact::Image;
+use crate::model::story::Happening;
 use crate::model::{DeploymentNow, Pod, ReplicaSet};
 use crate::{Change, Millis, Model, Uid};
 
@@ -15,6 +17,8 @@ use crate::{Change, Millis, Model, Uid};
 pub const MOST_CHANGES: usize = 40_000;
 /// A change counts once more for each so many labels, images or containers that it holds.
 const PARTS: usize = 8;
+/// And once more for each so many bytes of the names of images and of the texts of an Event: clusters hardly limit either.
+const BYTES: usize = 512;
 
 /// The past of one cluster.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -30,17 +34,31 @@ pub struct History {
 
 /// Number of changes of [`MOST_CHANGES`] that a change stands for.
 fn weight(change: &Change) -> usize {
-    let of_deployment = |now: &DeploymentNow| now.labels.len() + now.spec.images.len();
-    let parts = match change {
+    let of_images = |images: &[Image]| (images.len(), images.iter().map(|image| image.image.len()).sum::<usize>());
+    let of_deployment = |now: &DeploymentNow| {
+        let (count, bytes) = of_images(&now.spec.images);
+        (now.labels.len() + count, bytes)
+    };
+    let of_texts = |texts: [&String; 5]| (0, texts.iter().map(|text| text.len()).sum::<usize>());
+    let (parts, bytes): (usize, usize) = match change {
         Change::Deployment(deployment) => of_deployment(&deployment.now),
         Change::DeploymentNow(_, now) => of_deployment(now),
-        Change::Pod(pod) => pod.now.containers.len(),
-        Change::PodNow(_, now) => now.containers.len(),
-        Change::Rollout(_, _, rollout) => rollout.images.len(),
-        Change::ReplicaSet(set) => set.images.len(),
-        _ => 0,
+        Change::Pod(pod) => (pod.now.containers.len(), 0),
+        Change::PodNow(_, now) => (now.containers.len(), 0),
+        Change::Rollout(_, _, rollout) => of_images(&rollout.images),
+        Change::ReplicaSet(set) => of_images(&set.images),
+        Change::Event(_, event) => {
+            of_texts([&event.about.0, &event.about.1, &event.container, &event.reason, &event.message])
+        }
+        Change::Story(_, entry) => match &entry.what {
+            Happening::Event { about, container, reason, message, .. } => {
+                of_texts([&about.0, &about.1, container, reason, message])
+            }
+            _ => (0, 0),
+        },
+        _ => (0, 0),
     };
-    1 + parts / PARTS
+    1 + parts / PARTS + bytes / BYTES
 }
 
 impl History {
@@ -240,7 +258,8 @@ mod tests {
 
     use super::*;
     use crate::model::container::{Container, Role};
-    use crate::model::{PodNow, PodState};
+    use crate::model::story::Entry;
+    use crate::model::{Event, PodNow, PodState, Rollout};
 
     #[test]
     fn pods_of_a_moment_are_counted_though_the_first_model_has_no_counts() {
@@ -269,5 +288,28 @@ mod tests {
             history.push(at_millis, Change::PodState(Uid::from_bits(1), PodState::Failing, at_millis))
         });
         assert_eq!((history.log.len(), history.base_millis()), (10_003, Some(2)));
+    }
+
+    #[test]
+    fn long_texts_leave_room_for_fewer() {
+        let (uid, long) = (Uid::from_bits(1), "x".repeat(99 * BYTES));
+        let event = Event { message: long.clone(), ..Event::default() };
+        let what = Happening::Event {
+            about: Default::default(),
+            container: String::new(),
+            reason: long.clone(),
+            message: String::new(),
+            count: 1,
+        };
+        let images = vec![Image { container: "web".to_owned(), image: long }];
+        for large in [
+            Change::Event(uid, Box::new(event)),
+            Change::Story(uid, Box::new(Entry { id: 1, at_millis: 1, what })),
+            Change::Rollout(uid, 0, Box::new(Rollout { images, ..Rollout::default() })),
+        ] {
+            let mut history = History::default();
+            (1..=500).for_each(|at_millis| history.push(at_millis, large.clone()));
+            assert_eq!(history.log.len(), MOST_CHANGES / 100, "{:?}", large.subject());
+        }
     }
 }

@@ -15,6 +15,9 @@ use crate::model::{
 use crate::model::{KubectlVerdict, Limits, PodState, server_only};
 use crate::{Millis, Uid};
 
+/// Revisions of a ReplicaSet that outlive their rollouts. Two controllers that contend for a template give it another one each second.
+const MOST_REVISIONS: usize = 100;
+
 /// One alteration of the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Change {
@@ -250,6 +253,7 @@ impl Model {
             }
             if let Some(set) = self.replica_sets.get_mut(&set) {
                 set.scales.retain(|scale| scale.at_millis >= before);
+                prune_revisions(&mut set.revisions, before);
             }
         }
         if let Some(deployment) = self.deployments.get_mut(&uid) {
@@ -280,6 +284,15 @@ fn adopt(releases: &mut Vec<Release>, owner: Uid, at_millis: Millis) {
     match releases.last_mut() {
         Some(open) if open.adopted.is_none() => open.adopted = Some((at_millis, owner)),
         _ => releases.push(Release { at_millis, adopted: Some((at_millis, owner)) }),
+    }
+}
+
+/// Lets go of revisions beyond [`MOST_REVISIONS`]. The first stays (later ones tell of rollbacks), and the one that it carried at `before`.
+fn prune_revisions(revisions: &mut Vec<(u64, Option<Millis>)>, before: Millis) {
+    let old = revisions.iter().skip(2).take_while(|(_, since)| since.is_none_or(|at| at <= before)).count();
+    let surplus = old.min(revisions.len().saturating_sub(MOST_REVISIONS));
+    if surplus > 0 {
+        revisions.drain(1..=surplus);
     }
 }
 

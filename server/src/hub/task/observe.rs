@@ -140,14 +140,15 @@ impl Hub {
         }
         let model = self.timeline.model();
         for uid in model.deployments_of(change) {
+            // ReplicaSets may name any UID as their owner.
+            let Some(deployment) = model.deployments.get(&uid) else {
+                continue;
+            };
             self.touched.insert(uid, self.timeline.seq());
             self.outdated.insert(uid);
             if self.topics.is_empty() {
                 continue;
             }
-            let Some(deployment) = model.deployments.get(&uid) else {
-                continue;
-            };
             let (cluster, namespace, name) = (&*self.name, &*deployment.namespace, &*deployment.name);
             for uid_asked in [None, Some(uid)] {
                 let workload = Workload::deployment(cluster, namespace, name).with_uid(uid_asked);

@@ -6,7 +6,7 @@ use timeline::fact::{
 };
 use timeline::rules::pulls::is_image_reason;
 
-use super::{Unusable, condition, condition_status, cut, deletion_at_millis, meta, millis, number};
+use super::{MOST_CONTAINERS, Unusable, condition, condition_status, cut, deletion_at_millis, meta, millis, number};
 use crate::kube::decode;
 
 /// Conditions of Kubernetes itself, with their status when all is well.
@@ -23,7 +23,9 @@ const OWN_CONDITIONS: [(&str, &str); 7] = [
 const MOST_CONDITIONS: usize = 16;
 
 pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
-    let (spec, status) = (object.spec, object.status);
+    let (mut spec, status) = (object.spec, object.status);
+    spec.init_containers.truncate(MOST_CONTAINERS);
+    spec.containers.truncate(MOST_CONTAINERS);
     let mut containers = Vec::with_capacity(spec.init_containers.len() + spec.containers.len());
     for container in spec.init_containers {
         let role = if container.restart_policy == "Always" { Role::Sidecar } else { Role::Init };
@@ -116,7 +118,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         // Before the kubelet resolved it, the status may lack it.
         waits_for_image: status
             .and_then(waits_for)
-            .map_or_else(String::new, |image| if image.is_empty() { spec.image } else { image }),
+            .map_or_else(String::new, |image| cut(if image.is_empty() { &spec.image } else { &image })),
     }
 }
 
@@ -143,7 +145,7 @@ fn exit_code(ended: &decode::Terminated) -> i32 {
 fn with_gates(mut told: Condition, gates: &[decode::SchedulingGate]) -> Condition {
     if told.reason == "SchedulingGated" && !gates.is_empty() {
         let names = gates.iter().map(|gate| gate.name.as_str()).collect::<Vec<_>>().join(", ");
-        told.message = format!("{}: {names}", cut(&told.message));
+        told.message = format!("{}: {}", cut(&told.message), cut(&names));
     }
     told
 }

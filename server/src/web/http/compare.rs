@@ -21,6 +21,7 @@ pub(super) async fn page(
     request: Request,
 ) -> Response {
     let view = &view;
+    view.throttle().await; // some of it is assessed in the hub's task
     let name = safe(&workload.name);
     let instead = |workload| vec![(address::workload(workload), format!("The page of {name}"))];
     let read = || {

@@ -49,6 +49,7 @@ pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &
 }
 
 pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
+    view.throttle().await; // some of it is assessed in the hub's task
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let (standing, measure) = compare_last_rollout(view, asked_for).await.unzip();
     let look = move |_: &Workload, then: &DeploymentState<'_>| {

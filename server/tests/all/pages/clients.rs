@@ -232,7 +232,9 @@ async fn who_follows_too_many_lists_is_told_so_and_shown_the_next_one_when_there
 async fn requests_of_one_client_have_ten_lists_a_second_chosen_and_hold_up_no_other() {
     let rollcast = behind(Auth::None, None).await;
     let ask = async |peer, number: usize| {
-        let path = ["/", "/wall", Route::ApiDeployments.pattern(), Route::Metrics.pattern()][number % 4];
+        let (rollouts, compared) = (format!("{PAGE}/rollouts"), format!("{PAGE}/compare"));
+        let (deployments, metrics) = (Route::ApiDeployments.pattern(), Route::Metrics.pattern());
+        let path = ["/", "/wall", deployments, metrics, &rollouts, &compared][number % 6];
         ask_at(&rollcast, &format!("{path}?q=word{number}"), peer, &[]).await.0
     };
     let began = Instant::now();

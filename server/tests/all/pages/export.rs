@@ -231,6 +231,40 @@ async fn images_that_only_messages_name_are_taken_out_too() {
 }
 
 #[tokio::test]
+async fn names_that_only_sentences_tell_are_taken_out_too() {
+    let recording = |name: &str| common::recordings().into_iter().find(|(known, _)| known == name).unwrap().1;
+    // A pod is nominated for a node on which no pod is, and an admission controller gave another one an image of its own.
+    let waits = "\"status\":{\"phase\":\"Pending\",";
+    let nominated = format!("{waits}\"nominatedNodeName\":\"confidential-node-7\",");
+    let pulls = "\"nodeName\":\"node-3\",\"containers\":[{\"name\":\"nginx\",\"image\":\"";
+    let mirrored = format!("{pulls}mirror.confidential.example/");
+    for (name, text, says) in [
+        (
+            "unschedulable",
+            recording("unschedulable").replace(
+                &format!("{waits}\"conditions\":[{{\"type\":\"PodScheduled\",\"status\":\"False\""),
+                &format!("{nominated}\"conditions\":[{{\"type\":\"PodScheduled\",\"status\":\"False\""),
+            ),
+            "It is nominated for node confidential-node-7, and waits for room there or to be bound.",
+        ),
+        (
+            "image-missing",
+            recording("image-missing").replace(pulls, &mirrored),
+            "Image mirror.confidential.example/web:missing",
+        ),
+    ] {
+        assert!(Recording::read(&text).bad_lines.is_empty() && text.contains("confidential"), "{name}");
+        let hub = played("c", &text);
+        let (workload, _) = rollouts(&hub).await.remove(0);
+        let told = async |is_redacted| format!("{:?}", content(&made(&hub, &workload, Some(2), is_redacted).await));
+        let open = told(false).await;
+        assert!(open.contains(says), "{name}: {open}");
+        let closed = told(true).await;
+        assert!(!closed.contains("confidential"), "{name}: {closed}");
+    }
+}
+
+#[tokio::test]
 async fn files_are_handed_on_by_the_server() {
     let kept = kept();
     let rollout = kept.rollouts.iter().find(|rollout| rollout.cluster == "rollover" && rollout.revision == 3).unwrap();

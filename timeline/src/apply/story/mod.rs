@@ -18,6 +18,8 @@ use crate::{Change, Millis, Uid};
 
 /// A gap shorter than this is not worth an entry.
 const GAP_MILLIS: Millis = 1_000;
+/// Most Events in the story of a Deployment: whoever may write Events may write any number. Of so many the older half goes.
+const MOST_EVENTS: usize = 2_000;
 
 impl Timeline {
     /// Tells something of a Deployment that is known.
@@ -215,6 +217,7 @@ impl Timeline {
             count,
         };
         let Some(known) = self.entry(uid, is_same) else {
+            self.make_room_for_event(uid);
             self.tell(uid, at_millis, what(event.count)); // earlier ones may have been routine
             return;
         };
@@ -229,6 +232,15 @@ impl Timeline {
             }
             entry.at_millis = entry.at_millis.max(at_millis);
         });
+    }
+
+    fn make_room_for_event(&mut self, uid: Uid) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let events = deployment.story.iter().filter(|entry| matches!(entry.what, Happening::Event { .. }));
+        let events: Vec<u64> = events.map(|entry| entry.id).collect();
+        if events.len() >= MOST_EVENTS {
+            events.into_iter().take(MOST_EVENTS / 2).for_each(|id| self.untell(uid, id));
+        }
     }
 }
 

@@ -57,6 +57,22 @@ fn what_was_let_go_of_never_comes_back() {
 }
 
 #[test]
+fn of_very_many_revisions_of_a_replica_set_the_latest_stay() {
+    let mut model = three().timeline.model().clone();
+    let set = model.sets_of(WEB).next().unwrap().uid;
+    let first = model.replica_sets.get(&set).unwrap().revisions[0];
+    for number in 0..1_000 {
+        model.apply_change(Change::ReplicaSetRevision(set, 10 + number, Some(100_000 + number as Millis)));
+    }
+    for (before, second, count) in [(100_500, 510, 501), (200_000, 911, 100)] {
+        let pruned = Pruned { before_millis: Some(before), pods: vec![], sets: vec![] };
+        model.apply_change(Change::Pruned(Some(WEB), Box::new(pruned)));
+        let kept = &model.replica_sets.get(&set).unwrap().revisions;
+        assert_eq!((kept[0], kept[1].0, kept[count - 1].0, kept.len()), (first, second, 1_009, count));
+    }
+}
+
+#[test]
 fn a_stretch_of_the_past_ends_with_its_last_moment_and_holds_nobody_else() {
     let mut web = three();
     let mut other = deployment();

@@ -384,6 +384,26 @@ fn of_a_released_pod_that_several_controlled_the_cut_leaves_who_released_it() {
 }
 
 #[test]
+fn of_what_belongs_to_no_deployment_as_much_is_kept_as_of_one() {
+    let mut web = Web::live(1);
+    let mut foreign = set(9, 1, 1, 1);
+    foreign.meta.controller = None;
+    web.add_set(9, foreign);
+    for number in 900..910 {
+        web.wait(1_000).add_pod(number, 9, |_| {});
+        web.delete_pod(number);
+    }
+    let mut left = |after: Millis| {
+        let retention = Retention { gone_pods: 3, screen_millis: 10_000, ..ALL };
+        web.timeline.prune(web.now + after, &retention, &BTreeSet::new());
+        web.timeline.model().pods.len()
+    };
+    assert_eq!(left(0), 11);
+    assert_eq!(left(5_000), 7, "pages may show those of the last 10 s");
+    assert_eq!(left(60_000), 4);
+}
+
+#[test]
 fn an_end_that_nobody_saw_stays_unseen_and_a_gap_of_pods_hides_none() {
     let is_part_unseen = |web: &Web| {
         let model = web.timeline.model();

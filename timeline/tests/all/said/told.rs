@@ -555,3 +555,21 @@ fn a_deadline_that_passes_is_told_once_per_rollout() {
     let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap().clone();
     assert_eq!((rollout.deadline_exceeded_millis, rollout.is_open()), (Some(60_000), true));
 }
+
+#[test]
+fn of_very_many_events_the_latest_are_told() {
+    let mut web = Web::live(3).at(20_000);
+    let told = |web: &Web| {
+        let mut told = web.told();
+        told.retain(|line| line.starts_with("Event "));
+        (told.len(), told.first().cloned().unwrap_or_default(), told.last().cloned().unwrap_or_default())
+    };
+    let line = |number: u32| format!("Event Reason{number} on Pod p0100: said.");
+    for number in 1..=2_001 {
+        if number == 2_001 {
+            assert_eq!(told(&web), (2_000, line(1), line(2_000)));
+        }
+        web.wait(1_000).event(100, &format!("Reason{number}"), "said");
+    }
+    assert_eq!(told(&web), (1_001, line(1_001), line(2_001)));
+}
