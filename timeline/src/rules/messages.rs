@@ -106,9 +106,10 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     let last_run_millis = started.map_or_else(trouble_millis, |at| at.saturating_add(skew_millis) - EARLY_MILLIS);
     let of_pod = |since: Millis| events(deployment, "Pod", &pod.name).filter(move |event| event.at_millis >= since);
     let recent = || of_pod(last_run_millis);
+    let is_about = |event: &&Event| event.container.is_empty() || event.container == container.name;
     let killed_for = |event: &Event| {
         if event.reason == "FailedPostStartHook" {
-            return Some("postStart hook");
+            return is_about(&event).then_some("postStart hook");
         }
         let message = Some(event.message.as_str()).filter(|_| event.reason == "Killing")?;
         let rest = message.strip_prefix("Init container ").or_else(|| message.strip_prefix("Container "))?;
@@ -128,7 +129,6 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     // One that ended by itself after a resize did not end for it.
     let killed =
         recent().find_map(|event| killed_for(event).filter(|probe| *probe != RESIZE || is_stopped)).or_else(earlier);
-    let is_about = |event: &&Event| event.container.is_empty() || event.container == container.name;
     let saw = |event: &Event| {
         let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));
         liveness.or_else(|| seen(event, "Startup probe").map(|saw| ("startup probe", saw.to_owned())))

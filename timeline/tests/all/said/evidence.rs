@@ -111,6 +111,22 @@ fn a_container_that_ends_by_itself_is_not_killed_by_a_probe() {
 }
 
 #[test]
+fn a_hook_of_one_container_kills_no_other_one() {
+    let said = |container: &str| {
+        let mut web = replacing(|pod| {
+            crashing(3)(pod);
+            pod.ready = None;
+            let state = Some(ContainerState::Running);
+            pod.containers.push(Container { state, ..Container::new("proxy".into(), Role::App) });
+        });
+        web.event_of(200, container, "FailedPostStartHook", "PostStartHook failed");
+        matter(&web)
+    };
+    assert_eq!(said("web"), "container web is killed because its postStart hook fails.");
+    assert_eq!(said("proxy"), "container web crashes with exit code 1.");
+}
+
+#[test]
 fn a_container_that_is_not_ready_is_named_beside_one_that_crashes() {
     let mut web = replacing(|pod| {
         crashing(2)(pod);
