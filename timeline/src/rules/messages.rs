@@ -83,9 +83,11 @@ fn not_run<'m>(event: &'m Event, probe: &str) -> Option<&'m str> {
 }
 
 /// The step in which the container runtime failed, without those that failed because of it: `exec: "/app": stat /app: no such file or
-/// directory` of `failed to create containerd task: … unable to start container process: exec: "/app": …`.
+/// directory` of `failed to create containerd task: … unable to start container process: exec: "/app": …`. containerd 1 ends an error that
+/// it has no code for with `: unknown`.
 pub fn last_step(message: &str) -> &str {
-    message.rsplit_once("unable to start container process: ").map_or(message, |(_, cause)| cause).trim()
+    let step = message.rsplit_once("unable to start container process: ").map_or(message, |(_, cause)| cause).trim();
+    step.strip_suffix(": unknown").unwrap_or(step)
 }
 
 /// Events may seem to come so much before what they are about: they are told in whole seconds.
@@ -320,6 +322,7 @@ mod tests {
         let runc = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: \
                     unable to start container process: exec: \"/app\": stat /app: no such file or directory";
         assert_eq!(last_step(runc), "exec: \"/app\": stat /app: no such file or directory");
+        assert_eq!(last_step(&format!("{runc}: unknown")), last_step(runc), "containerd 1");
         assert_eq!(last_step("something else"), "something else");
     }
 

@@ -294,6 +294,26 @@ fn a_container_that_never_ran_has_no_logs() {
     assert!(command(&web).starts_with("describe pod "), "{}", command(&web));
 }
 
+/// containerd 1 ends an error that it has no code for with `: unknown`, containerd 2 does not.
+#[test]
+fn a_container_that_cannot_be_started_says_why() {
+    for end in ["", ": unknown"] {
+        let web = replacing(|pod| {
+            crashing(2)(pod);
+            pod.ready = None;
+            let exec = "exec: \"/app\": stat /app: no such file or directory";
+            let message = format!("runc create failed: unable to start container process: {exec}{end}");
+            let exit = Exit { code: 128, reason: "StartError".into(), message, ..Exit::default() };
+            pod.containers[0].last_exit = Some(exit.into());
+        });
+        let headline = "[Failing] Revision 2 is failing: container web cannot be started: no such file or directory.";
+        assert_eq!(web.verdict(), headline);
+        let sentence = "Container web cannot be started: no such file or directory: 2 restarts so far (pod p0200). The kubelet \
+                        says: exec: \"/app\": stat /app: no such file or directory.";
+        assert_eq!(first(&web), sentence);
+    }
+}
+
 /// A node was started again, or the kubelet does not find the container any more: the exit code is made up.
 #[test]
 fn an_end_that_nobody_saw_has_no_exit_code() {
