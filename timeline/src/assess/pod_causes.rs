@@ -420,11 +420,11 @@ fn eviction<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
     is_done.then(|| messages::last_event(deployment, &pod.name, "Evicted")).flatten()
 }
 
-/// Why a pod ended as a whole, in a word: its reason; of one that ended well, that it was evicted, or [`COMPLETED`].
+/// Why a pod ended as a whole, in a word: its reason; of one that ended well, that its kubelet ended it, or [`COMPLETED`].
 fn ended_reason<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
     match eviction(deployment, pod) {
         Some(event) => &event.reason,
-        None if pod.state() == PodState::Finished => COMPLETED,
+        None if pod.state() == PodState::Finished && pod.now.reason.is_empty() => COMPLETED,
         None => &pod.now.reason,
     }
 }

@@ -9,7 +9,9 @@
 
 use crate::Millis;
 pub use crate::model::PodState;
-use crate::model::fact::{Condition, ConditionStatus, Container, ContainerState, Phase, PodFact, RESTARTING_ALL, Role};
+use crate::model::fact::{
+    Condition, ConditionStatus, Container, ContainerState, Phase, PodCondition, PodFact, RESTARTING_ALL, Role,
+};
 use crate::rules::messages::is_ordinary_wait;
 
 /// Probes that allow more than this are not believed.
@@ -62,7 +64,8 @@ pub fn read(pod: &PodFact) -> Reading {
         return say(PodState::Terminating, &pod.reason, &pod.message);
     }
     if pod.phase == Phase::Succeeded {
-        return say(PodState::Finished, "", "");
+        let (reason, message) = ended_by_kubelet(pod);
+        return say(PodState::Finished, reason, message);
     }
     let failed = failed_container(&pod.containers);
     if pod.phase == Phase::Failed {
@@ -94,6 +97,13 @@ pub fn read(pod: &PodFact) -> Reading {
     let mut waiting = pod.containers.iter().filter_map(Container::waiting);
     let (reason, message) = waiting.find(|(reason, _)| !reason.is_empty()).unwrap_or_default();
     say(PodState::Starting, reason, message)
+}
+
+/// Reason and message of the condition by which its kubelet ends a pod, for an eviction or a shutdown of its node; empty where there is
+/// none. If all containers end with exit code 0, the kubelet keeps nothing else of that (`generateAPIPodStatus` in `kubelet_pods.go`).
+pub fn ended_by_kubelet(pod: &PodFact) -> (&str, &str) {
+    let is_it = |told: &&PodCondition| told.kind == "DisruptionTarget" && told.reason == "TerminationByKubelet";
+    pod.conditions.iter().find(is_it).map_or(("", ""), |told| (told.reason.as_str(), told.message.as_str()))
 }
 
 /// Reason and message of a condition; empty where there is none.
