@@ -1,6 +1,6 @@
 //! Reads why an image cannot be pulled, and which one, from the words of the kubelet, its runtime and the registry.
 
-use super::messages::{events, last_event};
+use super::messages::{events, last_event, text};
 use crate::model::Deployment;
 use crate::words::image_parts;
 
@@ -139,12 +139,13 @@ pub fn pull_detail<'t>(message: &'t str, events: impl Iterator<Item = &'t str>) 
     })
 }
 
-/// Messages of Events about failures of a pod, the last one first, without those about another image.
+/// Messages of Events about failures of a pod, the last one first, without those about another image, and those about a container that
+/// cannot be created or started: "Error: configmap \"settings\" not found" (`startContainer` in `kuberuntime_container.go`).
 pub fn failures<'m>(deployment: &'m Deployment, pod: &str, image: Option<&str>) -> impl Iterator<Item = &'m str> {
     let of_another =
         move |message: &str| named_image(message).zip(image).is_some_and(|(named, image)| !is_same_image(named, image));
     let failures = events(deployment, "Pod", pod).filter(|event| event.reason == "Failed");
-    failures.map(|event| event.message.as_str()).filter(move |message| !of_another(message))
+    failures.map(text).filter(move |message| !message.starts_with("Error: ") && !of_another(message))
 }
 
 /// Finds the image that the kubelet or its runtime names as the one that it cannot pull.

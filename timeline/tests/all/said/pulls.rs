@@ -235,6 +235,22 @@ fn the_event_about_one_image_does_not_explain_another_one() {
 }
 
 #[test]
+fn the_event_about_a_container_that_cannot_be_created_explains_no_pull() {
+    let missing = "configmap \"settings\" not found";
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let mut second = pod.containers[0].clone();
+        pod.containers[0].waits_for_image = "web:v2".into();
+        pod.containers[0].state = Some(waiting("ErrImagePull", "failed to copy: unexpected EOF"));
+        (second.name, second.state) = ("proxy".into(), Some(waiting("CreateContainerConfigError", missing)));
+        pod.containers.push(second);
+    });
+    web.event_of(200, "proxy", "Failed", &format!("Error: {missing}"));
+    let said = "Image web:v2 cannot be pulled: unexpected EOF (pod p0200). The kubelet tries again.";
+    assert_eq!(first(&web), said);
+}
+
+#[test]
 fn an_image_that_is_missing_is_named_beside_a_container_that_crashes() {
     let web = replacing(|pod| {
         crashing(2)(pod);
