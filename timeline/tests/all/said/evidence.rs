@@ -153,6 +153,23 @@ fn a_container_that_is_not_ready_is_named_beside_one_that_crashes() {
 }
 
 #[test]
+fn a_container_that_cannot_be_created_is_named_beside_one_that_crashes() {
+    let mut web = replacing(|pod| {
+        crashing(2)(pod);
+        let state = Some(waiting("CreateContainerConfigError", "configmap \"settings\" not found"));
+        pod.containers.push(Container { state, ..Container::new("proxy".into(), Role::App) });
+    });
+    let said = |web: &Web| web.view().reasons.into_iter().map(|reason| reason.sentence).collect::<Vec<_>>();
+    let crash = "Container web crashes with exit code 1: 2 restarts so far (pod p0200).";
+    let missing =
+        "Container proxy cannot be created (CreateContainerConfigError, pod p0200): configmap \"settings\" not found.";
+    assert_eq!(said(&web), [crash, missing]);
+    web.now += 10_001;
+    assert_eq!(said(&web), [missing, crash]);
+    assert_eq!(web.verdict(), "[Failing] Revision 2 cannot start: configmap \"settings\" not found.");
+}
+
+#[test]
 fn an_exit_is_told_until_the_pod_counts_again() {
     let mut web = Web::replacing();
     web.set(SECOND, |set| set.now.min_ready_seconds = 120);
