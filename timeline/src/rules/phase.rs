@@ -154,13 +154,19 @@ pub fn available_at(ready_since_millis: Option<Millis>, min_ready_seconds: u32) 
     ready_since_millis.map(|since| since.saturating_add(i64::from(min_ready_seconds) * 1000))
 }
 
+/// An init container runs before this one, which starts after it. If this one has ended, that was in the sandbox before.
+pub fn awaits_init_container(container: &Container, containers: &[Container]) -> bool {
+    let mut earlier = containers.iter().take_while(|earlier| earlier.name != container.name);
+    earlier.any(|earlier| earlier.role == Role::Init && earlier.state == Some(ContainerState::Running))
+}
+
 fn failed_container(containers: &[Container]) -> Option<(&str, &str)> {
     containers.iter().find_map(|container| match &container.state {
         Some(ContainerState::Waiting { reason, message }) if !is_ordinary_wait(reason) => {
             Some((reason.as_str(), message.as_str()))
         }
         Some(ContainerState::Terminated { exit_code, reason, message })
-            if *exit_code != 0 && reason != RESTARTING_ALL =>
+            if *exit_code != 0 && reason != RESTARTING_ALL && !awaits_init_container(container, containers) =>
         {
             Some((if reason.is_empty() { "Error" } else { reason.as_str() }, message.as_str()))
         }
@@ -271,6 +277,15 @@ mod tests {
             ];
         });
         assert_eq!((state, reason.as_str()), (PodState::Starting, "Init 1 of 2"));
+        // Its node was started again: what comes after the init container ended in the sandbox before.
+        let named = |name: &str, role, state| Container { name: name.into(), ..container(role, state) };
+        let migrate = named("migrate", Role::Init, Some(ContainerState::Running));
+        let (proxy, web) = (named("proxy", Role::Sidecar, ended(255)), named("web", Role::App, ended(255)));
+        let runs_again = |containers: [&Container; 3]| {
+            reads(move |pod| (pod.phase, pod.containers) = (Phase::Pending, containers.map(Container::clone).to_vec()))
+        };
+        assert_eq!(runs_again([&migrate, &proxy, &web]), (PodState::Starting, "Init 0 of 2".to_owned()));
+        assert_eq!(runs_again([&proxy, &migrate, &web]).0, PodState::Failing, "the sidecar starts before it");
     }
 
     #[test]
