@@ -43,6 +43,16 @@ fn a_pull_that_failed_is_told_in_the_words_of_the_registry() {
     );
 }
 
+#[test]
+fn an_image_of_which_a_node_lost_a_part_exists() {
+    let message = "failed to pull and unpack image \"a.io/web:v2\": failed to extract layer sha256:0f: failed to get reader \
+                   from content store: content digest sha256:1f: not found";
+    let web = replacing(|pod| pod.containers[0].state = Some(waiting("ErrImagePull", message)));
+    let said = "Image web:v2 cannot be pulled: the node lost a part of it (pod p0200). The kubelet tries again.";
+    assert_eq!(first(&web), said);
+    assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+}
+
 /// The kubelet fails the container that mounts it, with the words of the pull.
 #[test]
 fn an_image_volume_that_cannot_be_pulled_is_named_and_not_the_image_of_a_container() {
