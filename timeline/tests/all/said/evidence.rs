@@ -381,6 +381,30 @@ fn a_container_that_its_kubelet_removed_or_lost_ended_once() {
 }
 
 #[test]
+fn a_container_that_ran_for_long_before_its_kubelet_removed_it_is_in_no_crash_loop() {
+    let mut web = Web::live(2);
+    for restarts in [1, 2] {
+        web.wait(3_600_000).pod(100, |pod| {
+            unready(pod);
+            let container = &mut pod.containers[0];
+            (container.state, container.started_millis) = (Some(waiting(RESTARTING_ALL, "")), None);
+            let exit = Exit { code: 137, reason: RESTARTING_ALL.into(), ..Exit::default() };
+            (container.restarts, container.last_exit) = (restarts, Some(exit.into()));
+        });
+        web.report();
+        assert_eq!(web.verdict(), "[Recovering] Revision 1: 1 of 2 available.");
+        let started_millis = Some(web.now + 1_000);
+        web.wait(1_000).pod(100, |pod| {
+            ready(pod);
+            (pod.containers[0].state, pod.containers[0].started_millis) =
+                (Some(ContainerState::Running), started_millis);
+        });
+        web.report();
+        assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 2 of 2 available.");
+    }
+}
+
+#[test]
 fn a_volume_that_an_old_pod_has_stays_named_and_is_a_deadlock() {
     let blocked = |user: &str| {
         let mut web = replacing(creating);
