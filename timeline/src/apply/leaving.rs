@@ -56,6 +56,10 @@ pub(super) fn disrupted(disruption: Option<&str>) -> Option<EndReason> {
 
 /// Why a pod that failed as a whole had to leave its node; `None` when it failed in another way. Kubelets of old set no condition.
 fn left_because(fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
+    // It never ran there: a kubelet refuses pods with the reasons of those that it ends (`rejectPod` in `kubelet.go`).
+    if fact.message.starts_with("Pod was rejected") {
+        return None;
+    }
     let by_kubelet = || {
         (is_shut_down(fact) || matches!(fact.reason.as_str(), "Evicted" | "Preempting")).then_some(EndReason::Evicted)
     };

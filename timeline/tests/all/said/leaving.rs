@@ -81,6 +81,17 @@ fn an_event_says_that_a_pod_which_says_nothing_was_evicted() {
 }
 
 #[test]
+fn a_pod_that_its_node_refuses_does_not_leave_it() {
+    for (reason, message) in [
+        ("Evicted", "Pod was rejected: The node had condition: [DiskPressure]. "),
+        ("NodeShutdown", "Pod was rejected: Pod was rejected as the node is shutting down."),
+    ] {
+        let told = failed(|pod| (pod.reason, pod.message) = (reason.into(), message.into()));
+        assert_eq!(told, [format!("60000 Pod p0100 failed: {reason}; the revision stays 1.")]);
+    }
+}
+
+#[test]
 fn a_condition_says_why_a_kubelet_ended_a_pod_that_says_nothing() {
     let told = |message: &str| failed(ended_by_kubelet(message));
     assert_eq!(
