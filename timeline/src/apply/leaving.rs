@@ -4,7 +4,7 @@ use super::Timeline;
 use crate::model::fact::PodFact;
 use crate::model::story::NodeDeparture;
 use crate::model::{EndReason, Event, PodState};
-use crate::rules::messages;
+use crate::rules::{messages, phase};
 use crate::{Millis, Uid};
 
 /// A pod that is deleted this soon after it was disrupted is deleted because of that.
@@ -27,8 +27,8 @@ impl Timeline {
         })
     }
 
-    /// Why a pod that ended as a whole had to leave its node, as it says itself. Where it says nothing, as one whose containers end with
-    /// exit code 0 does, the Event of its kubelet does.
+    /// Why a pod that ended as a whole had to leave its node, as it says itself. Where it says nothing, as one does that is evicted for what
+    /// it wrote and whose containers end with exit code 0, the Event of its kubelet does.
     pub(super) fn left_because(&self, uid: Uid, fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
         let by_event = || {
             if !fact.reason.is_empty() || !fact.phase.is_terminal() {
@@ -75,6 +75,10 @@ pub(super) fn disrupted(disruption: Option<&str>) -> Option<EndReason> {
 
 /// Why a pod that failed as a whole had to leave its node; `None` when it failed in another way. Kubelets of old set no condition.
 fn left_because(fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
+    // It never ran there: a kubelet refuses pods with the reasons of those that it ends (`rejectPod` in `kubelet.go`).
+    if fact.message.starts_with("Pod was rejected") {
+        return None;
+    }
     let by_kubelet = || {
         (is_shut_down(fact) || matches!(fact.reason.as_str(), "Evicted" | "Preempting")).then_some(EndReason::Evicted)
     };
@@ -89,7 +93,7 @@ pub(super) fn left(disruption: Option<&str>, fact: Option<&PodFact>) -> NodeDepa
         Some("DeletionByTaintManager") => NodeDeparture::Tainted,
         Some("PreemptionByScheduler") => NodeDeparture::Preempted,
         _ if fact.is_some_and(is_shut_down) => NodeDeparture::ShutDown,
-        _ if fact.is_some_and(|fact| fact.reason == "Preempting") => NodeDeparture::Preempted,
+        _ if fact.is_some_and(is_preempted) => NodeDeparture::Preempted,
         _ if fact.is_some_and(is_over_limit) => NodeDeparture::OverLimit,
         _ => NodeDeparture::Evicted,
     }
@@ -109,11 +113,22 @@ fn is_over_limit(fact: &PodFact) -> bool {
 /// Its kubelet ended it because the node shuts down (`nodeshutdown_manager.go`; the last two were written before 1.22).
 fn is_shut_down(fact: &PodFact) -> bool {
     matches!(fact.reason.as_str(), "Terminated" | "Shutdown" | "NodeShutdown")
+        || told(fact).contains("imminent node shutdown")
+}
+
+/// Its kubelet ended it for a critical pod (`preemption.go`).
+fn is_preempted(fact: &PodFact) -> bool {
+    fact.reason == "Preempting" || told(fact).starts_with("Pod was preempted by Kubelet")
+}
+
+/// The message of a pod, or that of the condition by which its kubelet ended it.
+fn told(fact: &PodFact) -> &str {
+    if fact.reason.is_empty() { phase::ended_by_kubelet(fact).1 } else { fact.message.as_str() }
 }
 
 /// Reads the resource of an eviction: "The node was low on resource: memory. Threshold quantity: …".
 pub(super) fn resource(fact: Option<&PodFact>) -> String {
-    let message = fact.filter(|fact| fact.reason == "Evicted").map_or("", |fact| fact.message.as_str());
+    let message = fact.filter(|fact| matches!(fact.reason.as_str(), "" | "Evicted")).map_or("", told);
     let named = message.split_once("low on resource: ").map_or("", |(_, named)| named);
     named.split(['.', ' ', ',']).next().unwrap_or_default().to_owned()
 }

@@ -12,13 +12,21 @@ use crate::rules::phase::{self, Reading};
 use crate::rules::pulls::is_image_reason;
 use crate::{Change, Millis, Uid};
 
-/// Containers with what was seen of them before and is not told any more: that they ended, how often, and how.
-fn remembering(containers: &[Container], known: &[Container]) -> Vec<Container> {
+/// Containers with what was seen of them before and is not told any more: that they ended, how often, and how. An end that the kubelet
+/// makes up has no times: a container that ran did so until `told_millis`, by the kubelet's clock.
+fn remembering(containers: &[Container], known: &[Container], told_millis: Millis) -> Vec<Container> {
     let remember = |container: &Container| {
         let before = known.iter().find(|before| before.name == container.name);
         let mut now = container.clone();
         if now.last_exit.is_none() && now.restarts > 0 {
             now.last_exit = before.and_then(|before| before.last_exit.clone());
+        }
+        let made_up = now.last_exit.as_deref_mut().filter(|exit| exit.is_unseen() && exit.ran_millis.is_none());
+        if let Some((exit, before)) = made_up.zip(before) {
+            exit.ran_millis = match before.started_millis.filter(|_| before.restarts < container.restarts) {
+                Some(started) => Some(told_millis.saturating_sub(started).max(0)),
+                None => before.last_exit.as_ref().and_then(|exit| exit.ran_millis),
+            };
         }
         let exits_before = before.map_or(0, Container::exits);
         // One that says as many itself says nothing new when it is heard again.
@@ -128,7 +136,7 @@ impl Timeline {
             if before.is_some() {
                 self.tell_restarts(at, uid, fact, seen != Seen::InList);
             }
-            self.note_now(uid, fact, reading, begun);
+            self.note_now(at, uid, fact, reading, begun);
             if has_failed && !was_terminal {
                 self.tell_failure(at, uid, because, fact);
             }
@@ -241,7 +249,7 @@ impl Timeline {
         }
     }
 
-    fn note_now(&mut self, uid: Uid, fact: &PodFact, reading: Reading, begun: StateStart) {
+    fn note_now(&mut self, at: Millis, uid: Uid, fact: &PodFact, reading: Reading, begun: StateStart) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let known = pod.now.disruption.as_deref().map(|(reason, _)| reason);
         let now = PodNow {
@@ -260,7 +268,7 @@ impl Timeline {
             disruption: begun.disruption.filter(|new| known != Some(&new.0)).or_else(|| pod.now.disruption.clone()),
             nominated_node: fact.nominated_node.as_deref().map(Box::from),
             deletion_cost: fact.deletion_cost,
-            containers: remembering(&fact.containers, &pod.now.containers),
+            containers: remembering(&fact.containers, &pod.now.containers, at.saturating_sub(self.skew.millis())),
             conditions: fact.conditions.clone(),
         };
         self.keep_now(uid, now);

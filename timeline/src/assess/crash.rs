@@ -11,7 +11,7 @@ use crate::Millis;
 use crate::model::container::{FORGETS_MILLIS, LOOP_EXITS};
 use crate::model::fact::{Container, ContainerState, Role};
 use crate::model::{Pod, PodState};
-use crate::rules::phase::{is_done, is_over};
+use crate::rules::phase::{awaits_init_container, is_done, is_over};
 
 /// A container of a pod that ended and has not recovered.
 #[derive(Debug, Clone, Copy)]
@@ -60,11 +60,13 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
     let is_again = is_told || container.ends_again_and_again() || (exits >= LOOP_EXITS && is_backing_off);
     let is_loop = is_again && !container.is_final;
     let has_recovered = runs_for >= container.recovers_after_millis();
-    // One exit is worth a word until the pod counts again, or takes longer than a start does. While `minReadySeconds` run, the container
-    // may end before they are over each time.
+    // One exit is worth a word until the pod counts again, or takes longer than a start does, or its init containers run again. While
+    // `minReadySeconds` run, the container may end before they are over each time.
     let counts = pod.state() == PodState::Available || (pod.state().is_ready() && !is_running);
     let is_starting = container.is_in_startup && runs_for < FORGETS_MILLIS;
-    let is_over = if is_loop { has_recovered } else { counts || exit.is_none() || (has_recovered && !is_starting) };
+    let is_before_init = awaits_init_container(container, &pod.now.containers);
+    let is_past = counts || exit.is_none() || is_before_init || (has_recovered && !is_starting);
+    let is_over = if is_loop { has_recovered } else { is_past };
     let is_final = container.is_final && !pod.now.containers.iter().any(may_restart_all);
     (!is_over).then_some(Crash { container, exits, is_loop, is_final, runs_since_millis })
 }

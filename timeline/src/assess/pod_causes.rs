@@ -78,18 +78,28 @@ impl<'m> Assessment<'m> {
         causes
     }
 
-    /// Finds the cause that a pod shows, and one for each further image that it lacks.
+    /// Finds the cause that a pod shows, and one for each further image that it lacks. Beside a crash also one for each container that
+    /// was never created: the one that crashes may need it.
     fn find_pod_causes(&self, pod: &'m Pod, comes: Option<&NewNode>, silent: &BTreeMap<&str, Millis>) -> Vec<PodCause> {
         let Some((kind, evidence)) = self.of_one_pod(pod, comes, silent) else { return Vec::new() };
         let is_silent = matches!(kind, CauseKind::NodeSilent { .. });
         let is_image = matches!(kind, CauseKind::Image { .. });
+        let is_crash = matches!(kind, CauseKind::Crash(_));
         let mut causes = vec![PodCause::new(kind, evidence)];
         if is_silent {
             return causes;
         }
         let waits = |container: &&Container| container.waiting().is_some_and(|(reason, _)| is_image_reason(reason));
+        let is_never_created = |container: &&Container| {
+            let reason = container.waiting().map_or("", |(reason, _)| reason);
+            is_crash
+                && container.last_exit.is_none()
+                && matches!(reason, "CreateContainerConfigError" | "CreateContainerError")
+        };
+        let containers = || pod.now.containers.iter();
         // Of those, the first one is the cause that was found.
-        for container in pod.now.containers.iter().filter(waits).skip(usize::from(is_image)) {
+        let images = containers().filter(waits).skip(usize::from(is_image));
+        for container in images.chain(containers().filter(is_never_created)) {
             let (reason, message) = container.waiting().unwrap_or_default();
             let (reason, message) = (reason.to_owned(), message.to_owned());
             let evidence = Evidence { reason, message, ..of_pod(pod, troubled_since(pod)) };
@@ -420,11 +430,11 @@ fn eviction<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
     is_done.then(|| messages::last_event(deployment, &pod.name, "Evicted")).flatten()
 }
 
-/// Why a pod ended as a whole, in a word: its reason; of one that ended well, that it was evicted, or [`COMPLETED`].
+/// Why a pod ended as a whole, in a word: its reason; of one that ended well, that its kubelet ended it, or [`COMPLETED`].
 fn ended_reason<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
     match eviction(deployment, pod) {
         Some(event) => &event.reason,
-        None if pod.state() == PodState::Finished => COMPLETED,
+        None if pod.state() == PodState::Finished && pod.now.reason.is_empty() => COMPLETED,
         None => &pod.now.reason,
     }
 }

@@ -57,9 +57,14 @@ impl Container {
         }
     }
 
-    /// Counts the ends that were seen: each restart comes after an exit, and a container that ran and does not run ended once more.
+    /// Counts the ends that were seen: each restart comes after an exit, and a container that ran and does not run ended once more. Of one
+    /// that the kubelet cannot find any more, or has removed, it counts the restart together with the end (`convertToAPIContainerStatuses`
+    /// in `kubelet_pods.go`).
     pub fn exits(&self) -> u32 {
-        let is_ended = self.last_exit.is_some() && self.state != Some(ContainerState::Running);
+        let is_counted =
+            |exit: &Exit| self.restarts > 0 && matches!(exit.reason.as_str(), STATUS_UNKNOWN | RESTARTING_ALL);
+        let is_ended = self.state != Some(ContainerState::Running)
+            && self.last_exit.as_ref().is_some_and(|exit| !is_counted(exit));
         self.restarts.saturating_add(u32::from(is_ended)).max(self.exits_before)
     }
 

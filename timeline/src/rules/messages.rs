@@ -83,9 +83,11 @@ fn not_run<'m>(event: &'m Event, probe: &str) -> Option<&'m str> {
 }
 
 /// The step in which the container runtime failed, without those that failed because of it: `exec: "/app": stat /app: no such file or
-/// directory` of `failed to create containerd task: … unable to start container process: exec: "/app": …`.
+/// directory` of `failed to create containerd task: … unable to start container process: exec: "/app": …`. containerd 1 ends an error that
+/// it has no code for with `: unknown`.
 pub fn last_step(message: &str) -> &str {
-    message.rsplit_once("unable to start container process: ").map_or(message, |(_, cause)| cause).trim()
+    let step = message.rsplit_once("unable to start container process: ").map_or(message, |(_, cause)| cause).trim();
+    step.strip_suffix(": unknown").unwrap_or(step)
 }
 
 /// Events may seem to come so much before what they are about: they are told in whole seconds.
@@ -106,9 +108,10 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     let last_run_millis = started.map_or_else(trouble_millis, |at| at.saturating_add(skew_millis) - EARLY_MILLIS);
     let of_pod = |since: Millis| events(deployment, "Pod", &pod.name).filter(move |event| event.at_millis >= since);
     let recent = || of_pod(last_run_millis);
+    let is_about = |event: &&Event| event.container.is_empty() || event.container == container.name;
     let killed_for = |event: &Event| {
         if event.reason == "FailedPostStartHook" {
-            return Some("postStart hook");
+            return is_about(&event).then_some("postStart hook");
         }
         let message = Some(event.message.as_str()).filter(|_| event.reason == "Killing")?;
         let rest = message.strip_prefix("Init container ").or_else(|| message.strip_prefix("Container "))?;
@@ -128,7 +131,6 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     // One that ended by itself after a resize did not end for it.
     let killed =
         recent().find_map(|event| killed_for(event).filter(|probe| *probe != RESIZE || is_stopped)).or_else(earlier);
-    let is_about = |event: &&Event| event.container.is_empty() || event.container == container.name;
     let saw = |event: &Event| {
         let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));
         liveness.or_else(|| seen(event, "Startup probe").map(|saw| ("startup probe", saw.to_owned())))
@@ -320,6 +322,7 @@ mod tests {
         let runc = "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc create failed: \
                     unable to start container process: exec: \"/app\": stat /app: no such file or directory";
         assert_eq!(last_step(runc), "exec: \"/app\": stat /app: no such file or directory");
+        assert_eq!(last_step(&format!("{runc}: unknown")), last_step(runc), "containerd 1");
         assert_eq!(last_step("something else"), "something else");
     }
 

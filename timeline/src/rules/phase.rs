@@ -9,7 +9,9 @@
 
 use crate::Millis;
 pub use crate::model::PodState;
-use crate::model::fact::{Condition, ConditionStatus, Container, ContainerState, Phase, PodFact, RESTARTING_ALL, Role};
+use crate::model::fact::{
+    Condition, ConditionStatus, Container, ContainerState, Phase, PodCondition, PodFact, RESTARTING_ALL, Role,
+};
 use crate::rules::messages::is_ordinary_wait;
 
 /// Probes that allow more than this are not believed.
@@ -62,7 +64,8 @@ pub fn read(pod: &PodFact) -> Reading {
         return say(PodState::Terminating, &pod.reason, &pod.message);
     }
     if pod.phase == Phase::Succeeded {
-        return say(PodState::Finished, "", "");
+        let (reason, message) = ended_by_kubelet(pod);
+        return say(PodState::Finished, reason, message);
     }
     let failed = failed_container(&pod.containers);
     if pod.phase == Phase::Failed {
@@ -94,6 +97,13 @@ pub fn read(pod: &PodFact) -> Reading {
     let mut waiting = pod.containers.iter().filter_map(Container::waiting);
     let (reason, message) = waiting.find(|(reason, _)| !reason.is_empty()).unwrap_or_default();
     say(PodState::Starting, reason, message)
+}
+
+/// Reason and message of the condition by which its kubelet ends a pod, for an eviction or a shutdown of its node; empty where there is
+/// none. If all containers end with exit code 0, the kubelet keeps nothing else of that (`generateAPIPodStatus` in `kubelet_pods.go`).
+pub fn ended_by_kubelet(pod: &PodFact) -> (&str, &str) {
+    let is_it = |told: &&PodCondition| told.kind == "DisruptionTarget" && told.reason == "TerminationByKubelet";
+    pod.conditions.iter().find(is_it).map_or(("", ""), |told| (told.reason.as_str(), told.message.as_str()))
 }
 
 /// Reason and message of a condition; empty where there is none.
@@ -144,13 +154,19 @@ pub fn available_at(ready_since_millis: Option<Millis>, min_ready_seconds: u32) 
     ready_since_millis.map(|since| since.saturating_add(i64::from(min_ready_seconds) * 1000))
 }
 
+/// An init container runs before this one, which starts after it. If this one has ended, that was in the sandbox before.
+pub fn awaits_init_container(container: &Container, containers: &[Container]) -> bool {
+    let mut earlier = containers.iter().take_while(|earlier| earlier.name != container.name);
+    earlier.any(|earlier| earlier.role == Role::Init && earlier.state == Some(ContainerState::Running))
+}
+
 fn failed_container(containers: &[Container]) -> Option<(&str, &str)> {
     containers.iter().find_map(|container| match &container.state {
         Some(ContainerState::Waiting { reason, message }) if !is_ordinary_wait(reason) => {
             Some((reason.as_str(), message.as_str()))
         }
         Some(ContainerState::Terminated { exit_code, reason, message })
-            if *exit_code != 0 && reason != RESTARTING_ALL =>
+            if *exit_code != 0 && reason != RESTARTING_ALL && !awaits_init_container(container, containers) =>
         {
             Some((if reason.is_empty() { "Error" } else { reason.as_str() }, message.as_str()))
         }
@@ -261,6 +277,15 @@ mod tests {
             ];
         });
         assert_eq!((state, reason.as_str()), (PodState::Starting, "Init 1 of 2"));
+        // Its node was started again: what comes after the init container ended in the sandbox before.
+        let named = |name: &str, role, state| Container { name: name.into(), ..container(role, state) };
+        let migrate = named("migrate", Role::Init, Some(ContainerState::Running));
+        let (proxy, web) = (named("proxy", Role::Sidecar, ended(255)), named("web", Role::App, ended(255)));
+        let runs_again = |containers: [&Container; 3]| {
+            reads(move |pod| (pod.phase, pod.containers) = (Phase::Pending, containers.map(Container::clone).to_vec()))
+        };
+        assert_eq!(runs_again([&migrate, &proxy, &web]), (PodState::Starting, "Init 0 of 2".to_owned()));
+        assert_eq!(runs_again([&proxy, &migrate, &web]).0, PodState::Failing, "the sidecar starts before it");
     }
 
     #[test]

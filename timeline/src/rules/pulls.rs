@@ -1,6 +1,6 @@
 //! Reads why an image cannot be pulled, and which one, from the words of the kubelet, its runtime and the registry.
 
-use super::messages::{events, last_event};
+use super::messages::{events, last_event, text};
 use crate::model::Deployment;
 use crate::words::image_parts;
 
@@ -31,6 +31,8 @@ pub enum PullFailure {
     ServerError,
     /// The node's disk is full.
     DiskFull,
+    /// The node's runtime lost a part of it that was pulled before.
+    Incomplete,
     /// No message says why, or none that is known.
     Unknown,
 }
@@ -56,17 +58,19 @@ impl PullFailure {
             Self::ConnectionRefused => Some("connection refused"),
             Self::ServerError => Some("the registry answers with an error of its own (5xx)"),
             Self::DiskFull => Some("no space left on device"),
+            Self::Incomplete => Some("the node lost a part of it"),
         }
     }
 }
 
 /// The words by which each failure is known, in lower case; the first that a message has decides.
-const PULL_TEXTS: [(PullFailure, &[&str]); 11] = [
+const PULL_TEXTS: [(PullFailure, &[&str]); 12] = [
     (PullFailure::Platform, &["no match for platform", "no matching manifest", "no image found in"]),
     (PullFailure::TooManyRequests, &["429", "toomanyrequests", "too many requests", "rate limit"]),
     (PullFailure::NoSuchHost, &["no such host", "server misbehaving"]),
     (PullFailure::Certificate, &["x509", "certificate"]),
     (PullFailure::DiskFull, &["no space left"]),
+    (PullFailure::Incomplete, &["content digest", "parent snapshot"]),
     (PullFailure::Hidden, &["does not exist or may require"]),
     (PullFailure::NotFound, &["not found", "manifest unknown", "name unknown"]),
     (PullFailure::Denied, &["unauthorized", "denied", "403 forbidden", "authorization failed"]),
@@ -139,12 +143,13 @@ pub fn pull_detail<'t>(message: &'t str, events: impl Iterator<Item = &'t str>) 
     })
 }
 
-/// Messages of Events about failures of a pod, the last one first, without those about another image.
+/// Messages of Events about failures of a pod, the last one first, without those about another image, and those about a container that
+/// cannot be created or started: "Error: configmap \"settings\" not found" (`startContainer` in `kuberuntime_container.go`).
 pub fn failures<'m>(deployment: &'m Deployment, pod: &str, image: Option<&str>) -> impl Iterator<Item = &'m str> {
     let of_another =
         move |message: &str| named_image(message).zip(image).is_some_and(|(named, image)| !is_same_image(named, image));
     let failures = events(deployment, "Pod", pod).filter(|event| event.reason == "Failed");
-    failures.map(|event| event.message.as_str()).filter(move |message| !of_another(message))
+    failures.map(text).filter(move |message| !message.starts_with("Error: ") && !of_another(message))
 }
 
 /// Finds the image that the kubelet or its runtime names as the one that it cannot pull.
@@ -205,6 +210,8 @@ mod tests {
             ("dial tcp 10.0.0.1:443: connect: connection refused", PullFailure::ConnectionRefused),
             ("unexpected status code 503 Service Unavailable", PullFailure::ServerError),
             ("write /var/lib: no space left on device", PullFailure::DiskFull),
+            ("failed to get reader from content store: content digest sha256:0f: not found", PullFailure::Incomplete),
+            ("parent snapshot sha256:0f does not exist: not found", PullFailure::Incomplete),
             ("pulling \"not found\" and \"denied\" and reg/denied:v1", PullFailure::Unknown),
             ("", PullFailure::Unknown),
         ] {

@@ -412,7 +412,7 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
         _ if crash.is_resize() => format!("{who} is restarted for a resize of its resources"),
         (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
         (Some(_), None) if let Some(message) = &crash.start_error => {
-            let because = message.trim().rsplit(": ").next().filter(|because| !because.is_empty());
+            let because = messages::last_step(message).rsplit(": ").next().filter(|because| !because.is_empty());
             let because = because.map(|because| format!(": {}", safe(because))).unwrap_or_default();
             format!("{who} cannot be started{because}")
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
-    DeploymentStatus, EventFact, Exit, Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts,
+    DeploymentStatus, EventFact, Exit, Image, IntOrPercent, Kind, Meta, Phase, PodCondition, PodFact, ReplicaSetCounts,
     ReplicaSetFact, ReplicaSetNow, Role, Seen, Strategy,
 };
 use timeline::history::History;
@@ -118,6 +118,15 @@ pub fn crashing(restarts: u32) -> impl FnOnce(&mut PodFact) {
         pod.containers[0].state = Some(waiting("CrashLoopBackOff", "back-off 10s"));
         (pod.containers[0].restarts, pod.containers[0].last_exit) =
             (restarts, Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }.into()));
+    }
+}
+
+/// Its kubelet ended it, and all its containers ended with exit code 0: only the condition says so.
+pub fn ended_by_kubelet(message: &str) -> impl FnOnce(&mut PodFact) {
+    let (kind, reason, message) = ("DisruptionTarget".into(), "TerminationByKubelet".to_owned(), message.to_owned());
+    move |pod| {
+        (pod.phase, pod.disruption) = (Phase::Succeeded, Some(reason.clone()));
+        pod.conditions = vec![PodCondition { kind, status: ConditionStatus::True, reason, message }];
     }
 }
 

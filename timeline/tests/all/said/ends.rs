@@ -1,6 +1,6 @@
 //! Why pods end, and what is left of them.
 
-use crate::made::{SECOND, WEB, Web, image, next_revision, ready, set};
+use crate::made::{SECOND, WEB, Web, ended_by_kubelet, image, next_revision, ready, set};
 use timeline::Uid;
 use timeline::fact::{ContainerState, Phase};
 use timeline::model::EndReason;
@@ -136,6 +136,19 @@ fn pods_that_end_well_again_and_again_hold_a_rollout_up() {
     assert_eq!(
         web.view().reasons[0].sentence,
         "3 new pods failed within 90 s, Evicted (one is p0200): Usage of EmptyDir volume \"cache\" exceeds the limit \"4Mi\"."
+    );
+}
+
+#[test]
+fn pods_that_their_kubelet_ended_did_not_end_by_themselves() {
+    let mut web = Web::live(3).at(60_000);
+    for number in [100, 101] {
+        web.pod(number, ended_by_kubelet("Pod was terminated in response to imminent node shutdown."));
+    }
+    web.report();
+    assert_eq!(
+        web.view().reasons[0].sentence,
+        "2 pods failed within 90 s, TerminationByKubelet (one is p0100): Pod was terminated in response to imminent node shutdown."
     );
 }
 

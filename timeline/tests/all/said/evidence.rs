@@ -111,6 +111,22 @@ fn a_container_that_ends_by_itself_is_not_killed_by_a_probe() {
 }
 
 #[test]
+fn a_hook_of_one_container_kills_no_other_one() {
+    let said = |container: &str| {
+        let mut web = replacing(|pod| {
+            crashing(3)(pod);
+            pod.ready = None;
+            let state = Some(ContainerState::Running);
+            pod.containers.push(Container { state, ..Container::new("proxy".into(), Role::App) });
+        });
+        web.event_of(200, container, "FailedPostStartHook", "PostStartHook failed");
+        matter(&web)
+    };
+    assert_eq!(said("web"), "container web is killed because its postStart hook fails.");
+    assert_eq!(said("proxy"), "container web crashes with exit code 1.");
+}
+
+#[test]
 fn a_container_that_is_not_ready_is_named_beside_one_that_crashes() {
     let mut web = replacing(|pod| {
         crashing(2)(pod);
@@ -131,6 +147,23 @@ fn a_container_that_is_not_ready_is_named_beside_one_that_crashes() {
     assert_eq!(first(&web), format!("{crash} Container metrics runs and is not ready."));
     web.pod(200, |pod| pod.conditions[0].message = "containers with unready status: [web metrics proxy]".into());
     assert_eq!(first(&web), format!("{crash} Container metrics and container proxy run and are not ready."));
+}
+
+#[test]
+fn a_container_that_cannot_be_created_is_named_beside_one_that_crashes() {
+    let mut web = replacing(|pod| {
+        crashing(2)(pod);
+        let state = Some(waiting("CreateContainerConfigError", "configmap \"settings\" not found"));
+        pod.containers.push(Container { state, ..Container::new("proxy".into(), Role::App) });
+    });
+    let said = |web: &Web| web.view().reasons.into_iter().map(|reason| reason.sentence).collect::<Vec<_>>();
+    let crash = "Container web crashes with exit code 1: 2 restarts so far (pod p0200).";
+    let missing =
+        "Container proxy cannot be created (CreateContainerConfigError, pod p0200): configmap \"settings\" not found.";
+    assert_eq!(said(&web), [crash, missing]);
+    web.now += 10_001;
+    assert_eq!(said(&web), [missing, crash]);
+    assert_eq!(web.verdict(), "[Failing] Revision 2 cannot start: configmap \"settings\" not found.");
 }
 
 #[test]
@@ -276,6 +309,26 @@ fn a_container_that_never_ran_has_no_logs() {
             Some(Exit { code: 128, reason: "StartError".into(), message: message.into(), ..Exit::default() }.into());
     });
     assert!(command(&web).starts_with("describe pod "), "{}", command(&web));
+}
+
+/// containerd 1 ends an error that it has no code for with `: unknown`, containerd 2 does not.
+#[test]
+fn a_container_that_cannot_be_started_says_why() {
+    for end in ["", ": unknown"] {
+        let web = replacing(|pod| {
+            crashing(2)(pod);
+            pod.ready = None;
+            let exec = "exec: \"/app\": stat /app: no such file or directory";
+            let message = format!("runc create failed: unable to start container process: {exec}{end}");
+            let exit = Exit { code: 128, reason: "StartError".into(), message, ..Exit::default() };
+            pod.containers[0].last_exit = Some(exit.into());
+        });
+        let headline = "[Failing] Revision 2 is failing: container web cannot be started: no such file or directory.";
+        assert_eq!(web.verdict(), headline);
+        let sentence = "Container web cannot be started: no such file or directory: 2 restarts so far (pod p0200). The kubelet \
+                        says: exec: \"/app\": stat /app: no such file or directory.";
+        assert_eq!(first(&web), sentence);
+    }
 }
 
 /// A node was started again, or the kubelet does not find the container any more: the exit code is made up.

@@ -248,6 +248,31 @@ fn a_container_that_is_not_started_again_after_the_longest_back_off_is_a_fault()
     assert_eq!(web.view().reasons[0].sentence, format!("C{said} (pod p0100)."));
 }
 
+/// Its node was started again, or its sandbox was made anew.
+#[test]
+fn an_init_container_that_runs_again_is_the_cause_and_not_the_exit_before_it() {
+    let mut web = out_of_memory(0);
+    web.pod(100, |pod| {
+        pod.phase = Phase::Pending;
+        let state = Some(ContainerState::Running);
+        pod.containers.insert(0, Container { state, ..Container::new("migrate".into(), Role::Init) });
+    });
+    web.now = 75_000;
+    let runs = "Init container migrate is running (0 of 1 done, pod p0100); the pod has been starting for 15 s.";
+    assert_eq!(web.view().reasons[0].sentence, runs);
+    web.now = 360_001;
+    assert_eq!(web.verdict(), "[Recovering] Revision 1: 1 of 2 available.");
+    // What it ran into is told once it runs again.
+    web.pod(100, |pod| {
+        pod.phase = Phase::Running;
+        let (exit_code, reason, message) = (0, "Completed".into(), String::new());
+        pod.containers[0].state = Some(ContainerState::Terminated { exit_code, reason, message });
+        (pod.containers[1].state, pod.containers[1].restarts) = (Some(ContainerState::Running), 1);
+    });
+    let ended = "Container web runs out of memory: 1 restart";
+    assert!(web.view().reasons[0].sentence.starts_with(ended), "{:?}", web.view().reasons);
+}
+
 #[test]
 fn what_is_refused_is_named() {
     let said = |reason: &str, progressing: bool| {

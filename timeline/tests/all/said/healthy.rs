@@ -1,7 +1,8 @@
 //! What is well is never called bad, however long it takes; what crashes is never called well.
 
-use crate::made::{SECOND, Web, condition, crashing, ready, unready};
-use timeline::fact::{ConditionStatus, ContainerState};
+use super::evidence::first;
+use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
+use timeline::fact::{ConditionStatus, ContainerState, Exit, RESTARTING_ALL, STATUS_UNKNOWN};
 use timeline::view::Tone;
 
 /// Revision 2 replaces revision 1, pod by pod; each new pod runs at once and is ready after so many seconds.
@@ -149,5 +150,59 @@ fn a_crash_loop_is_never_called_well() {
         assert_eq!(web.view().verdict.tone, Tone::Bad, "it runs for the moment: {}", web.verdict());
         web.now += 1_000;
         restart(&mut web, restarts);
+    }
+}
+
+/// The kubelet counts the restart together with the end: one end is no crash loop.
+#[test]
+fn a_container_that_its_kubelet_removed_or_lost_ended_once() {
+    for reason in [RESTARTING_ALL, STATUS_UNKNOWN] {
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, unready);
+        web.report();
+        let told = if reason == RESTARTING_ALL { reason } else { "ContainerCreating" };
+        web.wait(5_000).pod(200, |pod| {
+            (pod.containers[0].state, pod.containers[0].restarts) = (Some(waiting(told, "")), 1);
+            pod.containers[0].last_exit = Some(Exit { code: 137, reason: reason.into(), ..Exit::default() }.into());
+        });
+        assert_eq!(first(&web), "Container web ended: 1 restart so far (pod p0200).");
+        assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+        web.wait(1_000).pod(200, |pod| pod.containers[0].state = Some(ContainerState::Running));
+        let runs =
+            "Container web ended: 1 restart so far (pod p0200). It runs again for 0.0 s, and its pod is not ready.";
+        assert_eq!(first(&web), runs);
+        assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+        // The next end counts, and is the second one.
+        web.wait(1_000).pod(200, |pod| {
+            let (exit_code, reason, message) = (1, "Error".into(), String::new());
+            pod.containers[0].state = Some(ContainerState::Terminated { exit_code, reason, message });
+            pod.containers[0].last_exit = Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }.into());
+        });
+        let crashes = "[Failing] Revision 2 is failing: container web crashes with exit code 1.";
+        assert_eq!(web.verdict(), crashes);
+    }
+}
+
+#[test]
+fn a_container_that_ran_for_long_before_its_kubelet_removed_it_is_in_no_crash_loop() {
+    let mut web = Web::live(2);
+    for restarts in [1, 2] {
+        web.wait(3_600_000).pod(100, |pod| {
+            unready(pod);
+            let container = &mut pod.containers[0];
+            (container.state, container.started_millis) = (Some(waiting(RESTARTING_ALL, "")), None);
+            let exit = Exit { code: 137, reason: RESTARTING_ALL.into(), ..Exit::default() };
+            (container.restarts, container.last_exit) = (restarts, Some(exit.into()));
+        });
+        web.report();
+        assert_eq!(web.verdict(), "[Recovering] Revision 1: 1 of 2 available.");
+        let started_millis = Some(web.now + 1_000);
+        web.wait(1_000).pod(100, |pod| {
+            ready(pod);
+            (pod.containers[0].state, pod.containers[0].started_millis) =
+                (Some(ContainerState::Running), started_millis);
+        });
+        web.report();
+        assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 2 of 2 available.");
     }
 }

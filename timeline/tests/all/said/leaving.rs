@@ -1,6 +1,6 @@
 //! Pods that leave: with their node, for another pod, by somebody's word, with their namespace, or while nobody looked.
 
-use crate::made::{SECOND, Web, meta, ready, unready};
+use crate::made::{SECOND, Web, ended_by_kubelet, meta, ready, unready};
 use crate::said::told::since;
 use timeline::Uid;
 use timeline::fact::{Phase, PodFact, ReplicaSetCounts, ReplicaSetFact};
@@ -116,6 +116,35 @@ fn an_eviction_is_told_once_whether_its_event_arrives_before_or_after_the_end_of
     let mut unseen = unseen.first_listed();
     unseen.wait_until(60_400).event(100, "Evicted", over);
     assert!(!told(&unseen).iter().any(|line| line.contains("evicted")), "{:#?}", told(&unseen));
+}
+
+#[test]
+fn a_pod_that_its_node_refuses_does_not_leave_it() {
+    for (reason, message) in [
+        ("Evicted", "Pod was rejected: The node had condition: [DiskPressure]. "),
+        ("NodeShutdown", "Pod was rejected: Pod was rejected as the node is shutting down."),
+    ] {
+        let told = failed(|pod| (pod.reason, pod.message) = (reason.into(), message.into()));
+        assert_eq!(told, [format!("60000 Pod p0100 failed: {reason}; the revision stays 1.")]);
+    }
+}
+
+#[test]
+fn a_condition_says_why_a_kubelet_ended_a_pod_that_says_nothing() {
+    let told = |message: &str| failed(ended_by_kubelet(message));
+    assert_eq!(
+        told("Pod was terminated in response to imminent node shutdown."),
+        ["60000 Pod p0100 ended because node node-1 shuts down; the revision stays."]
+    );
+    assert_eq!(
+        told("The node was low on resource: memory. Threshold quantity: 100Mi, available: 40Mi."),
+        ["60000 Pod p0100 evicted from node node-1, which was low on memory; the revision stays."]
+    );
+    assert_eq!(
+        told("Pod was preempted by Kubelet to accommodate a critical pod."),
+        ["60000 Pod p0100 was preempted by a pod of higher priority on node node-1; the revision stays."]
+    );
+    assert_eq!(told("of another kubelet"), ["60000 Pod p0100 evicted from node node-1; the revision stays."]);
 }
 
 /// The scheduler marks a pod and then deletes it; its kubelet may write the condition anew in between.

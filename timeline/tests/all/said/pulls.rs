@@ -43,6 +43,16 @@ fn a_pull_that_failed_is_told_in_the_words_of_the_registry() {
     );
 }
 
+#[test]
+fn an_image_of_which_a_node_lost_a_part_exists() {
+    let message = "failed to pull and unpack image \"a.io/web:v2\": failed to extract layer sha256:0f: failed to get reader \
+                   from content store: content digest sha256:1f: not found";
+    let web = replacing(|pod| pod.containers[0].state = Some(waiting("ErrImagePull", message)));
+    let said = "Image web:v2 cannot be pulled: the node lost a part of it (pod p0200). The kubelet tries again.";
+    assert_eq!(first(&web), said);
+    assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+}
+
 /// The kubelet fails the container that mounts it, with the words of the pull.
 #[test]
 fn an_image_volume_that_cannot_be_pulled_is_named_and_not_the_image_of_a_container() {
@@ -242,6 +252,22 @@ fn the_event_about_one_image_does_not_explain_another_one() {
         "Image web:v2 cannot be pulled: ImagePullBackOff, why is not known (pod p0200). The kubelet tries again.",
     ];
     assert_eq!(sentences(&web), said);
+}
+
+#[test]
+fn the_event_about_a_container_that_cannot_be_created_explains_no_pull() {
+    let missing = "configmap \"settings\" not found";
+    let mut web = replacing(|pod| {
+        creating(pod);
+        let mut second = pod.containers[0].clone();
+        pod.containers[0].waits_for_image = "web:v2".into();
+        pod.containers[0].state = Some(waiting("ErrImagePull", "failed to copy: unexpected EOF"));
+        (second.name, second.state) = ("proxy".into(), Some(waiting("CreateContainerConfigError", missing)));
+        pod.containers.push(second);
+    });
+    web.event_of(200, "proxy", "Failed", &format!("Error: {missing}"));
+    let said = "Image web:v2 cannot be pulled: unexpected EOF (pod p0200). The kubelet tries again.";
+    assert_eq!(first(&web), said);
 }
 
 #[test]
