@@ -106,7 +106,7 @@ impl Timeline {
             self.tell(uid, began_millis, Happening::Superseded { revision: before, by: revision, gone_millis: None });
         }
         self.note_all_available(at, uid);
-        self.tell_deadline(at, uid, !is_of_it);
+        self.tell_deadline(at, uid, !is_of_it, was_seen);
         if let Some((completed, _)) = completed.filter(|_| is_more) {
             let taken_down_millis = self.since_take_down(completed, uid);
             self.tell(uid, completed, Happening::Completed { revision, took_millis, taken_down_millis });
@@ -221,15 +221,20 @@ impl Timeline {
         }
     }
 
-    /// A deadline of the last rollout passed: told once, when it passes.
-    pub(super) fn tell_deadline(&mut self, at: Millis, uid: Uid, had_passed: bool) {
+    /// A deadline of the last rollout passed: told once, when it passed. Where nobody saw that, the condition tells when it was: before the
+    /// first look it is of no moment that is known, and it may be of a revision that no ReplicaSet is seen to carry yet.
+    pub(super) fn tell_deadline(&mut self, at: Millis, uid: Uid, had_passed: bool, was_seen: bool) {
         let Some(deployment) = self.model.deployments.get(&uid).filter(|deployment| has_passed(deployment)) else {
             return;
         };
         let Some(revision) = deployment.rollouts.last().map(|rollout| rollout.revision) else { return };
+        let told = deployment.now.deadline_passed_millis().filter(|_| !self.drafts.contains_key(&uid));
+        let told = told.map(|told| told.saturating_add(self.skew.millis()).min(at));
+        let unseen = told.filter(|told| *told > deployment.first_seen_millis);
+        let Some(passed) = (if was_seen { Some(at) } else { unseen }) else { return };
         let is_it = |entry: &Entry| matches!(entry.what, Happening::Deadline { revision: told } if told == revision);
         if !had_passed && self.entry(uid, is_it).is_none() {
-            self.tell(uid, at, Happening::Deadline { revision });
+            self.tell(uid, passed, Happening::Deadline { revision });
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::made::{WEB, Web, condition, crashing, image, next_revision, ready, set, unready};
 use timeline::fact::{ConditionStatus, Kind, Strategy};
-use timeline::story::LineKind;
+use timeline::story::{self, LineKind};
 use timeline::{Fact, Millis};
 
 #[test]
@@ -152,6 +152,38 @@ fn a_deadline_that_passed_while_nobody_looked_is_of_the_replica_set_that_it_name
         (web.verdict().starts_with("[Deadline exceeded]"), web.lines(LineKind::Bad).len())
     };
     assert_eq!([after("web-2"), after("web-1")], [(true, 1), (false, 0)]);
+}
+
+#[test]
+fn a_deadline_that_passed_while_nobody_looked_is_told_at_the_time_of_its_condition() {
+    let mut web = Web::replacing().at(900_000);
+    let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
+    passed.last_update_millis = Some(620_000);
+    web.unseen(|deployment, _| deployment.status.progressing = Some(passed));
+    assert_eq!(web.first_listed().lines(LineKind::Bad), Vec::<String>::new(), "it passed before the first look");
+    web.relisted(600_000);
+    let told = story::story(web.timeline.model(), WEB);
+    let bad = told.iter().filter(|line| line.kind == LineKind::Bad).map(|line| (line.at_millis, line.text.as_str()));
+    let deadline = "Progress deadline passed for revision 2. Kubernetes keeps trying; it does not roll back by itself.";
+    assert_eq!(bad.collect::<Vec<_>>(), [(620_000, deadline)]);
+}
+
+#[test]
+fn a_deadline_that_passed_while_nobody_looked_is_not_told_of_the_revision_before() {
+    let mut web = Web::replacing().at(900_000);
+    let mut passed =
+        condition(ConditionStatus::False, "ProgressDeadlineExceeded", "ReplicaSet \"web-3\" has timed out progressing.");
+    passed.last_update_millis = Some(700_000);
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 1, Some(3));
+        deployment.spec.images = image("v3");
+        deployment.status.observed_generation = deployment.generation;
+        deployment.status.progressing = Some(passed);
+        sets.insert(4, set(4, 3, 1, 0));
+    });
+    web.relisted(25_000);
+    let deadline = "Progress deadline passed for revision 3. Kubernetes keeps trying; it does not roll back by itself.";
+    assert_eq!(web.lines(LineKind::Bad), [deadline]);
 }
 
 #[test]
