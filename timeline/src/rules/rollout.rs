@@ -39,6 +39,15 @@ pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, revision: u64)
     model.sets_of(deployment.uid).filter(carries).min_by_key(is_of_another)
 }
 
+/// A ReplicaSet of a Deployment, with those of its name: one that is deleted is made again with the same template and revision.
+pub fn sets_named_as<'m>(
+    model: &'m Model,
+    deployment: &'m Deployment,
+    set: &'m ReplicaSet,
+) -> impl Iterator<Item = &'m ReplicaSet> {
+    model.sets_of(deployment.uid).filter(move |other| other.name == set.name)
+}
+
 /// The existing ReplicaSet that is scaled up: the one that carries the Deployment's revision. A new revision is written on
 /// the ReplicaSet first and on the Deployment a moment later, so a higher one on a ReplicaSet is already the Deployment's.
 pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
@@ -218,7 +227,8 @@ pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: 
             .any(|other| other.uid != set.uid && other.revisions.iter().any(|(revision, _)| is_between(*revision)))
 }
 
-/// Pods of a rollout were made in its ReplicaSet, and none of these was ever available. Its start and all the time since were observed.
+/// Pods of a rollout were made in its ReplicaSet, and none of these was ever available, also before it was deleted and made again. Its
+/// start and all the time since were observed.
 pub fn came_to_nothing(model: &Model, deployment: &Deployment, rollout: &Rollout, set: &ReplicaSet) -> bool {
     let is_whole = |started: Millis| {
         deployment.kept_since_millis.is_none_or(|since| since <= started)
@@ -226,7 +236,7 @@ pub fn came_to_nothing(model: &Model, deployment: &Deployment, rollout: &Rollout
     };
     let is_observed =
         rollout.was_start_seen && rollout.started_millis.is_some_and(is_whole) && model.sees_pods(deployment.uid);
-    let mut pods = model.pods_of(set.uid).peekable();
+    let mut pods = sets_named_as(model, deployment, set).flat_map(|set| model.pods_of(set.uid)).peekable();
     is_observed && pods.peek().is_some() && !pods.any(Pod::was_available)
 }
 
