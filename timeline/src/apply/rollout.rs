@@ -5,7 +5,7 @@
 
 use super::Timeline;
 use super::pending::DraftRollout;
-use crate::model::fact::{Condition, Kind};
+use crate::model::fact::{Condition, Kind, Strategy};
 use crate::model::story::{Entry, Happening, RolloutStart};
 use crate::model::{Deployment, DeploymentNow, KubectlVerdict, PodCounts, ReplicaSet, Rollout, Trigger};
 use crate::rules::{budget, rollout, verdict};
@@ -142,13 +142,16 @@ impl Timeline {
     }
 
     /// The condition that says that everything was available may be that of the rollout before: where all old pods go at once, a
-    /// rollback does not move it. Of one that was seen to begin, its pods tell.
+    /// rollback does not move it. Of one that was seen to begin, its pods tell. Who came just before it began does not know a rollback.
     fn is_condition_of_before(&self, deployment: &Deployment) -> bool {
         let Some((index, rollout)) = deployment.rollouts.iter().enumerate().next_back() else { return false };
         let told = deployment.now.status.progressing.as_ref();
         let mut others = self.model.owned_sets(deployment.uid).filter(|set| set.revision() != Some(rollout.revision));
-        (rollout.was_start_seen && rollout::trigger(&self.model, deployment, index) == Trigger::Rollback)
-            || told.is_some_and(|told| others.any(|set| names(told, set)))
+        let is_at_once = || {
+            deployment.now.spec.strategy == Strategy::Recreate
+                || rollout::trigger(&self.model, deployment, index) == Trigger::Rollback
+        };
+        (rollout.was_start_seen && is_at_once()) || told.is_some_and(|told| others.any(|set| names(told, set)))
     }
 
     /// The only rollout was begun before ReplicaSets were seen, and none of them carries its revision.

@@ -182,6 +182,33 @@ fn a_rollback_by_recreate_is_not_complete_because_the_rollout_before_was() {
 }
 
 #[test]
+fn a_rollback_by_recreate_is_not_complete_for_who_came_between_its_replica_set_and_its_deployment() {
+    // Revision 3 rolled back before. Now the ReplicaSet of revision 2 is used again, and the condition names no other one.
+    let mut web = complete_before_recreate().at(60_000);
+    web.edit("v1");
+    web.set(2, |set| (set.revision, set.now.counts.desired) = (Some(3), 3));
+    web.set(SECOND, |set| set.now.counts.desired = 0);
+    web.deployment(|deployment| deployment.revision = Some(3));
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    (300..303).for_each(|pod| web.add_ready_pod(pod, 2));
+    web.report();
+    web.wait_until(160_000).edit("v2");
+    web.set(SECOND, |set| set.revision = Some(4));
+    let mut late = web.first_listed();
+    late.wait(20).set(2, |set| set.now.counts.desired = 0);
+    late.deployment(|deployment| deployment.revision = Some(4));
+    (300..303).for_each(|pod| late.delete_pod(pod));
+    late.report();
+    assert_eq!(available_since(&late), Some((4, None)));
+    late.set(SECOND, |set| set.now.counts.desired = 3);
+    (400..403).for_each(|pod| late.add_pod(pod, SECOND, unready));
+    late.report();
+    assert_eq!(available_since(&late), Some((4, None)));
+    (400..403).for_each(|pod| late.wait(1_000).pod(pod, ready));
+    assert_eq!(available_since(&late), Some((4, Some(163_020))));
+}
+
+#[test]
 fn a_rollback_in_a_gap_is_not_complete_because_the_rollout_before_was() {
     let mut web = complete_before_recreate().at(60_000);
     web.unseen(|deployment, sets| {
