@@ -453,6 +453,27 @@ fn pods_that_were_asked_to_go_while_nobody_looked_are_one_line() {
 }
 
 #[test]
+fn pods_that_went_in_two_gaps_are_two_lines() {
+    let mut web = Web::live(4).at(60_000);
+    web.unseen_pod(100, |pod| pod.deletion_at_millis = Some(80_000));
+    web.lose_pod(101);
+    web.relisted(30_000);
+    web.now = 90_000;
+    web.unseen_pod(102, |pod| pod.deletion_at_millis = Some(110_000));
+    web.lose_pod(103);
+    web.relisted(80_000);
+    let told = [
+        "60000 Not observed for 30 s: what happened in between is not known.",
+        "60000 Pod p0100 was marked for deletion while not observed.",
+        "60000 Pod p0101 disappeared; why is not known.",
+        "90000 Not observed for 10 s: what happened in between is not known.",
+        "90000 Pod p0102 was marked for deletion while not observed.",
+        "90000 Pod p0103 disappeared; why is not known.",
+    ];
+    assert_eq!(since(&web, 60_000), told);
+}
+
+#[test]
 fn old_replica_sets_that_a_lower_limit_removes_are_cleaned_up_whichever_stream_is_faster() {
     let mut web = Web::reported();
     web.set(2, |set| set.now.counts = Default::default());
