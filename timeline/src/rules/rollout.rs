@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{Deployment, KubectlVerdict, Model, Pod, ReplicaSet, Rollout, ScaleCause};
+use crate::model::{Deployment, Gap, KubectlVerdict, Model, Pod, ReplicaSet, Rollout, ScaleCause};
 
 pub use crate::model::Trigger;
 
@@ -122,9 +122,15 @@ pub fn is_in_gap(deployment: &Deployment, at_millis: Millis) -> bool {
     gaps.any(|gap| gap.from_millis < at_millis || (gap.from_millis == at_millis && is_first))
 }
 
-/// The last moment of the rollout at `index` that knows nothing of the next one; `None` while it is the last.
+/// The last moment of the rollout at `index` that knows nothing of the next one: the begin of the gap in which that one began, where nobody
+/// saw it. `None` while it is the last.
 pub fn last_moment_millis(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
-    first_sign_millis(model, deployment, deployment.rollouts.get(index + 1)?).map(|sign| sign - 1)
+    let (known, next) = (deployment.rollouts.get(index)?, deployment.rollouts.get(index + 1)?);
+    let sign = first_sign_millis(model, deployment, next)?;
+    let since = known.started_millis.unwrap_or(deployment.first_seen_millis);
+    let is_around = |gap: &&Gap| (since..sign).contains(&gap.from_millis) && sign <= gap.to_millis;
+    let gap = deployment.gaps.iter().find(is_around).filter(|_| !next.was_start_seen);
+    Some(gap.map_or(sign - 1, |gap| gap.from_millis))
 }
 
 /// Arrival of the first sign of a rollout that has not begun yet; `None` while there is none.

@@ -404,6 +404,21 @@ fn a_rollout_ends_before_the_first_sign_of_the_next_one_however_late_that_begins
 }
 
 #[test]
+fn a_rollout_ends_before_the_gap_in_which_the_next_one_began() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, unready);
+    web.wait_until(3_600_000).unseen(|deployment, sets| {
+        (deployment.revision, deployment.spec.images) = (Some(3), image("v3"));
+        sets.insert(4, set(4, 3, 1, 0));
+    });
+    web.relisted(30_000);
+    let model = web.timeline.model();
+    let deployment = model.deployments.get(&WEB).unwrap();
+    let last = |index| rollout::last_moment_millis(model, deployment, index);
+    assert_eq!([last(0), last(1), last(2)], [Some(19_999), Some(30_000), None]);
+}
+
+#[test]
 fn a_change_that_was_not_observed_before_a_rollout_began_is_no_sign_of_the_one_after_it() {
     // Two edits in a row; the controller reports nothing in between.
     let mut web = Web::live(3);
