@@ -67,6 +67,19 @@ fn what_is_said_of_a_moment_of_the_past_is_what_was_said_then() {
 }
 
 #[test]
+fn in_a_gap_the_time_for_sentences_stands_still() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, unready);
+    web.wait_until(3_600_000).relisted(30_000);
+    web.wait(5_000).listed(Kind::Pod, Some(30_000));
+    let heard = |at| web.history.heard_millis(WEB, at);
+    assert_eq!([29_999, 30_000, 1_000_000, 3_599_999].map(heard), [29_999, 30_000, 30_000, 30_000]);
+    assert_eq!([3_600_000, 3_604_999, 3_605_000].map(heard), [3_600_000, 3_600_000, 3_605_000]);
+    let said = |at_millis| at(&web.history.at(at_millis).unwrap(), heard(at_millis)).unwrap().verdict;
+    assert_eq!(said(3_000_000), said(30_000));
+}
+
+#[test]
 fn a_pod_that_is_seen_just_before_its_rollout_begins_is_of_it() {
     let course = |seen_millis: Millis| {
         let mut web = Web::live(3).at(seen_millis);
