@@ -295,10 +295,12 @@ impl Hub {
 #[cfg(test)]
 mod tests {
     use timeline::Change;
+    use timeline::fact::Kind;
     use timeline::view::{Summary, Tone, Verdict};
 
     use super::*;
     use crate::hub::ListedDeployment;
+    use crate::kube::Health;
 
     fn hub() -> Hub {
         let signals = Signals {
@@ -323,6 +325,27 @@ mod tests {
             topic.push(&Change::DeploymentDeleted(Uid::from_bits(1), 0));
             assert!(hub.is_to_say_again(), "something happened");
         }
+    }
+
+    #[tokio::test]
+    async fn a_kind_that_is_forbidden_since_a_restart_was_seen_last_before_it() {
+        let mut hub = hub();
+        let now_millis = clock::now_millis();
+        let heard_millis = now_millis - 3_600_000;
+        hub.restore(InitialState { heard_millis: Some(heard_millis), ..InitialState::default() });
+        let stale = Health::Stale { since_millis: heard_millis + 1_000, retry_at_millis: None, why: String::new() };
+        for (kind, before) in [
+            (Kind::Pod, Health::Connecting { listed: 0 }),
+            (Kind::Deployment, stale),
+            (Kind::ReplicaSet, Health::Live),
+        ] {
+            for health in [before, Health::Forbidden { verb: "list" }] {
+                hub.event(SourceEvent::Health { kind, namespace: None, health });
+            }
+        }
+        let since = |kind| hub.timeline.model().unseen_since(kind, "shop");
+        assert_eq!([since(Kind::Pod), since(Kind::Deployment)], [0, 1_000].map(|after| Some(heard_millis + after)));
+        assert!(since(Kind::ReplicaSet) >= Some(now_millis), "it was listed until now");
     }
 
     /// Whoever asks first gets what is known by then, however soon that is.

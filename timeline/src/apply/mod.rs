@@ -160,9 +160,9 @@ impl Timeline {
                 self.note_gap(at_millis, namespace.as_deref(), gap_since_millis);
                 self.listed(at_millis, kind, namespace, &present, gap_since_millis.is_some());
             }
-            Fact::Unseen { kind, namespace, is_unseen } => {
-                if self.model.unseen.contains_key(&(kind, namespace.clone())) != is_unseen {
-                    self.emit(Change::Unseen(kind, namespace, is_unseen.then_some(at_millis)));
+            Fact::Unseen { kind, namespace, since_millis } => {
+                if self.model.unseen.contains_key(&(kind, namespace.clone())) != since_millis.is_some() {
+                    self.emit(Change::Unseen(kind, namespace, since_millis));
                 }
             }
         }

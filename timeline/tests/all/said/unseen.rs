@@ -209,7 +209,8 @@ fn a_replica_set_that_went_unseen_went_with_its_deployment_when_that_is_told_wit
 }
 
 fn unseen(web: &mut Web, kind: Kind, is_unseen: bool) {
-    web.timeline.apply(web.now, Fact::Unseen { kind, namespace: None, is_unseen });
+    let since_millis = is_unseen.then_some(web.now);
+    web.timeline.apply(web.now, Fact::Unseen { kind, namespace: None, since_millis });
 }
 
 #[test]
