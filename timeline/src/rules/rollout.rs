@@ -213,6 +213,8 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
         }
     }
     match (rollout.is_first, rollout.is_restart) {
+        // Created while nobody looked, and rolled out again.
+        (true, _) if rollout.revision > 1 && !rollout.was_start_seen => Trigger::Unknown,
         (true, _) => Trigger::Created,
         (false, true) => Trigger::Restart,
         (false, false) => Trigger::Template,

@@ -1,9 +1,10 @@
 //! What nobody saw is told as such, or not at all.
 
-use crate::made::{WEB, Web, condition, crashing, image, next_revision, ready, set, unready};
-use timeline::fact::{ConditionStatus, Kind, Strategy};
+use crate::made::{WEB, Web, condition, crashing, deployment, image, next_revision, ready, set, unready};
+use timeline::fact::{ConditionStatus, Kind, Seen, Strategy};
+use timeline::rollout::{self, Trigger};
 use timeline::story::{self, LineKind};
-use timeline::{Fact, Millis};
+use timeline::{Fact, Millis, Timeline, Uid};
 
 #[test]
 fn what_was_finished_before_we_came_is_neither_stuck_nor_overtaken() {
@@ -122,6 +123,30 @@ fn steps_that_nobody_saw_are_told_as_such() {
     // It is complete later, in somebody's sight; since when it was under way is known.
     let took = web.lines(LineKind::Done);
     assert_eq!(took.len(), 1, "{took:?}");
+}
+
+#[test]
+fn a_deployment_that_was_created_and_rolled_out_again_while_nobody_looked_begins_with_what_runs() {
+    let of_revision = |revision: u64| {
+        let mut timeline = Timeline::new();
+        let mut listed = |at: Millis, kind: Kind, present: Vec<Uid>, gap_since_millis: Option<Millis>| {
+            timeline.apply(at, Fact::Listed { kind, namespace: None, present, gap_since_millis });
+        };
+        Kind::ALL.into_iter().for_each(|kind| listed(0, kind, Vec::new(), None));
+        listed(90_000, Kind::Deployment, vec![WEB], Some(10_000));
+        let mut web = deployment();
+        (web.now.revision, web.now.spec.images) = (Some(revision), image(&format!("v{revision}")));
+        timeline.apply(90_000, Fact::Deployment(Box::new(web), Seen::InList));
+        timeline.apply(90_000, Fact::ReplicaSet(Box::new(set(3, revision, 3, 3)), Seen::InList));
+        let told = story::story(timeline.model(), WEB).into_iter().filter(|line| line.kind == LineKind::Revision);
+        let told: Vec<String> = told.map(|line| line.text).collect();
+        let deployment = timeline.model().deployments.get(&WEB).unwrap();
+        (rollout::trigger(timeline.model(), deployment, 0), told)
+    };
+    let begins = "Watching begins: revision 2 with image web:v2.".to_owned();
+    assert_eq!(of_revision(2), (Trigger::Unknown, vec![begins]));
+    let created = "Revision 1 started while not observed: image web:v1.".to_owned();
+    assert_eq!(of_revision(1), (Trigger::Created, vec![created]));
 }
 
 #[test]
