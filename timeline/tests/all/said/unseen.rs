@@ -61,6 +61,15 @@ fn what_happened_while_nobody_looked_is_not_told_as_if_it_was_seen() {
     assert_eq!(web.lines(LineKind::Done).last().unwrap(), "Revision 2 is complete; when it finished is not known.");
 }
 
+/// The recording of an episode begins five seconds before its first line, which may be a list after a gap.
+#[test]
+fn a_recording_that_begins_in_a_gap_tells_of_the_whole_gap() {
+    let mut web = Web::live(3).at(3_595_000).first_listed().at(3_600_000);
+    web.relisted(10_000);
+    let told = ["Not observed for 59 min 50 s: what happened in between is not known."];
+    assert_eq!(web.lines(LineKind::Unknown), told);
+}
+
 #[test]
 fn a_replica_set_that_went_unseen_with_its_deployment_was_deleted_by_nobody() {
     let mut web = Web::live(3).at(60_000);
