@@ -223,6 +223,36 @@ fn pods_that_left_their_node_are_named_while_their_replacements_are_missing() {
 }
 
 #[test]
+fn pods_that_left_their_node_while_nobody_looked_are_named_without_a_time() {
+    let why = |change: fn(&mut Web)| {
+        let mut web = Web::live(3).at(60_000);
+        for number in [100, 101] {
+            web.unseen_pod(number, |pod| {
+                pod.disruption = Some("EvictionByEvictionAPI".into());
+                pod.deletion_at_millis = Some(80_000);
+            });
+        }
+        web.relisted(30_000);
+        (200..202).for_each(|pod| web.add_pod(pod, 2, |_| {}));
+        web.wait(1_000);
+        change(&mut web);
+        web.report();
+        web.view().verdict.why
+    };
+    let all = why(|_| {});
+    assert!(all.ends_with(" 2 pods evicted from node node-1 (while not observed)."), "{all}");
+    // One of them is replaced: it is not told which.
+    let part = why(|web| web.pod(200, ready));
+    assert!(part.ends_with(" Pods evicted from node node-1 (the last while not observed)."), "{part}");
+    // Another one goes while somebody looks.
+    let more = why(|web| {
+        web.pod(102, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+        web.kill_pod(102);
+    });
+    assert!(more.ends_with(" 3 pods evicted from node node-1 (the last at 00:01:01 UTC)."), "{more}");
+}
+
+#[test]
 fn pods_that_somebody_deleted_or_relabelled_are_named_while_their_replacements_are_missing() {
     let mut web = Web::live(6).at(60_000);
     (100..105).for_each(|pod| web.kill_pod(pod));
