@@ -52,7 +52,10 @@ impl RevisionDetail {
         revision: u64,
         now_millis: Millis,
     ) -> Option<Self> {
-        let set = rollout::replica_set(model, deployment, revision);
+        let first = rollout::replica_set(model, deployment, revision);
+        // One that was deleted may have been made again.
+        let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
+        let set = first.and_then(|set| rollout::sets_named_as(model, deployment, set).filter(carries).last());
         let rollouts: Vec<_> = rollouts::lines(model, deployment).filter(|line| line.revision == revision).collect();
         if set.is_none() && rollouts.is_empty() {
             return None;
@@ -173,4 +176,44 @@ fn commands(workload: &Workload, revision: u64, is_current: bool, set: Option<&R
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::fact::{DeploymentFact, DeploymentNow, Meta, PodFact, ReplicaSetFact, Seen};
+    use timeline::{Fact, Timeline, Uid};
+
+    use super::*;
+
+    fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
+        let (uid, controller) = (Uid::from_bits(number), controller.map(Uid::from_bits));
+        Meta { uid, namespace: "shop".into(), name: name.into(), controller, ..Meta::default() }
+    }
+
+    #[test]
+    fn a_revision_is_told_of_the_replica_set_that_was_made_again() {
+        let now = DeploymentNow { revision: Some(1), ..DeploymentNow::default() };
+        let deployment = DeploymentFact { meta: meta(1, "web", None), now };
+        let set = |number: u128| {
+            let (meta, revision) = (meta(number, "web-5d8c", Some(1)), Some(1));
+            Box::new(ReplicaSetFact { meta, revision, ..ReplicaSetFact::default() })
+        };
+        let pod = PodFact { meta: meta(4, "web-5d8c-q4xzb", Some(3)), ..PodFact::default() };
+        let facts = [
+            Fact::Deployment(Box::new(deployment), Seen::Added),
+            Fact::ReplicaSet(set(2), Seen::Added),
+            Fact::ReplicaSet(set(2), Seen::Deleted),
+            Fact::ReplicaSet(set(3), Seen::Added),
+            Fact::Pod(Box::new(pod), Seen::Added),
+        ];
+        let mut timeline = Timeline::new();
+        facts.into_iter().for_each(|fact| drop(timeline.apply(1_000, fact)));
+        let model = timeline.model();
+        let deployment = model.deployments.get(&Uid::from_bits(1)).unwrap();
+        let workload = Workload::deployment("prod", "shop", "web");
+        let detail = RevisionDetail::from_model(&workload, model, deployment, 1, 2_000).unwrap();
+        let told = |name: &str| detail.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone());
+        let pods = Value::Text("1, 0 of them available".to_owned());
+        assert_eq!((told("Deleted"), told("Pods")), (None, Some(pods)));
+    }
 }

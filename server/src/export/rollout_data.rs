@@ -225,7 +225,8 @@ impl RolloutData {
             if deltas.len() % WHOLE_EVERY == 0 {
                 said = Said::default();
             }
-            let words = describe_deployment(then, self.deployment, now);
+            let heard_millis = self.past.heard_millis(self.deployment, at_millis);
+            let words = describe_deployment(then, self.deployment, self.now(heard_millis));
             if let Some(delta) = words.delta_since(&said) {
                 deltas.push((at_millis, delta));
                 said = words;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use moka::sync::Cache;
 use timeline::view::Now;
-use timeline::wire::{Moment, ServerFrame};
+use timeline::wire::{Moment, Said, ServerFrame};
 use timeline::{History, Millis, Model, Uid, Workload};
 use tokio::sync::{Mutex, oneshot};
 
@@ -100,11 +100,16 @@ fn find(
     MomentLookup { at_millis, skew_millis, past }
 }
 
+/// What was said of a Deployment at that time.
+fn describe(then: &DeploymentState<'_>) -> Said {
+    let millis = then.history.heard_millis(then.deployment, then.now.millis);
+    describe_deployment(then.model, then.deployment, Now { millis, ..then.now })
+}
+
 impl Handle {
     /// What was said of a Deployment at some time.
     pub async fn moment(&self, workload: &Workload, at_millis: Millis) -> Result<Moment, HubEnded> {
-        let said = |then: &DeploymentState<'_>| describe_deployment(then.model, then.deployment, then.now);
-        let (at_millis, said) = self.read_at(workload, Some(at_millis), said).await?;
+        let (at_millis, said) = self.read_at(workload, Some(at_millis), describe).await?;
         Ok(Moment { at_millis, said })
     }
 
@@ -112,9 +117,7 @@ impl Handle {
     /// own: however many ask, a page that is opened at a moment waits for two of them at most.
     pub async fn moment_frame(&self, workload: &Workload, at_millis: Millis) -> Result<Option<Bytes>, HubEnded> {
         let frame = |at_millis, said| encode(&ServerFrame::Moment(Box::new(Moment { at_millis, said })));
-        let said = move |then: &DeploymentState<'_>| {
-            frame(then.now.millis, Some(describe_deployment(then.model, then.deployment, then.now)))
-        };
+        let said = move |then: &DeploymentState<'_>| frame(then.now.millis, Some(describe(then)));
         let _turn = self.streams.lock().await;
         let (at_millis, made) = self.read_at(workload, Some(at_millis), said).await?;
         Ok(made.unwrap_or_else(|| frame(at_millis, None)))
@@ -171,8 +174,8 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use futures::future::join_all;
-    use timeline::Retention;
-    use timeline::wire::Said;
+    use timeline::fact::Kind;
+    use timeline::{Fact, Retention};
     use tokio::sync::mpsc;
     use tokio::time::Instant;
 
@@ -232,6 +235,27 @@ mod tests {
         let (said, last) = asked(Millis::MAX).await;
         assert!(!Arc::ptr_eq(&first, &last), "something happened");
         assert_eq!(said.map(Said::with_version), Some(hub.page(&workload).await.unwrap().said));
+    }
+
+    #[tokio::test]
+    async fn a_moment_in_a_gap_says_what_was_said_when_the_gap_began() {
+        let (hub, events, workload, _) = rollover().await;
+        let since_millis = hub.now_millis();
+        let known = |reader: &HubReader<'_>| reader.timeline.model().deployments.keys().copied().collect::<Vec<_>>();
+        let present = hub.read(known).await.unwrap();
+        let (kind, namespace, gap_since_millis) = (Kind::Deployment, None, Some(since_millis));
+        let fact = Some(Fact::Listed { kind, namespace, present, gap_since_millis });
+        feed(&events, vec![Observed { at_millis: since_millis + 3_600_000, fact }]).await;
+        let clock = OwnClock { start_millis: since_millis + 3_700_000, started: Instant::now(), speed: 0.0 };
+        events.send(SourceEvent::Paced(clock)).await.unwrap();
+        hub.read(|_| ()).await.unwrap();
+        let asked = async |after_millis: Millis| hub.moment(&workload, since_millis + after_millis).await.unwrap();
+        let began = asked(0).await;
+        assert!(began.said.is_some());
+        for after_millis in [1_800_000, 3_599_999] {
+            let moment = asked(after_millis).await;
+            assert_eq!((moment.at_millis, moment.said), (since_millis + after_millis, began.said.clone()));
+        }
     }
 
     #[tokio::test]

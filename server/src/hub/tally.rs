@@ -64,8 +64,9 @@ impl Tally {
         let Some((rollout, outcome)) = ended else { return };
         let Some(deployment) = model.deployments.get(&uid) else { return };
         let Some(began) = timeline::rollout::began_millis(model, deployment, rollout) else { return };
-        if deployment.gaps.last().is_some_and(|gap| gap.to_millis == at_millis) {
-            return; // it ended while nobody looked
+        let is_in_gap = deployment.gaps.last().is_some_and(|gap| gap.to_millis == at_millis);
+        if is_in_gap || timeline::rollout::is_part_unseen(model, deployment, rollout) {
+            return; // it began or ended while nobody looked
         }
         let mut counted = locked(&self.0);
         if counted.last.0 != at_millis {
@@ -90,7 +91,8 @@ impl Tally {
 
 #[cfg(test)]
 mod tests {
-    use timeline::Timeline;
+    use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, Kind, Meta, Seen};
+    use timeline::{Fact, Timeline};
 
     use super::*;
     use crate::feed::recording::Recording;
@@ -119,5 +121,28 @@ mod tests {
         let nameless: Vec<Series> =
             own.iter().map(|series| Series { outcome: series.outcome, ..Series::default() }).collect();
         assert_eq!(counted(MOST), nameless);
+    }
+
+    #[test]
+    fn a_rollout_that_began_or_ended_while_nobody_looked_is_not_counted() {
+        let counted = |steps: [(Millis, u32, Seen); 2]| {
+            let (tally, mut timeline) = (Tally::default(), Timeline::new());
+            let (kind, namespace, present) = (Kind::Deployment, None, Vec::new());
+            timeline.apply(0, Fact::Listed { kind, namespace, present, gap_since_millis: None });
+            for (at_millis, available, seen) in steps {
+                let meta = Meta { uid: Uid::from_bits(1), name: "web".into(), ..Meta::default() };
+                let spec = DeploymentSpec { replicas: 1, ..DeploymentSpec::default() };
+                let status = DeploymentStatus { replicas: 1, updated: 1, available, ..DeploymentStatus::default() };
+                let now = DeploymentNow { revision: Some(1), spec, status, ..DeploymentNow::default() };
+                let fact = Fact::Deployment(Box::new(DeploymentFact { meta, now }), seen);
+                for change in timeline.apply(at_millis, fact) {
+                    tally.note(timeline.model(), at_millis, &change);
+                }
+            }
+            tally.series().len()
+        };
+        assert_eq!(counted([(1_000, 0, Seen::Added), (90_000, 1, Seen::Modified)]), 1);
+        assert_eq!(counted([(1_000, 0, Seen::Added), (90_000, 1, Seen::InList)]), 0, "it ended in a gap");
+        assert_eq!(counted([(1_000, 0, Seen::InList), (90_000, 1, Seen::Modified)]), 0, "it began in a gap");
     }
 }

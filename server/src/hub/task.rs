@@ -294,13 +294,13 @@ impl Hub {
 
 #[cfg(test)]
 mod tests {
-    use timeline::fact::{DeploymentFact, Meta, ReplicaSetFact, Seen};
+    use timeline::fact::{DeploymentFact, Kind, Meta, ReplicaSetFact, Seen};
     use timeline::view::{Summary, Tone, Verdict};
     use timeline::{Change, Fact};
 
     use super::*;
     use crate::hub::ListedDeployment;
-    use crate::kube::Observed;
+    use crate::kube::{Health, Observed};
 
     fn hub() -> Hub {
         let signals = Signals {
@@ -351,6 +351,27 @@ mod tests {
         let deployment = DeploymentFact { meta: meta(1, None), ..DeploymentFact::default() };
         assert_eq!(observe(2_000, Fact::Deployment(Box::new(deployment), Seen::Added)), (1, 1));
         assert_eq!(observe(3_000, set(30, 1)), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn a_kind_that_is_forbidden_since_a_restart_was_seen_last_before_it() {
+        let mut hub = hub();
+        let now_millis = clock::now_millis();
+        let heard_millis = now_millis - 3_600_000;
+        hub.restore(InitialState { heard_millis: Some(heard_millis), ..InitialState::default() });
+        let stale = Health::Stale { since_millis: heard_millis + 1_000, retry_at_millis: None, why: String::new() };
+        for (kind, before) in [
+            (Kind::Pod, Health::Connecting { listed: 0 }),
+            (Kind::Deployment, stale),
+            (Kind::ReplicaSet, Health::Live),
+        ] {
+            for health in [before, Health::Forbidden { verb: "list" }] {
+                hub.event(SourceEvent::Health { kind, namespace: None, health });
+            }
+        }
+        let since = |kind| hub.timeline.model().unseen_since(kind, "shop");
+        assert_eq!([since(Kind::Pod), since(Kind::Deployment)], [0, 1_000].map(|after| Some(heard_millis + after)));
+        assert!(since(Kind::ReplicaSet) >= Some(now_millis), "it was listed until now");
     }
 
     /// Whoever asks first gets what is known by then, however soon that is.

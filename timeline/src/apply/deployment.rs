@@ -68,7 +68,7 @@ impl Timeline {
         let was_seen = seen != Seen::InList;
         self.note_revision(at, uid, &now, was_seen);
         self.follow_rollout(at, uid, verdict, was_seen);
-        self.tell_deadline(at, uid, had_passed);
+        self.tell_deadline(at, uid, had_passed, was_seen);
     }
 
     pub(super) fn deployment_gone(&mut self, at: Millis, uid: Uid) {

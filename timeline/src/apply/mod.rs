@@ -30,7 +30,7 @@ use self::orders::Orders;
 use self::pending::{AwaitedReplacement, DraftRollout, EventLog, Outage, ToldRestarts, UnsettledEnd, UnsettledRemoval};
 use self::skew::Skew;
 use crate::model::fact::{EventFact, Fact, Kind, Meta, Seen};
-use crate::model::{Gap, PodState};
+use crate::model::{Deployment, Gap, PodState};
 use crate::{Change, Millis, Model, Uid};
 
 /// Streams of different kinds overtake each other by milliseconds, and by this much when machines are busy: what depends on
@@ -160,9 +160,9 @@ impl Timeline {
                 self.note_gap(at_millis, namespace.as_deref(), gap_since_millis);
                 self.listed(at_millis, kind, namespace, &present, gap_since_millis.is_some());
             }
-            Fact::Unseen { kind, namespace, is_unseen } => {
-                if self.model.unseen.contains_key(&(kind, namespace.clone())) != is_unseen {
-                    self.emit(Change::Unseen(kind, namespace, is_unseen.then_some(at_millis)));
+            Fact::Unseen { kind, namespace, since_millis } => {
+                if self.model.unseen.contains_key(&(kind, namespace.clone())) != since_millis.is_some() {
+                    self.emit(Change::Unseen(kind, namespace, since_millis));
                 }
             }
         }
@@ -226,8 +226,14 @@ impl Timeline {
         let Some(since) = since_millis.filter(|since| *since < at_millis) else { return };
         let in_scope = |other: &str| namespace.is_none_or(|scope| scope == other);
         let known = self.model.deployments.values().filter(|d| d.deleted_millis.is_none() && in_scope(&d.namespace));
+        let skew_millis = self.skew.millis();
+        // The recording of an episode may begin in a gap, with what was there before.
+        let begun = |d: &Deployment| match d.from_first_list {
+            true => d.created_at_millis.saturating_add(skew_millis).min(d.first_seen_millis),
+            false => d.first_seen_millis,
+        };
         let gaps: Vec<(Uid, Gap)> = known
-            .map(|d| (d.uid, Gap { from_millis: since.max(d.first_seen_millis), to_millis: at_millis }))
+            .map(|d| (d.uid, Gap { from_millis: since.max(begun(d)), to_millis: at_millis }))
             .filter(|(uid, gap)| {
                 let last = self.model.deployments.get(uid).and_then(|d| d.gaps.last());
                 last.is_none_or(|last| last.from_millis > gap.from_millis || last.to_millis < gap.to_millis)

@@ -213,7 +213,8 @@ impl Timeline {
             self.settling.retain(|end| end.pod != uid);
             self.end(at, uid, EndReason::Unknown, None);
         }
-        self.enter(at, uid, PodState::Gone);
+        // When it was gone is not told: that is not known.
+        self.emit(Change::PodState(uid, PodState::Gone, at));
         self.note_counts(at, uid, before, owner);
     }
 

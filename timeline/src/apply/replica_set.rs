@@ -68,7 +68,7 @@ impl Timeline {
                     ..ReplicaSet::default()
                 })));
                 if !first_list {
-                    self.tell_made_again(at, uid);
+                    self.tell_made_again(at, uid, seen != Seen::InList);
                     self.note_scale(at, uid, (0, desired), ScaleCause::Rollout, (seen != Seen::InList).then_some(None));
                 }
                 if let Some(owner) = fact.meta.controller {

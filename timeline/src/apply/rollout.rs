@@ -5,7 +5,7 @@
 
 use super::Timeline;
 use super::pending::DraftRollout;
-use crate::model::fact::{Condition, Kind};
+use crate::model::fact::{Condition, Kind, Strategy};
 use crate::model::story::{Entry, Happening, RolloutStart};
 use crate::model::{Deployment, DeploymentNow, KubectlVerdict, PodCounts, ReplicaSet, Rollout, Trigger};
 use crate::rules::{budget, rollout, verdict};
@@ -106,7 +106,7 @@ impl Timeline {
             self.tell(uid, began_millis, Happening::Superseded { revision: before, by: revision, gone_millis: None });
         }
         self.note_all_available(at, uid);
-        self.tell_deadline(at, uid, !is_of_it);
+        self.tell_deadline(at, uid, !is_of_it, was_seen);
         if let Some((completed, _)) = completed.filter(|_| is_more) {
             let taken_down_millis = self.since_take_down(completed, uid);
             self.tell(uid, completed, Happening::Completed { revision, took_millis, taken_down_millis });
@@ -142,13 +142,16 @@ impl Timeline {
     }
 
     /// The condition that says that everything was available may be that of the rollout before: where all old pods go at once, a
-    /// rollback does not move it. Of one that was seen to begin, its pods tell.
+    /// rollback does not move it. Of one that was seen to begin, its pods tell. Who came just before it began does not know a rollback.
     fn is_condition_of_before(&self, deployment: &Deployment) -> bool {
         let Some((index, rollout)) = deployment.rollouts.iter().enumerate().next_back() else { return false };
         let told = deployment.now.status.progressing.as_ref();
         let mut others = self.model.owned_sets(deployment.uid).filter(|set| set.revision() != Some(rollout.revision));
-        (rollout.was_start_seen && rollout::trigger(&self.model, deployment, index) == Trigger::Rollback)
-            || told.is_some_and(|told| others.any(|set| names(told, set)))
+        let is_at_once = || {
+            deployment.now.spec.strategy == Strategy::Recreate
+                || rollout::trigger(&self.model, deployment, index) == Trigger::Rollback
+        };
+        (rollout.was_start_seen && is_at_once()) || told.is_some_and(|told| others.any(|set| names(told, set)))
     }
 
     /// The only rollout was begun before ReplicaSets were seen, and none of them carries its revision.
@@ -221,15 +224,20 @@ impl Timeline {
         }
     }
 
-    /// A deadline of the last rollout passed: told once, when it passes.
-    pub(super) fn tell_deadline(&mut self, at: Millis, uid: Uid, had_passed: bool) {
+    /// A deadline of the last rollout passed: told once, when it passed. Where nobody saw that, the condition tells when it was: before the
+    /// first look it is of no moment that is known, and it may be of a revision that no ReplicaSet is seen to carry yet.
+    pub(super) fn tell_deadline(&mut self, at: Millis, uid: Uid, had_passed: bool, was_seen: bool) {
         let Some(deployment) = self.model.deployments.get(&uid).filter(|deployment| has_passed(deployment)) else {
             return;
         };
         let Some(revision) = deployment.rollouts.last().map(|rollout| rollout.revision) else { return };
+        let told = deployment.now.deadline_passed_millis().filter(|_| !self.drafts.contains_key(&uid));
+        let told = told.map(|told| told.saturating_add(self.skew.millis()).min(at));
+        let unseen = told.filter(|told| *told > deployment.first_seen_millis);
+        let Some(passed) = (if was_seen { Some(at) } else { unseen }) else { return };
         let is_it = |entry: &Entry| matches!(entry.what, Happening::Deadline { revision: told } if told == revision);
         if !had_passed && self.entry(uid, is_it).is_none() {
-            self.tell(uid, at, Happening::Deadline { revision });
+            self.tell(uid, passed, Happening::Deadline { revision });
         }
     }
 

@@ -181,6 +181,19 @@ impl History {
         Some(self.log.range(first..).map(|(_, change)| change))
     }
 
+    /// The time for sentences of a moment: in a gap of the Deployment it stands still since the last word, as our not hearing is nobody's
+    /// doing there.
+    pub fn heard_millis(&self, deployment: Uid, at_millis: Millis) -> Millis {
+        let gap_since = |change: &Change| match change {
+            Change::Gap(_, gap) => (gap.from_millis..gap.to_millis).contains(&at_millis).then_some(gap.from_millis),
+            _ => None,
+        };
+        let since = self.of(Subject::Deployment(deployment)).find_map(|(_, change)| gap_since(change));
+        // The kinds are listed one after the other.
+        let last = || self.changes().map(|(at, _)| at).take_while(|at| *at <= at_millis).last();
+        since.map_or(at_millis, |since| last().map_or(since, |last| last.max(since)))
+    }
+
     /// When something changed last.
     pub fn last_millis(&self) -> Option<Millis> {
         self.log.back().map(|(at, _)| *at)

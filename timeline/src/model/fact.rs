@@ -93,8 +93,8 @@ pub enum Fact {
         kind: Kind,
         /// The namespace, or every namespace.
         namespace: Option<String>,
-        /// It may not be listed now.
-        is_unseen: bool,
+        /// When it was seen last, if it may not be listed now.
+        since_millis: Option<Millis>,
     },
 }
 

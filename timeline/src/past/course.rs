@@ -6,14 +6,16 @@ use crate::model::{Deployment, Model, Pod, Rollout};
 use crate::phase::{PodState, SLOWER, allowed_until_ready_millis};
 use crate::rollout;
 
-/// Pods that were made for a rollout: of its ReplicaSet, from its begin to its end. One may be seen before the rollout is.
+/// Pods that were made for a rollout: of its ReplicaSet, also of one that was made again, from its begin to its end. One may be seen before
+/// the rollout is.
 pub fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -> impl Iterator<Item = &'m Pod> {
-    let set = rollout::replica_set(model, deployment, of.revision).map(|set| set.uid);
+    let set = rollout::replica_set(model, deployment, of.revision);
     let sign = rollout::first_sign_millis(model, deployment, of);
     let from = sign.map_or(Millis::MIN, |sign| sign - rollout::OVERTAKING_MILLIS);
     let to = of.completed_millis.or(of.superseded_millis).unwrap_or(Millis::MAX);
-    let pods = set.into_iter().flat_map(|set| model.pods_of(set));
-    pods.filter(move |pod| pod.replica_set() == set && (from..=to).contains(&pod.first_seen_millis()))
+    let sets = set.into_iter().flat_map(move |set| rollout::sets_named_as(model, deployment, set));
+    let pods = sets.flat_map(move |set| model.pods_of(set.uid).filter(move |pod| pod.replica_set() == Some(set.uid)));
+    pods.filter(move |pod| (from..=to).contains(&pod.first_seen_millis()))
 }
 
 /// Lists the spans of time in which a pod was available.
@@ -44,7 +46,8 @@ pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) ->
         let mut unready = pod.spans().filter(|(state, ..)| *state == PodState::Unready);
         unready.any(|(_, from, to)| to.map_or(until, |to| to.min(until)) - from > allowed)
     };
-    let is_never_ready = !model.pods_of(set.uid).any(Pod::was_ready) && pods(model, deployment, rollout).any(is_late);
+    let made = || pods(model, deployment, rollout);
+    let is_never_ready = !model.pods_of(set.uid).chain(made()).any(Pod::was_ready) && made().any(is_late);
     is_never_ready.then(|| format!("Revision {} makes no progress: pods do not become ready.", rollout.revision))
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{Deployment, KubectlVerdict, Model, Pod, ReplicaSet, Rollout, ScaleCause};
+use crate::model::{Deployment, Gap, KubectlVerdict, Model, Pod, ReplicaSet, Rollout, ScaleCause};
 
 pub use crate::model::Trigger;
 
@@ -37,6 +37,15 @@ pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, revision: u64)
     let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
     let is_of_another = |set: &&ReplicaSet| set.owners.first() != Some(&deployment.uid);
     model.sets_of(deployment.uid).filter(carries).min_by_key(is_of_another)
+}
+
+/// A ReplicaSet of a Deployment, with those of its name: one that is deleted is made again with the same template and revision.
+pub fn sets_named_as<'m>(
+    model: &'m Model,
+    deployment: &'m Deployment,
+    set: &'m ReplicaSet,
+) -> impl Iterator<Item = &'m ReplicaSet> {
+    model.sets_of(deployment.uid).filter(move |other| other.name == set.name)
 }
 
 /// The existing ReplicaSet that is scaled up: the one that carries the Deployment's revision. A new revision is written on
@@ -113,9 +122,15 @@ pub fn is_in_gap(deployment: &Deployment, at_millis: Millis) -> bool {
     gaps.any(|gap| gap.from_millis < at_millis || (gap.from_millis == at_millis && is_first))
 }
 
-/// The last moment of the rollout at `index` that knows nothing of the next one; `None` while it is the last.
+/// The last moment of the rollout at `index` that knows nothing of the next one: the begin of the gap in which that one began, where nobody
+/// saw it. `None` while it is the last.
 pub fn last_moment_millis(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
-    first_sign_millis(model, deployment, deployment.rollouts.get(index + 1)?).map(|sign| sign - 1)
+    let (known, next) = (deployment.rollouts.get(index)?, deployment.rollouts.get(index + 1)?);
+    let sign = first_sign_millis(model, deployment, next)?;
+    let since = known.started_millis.unwrap_or(deployment.first_seen_millis);
+    let is_around = |gap: &&Gap| (since..sign).contains(&gap.from_millis) && sign <= gap.to_millis;
+    let gap = deployment.gaps.iter().find(is_around).filter(|_| !next.was_start_seen);
+    Some(gap.map_or(sign - 1, |gap| gap.from_millis))
 }
 
 /// Arrival of the first sign of a rollout that has not begun yet; `None` while there is none.
@@ -198,6 +213,8 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
         }
     }
     match (rollout.is_first, rollout.is_restart) {
+        // Created while nobody looked, and rolled out again.
+        (true, _) if rollout.revision > 1 && !rollout.was_start_seen => Trigger::Unknown,
         (true, _) => Trigger::Created,
         (false, true) => Trigger::Restart,
         (false, false) => Trigger::Template,
@@ -218,7 +235,8 @@ pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: 
             .any(|other| other.uid != set.uid && other.revisions.iter().any(|(revision, _)| is_between(*revision)))
 }
 
-/// Pods of a rollout were made in its ReplicaSet, and none of these was ever available. Its start and all the time since were observed.
+/// Pods of a rollout were made in its ReplicaSet, and none of these was ever available, also before it was deleted and made again. Its
+/// start and all the time since were observed.
 pub fn came_to_nothing(model: &Model, deployment: &Deployment, rollout: &Rollout, set: &ReplicaSet) -> bool {
     let is_whole = |started: Millis| {
         deployment.kept_since_millis.is_none_or(|since| since <= started)
@@ -226,7 +244,7 @@ pub fn came_to_nothing(model: &Model, deployment: &Deployment, rollout: &Rollout
     };
     let is_observed =
         rollout.was_start_seen && rollout.started_millis.is_some_and(is_whole) && model.sees_pods(deployment.uid);
-    let mut pods = model.pods_of(set.uid).peekable();
+    let mut pods = sets_named_as(model, deployment, set).flat_map(|set| model.pods_of(set.uid)).peekable();
     is_observed && pods.peek().is_some() && !pods.any(Pod::was_available)
 }
 

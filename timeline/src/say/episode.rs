@@ -5,7 +5,8 @@ use super::happening::{departure, pods_named};
 use crate::Millis;
 use crate::assess::{Episode, Restarted};
 use crate::model::story::{Entry, Happening, NodeDeparture};
-use crate::model::{EndReason, EpisodeKind};
+use crate::model::{Deployment, EndReason, EpisodeKind};
+use crate::rules::rollout;
 use crate::words::{count, duration, moment, safe, was_were};
 
 /// Most events that a title names.
@@ -90,18 +91,30 @@ pub fn say_losses(losses: &[&Happening], outage: Option<Millis>, has_gap: bool) 
 }
 
 /// Losses in sentences, each with how many of its pods are missing, each kind of them once in the order of its last one, safe to show:
-/// "2 pods deleted (since 14:02:05 UTC)." Where others of them were replaced, the number would be one of pods that are there.
-pub(super) fn say_losses_with_times(losses: &[(&Entry, u32)], now_millis: Millis) -> Vec<String> {
+/// "2 pods deleted (since 14:02:05 UTC)." Where others of them were replaced, the number would be one of pods that are there. A list
+/// after a gap does not tell when it was.
+pub(super) fn say_losses_with_times(
+    losses: &[(&Entry, u32)],
+    deployment: &Deployment,
+    now_millis: Millis,
+) -> Vec<String> {
+    let is_unseen = |at_millis: Millis| rollout::is_in_gap(deployment, at_millis);
+    let at = |before: &str, at_millis: Millis| match is_unseen(at_millis) {
+        true => "while not observed".to_owned(),
+        false => format!("{before}{} UTC", moment(at_millis, now_millis)),
+    };
     let said = |known: &LostPods<'_>| {
         let is_of = |entry: &Entry| lost(&entry.what, false).is_some_and(|one| one.event == known.event);
         let told: Vec<(&Entry, u32)> = losses.iter().copied().filter(|(entry, _)| is_of(entry)).collect();
         let ((first, _), (last, _)) = (told.first()?, told.last()?);
         let is_part = |entry: &Entry, missing: u32| lost(&entry.what, false).is_some_and(|one| one.pods > missing);
         if told.iter().any(|(entry, missing)| is_part(entry, *missing)) {
-            return Some(format!("Pods {} (the last at {} UTC).", known.event, moment(last_millis(last), now_millis)));
+            return Some(format!("Pods {} (the last {}).", known.event, at("at ", last_millis(last))));
         }
         let since = if known.pods > 1 { "since " } else { "" };
-        Some(format!("{} ({since}{} UTC).", known.said(), moment(first.at_millis, now_millis)))
+        let is_mixed = is_unseen(first.at_millis) && !is_unseen(last_millis(last));
+        let when = if is_mixed { at("the last at ", last_millis(last)) } else { at(since, first.at_millis) };
+        Some(format!("{} ({when}).", known.said()))
     };
     let kinds = grouped(losses.iter().rev().map(|(entry, _)| (&entry.what, false)));
     kinds.iter().rev().filter_map(said).collect()

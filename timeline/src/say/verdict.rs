@@ -326,7 +326,8 @@ fn missing(assessment: &Assessment<'_>) -> String {
 
 /// Names the losses whose replacements are missing: the last ones, one sentence for each kind.
 fn losses(assessment: &Assessment<'_>) -> Vec<String> {
-    let mut said = say_losses_with_times(&assessment.unreplaced_losses(), assessment.now.millis);
+    let losses = assessment.unreplaced_losses();
+    let mut said = say_losses_with_times(&losses, assessment.deployment, assessment.now.millis);
     said.split_off(said.len().saturating_sub(MOST_LOSSES))
 }
 

@@ -34,8 +34,11 @@ impl Hub {
             }
             SourceEvent::Health { kind, namespace, health } => {
                 match &health {
-                    Health::Forbidden { verb: "list" } => self.note_unseen(kind, namespace.clone(), true),
-                    Health::Live => self.note_unseen(kind, namespace.clone(), false),
+                    Health::Forbidden { verb: "list" } => {
+                        let since_millis = self.seen_until_millis(kind, namespace.clone());
+                        self.note_unseen(kind, namespace.clone(), Some(since_millis));
+                    }
+                    Health::Live => self.note_unseen(kind, namespace.clone(), None),
                     Health::Connecting { .. } | Health::Stale { .. } | Health::Forbidden { .. } => {}
                 }
                 self.watches.note(kind, namespace, health);
@@ -70,7 +73,8 @@ impl Hub {
         self.looking_since_millis = looking_since_millis.unwrap_or(self.looking_since_millis);
         self.renew();
         let unlisted: Vec<_> = self.watches.forbidden_lists().cloned().collect();
-        unlisted.into_iter().for_each(|(kind, namespace)| self.note_unseen(kind, namespace, true));
+        let now_millis = self.clock.now_millis();
+        unlisted.into_iter().for_each(|(kind, namespace)| self.note_unseen(kind, namespace, Some(now_millis)));
     }
 
     fn recorded(&mut self, Observed { at_millis, fact }: Observed) {
@@ -88,9 +92,19 @@ impl Hub {
         self.apply_changes(at_millis, changes);
     }
 
-    /// A kind may not be listed, or may be again: what is said of every Deployment may be something else.
-    fn note_unseen(&mut self, kind: Kind, namespace: Option<String>, is_unseen: bool) {
-        let changes = self.timeline.apply(self.clock.now_millis(), Fact::Unseen { kind, namespace, is_unseen });
+    /// When a kind was seen last that may not be listed from now on: if it was not listed since a restart, before that.
+    fn seen_until_millis(&self, kind: Kind, namespace: Option<String>) -> Millis {
+        let since_millis = match self.watches.health.get(&(kind, namespace)) {
+            Some(Health::Connecting { .. }) => self.heard_millis,
+            Some(Health::Stale { since_millis, .. }) => Some(*since_millis),
+            _ => None,
+        };
+        since_millis.unwrap_or_else(|| self.clock.now_millis())
+    }
+
+    /// A kind may not be listed since then, or may be again: what is said of every Deployment may be something else.
+    fn note_unseen(&mut self, kind: Kind, namespace: Option<String>, since_millis: Option<Millis>) {
+        let changes = self.timeline.apply(self.clock.now_millis(), Fact::Unseen { kind, namespace, since_millis });
         if !changes.is_empty() {
             self.outdated.extend(self.timeline.model().deployments.keys().copied());
             self.apply_changes(self.clock.now_millis(), changes);

@@ -485,6 +485,25 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
     }
 }
 
+/// The page of a rollout ends before the gap in which the next one began. Its losses say that a part was not observed.
+#[test]
+fn a_rollout_whose_next_one_began_in_a_gap_ends_before_the_gap() {
+    let mut timeline = complete();
+    let Fact::Pod(mut going, _) = pod(1, true, Seen::Modified) else { unreachable!() };
+    going.deletion_at_millis = Some(50_000);
+    timeline.apply(20_000, Fact::Pod(going, Seen::Modified));
+    let Fact::Deployment(next, _) = web(2, [1, 1, 1]) else { unreachable!() };
+    timeline.apply(90_000, Fact::Deployment(next, Seen::InList));
+    timeline.apply(90_000, set(2, 1, Seen::InList));
+    let (kind, namespace, present) = (Kind::Deployment, None, vec![Uid::from_bits(1)]);
+    timeline.apply(90_005, Fact::Listed { kind, namespace, present, gap_since_millis: Some(40_000) });
+    let now = Now { millis: 200_000, skew_millis: 0 };
+    let rows = index::rollouts("c", &timeline, Uid::from_bits(1), now, 9).into_iter();
+    let told = "Pod b-1-p deleted after the rollout was complete (part not observed)".to_owned();
+    let rows: Vec<_> = rows.map(|row| (row.revision, row.last_millis, row.losses)).collect();
+    assert_eq!(rows, [(1, Some(40_000), Some(told)), (2, None, None)]);
+}
+
 /// A crash loop before the workload was at rest for a minute is trouble of the rollout, which stays complete; a later one is not.
 #[test]
 fn a_crash_loop_right_after_completion_is_the_cause_of_the_rollout() {

@@ -212,11 +212,13 @@ impl Timeline {
         self.tell_together(deployment, at, is_same, first)
     }
 
-    /// Pods that went, or were asked to go, while nobody looked are told together.
+    /// Pods that went, or were asked to go, while nobody looked are told together, unless somebody looked in between.
     fn tell_unseen(&mut self, deployment: Uid, at: Millis, pod: String, is_gone: bool) {
+        let gap = self.model.deployments.get(&deployment).and_then(|known| known.gaps.last());
+        let since = gap.map_or(Millis::MIN, |gap| gap.from_millis);
         let is_same = |entry: &Entry| match &entry.what {
             Happening::Unseen { is_gone: other, last_millis, .. } => {
-                *other == is_gone && at - last_millis <= TOGETHER_MILLIS
+                *other == is_gone && *last_millis >= since && at - last_millis <= TOGETHER_MILLIS
             }
             _ => false,
         };

@@ -3,7 +3,7 @@
 use super::pods::WENT_TOGETHER_MILLIS;
 use crate::apply::Timeline;
 use crate::apply::pending::Outage;
-use crate::model::RemovedBecause;
+use crate::model::{Pod, PodState, RemovedBecause};
 use crate::model::story::{Entry, Happening};
 use crate::{Millis, Uid};
 
@@ -73,8 +73,8 @@ impl Timeline {
         }
     }
 
-    /// A ReplicaSet appeared: it may be one that was deleted, made again.
-    pub(in crate::apply) fn tell_made_again(&mut self, at: Millis, uid: Uid) {
+    /// A ReplicaSet appeared: it may be one that was deleted, made again. A list does not tell when, and its creation time does.
+    pub(in crate::apply) fn tell_made_again(&mut self, at: Millis, uid: Uid, was_seen: bool) {
         let Some(set) = self.model.replica_sets.get(&uid) else { return };
         let gone = |outage: &&mut Outage| {
             let same = self.model.replica_sets.get(&outage.set);
@@ -84,7 +84,8 @@ impl Timeline {
         };
         let Some(outage) = self.outages.iter_mut().find(gone) else { return };
         outage.is_again = true;
-        let (deployment, entry, after) = (outage.deployment, outage.entry, at - outage.at_millis);
+        let made = if was_seen { at } else { set.created_at_millis.saturating_add(self.skew.millis()).min(at) };
+        let (deployment, entry, after) = (outage.deployment, outage.entry, (made - outage.at_millis).max(0));
         self.retell(deployment, entry, |entry| {
             if let Happening::SetDeleted { again_millis, .. } = &mut entry.what {
                 *again_millis = Some(after);
@@ -107,11 +108,19 @@ impl Timeline {
                 }
                 None if at - outage.at_millis > FOLLOWED_MILLIS => continue,
                 Some(since) if is_available => {
-                    self.retell(outage.deployment, outage.entry, |entry| {
-                        if let Happening::SetDeleted { outage_millis, .. } = &mut entry.what {
-                            *outage_millis = Some(at - since);
-                        }
-                    });
+                    // When one that a list told of became available, nobody saw.
+                    let is_listed = |pod: &Pod| {
+                        pod.state() == PodState::Available && pod.now.listed_millis == Some(pod.since_millis())
+                    };
+                    let sets = self.model.controlled_sets(outage.deployment);
+                    let is_unseen = sets.flat_map(|set| self.model.controlled_pods(set.uid)).any(is_listed);
+                    if !is_unseen {
+                        self.retell(outage.deployment, outage.entry, |entry| {
+                            if let Happening::SetDeleted { outage_millis, .. } = &mut entry.what {
+                                *outage_millis = Some(at - since);
+                            }
+                        });
+                    }
                     continue;
                 }
                 _ => {}

@@ -290,6 +290,36 @@ fn pods_that_left_their_node_are_named_while_their_replacements_are_missing() {
 }
 
 #[test]
+fn pods_that_left_their_node_while_nobody_looked_are_named_without_a_time() {
+    let why = |change: fn(&mut Web)| {
+        let mut web = Web::live(3).at(60_000);
+        for number in [100, 101] {
+            web.unseen_pod(number, |pod| {
+                pod.disruption = Some("EvictionByEvictionAPI".into());
+                pod.deletion_at_millis = Some(80_000);
+            });
+        }
+        web.relisted(30_000);
+        (200..202).for_each(|pod| web.add_pod(pod, 2, |_| {}));
+        web.wait(1_000);
+        change(&mut web);
+        web.report();
+        web.view().verdict.why
+    };
+    let all = why(|_| {});
+    assert!(all.ends_with(" 2 pods evicted from node node-1 (while not observed)."), "{all}");
+    // One of them is replaced: it is not told which.
+    let part = why(|web| web.pod(200, ready));
+    assert!(part.ends_with(" Pods evicted from node node-1 (the last while not observed)."), "{part}");
+    // Another one goes while somebody looks.
+    let more = why(|web| {
+        web.pod(102, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+        web.kill_pod(102);
+    });
+    assert!(more.ends_with(" 3 pods evicted from node node-1 (the last at 00:01:01 UTC)."), "{more}");
+}
+
+#[test]
 fn pods_that_somebody_deleted_or_relabelled_are_named_while_their_replacements_are_missing() {
     let mut web = Web::live(6).at(60_000);
     (100..105).for_each(|pod| web.kill_pod(pod));
@@ -517,6 +547,27 @@ fn pods_that_were_asked_to_go_while_nobody_looked_are_one_line() {
     [100, 103].into_iter().for_each(|pod| web.lose_pod(pod));
     web.relisted(90_000);
     assert!(web.told().iter().any(|line| line == "Pod p0103 disappeared; why is not known."), "{:#?}", web.told());
+}
+
+#[test]
+fn pods_that_went_in_two_gaps_are_two_lines() {
+    let mut web = Web::live(4).at(60_000);
+    web.unseen_pod(100, |pod| pod.deletion_at_millis = Some(80_000));
+    web.lose_pod(101);
+    web.relisted(30_000);
+    web.now = 90_000;
+    web.unseen_pod(102, |pod| pod.deletion_at_millis = Some(110_000));
+    web.lose_pod(103);
+    web.relisted(80_000);
+    let told = [
+        "60000 Not observed for 30 s: what happened in between is not known.",
+        "60000 Pod p0100 was marked for deletion while not observed.",
+        "60000 Pod p0101 disappeared; why is not known.",
+        "90000 Not observed for 10 s: what happened in between is not known.",
+        "90000 Pod p0102 was marked for deletion while not observed.",
+        "90000 Pod p0103 disappeared; why is not known.",
+    ];
+    assert_eq!(since(&web, 60_000), told);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::made::{SECOND, WEB, Web, condition, deployment, meta, next_revision, ready, set, unready};
-use timeline::fact::{ConditionStatus, IntOrPercent, Kind, Phase, Seen, Strategy};
+use timeline::fact::{ConditionStatus, IntOrPercent, Kind, Phase, PodFact, Seen, Strategy};
 use timeline::history::MOST_CHANGES;
 use timeline::model::Model;
 use timeline::past::course;
@@ -67,6 +67,19 @@ fn what_is_said_of_a_moment_of_the_past_is_what_was_said_then() {
 }
 
 #[test]
+fn in_a_gap_the_time_for_sentences_stands_still() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, unready);
+    web.wait_until(3_600_000).relisted(30_000);
+    web.wait(5_000).listed(Kind::Pod, Some(30_000));
+    let heard = |at| web.history.heard_millis(WEB, at);
+    assert_eq!([29_999, 30_000, 1_000_000, 3_599_999].map(heard), [29_999, 30_000, 30_000, 30_000]);
+    assert_eq!([3_600_000, 3_604_999, 3_605_000].map(heard), [3_600_000, 3_600_000, 3_605_000]);
+    let said = |at_millis| at(&web.history.at(at_millis).unwrap(), heard(at_millis)).unwrap().verdict;
+    assert_eq!(said(3_000_000), said(30_000));
+}
+
+#[test]
 fn a_pod_that_is_seen_just_before_its_rollout_begins_is_of_it() {
     let course = |seen_millis: Millis| {
         let mut web = Web::live(3).at(seen_millis);
@@ -84,6 +97,43 @@ fn a_pod_that_is_seen_just_before_its_rollout_begins_is_of_it() {
     };
     assert_eq!(course(19_997), (Some(1_000), 2));
     assert_eq!(course(18_999), (None, 0), "streams do not overtake each other by so much");
+}
+
+#[test]
+fn pods_of_a_replica_set_that_is_deleted_and_made_again_are_of_its_rollout() {
+    let again = |first: fn(&mut PodFact), second: fn(&mut PodFact)| {
+        let mut web = Web::replacing();
+        web.add_pod(200, SECOND, first);
+        web.wait_until(60_000).delete_set(SECOND);
+        web.delete_pod(200);
+        web.add_set(9, set(9, 2, 1, 0));
+        web.add_pod(300, 9, unready);
+        web.wait_until(65_000).pod(300, second);
+        web
+    };
+    let restarted: fn(&mut PodFact) = |pod| {
+        pod.containers[0].restarts = 2;
+        ready(pod);
+    };
+    let mut web = again(unready, restarted).at(90_000);
+    web.edit("v3");
+    web.add_set(4, set(4, 3, 1, 0));
+    web.deployment(|deployment| deployment.revision = Some(3));
+    let model = web.timeline.model();
+    let deployment = model.deployments.get(&WEB).unwrap();
+    let rollout = &deployment.rollouts[1];
+    assert_eq!((rollout.revision, rollout.superseded_millis), (2, Some(90_000)));
+    assert_eq!(course::first_available(model, deployment, rollout), Some(45_000));
+    assert_eq!(course::restarts(model, deployment, rollout), 2);
+    assert_eq!(course::never_ready(model, deployment, rollout), None, "one of the second ReplicaSet was");
+    let came_to_nothing = |web: &Web| {
+        let model = web.timeline.model();
+        let deployment = model.deployments.get(&WEB).unwrap();
+        let second = model.replica_sets.get(&Uid::from_bits(9)).unwrap();
+        rollout::came_to_nothing(model, deployment, &deployment.rollouts[1], second)
+    };
+    let served = [again(ready, unready), again(unready, unready)].map(|web| came_to_nothing(&web));
+    assert_eq!(served, [false, true]);
 }
 
 #[test]

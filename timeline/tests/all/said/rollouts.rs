@@ -182,6 +182,33 @@ fn a_rollback_by_recreate_is_not_complete_because_the_rollout_before_was() {
 }
 
 #[test]
+fn a_rollback_by_recreate_is_not_complete_for_who_came_between_its_replica_set_and_its_deployment() {
+    // Revision 3 rolled back before. Now the ReplicaSet of revision 2 is used again, and the condition names no other one.
+    let mut web = complete_before_recreate().at(60_000);
+    web.edit("v1");
+    web.set(2, |set| (set.revision, set.now.counts.desired) = (Some(3), 3));
+    web.set(SECOND, |set| set.now.counts.desired = 0);
+    web.deployment(|deployment| deployment.revision = Some(3));
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    (300..303).for_each(|pod| web.add_ready_pod(pod, 2));
+    web.report();
+    web.wait_until(160_000).edit("v2");
+    web.set(SECOND, |set| set.revision = Some(4));
+    let mut late = web.first_listed();
+    late.wait(20).set(2, |set| set.now.counts.desired = 0);
+    late.deployment(|deployment| deployment.revision = Some(4));
+    (300..303).for_each(|pod| late.delete_pod(pod));
+    late.report();
+    assert_eq!(available_since(&late), Some((4, None)));
+    late.set(SECOND, |set| set.now.counts.desired = 3);
+    (400..403).for_each(|pod| late.add_pod(pod, SECOND, unready));
+    late.report();
+    assert_eq!(available_since(&late), Some((4, None)));
+    (400..403).for_each(|pod| late.wait(1_000).pod(pod, ready));
+    assert_eq!(available_since(&late), Some((4, Some(163_020))));
+}
+
+#[test]
 fn a_rollback_in_a_gap_is_not_complete_because_the_rollout_before_was() {
     let mut web = complete_before_recreate().at(60_000);
     web.unseen(|deployment, sets| {
@@ -374,6 +401,21 @@ fn a_rollout_ends_before_the_first_sign_of_the_next_one_however_late_that_begins
     let mut web = Web::live(3);
     begin(&mut web, &|_| {}, 23_000, 24_000);
     assert_eq!(last_of_the_first(&web), (22_999, live));
+}
+
+#[test]
+fn a_rollout_ends_before_the_gap_in_which_the_next_one_began() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, unready);
+    web.wait_until(3_600_000).unseen(|deployment, sets| {
+        (deployment.revision, deployment.spec.images) = (Some(3), image("v3"));
+        sets.insert(4, set(4, 3, 1, 0));
+    });
+    web.relisted(30_000);
+    let model = web.timeline.model();
+    let deployment = model.deployments.get(&WEB).unwrap();
+    let last = |index| rollout::last_moment_millis(model, deployment, index);
+    assert_eq!([last(0), last(1), last(2)], [Some(19_999), Some(30_000), None]);
 }
 
 #[test]

@@ -167,6 +167,19 @@ fn a_replacement_that_became_available_while_nobody_looked_has_no_time() {
 }
 
 #[test]
+fn a_pod_that_was_gone_while_nobody_looked_has_no_time_in_which_it_drained() {
+    let mut web = Web::live(2).at(60_000);
+    web.kill_pod(100);
+    web.wait(1_000).add_pod(102, 2, |_| {});
+    web.wait(4_000).pod(102, ready);
+    web.lose_pod(100);
+    web.wait_until(3_660_000).relisted(66_000);
+    let told =
+        "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1. Replacement: p0102, available after 5.0 s.";
+    assert_eq!(since(&web, 60_000)[0], told);
+}
+
+#[test]
 fn each_pod_that_is_deleted_has_a_replacement_of_its_own() {
     let mut web = Web::live(2).at(60_000);
     web.kill_pod(100);
@@ -242,6 +255,24 @@ fn a_replica_set_that_is_deleted_is_followed_until_something_is_available_again(
         deleted(30_000, 40_000),
         "60000 ReplicaSet 1 was deleted, not by its Deployment, created again after 30 s; 10 s with nothing available."
     );
+}
+
+#[test]
+fn of_a_replica_set_that_was_made_again_while_nobody_looked_its_creation_is_told() {
+    let mut web = Web::live(1).at(60_000);
+    let mut again = ReplicaSetFact { meta: crate::made::meta(12, "web-1", Some(1)), ..web.replica_set(2) };
+    again.meta.created_at_millis = 62_000;
+    web.delete_set(2);
+    web.kill_pod(100);
+    web.lose_pod(100);
+    web.unseen(|_, sets| drop(sets.insert(12, again)));
+    web.wait_until(3_660_000).relisted(61_000);
+    let mut made = crate::made::pod(102, 12, "web-1-p0102");
+    ready(&mut made);
+    web.timeline.apply(web.now, Fact::Pod(Box::new(made), Seen::InList));
+    assert_eq!(web.view().counts.available, 1);
+    let told = "60000 ReplicaSet 1 was deleted, not by its Deployment, created again after 2.0 s.";
+    assert_eq!(since(&web, 60_000)[0], told);
 }
 
 #[test]

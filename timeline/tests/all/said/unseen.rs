@@ -1,9 +1,10 @@
 //! What nobody saw is told as such, or not at all.
 
-use crate::made::{WEB, Web, condition, crashing, image, next_revision, ready, set, unready};
-use timeline::fact::{ConditionStatus, Kind, Strategy};
-use timeline::story::LineKind;
-use timeline::{Fact, Millis};
+use crate::made::{WEB, Web, condition, crashing, deployment, image, next_revision, ready, set, unready};
+use timeline::fact::{ConditionStatus, Kind, Seen, Strategy};
+use timeline::rollout::{self, Trigger};
+use timeline::story::{self, LineKind};
+use timeline::{Fact, Millis, Timeline, Uid};
 
 #[test]
 fn what_was_finished_before_we_came_is_neither_stuck_nor_overtaken() {
@@ -58,6 +59,15 @@ fn what_happened_while_nobody_looked_is_not_told_as_if_it_was_seen() {
     });
     web.relisted(25_000);
     assert_eq!(web.lines(LineKind::Done).last().unwrap(), "Revision 2 is complete; when it finished is not known.");
+}
+
+/// The recording of an episode begins five seconds before its first line, which may be a list after a gap.
+#[test]
+fn a_recording_that_begins_in_a_gap_tells_of_the_whole_gap() {
+    let mut web = Web::live(3).at(3_595_000).first_listed().at(3_600_000);
+    web.relisted(10_000);
+    let told = ["Not observed for 59 min 50 s: what happened in between is not known."];
+    assert_eq!(web.lines(LineKind::Unknown), told);
 }
 
 #[test]
@@ -125,6 +135,30 @@ fn steps_that_nobody_saw_are_told_as_such() {
 }
 
 #[test]
+fn a_deployment_that_was_created_and_rolled_out_again_while_nobody_looked_begins_with_what_runs() {
+    let of_revision = |revision: u64| {
+        let mut timeline = Timeline::new();
+        let mut listed = |at: Millis, kind: Kind, present: Vec<Uid>, gap_since_millis: Option<Millis>| {
+            timeline.apply(at, Fact::Listed { kind, namespace: None, present, gap_since_millis });
+        };
+        Kind::ALL.into_iter().for_each(|kind| listed(0, kind, Vec::new(), None));
+        listed(90_000, Kind::Deployment, vec![WEB], Some(10_000));
+        let mut web = deployment();
+        (web.now.revision, web.now.spec.images) = (Some(revision), image(&format!("v{revision}")));
+        timeline.apply(90_000, Fact::Deployment(Box::new(web), Seen::InList));
+        timeline.apply(90_000, Fact::ReplicaSet(Box::new(set(3, revision, 3, 3)), Seen::InList));
+        let told = story::story(timeline.model(), WEB).into_iter().filter(|line| line.kind == LineKind::Revision);
+        let told: Vec<String> = told.map(|line| line.text).collect();
+        let deployment = timeline.model().deployments.get(&WEB).unwrap();
+        (rollout::trigger(timeline.model(), deployment, 0), told)
+    };
+    let begins = "Watching begins: revision 2 with image web:v2.".to_owned();
+    assert_eq!(of_revision(2), (Trigger::Unknown, vec![begins]));
+    let created = "Revision 1 started while not observed: image web:v1.".to_owned();
+    assert_eq!(of_revision(1), (Trigger::Created, vec![created]));
+}
+
+#[test]
 fn a_deadline_that_passed_before_we_came_is_of_the_rollout_that_is_there() {
     let mut web = Web::replacing().at(630_000);
     let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
@@ -155,6 +189,38 @@ fn a_deadline_that_passed_while_nobody_looked_is_of_the_replica_set_that_it_name
 }
 
 #[test]
+fn a_deadline_that_passed_while_nobody_looked_is_told_at_the_time_of_its_condition() {
+    let mut web = Web::replacing().at(900_000);
+    let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
+    passed.last_update_millis = Some(620_000);
+    web.unseen(|deployment, _| deployment.status.progressing = Some(passed));
+    assert_eq!(web.first_listed().lines(LineKind::Bad), Vec::<String>::new(), "it passed before the first look");
+    web.relisted(600_000);
+    let told = story::story(web.timeline.model(), WEB);
+    let bad = told.iter().filter(|line| line.kind == LineKind::Bad).map(|line| (line.at_millis, line.text.as_str()));
+    let deadline = "Progress deadline passed for revision 2. Kubernetes keeps trying; it does not roll back by itself.";
+    assert_eq!(bad.collect::<Vec<_>>(), [(620_000, deadline)]);
+}
+
+#[test]
+fn a_deadline_that_passed_while_nobody_looked_is_not_told_of_the_revision_before() {
+    let mut web = Web::replacing().at(900_000);
+    let mut passed =
+        condition(ConditionStatus::False, "ProgressDeadlineExceeded", "ReplicaSet \"web-3\" has timed out progressing.");
+    passed.last_update_millis = Some(700_000);
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 1, Some(3));
+        deployment.spec.images = image("v3");
+        deployment.status.observed_generation = deployment.generation;
+        deployment.status.progressing = Some(passed);
+        sets.insert(4, set(4, 3, 1, 0));
+    });
+    web.relisted(25_000);
+    let deadline = "Progress deadline passed for revision 3. Kubernetes keeps trying; it does not roll back by itself.";
+    assert_eq!(web.lines(LineKind::Bad), [deadline]);
+}
+
+#[test]
 fn a_pod_that_became_available_while_nobody_looked_does_not_tell_how_long_pods_take() {
     let mut web = Web::made(2);
     web.wait_until(5_000).pod(100, ready);
@@ -177,7 +243,8 @@ fn a_replica_set_that_went_unseen_went_with_its_deployment_when_that_is_told_wit
 }
 
 fn unseen(web: &mut Web, kind: Kind, is_unseen: bool) {
-    web.timeline.apply(web.now, Fact::Unseen { kind, namespace: None, is_unseen });
+    let since_millis = is_unseen.then_some(web.now);
+    web.timeline.apply(web.now, Fact::Unseen { kind, namespace: None, since_millis });
 }
 
 #[test]
