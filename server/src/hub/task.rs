@@ -360,11 +360,9 @@ mod tests {
         let heard_millis = now_millis - 3_600_000;
         hub.restore(InitialState { heard_millis: Some(heard_millis), ..InitialState::default() });
         let stale = Health::Stale { since_millis: heard_millis + 1_000, retry_at_millis: None, why: String::new() };
-        for (kind, before) in [
-            (Kind::Pod, Health::Connecting { listed: 0 }),
-            (Kind::Deployment, stale),
-            (Kind::ReplicaSet, Health::Live),
-        ] {
+        for (kind, before) in
+            [(Kind::Pod, Health::Connecting { listed: 0 }), (Kind::Deployment, stale), (Kind::ReplicaSet, Health::Live)]
+        {
             for health in [before, Health::Forbidden { verb: "list" }] {
                 hub.event(SourceEvent::Health { kind, namespace: None, health });
             }

@@ -3,8 +3,8 @@
 use super::pods::WENT_TOGETHER_MILLIS;
 use crate::apply::Timeline;
 use crate::apply::pending::Outage;
-use crate::model::{Pod, PodState, RemovedBecause};
 use crate::model::story::{Entry, Happening};
+use crate::model::{Pod, PodState, RemovedBecause};
 use crate::{Millis, Uid};
 
 /// Pods of a deleted ReplicaSet are asked to go this soon; what is missing later is missing for another reason.

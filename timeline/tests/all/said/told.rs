@@ -174,8 +174,7 @@ fn a_pod_that_was_gone_while_nobody_looked_has_no_time_in_which_it_drained() {
     web.wait(4_000).pod(102, ready);
     web.lose_pod(100);
     web.wait_until(3_660_000).relisted(66_000);
-    let told =
-        "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1. Replacement: p0102, available after 5.0 s.";
+    let told = "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1. Replacement: p0102, available after 5.0 s.";
     assert_eq!(since(&web, 60_000)[0], told);
 }
 

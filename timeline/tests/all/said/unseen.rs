@@ -205,8 +205,11 @@ fn a_deadline_that_passed_while_nobody_looked_is_told_at_the_time_of_its_conditi
 #[test]
 fn a_deadline_that_passed_while_nobody_looked_is_not_told_of_the_revision_before() {
     let mut web = Web::replacing().at(900_000);
-    let mut passed =
-        condition(ConditionStatus::False, "ProgressDeadlineExceeded", "ReplicaSet \"web-3\" has timed out progressing.");
+    let mut passed = condition(
+        ConditionStatus::False,
+        "ProgressDeadlineExceeded",
+        "ReplicaSet \"web-3\" has timed out progressing.",
+    );
     passed.last_update_millis = Some(700_000);
     web.unseen(|deployment, sets| {
         (deployment.generation, deployment.revision) = (deployment.generation + 1, Some(3));
