@@ -6,7 +6,7 @@ use super::cause::{Cause, CauseKind, Evidence, Refused};
 use crate::Millis;
 use crate::model::fact::{Condition, ConditionStatus};
 use crate::model::{Event, KubectlVerdict, Pod, ReplicaSet};
-use crate::rules::{messages, verdict};
+use crate::rules::{messages, rollout, verdict};
 
 /// A refusal is told as what is for so long. Later the ReplicaSet controller tries again seldom: it waits twice as long each time.
 const FRESH_MILLIS: Millis = 30_000;
@@ -71,8 +71,7 @@ impl Assessment<'_> {
 
     /// The controller is refused the ReplicaSet of the template. Without a progress deadline only an Event says so.
     pub(super) fn refused_set(&self) -> Option<Evidence> {
-        let told = self.deployment.now.status.progressing.as_ref();
-        if let Some(told) = told.filter(|told| told.reason == "ReplicaSetCreateError") {
+        if let Some(told) = rollout::refusal_of_set(self.model, self.deployment) {
             return Some(self.of_condition(self.me(), told));
         }
         let (since, _) = self.deployment.verdicts.last()?;

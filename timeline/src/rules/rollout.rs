@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::model::fact::Strategy;
+use crate::model::fact::{Condition, Strategy};
 use crate::model::{Deployment, KubectlVerdict, Model, Pod, ReplicaSet, Rollout, ScaleCause};
 
 pub use crate::model::Trigger;
@@ -147,6 +147,15 @@ pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
 /// The ReplicaSet that is scaled up; `None` while the revision of an edited template is awaited.
 pub fn new_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
     current_set(model, deployment).filter(|set| !is_to_be_replaced(model, deployment, set))
+}
+
+/// The condition that says that the ReplicaSet of the template is refused. Kubernetes keeps it until something moves or the deadline passes,
+/// also where the template became that of a ReplicaSet again whose pods it counts: nothing is refused any more then.
+pub fn refusal_of_set<'m>(model: &Model, deployment: &'m Deployment) -> Option<&'m Condition> {
+    let now = &deployment.now;
+    let told = now.status.progressing.as_ref().filter(|told| told.reason == "ReplicaSetCreateError")?;
+    let is_counted = now.status.observed_generation >= now.generation && now.status.updated > 0;
+    Some(told).filter(|_| !is_counted || new_set(model, deployment).is_none())
 }
 
 /// The revision after that of the current ReplicaSet is awaited.

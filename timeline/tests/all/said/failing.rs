@@ -168,6 +168,30 @@ fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
     assert_eq!(web.view().deadline_millis, None, "the controller does not come to look at it");
 }
 
+/// Kubernetes keeps the condition until something moves or the deadline passes.
+#[test]
+fn an_edit_that_was_refused_and_taken_back_is_refused_no_more() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, unready);
+    web.report();
+    web.wait_until(30_000).edit_spec(|deployment| {
+        deployment.spec.images = image("v3");
+        let why = "admission webhook \"policy\" denied the request: no latest tags";
+        let mut refused = condition(ConditionStatus::False, "ReplicaSetCreateError", why);
+        refused.last_update_millis = Some(30_000);
+        deployment.status.progressing = Some(refused);
+    });
+    assert_eq!(web.verdict(), "[Failing] The next revision cannot start: webhook policy denies the new ReplicaSet.");
+    web.wait_until(40_000).edit("v2");
+    web.report();
+    assert_eq!(web.verdict(), "[Waiting] Revision 2 is replacing revision 1: 0 of 3 new pods available.");
+    assert_eq!(web.view().deadline_millis, Some(630_000));
+    // Somebody deletes the ReplicaSet, and the one in its place is refused: the counts are still those of before.
+    web.delete_set(SECOND);
+    assert_eq!(web.view().reasons[0].evidence.reason, "ReplicaSetCreateError");
+    assert_eq!(web.view().deadline_millis, None);
+}
+
 #[test]
 fn the_first_rollout_has_nothing_to_go_back_to() {
     let mut web = Web::made(1).at(2_000);

@@ -257,7 +257,7 @@ fn what_is_refused_is_named() {
             let told =
                 Some(condition(if progressing { ConditionStatus::False } else { ConditionStatus::True }, reason, "no"));
             if progressing {
-                deployment.status.progressing = told;
+                (deployment.generation, deployment.status.progressing) = (deployment.generation + 1, told);
             } else {
                 deployment.status.replica_failure = told;
             }
