@@ -186,7 +186,13 @@ fn deadline(standing: Standing, assessment: &Assessment<'_>) -> Option<String> {
             "No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.".to_owned()
         }
         None if !is_over && told == "NewReplicaSetAvailable" => {
-            "No progress deadline runs, because the rollout was complete before; Kubernetes keeps trying.".to_owned()
+            // A rollback that takes all old pods down at once, or gets no pods, does not move the condition.
+            let why = if assessment.is_rolling_out() {
+                "Kubernetes still reports the rollout before, which was complete; it keeps trying"
+            } else {
+                "the rollout was complete before; Kubernetes keeps trying"
+            };
+            format!("No progress deadline runs, because {why}.")
         }
         None => "Kubernetes keeps trying; it does not roll back by itself.".to_owned(),
     };
