@@ -237,6 +237,11 @@ fn limits_say_where_they_come_from() {
     assert_eq!(derived(Int(2), Int(0)), pair("3 + maxSurge 2", "3 − maxUnavailable 0"));
     let raised = "3 − maxUnavailable 1 (not 0, because maxSurge is 0 too)";
     assert_eq!(derived(Int(0), Percent(25)), pair("3 + maxSurge 0", raised));
+    // Percentages of no pods are 0, and nothing is raised.
+    let mut web = Web::live(3).at(60_000);
+    web.scale(2, 0);
+    let none = pair("0 + maxSurge 0 (25 % rounded up)", "0 − maxUnavailable 0 (25 % rounded down)");
+    assert_eq!(web.view().derived, none);
 }
 
 #[test]
