@@ -163,8 +163,12 @@ fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -
     // A ReplicaSet of a newer revision than the Deployment's was seen before the edit that it comes of.
     let is_ahead = deployment.rollouts.last().is_some_and(|last| set.revision() > Some(last.revision));
     let now = &deployment.now;
-    // Of an edit of other fields only its effect is seen: Recreate takes down what is there, and the next one comes afterwards.
-    let is_recreate = now.spec.strategy == Strategy::Recreate && !now.spec.paused && now.spec.replicas > 0;
+    // Of an edit of other fields only its effect is seen: Recreate takes down what is there, and the next one comes afterwards. A ReplicaSet
+    // that was scaled to zero says so, until it is scaled up again.
+    let is_recreate = now.spec.strategy == Strategy::Recreate
+        && !now.spec.paused
+        && now.spec.replicas > 0
+        && set.now.desired_replicas != Some(0);
     let has_pods = || model.pod_counts(set.uid).count_existing() > 0;
     if is_recreate && set.now.counts.desired == 0 && has_pods() {
         return true;
