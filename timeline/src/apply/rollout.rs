@@ -72,7 +72,9 @@ impl Timeline {
         let (seen, last_now) = (deployment.rollouts_seen(), deployment.rollouts.last().cloned());
         let DraftRollout { mut rollout, last, since_millis, was_seen } = draft.clone();
         let is_of_it = !was_seen && self.is_deadline_of(deployment, rollout.revision);
-        rollout.passed_before = rollout.passed_before.filter(|_| !is_of_it);
+        if is_of_it && rollout.passed_before.take().is_some() {
+            rollout.deadline_exceeded_millis = Some(since_millis);
+        }
         self.drafts.remove(&uid);
         let revision = rollout.revision;
         let mut overtaken = None;
@@ -240,12 +242,14 @@ impl Timeline {
         let (available, is_stale) = (status.available, status.progress_reason() == "NewReplicaSetCreated");
         // What was complete when watching began did not end since.
         let is_end_unseen = !was_seen && !self.is_first_list(Kind::Deployment, &known.namespace);
+        let passed_millis = known.now.deadline_passed_millis();
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete && !is_stale {
                 (rollout.completed_millis, rollout.is_end_unseen) = (Some(at), is_end_unseen);
             }
-            if verdict == KubectlVerdict::DeadlineExceeded {
+            let is_of_before = rollout.passed_before.is_some() && rollout.passed_before == passed_millis;
+            if verdict == KubectlVerdict::DeadlineExceeded && !is_of_before {
                 rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(at));
             }
         });

@@ -251,7 +251,9 @@ pub fn outcome(deployment: &Deployment, rollout: &Rollout) -> Outcome {
         Outcome::Superseded
     } else if deployment.deleted_millis.is_some() {
         Outcome::Deleted
-    } else if deployment.verdicts.last().is_some_and(|(_, v)| *v == KubectlVerdict::DeadlineExceeded) {
+    } else if deployment.verdicts.last().is_some_and(|(_, v)| *v == KubectlVerdict::DeadlineExceeded)
+        && !rollout.has_deadline_of_before(&deployment.now)
+    {
         Outcome::DeadlineExceeded
     } else {
         Outcome::Progressing

@@ -241,6 +241,12 @@ fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() 
     });
     assert_eq!(web.lines(LineKind::Bad).len(), 1, "{:#?}", web.told());
     assert!(!web.verdict().contains("stuck"), "{}", web.verdict());
+    let last = |web: &Web| {
+        let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+        let last = deployment.rollouts.last().unwrap();
+        (last.revision, last.deadline_exceeded_millis, rollout::outcome(deployment, last))
+    };
+    assert_eq!(last(&web), (3, None, rollout::Outcome::Progressing));
     // One of its own that passes later is told of it, once.
     for (now, reason) in [
         (800_000, "ReplicaSetUpdated"),
@@ -255,6 +261,7 @@ fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() 
         web.deployment(|deployment| deployment.status.progressing = Some(told));
     }
     assert!(web.verdict().starts_with("[Deadline exceeded]"), "{}", web.verdict());
+    assert_eq!(last(&web), (3, Some(1_400_000), rollout::Outcome::DeadlineExceeded));
     let told = web.lines(LineKind::Bad);
     assert_eq!(told.len(), 2, "{told:#?}");
     assert!(told[1].starts_with("Progress deadline passed for revision 3."), "{told:#?}");
