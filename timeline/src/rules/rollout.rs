@@ -196,6 +196,9 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
     if rollout.started_millis.is_none() {
         return Trigger::Unknown;
     }
+    if is_made_again(deployment, index) {
+        return Trigger::Adopted;
+    }
     if let Some(set) = replica_set(model, deployment, rollout.revision) {
         let is_of_another = set.owners.first().is_some_and(|owner| *owner != deployment.uid);
         if rollout.is_first && is_of_another {
@@ -224,11 +227,27 @@ pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: 
     else {
         return false;
     };
+    if is_made_again(deployment, index) {
+        return true;
+    }
     let is_between = |revision: u64| before.revision < revision && revision < rollout.revision;
     let mut others = model.sets_of(deployment.uid).filter(|other| other.owners.first() == Some(&deployment.uid));
     replica_set(model, deployment, before.revision).is_some_and(|last| last.uid == set.uid)
         && !others
             .any(|other| other.uid != set.uid && other.revisions.iter().any(|(revision, _)| is_between(*revision)))
+}
+
+/// The rollout at `index` has the template of the one before and a lower number: ReplicaSets were deleted, that one among them. The
+/// controller made it again with the number after the highest one that was left (`getNewReplicaSet` in `sync.go`).
+fn is_made_again(deployment: &Deployment, index: usize) -> bool {
+    let [Some(before), Some(rollout)] = [index.checked_sub(1), Some(index)].map(|at| deployment.rollouts.get(at?))
+    else {
+        return false;
+    };
+    rollout.revision < before.revision
+        && rollout.images == before.images
+        && rollout.restarted_at == before.restarted_at
+        && rollout.template_apart == before.template_apart
 }
 
 /// Pods of a rollout were made in its ReplicaSet, and none of these was ever available. Its start and all the time since were observed.

@@ -56,6 +56,22 @@ fn a_replica_set_that_is_taken_up_again_is_no_rollback() {
     );
 }
 
+/// The controller counts on from the highest number that is left.
+#[test]
+fn a_replica_set_that_is_created_again_with_a_lower_number_is_no_new_template() {
+    let mut web = Web::reported().at(60_000);
+    [2, SECOND].into_iter().for_each(|number| web.delete_set(number));
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    let mut again = set(4, 1, 3, 0);
+    again.images = image("v2");
+    web.add_set(4, again);
+    web.deployment(|deployment| deployment.revision = Some(1));
+    let expected = [(1, Trigger::Created), (2, Trigger::Template), (1, Trigger::Adopted)];
+    assert_eq!(triggers(&web.timeline, WEB), expected);
+    let told = "Revision 1 (was 2): its ReplicaSet was deleted and created again; image web:v2.";
+    assert_eq!(web.lines(LineKind::Revision).pop().unwrap(), told);
+}
+
 #[test]
 fn a_rollback_is_one_whose_template_was_another_in_between() {
     let mut web = Web::reported().at(60_000);
