@@ -76,9 +76,11 @@ impl Assessment<'_> {
         }
         let (since, _) = self.deployment.verdicts.last()?;
         let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;
+        // A take-down by Recreate, or a scaling, has the spec observed before.
+        let is_awaited = is_unseen || self.awaits_revision;
         let event =
             self.last_refusal(("Deployment", self.deployment.name.as_str()), "ReplicaSetCreateError", *since)?;
-        is_unseen.then(|| of_event(self.me(), event))
+        is_awaited.then(|| of_event(self.me(), event))
     }
 
     fn refused_of(&self, set: &ReplicaSet) -> Option<(Refused, Evidence)> {

@@ -2,7 +2,9 @@
 
 use crate::made::{SECOND, Web, condition, crashing, image, ready, set, unready, waiting, warning};
 use timeline::Fact;
-use timeline::fact::{ConditionStatus, Container, ContainerState, EventFact, Exit, Image, Phase, PodFact, Role};
+use timeline::fact::{
+    ConditionStatus, Container, ContainerState, EventFact, Exit, Image, Phase, PodFact, Role, Strategy,
+};
 use timeline::story::LineKind;
 
 #[test]
@@ -296,6 +298,26 @@ fn of_the_refusals_of_a_replica_set_the_newest_one_is_told() {
         web.timeline.apply(65_000, Fact::Event(Box::new(event)));
     }
     assert_eq!(web.view().reasons[0].sentence, "The API server refuses the new ReplicaSet: the newer one.");
+}
+
+/// The take-down was observed: without a progress deadline only the Event says why the next ReplicaSet is not there.
+#[test]
+fn a_replica_set_that_is_refused_after_a_take_down_is_refused_by_its_event() {
+    let mut web = Web::live(3).at(60_000);
+    web.edit_spec(|deployment| {
+        deployment.spec.images = image("v2");
+        deployment.spec.strategy = Strategy::Recreate;
+        deployment.spec.progress_deadline_seconds = None;
+    });
+    web.take_down(2, 100);
+    web.now = 65_000;
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    web.report();
+    let why = "admission webhook \"policy\" denied the request: no latest tags";
+    let warning = warning(900, 1, ("Deployment", "web"), "ReplicaSetCreateError", why);
+    web.timeline.apply(66_000, Fact::Event(Box::new(EventFact { last_millis: Some(66_000), ..warning })));
+    web.now = 80_000;
+    assert_eq!(web.verdict(), "[Failing] The next revision cannot start: webhook policy denies the new ReplicaSet.");
 }
 
 #[test]
