@@ -71,15 +71,19 @@ impl Assessment<'_> {
 
     /// The controller is refused the ReplicaSet of the template. Without a progress deadline only an Event says so.
     pub(super) fn refused_set(&self) -> Option<Evidence> {
+        let about = ("Deployment", self.deployment.name.as_str());
         if let Some(told) = rollout::refusal_of_set(self.model, self.deployment) {
-            return Some(self.of_condition(self.me(), told));
+            let told = self.of_condition(self.me(), told);
+            // The condition keeps the words of the first refusal, also where the next edit is refused for another reason.
+            let last = self.last_refusal(about, &told.reason, told.since_millis.unwrap_or_default());
+            let message = last.map_or(told.message, |event| refusal_text(event).to_owned());
+            return Some(Evidence { message, ..told });
         }
         let (since, _) = self.deployment.verdicts.last()?;
         let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;
         // A take-down by Recreate, or a scaling, has the spec observed before.
         let is_awaited = is_unseen || self.awaits_revision;
-        let event =
-            self.last_refusal(("Deployment", self.deployment.name.as_str()), "ReplicaSetCreateError", *since)?;
+        let event = self.last_refusal(about, "ReplicaSetCreateError", *since)?;
         is_awaited.then(|| of_event(self.me(), event))
     }
 

@@ -300,6 +300,28 @@ fn of_the_refusals_of_a_replica_set_the_newest_one_is_told() {
     assert_eq!(web.view().reasons[0].sentence, "The API server refuses the new ReplicaSet: the newer one.");
 }
 
+/// Kubernetes does not touch a condition whose status and reason stay (`SetDeploymentCondition`).
+#[test]
+fn a_replica_set_that_is_refused_for_another_reason_is_told_with_the_last_one() {
+    let mut web = Web::live(3).at(60_000);
+    let denied = |webhook: &str| format!("admission webhook \"{webhook}\" denied the request: no");
+    let refuse = |web: &mut Web, number: u128, webhook: &str| {
+        let warning = warning(number, 1, ("Deployment", "web"), "ReplicaSetCreateError", &denied(webhook));
+        let event = EventFact { last_millis: Some(web.now), ..warning };
+        web.timeline.apply(web.now, Fact::Event(Box::new(event)));
+    };
+    web.edit_spec(|deployment| {
+        deployment.spec.images = image("v2");
+        let told = condition(ConditionStatus::False, "ReplicaSetCreateError", &denied("tags"));
+        deployment.status.progressing = Some(told);
+    });
+    refuse(&mut web, 900, "tags");
+    assert_eq!(web.verdict(), "[Failing] The next revision cannot start: webhook tags denies the new ReplicaSet.");
+    web.wait_until(90_000).edit("v3");
+    refuse(&mut web, 901, "owners");
+    assert_eq!(web.verdict(), "[Failing] The next revision cannot start: webhook owners denies the new ReplicaSet.");
+}
+
 /// The take-down was observed: without a progress deadline only the Event says why the next ReplicaSet is not there.
 #[test]
 fn a_replica_set_that_is_refused_after_a_take_down_is_refused_by_its_event() {
