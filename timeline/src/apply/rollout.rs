@@ -5,7 +5,7 @@
 
 use super::Timeline;
 use super::pending::DraftRollout;
-use crate::model::fact::{Condition, Kind};
+use crate::model::fact::Kind;
 use crate::model::story::{Entry, Happening, RolloutStart};
 use crate::model::{Deployment, DeploymentNow, KubectlVerdict, PodCounts, ReplicaSet, Rollout, Trigger};
 use crate::rules::{budget, rollout, verdict};
@@ -140,7 +140,7 @@ impl Timeline {
     fn is_deadline_of(&self, deployment: &Deployment, revision: u64) -> bool {
         let told = deployment.now.status.progressing.as_ref();
         let set = rollout::replica_set(&self.model, deployment, revision);
-        told.zip(set).is_some_and(|(told, set)| names(told, set))
+        told.zip(set).is_some_and(|(told, set)| rollout::is_about(told, set))
     }
 
     /// The condition that says that everything was available may be that of the rollout before: where all old pods go at once, a
@@ -148,9 +148,8 @@ impl Timeline {
     fn is_condition_of_before(&self, deployment: &Deployment) -> bool {
         let Some((index, rollout)) = deployment.rollouts.iter().enumerate().next_back() else { return false };
         let told = deployment.now.status.progressing.as_ref();
-        let mut others = self.model.owned_sets(deployment.uid).filter(|set| set.revision() != Some(rollout.revision));
         (rollout.was_start_seen && rollout::trigger(&self.model, deployment, index) == Trigger::Rollback)
-            || told.is_some_and(|told| others.any(|set| names(told, set)))
+            || told.is_some_and(|told| rollout::is_about_another(&self.model, deployment, told))
     }
 
     /// The only rollout was begun before ReplicaSets were seen, and none of them carries its revision.
@@ -308,11 +307,6 @@ impl Timeline {
     fn owned_pods(&self, deployment: Uid) -> PodCounts {
         self.model.owned_sets(deployment).fold(PodCounts::default(), |sum, set| sum + self.model.pod_counts(set.uid))
     }
-}
-
-/// A condition is about a ReplicaSet: its message names it.
-fn names(told: &Condition, set: &ReplicaSet) -> bool {
-    told.message.contains(&format!("\"{}\"", set.name))
 }
 
 /// The deadline of the last rollout passed, not of one before: it is under way, and Kubernetes says so.

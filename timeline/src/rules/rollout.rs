@@ -149,6 +149,19 @@ pub fn new_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m Repl
     current_set(model, deployment).filter(|set| !is_to_be_replaced(model, deployment, set))
 }
 
+/// A condition is about a ReplicaSet: its message names it.
+pub fn is_about(told: &Condition, set: &ReplicaSet) -> bool {
+    told.message.contains(&format!("\"{}\"", set.name))
+}
+
+/// A condition is about the ReplicaSet of another revision than that of the last rollout: where all old pods go at once, a rollback does not
+/// move it.
+pub fn is_about_another(model: &Model, deployment: &Deployment, told: &Condition) -> bool {
+    let last = deployment.rollouts.last().map(|rollout| rollout.revision);
+    let mut others = model.owned_sets(deployment.uid).filter(|set| set.revision() != last);
+    others.any(|set| is_about(told, set))
+}
+
 /// The condition that says that the ReplicaSet of the template is refused. Kubernetes keeps it until something moves or the deadline passes,
 /// also where the template became that of a ReplicaSet again whose pods it counts: nothing is refused any more then.
 pub fn refusal_of_set<'m>(model: &Model, deployment: &'m Deployment) -> Option<&'m Condition> {

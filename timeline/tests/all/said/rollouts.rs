@@ -197,6 +197,29 @@ fn a_rollback_in_a_gap_is_not_complete_because_the_rollout_before_was() {
     assert_eq!(available_since(&web), Some((3, None)));
 }
 
+/// The condition of the rollout before stays, with its time.
+#[test]
+fn when_a_rollback_by_recreate_was_complete_is_not_known_to_who_came_later() {
+    let finished = |web: &Web| {
+        let now = Now { millis: web.now, skew_millis: 0 };
+        view::summary(web.timeline.model(), WEB, now).unwrap().finished_millis
+    };
+    let mut web = complete_before_recreate();
+    assert_eq!(finished(&web.first_listed()), Some(0));
+    let told = web.timeline.model().deployments.get(&WEB).unwrap().now.status.progressing.clone();
+    web.wait_until(60_000).edit("v1");
+    web.set(2, |set| set.revision = Some(3));
+    web.set(SECOND, |set| set.now.counts.desired = 0);
+    web.deployment(|deployment| deployment.revision = Some(3));
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    web.set(2, |set| set.now.counts.desired = 3);
+    (300..303).for_each(|pod| web.add_ready_pod(pod, 2));
+    web.report();
+    web.deployment(|deployment| deployment.status.progressing = told);
+    assert_eq!(finished(&web), Some(60_000));
+    assert_eq!(finished(&web.first_listed()), None);
+}
+
 #[test]
 fn an_edit_that_is_undone_during_its_take_down_is_told() {
     let mut web = taken_down_for_an_edit().at(70_000);
