@@ -186,8 +186,11 @@ fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -
     if is_recreate && set.now.counts.desired == 0 && has_pods() {
         return true;
     }
-    // While it is paused the controller makes no ReplicaSet: it counts no pod of the template.
-    let is_paused_edit = now.spec.paused
+    // While it is paused the controller makes no ReplicaSet: it counts no pod of the template. Where the template is known it says so itself,
+    // and pods of one that was scaled up are counted a moment later.
+    let is_known = set.now.template.is_some() && now.template.is_some();
+    let is_paused_edit = !is_known
+        && now.spec.paused
         && now.status.observed_generation >= now.generation
         && now.status.updated == 0
         && set.now.counts.desired > 0

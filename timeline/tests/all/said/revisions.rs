@@ -200,6 +200,18 @@ fn recreate_that_takes_down_what_is_there_awaits_a_revision() {
 }
 
 #[test]
+fn pods_that_are_not_counted_in_a_pause_are_of_an_edit_where_the_template_is_not_known() {
+    let mut web = Web::live(3).at(20_000);
+    web.deployment(|deployment| (deployment.spec.paused, deployment.status.updated) = (true, 0));
+    assert!(awaits(&web));
+    web.set(2, |set| set.now.template = Some(7));
+    web.deployment(|deployment| deployment.template = Some(7));
+    assert!(!awaits(&web), "it was scaled up, and is the same");
+    web.deployment(|deployment| deployment.template = Some(8));
+    assert!(awaits(&web), "it is another one");
+}
+
+#[test]
 fn of_two_replica_sets_with_one_revision_the_first_seen_is_current() {
     let mut web = Web::live(3).at(6_000);
     web.add_set(SECOND, set(SECOND, 1, 0, 0));
