@@ -42,8 +42,9 @@ impl Timeline {
                 if let Some(owner) = fact.meta.controller {
                     self.retell_start(at, owner, is_new_revision);
                 }
-                let cause =
-                    if before.desired_replicas == desired_replicas { ScaleCause::Rollout } else { ScaleCause::Scaling };
+                // One that was made by hand has no number of replicas of a Deployment before its first step: that is no scaling.
+                let is_scaling = before.desired_replicas.is_some_and(|before| desired_replicas != Some(before));
+                let cause = if is_scaling { ScaleCause::Scaling } else { ScaleCause::Rollout };
                 let was_max = (seen != Seen::InList).then_some(before.max_replicas);
                 self.note_scale(at, uid, (before.counts.desired, desired), cause, was_max);
             }
