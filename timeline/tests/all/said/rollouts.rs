@@ -249,6 +249,19 @@ fn recreate_chosen_during_a_rollout_waits_only_for_the_old_pods() {
     );
 }
 
+/// Two ReplicaSets have pods, and none says the new number of replicas: the controller does nothing any more.
+#[test]
+fn recreate_chosen_during_a_rollout_that_is_scaled_takes_nothing_down() {
+    let mut web = Web::replacing();
+    web.add_ready_pod(200, SECOND);
+    web.edit_spec(|deployment| (deployment.spec.strategy, deployment.spec.replicas) = (Strategy::Recreate, 5));
+    web.report();
+    web.wait(300_000);
+    assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before revision 2 goes on.");
+    web.wait(1);
+    assert_eq!(web.verdict(), "[Blocked] Revision 2 makes no progress: 1 of 5 new pods available.");
+}
+
 #[test]
 fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() {
     let mut web = Web::replacing().at(630_000);
