@@ -141,8 +141,8 @@ fn step_of_rollout(assessment: &Assessment<'_>) -> Option<String> {
         Next::Spread => "the controller spreads the replicas over the ReplicaSets".to_owned(),
         // It gives up after `maxRetries` (`deployment_controller.go`).
         Next::CreateSet if is_set_refused(assessment) => {
-            "the Deployment controller tries to create the ReplicaSet 15 times in three minutes, then only when the Deployment or one of \
-             its ReplicaSets changes"
+            "the Deployment controller tries again 15 times in three minutes to create the ReplicaSet, then only when the Deployment or \
+             one of its ReplicaSets changes"
                 .to_owned()
         }
         Next::CreateSet => "the controller creates the ReplicaSet".to_owned(),

@@ -166,8 +166,8 @@ fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
     assert_eq!(web.verdict(), "[Failing] The next revision cannot start: webhook policy denies the new ReplicaSet.");
     assert_eq!(command(&web), "Go back to revision 2: rollout undo deployment/web --to-revision=2");
     assert_eq!(web.view().deadline_millis, None, "the controller does not come to look at it");
-    let next = "The Deployment controller tries to create the ReplicaSet 15 times in three minutes, then only when the Deployment or one \
-                of its ReplicaSets changes. Kubernetes does not roll back by itself.";
+    let next = "The Deployment controller tries again 15 times in three minutes to create the ReplicaSet, then only when the Deployment \
+                or one of its ReplicaSets changes. Kubernetes does not roll back by itself.";
     assert_eq!(web.view().next, next);
 }
 
