@@ -4,7 +4,8 @@ use super::Timeline;
 use super::pending::UnsettledRemoval;
 use crate::model::fact::{Kind, ReplicaSetFact, Seen};
 use crate::model::{Deployment, RemovedBecause, ReplicaSet, Scale, ScaleCause};
-use crate::{Change, Millis, Uid};
+use crate::rules::rollout;
+use crate::{Change, Millis, Model, Uid};
 
 /// After nobody looked, the kinds are listed again within this time.
 const RELISTING_MILLIS: Millis = 60_000;
@@ -41,8 +42,9 @@ impl Timeline {
                 if let Some(owner) = fact.meta.controller {
                     self.retell_start(at, owner, is_new_revision);
                 }
-                let cause =
-                    if before.desired_replicas == desired_replicas { ScaleCause::Rollout } else { ScaleCause::Scaling };
+                // One that was made by hand has no number of replicas of a Deployment before its first step: that is no scaling.
+                let is_scaling = before.desired_replicas.is_some_and(|before| desired_replicas != Some(before));
+                let cause = if is_scaling { ScaleCause::Scaling } else { ScaleCause::Rollout };
                 let was_max = (seen != Seen::InList).then_some(before.max_replicas);
                 self.note_scale(at, uid, (before.counts.desired, desired), cause, was_max);
             }
@@ -128,7 +130,7 @@ impl Timeline {
         let better = |settling: &UnsettledRemoval| {
             let set = self.model.replica_sets.get(&settling.set)?;
             let deployment = self.model.deployments.get(&set.owner?)?;
-            let because = removal_reason(deployment, settling.old);
+            let because = removal_reason(&self.model, deployment, settling.old);
             (because != RemovedBecause::Deleted).then_some((set.uid, set.removed_millis?, because))
         };
         let better: Vec<(Uid, Millis, RemovedBecause)> = self.settling_sets.iter().filter_map(better).collect();
@@ -160,15 +162,20 @@ impl Timeline {
         let old = self.model.owned_sets(deployment.uid).filter(|set| is_old(set)).count();
         let is_empty = set.now.counts.desired == 0 && set.now.counts.replicas == 0;
         let old = (is_empty && is_old(set)).then_some(old);
-        (removal_reason(deployment, old), old)
+        (removal_reason(&self.model, deployment, old), old)
     }
 }
 
 /// Why a ReplicaSet of a Deployment went, by how many old ones there were with it.
-fn removal_reason(deployment: &Deployment, old: Option<usize>) -> RemovedBecause {
+fn removal_reason(model: &Model, deployment: &Deployment, old: Option<usize>) -> RemovedBecause {
+    let spec = &deployment.now.spec;
+    // While an edit of the template waits in a pause, the controller cleans up and has no new one: the last one counts as old, too.
+    let is_last_old = spec.paused && rollout::awaits_revision(model, deployment);
     match old {
         _ if deployment.is_over() => RemovedBecause::DeploymentDeleted,
-        Some(old) if old > deployment.now.spec.revision_history_limit as usize => RemovedBecause::HistoryLimit,
+        Some(old) if old + usize::from(is_last_old) > spec.revision_history_limit as usize => {
+            RemovedBecause::HistoryLimit
+        }
         _ => RemovedBecause::Deleted,
     }
 }

@@ -5,7 +5,7 @@
 
 use super::Timeline;
 use super::pending::DraftRollout;
-use crate::model::fact::{Condition, Kind, Strategy};
+use crate::model::fact::{Kind, Strategy};
 use crate::model::story::{Entry, Happening, RolloutStart};
 use crate::model::{Deployment, DeploymentNow, KubectlVerdict, PodCounts, ReplicaSet, Rollout, Trigger};
 use crate::rules::{budget, rollout, verdict};
@@ -72,7 +72,9 @@ impl Timeline {
         let (seen, last_now) = (deployment.rollouts_seen(), deployment.rollouts.last().cloned());
         let DraftRollout { mut rollout, last, since_millis, was_seen } = draft.clone();
         let is_of_it = !was_seen && self.is_deadline_of(deployment, rollout.revision);
-        rollout.passed_before = rollout.passed_before.filter(|_| !is_of_it);
+        if is_of_it && rollout.passed_before.take().is_some() {
+            rollout.deadline_exceeded_millis = Some(since_millis);
+        }
         self.drafts.remove(&uid);
         let revision = rollout.revision;
         let mut overtaken = None;
@@ -138,7 +140,7 @@ impl Timeline {
     fn is_deadline_of(&self, deployment: &Deployment, revision: u64) -> bool {
         let told = deployment.now.status.progressing.as_ref();
         let set = rollout::replica_set(&self.model, deployment, revision);
-        told.zip(set).is_some_and(|(told, set)| names(told, set))
+        told.zip(set).is_some_and(|(told, set)| rollout::is_about(told, set))
     }
 
     /// The condition that says that everything was available may be that of the rollout before: where all old pods go at once, a
@@ -146,12 +148,12 @@ impl Timeline {
     fn is_condition_of_before(&self, deployment: &Deployment) -> bool {
         let Some((index, rollout)) = deployment.rollouts.iter().enumerate().next_back() else { return false };
         let told = deployment.now.status.progressing.as_ref();
-        let mut others = self.model.owned_sets(deployment.uid).filter(|set| set.revision() != Some(rollout.revision));
         let is_at_once = || {
             deployment.now.spec.strategy == Strategy::Recreate
                 || rollout::trigger(&self.model, deployment, index) == Trigger::Rollback
         };
-        (rollout.was_start_seen && is_at_once()) || told.is_some_and(|told| others.any(|set| names(told, set)))
+        (rollout.was_start_seen && is_at_once())
+            || told.is_some_and(|told| rollout::is_about_another(&self.model, deployment, told))
     }
 
     /// The only rollout was begun before ReplicaSets were seen, and none of them carries its revision.
@@ -248,12 +250,14 @@ impl Timeline {
         let (available, is_stale) = (status.available, status.progress_reason() == "NewReplicaSetCreated");
         // What was complete when watching began did not end since.
         let is_end_unseen = !was_seen && !self.is_first_list(Kind::Deployment, &known.namespace);
+        let passed_millis = known.now.deadline_passed_millis();
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete && !is_stale {
                 (rollout.completed_millis, rollout.is_end_unseen) = (Some(at), is_end_unseen);
             }
-            if verdict == KubectlVerdict::DeadlineExceeded {
+            let is_of_before = rollout.passed_before.is_some() && rollout.passed_before == passed_millis;
+            if verdict == KubectlVerdict::DeadlineExceeded && !is_of_before {
                 rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(at));
             }
         });
@@ -312,11 +316,6 @@ impl Timeline {
     fn owned_pods(&self, deployment: Uid) -> PodCounts {
         self.model.owned_sets(deployment).fold(PodCounts::default(), |sum, set| sum + self.model.pod_counts(set.uid))
     }
-}
-
-/// A condition is about a ReplicaSet: its message names it.
-fn names(told: &Condition, set: &ReplicaSet) -> bool {
-    told.message.contains(&format!("\"{}\"", set.name))
 }
 
 /// The deadline of the last rollout passed, not of one before: it is under way, and Kubernetes says so.

@@ -104,7 +104,7 @@ impl<'m> Assessment<'m> {
             (false, false) => count_reported_by_deployment(&deployment.now.status),
         };
         let owed = if sees_pods { count_owed(model, deployment) } else { (0, 0) };
-        let deadline_millis = deadline(deployment).map(|at| at.saturating_add(now.skew_millis));
+        let deadline_millis = deadline(model, deployment).map(|at| at.saturating_add(now.skew_millis));
         let mut assessment = Self {
             model,
             deployment,
@@ -249,16 +249,14 @@ impl<'m> Assessment<'m> {
 
 /// Runs only while a rollout is in progress and its conditions are those of the spec in force. By the API server's clock. While
 /// the ReplicaSet is refused the controller does not come to look at the deadline (`rolloutRolling` in `rolling.go`).
-fn deadline(deployment: &Deployment) -> Option<Millis> {
+fn deadline(model: &Model, deployment: &Deployment) -> Option<Millis> {
     let now = &deployment.now;
     let condition = now.status.progressing.as_ref()?;
     let runs = !now.spec.paused
         && deployment.deleted_millis.is_none()
         && now.generation <= now.status.observed_generation
-        && !matches!(
-            condition.reason.as_str(),
-            "NewReplicaSetAvailable" | "DeploymentPaused" | "ReplicaSetCreateError"
-        );
+        && !matches!(condition.reason.as_str(), "NewReplicaSetAvailable" | "DeploymentPaused")
+        && rollout::refusal_of_set(model, deployment).is_none();
     let seconds = now.spec.progress_deadline_seconds.filter(|_| runs)?;
     if condition.reason == "ProgressDeadlineExceeded" {
         return condition.last_update_millis; // it passed; finding that moved the time

@@ -6,7 +6,7 @@ use super::cause::{Cause, CauseKind, Evidence, Refused};
 use crate::Millis;
 use crate::model::fact::{Condition, ConditionStatus};
 use crate::model::{Event, KubectlVerdict, Pod, ReplicaSet};
-use crate::rules::{messages, verdict};
+use crate::rules::{messages, rollout, verdict};
 
 /// A refusal is told as what is for so long. Later the ReplicaSet controller tries again seldom: it waits twice as long each time.
 const FRESH_MILLIS: Millis = 30_000;
@@ -71,15 +71,20 @@ impl Assessment<'_> {
 
     /// The controller is refused the ReplicaSet of the template. Without a progress deadline only an Event says so.
     pub(super) fn refused_set(&self) -> Option<Evidence> {
-        let told = self.deployment.now.status.progressing.as_ref();
-        if let Some(told) = told.filter(|told| told.reason == "ReplicaSetCreateError") {
-            return Some(self.of_condition(self.me(), told));
+        let about = ("Deployment", self.deployment.name.as_str());
+        if let Some(told) = rollout::refusal_of_set(self.model, self.deployment) {
+            let told = self.of_condition(self.me(), told);
+            // The condition keeps the words of the first refusal, also where the next edit is refused for another reason.
+            let last = self.last_refusal(about, &told.reason, told.since_millis.unwrap_or_default());
+            let message = last.map_or(told.message, |event| refusal_text(event).to_owned());
+            return Some(Evidence { message, ..told });
         }
         let (since, _) = self.deployment.verdicts.last()?;
         let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;
-        let event =
-            self.last_refusal(("Deployment", self.deployment.name.as_str()), "ReplicaSetCreateError", *since)?;
-        is_unseen.then(|| of_event(self.me(), event))
+        // A take-down by Recreate, or a scaling, has the spec observed before.
+        let is_awaited = is_unseen || self.awaits_revision;
+        let event = self.last_refusal(about, "ReplicaSetCreateError", *since)?;
+        is_awaited.then(|| of_event(self.me(), event))
     }
 
     fn refused_of(&self, set: &ReplicaSet) -> Option<(Refused, Evidence)> {

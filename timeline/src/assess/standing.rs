@@ -416,12 +416,16 @@ impl Assessment<'_> {
         !self.causes.is_empty() && self.causes.iter().all(|cause| cause.severity == Severity::Normal)
     }
 
-    /// Recreate: the old pods go, and the new ones are made afterwards.
+    /// Recreate: the old pods go, and the new ones are made afterwards. Old ReplicaSets are scaled to zero at once, or never: chosen in a
+    /// rollout that is scaled, too, the controller only tries to scale (`scale` in `sync.go`).
     fn is_taking_down(&self) -> bool {
         let spec = &self.deployment.now.spec;
-        spec.strategy == Strategy::Recreate
-            && spec.replicas > 0
-            && matches!(self.next, Next::WaitForOldGone | Next::RemoveOld { .. })
+        let goes = match self.next {
+            Next::WaitForOldGone => true,
+            Next::RemoveOld { .. } => !self.is_unexplained(),
+            _ => false,
+        };
+        spec.strategy == Strategy::Recreate && spec.replicas > 0 && goes
     }
 
     /// Pods of the next revision are desired while old ones are taken down: the strategy became Recreate during the rollout.

@@ -7,6 +7,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use crate::model::fact::Role;
 use crate::model::{EndReason, Model, Pod, PodState};
 use crate::{Millis, Uid};
 
@@ -234,11 +235,11 @@ impl<'m> ControllerView<'m> {
     }
 
     fn by_restarts_and_age(&self, gone: &Pod, other: &Pod) -> Comparison {
-        let (one, two) = (gone.now.restarts, other.now.restarts);
+        let (one, two) = (most_restarts(gone), most_restarts(other));
         if one > two {
             return Comparison::Before(Criterion::Restarts); // the other one's may have become more since, not fewer
         }
-        if two > 0 {
+        if two > (0, 0) {
             return Comparison::Unclear;
         }
         let (one, two) = (gone.created_at_millis, other.created_at_millis);
@@ -289,6 +290,15 @@ fn by_buckets(one: (Millis, Millis), two: (Millis, Millis)) -> Option<Ordering> 
     } else {
         None
     }
+}
+
+/// The most restarts of a container and, where these are equal, of a sidecar (`maxContainerRestarts`).
+fn most_restarts(pod: &Pod) -> (u32, u32) {
+    let most = |role: Role| {
+        let mine = pod.now.containers.iter().filter(|container| container.role == role);
+        mine.map(|container| container.restarts).max().unwrap_or_default()
+    };
+    (most(Role::App), most(Role::Sidecar))
 }
 
 fn node(pod: &Pod) -> &str {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
-use crate::model::fact::Strategy;
+use crate::model::fact::{Condition, Strategy};
 use crate::model::{Deployment, Gap, KubectlVerdict, Model, Pod, ReplicaSet, Rollout, ScaleCause};
 
 pub use crate::model::Trigger;
@@ -164,19 +164,48 @@ pub fn new_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m Repl
     current_set(model, deployment).filter(|set| !is_to_be_replaced(model, deployment, set))
 }
 
+/// A condition is about a ReplicaSet: its message names it.
+pub fn is_about(told: &Condition, set: &ReplicaSet) -> bool {
+    told.message.contains(&format!("\"{}\"", set.name))
+}
+
+/// A condition is about the ReplicaSet of another revision than that of the last rollout: where all old pods go at once, a rollback does not
+/// move it.
+pub fn is_about_another(model: &Model, deployment: &Deployment, told: &Condition) -> bool {
+    let last = deployment.rollouts.last().map(|rollout| rollout.revision);
+    let mut others = model.owned_sets(deployment.uid).filter(|set| set.revision() != last);
+    others.any(|set| is_about(told, set))
+}
+
+/// The condition that says that the ReplicaSet of the template is refused. Kubernetes keeps it until something moves or the deadline passes,
+/// also where the template became that of a ReplicaSet again whose pods it counts: nothing is refused any more then.
+pub fn refusal_of_set<'m>(model: &Model, deployment: &'m Deployment) -> Option<&'m Condition> {
+    let now = &deployment.now;
+    let told = now.status.progressing.as_ref().filter(|told| told.reason == "ReplicaSetCreateError")?;
+    let is_counted = now.status.observed_generation >= now.generation && now.status.updated > 0;
+    Some(told).filter(|_| !is_counted || new_set(model, deployment).is_none())
+}
+
 /// The revision after that of the current ReplicaSet is awaited.
 fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -> bool {
     // A ReplicaSet of a newer revision than the Deployment's was seen before the edit that it comes of.
     let is_ahead = deployment.rollouts.last().is_some_and(|last| set.revision() > Some(last.revision));
     let now = &deployment.now;
-    // Of an edit of other fields only its effect is seen: Recreate takes down what is there, and the next one comes afterwards.
-    let is_recreate = now.spec.strategy == Strategy::Recreate && !now.spec.paused && now.spec.replicas > 0;
+    // Of an edit of other fields only its effect is seen: Recreate takes down what is there, and the next one comes afterwards. A ReplicaSet
+    // that was scaled to zero says so, until it is scaled up again.
+    let is_recreate = now.spec.strategy == Strategy::Recreate
+        && !now.spec.paused
+        && now.spec.replicas > 0
+        && set.now.desired_replicas != Some(0);
     let has_pods = || model.pod_counts(set.uid).count_existing() > 0;
     if is_recreate && set.now.counts.desired == 0 && has_pods() {
         return true;
     }
-    // While it is paused the controller makes no ReplicaSet: it counts no pod of the template.
-    let is_paused_edit = now.spec.paused
+    // While it is paused the controller makes no ReplicaSet: it counts no pod of the template. Where the template is known it says so itself,
+    // and pods of one that was scaled up are counted a moment later.
+    let is_known = set.now.template.is_some() && now.template.is_some();
+    let is_paused_edit = !is_known
+        && now.spec.paused
         && now.status.observed_generation >= now.generation
         && now.status.updated == 0
         && set.now.counts.desired > 0
@@ -197,6 +226,9 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
     let Some(rollout) = deployment.rollouts.get(index) else { return Trigger::Unknown };
     if rollout.started_millis.is_none() {
         return Trigger::Unknown;
+    }
+    if is_made_again(deployment, index) {
+        return Trigger::Adopted;
     }
     if let Some(set) = replica_set(model, deployment, rollout.revision) {
         let is_of_another = set.owners.first().is_some_and(|owner| *owner != deployment.uid);
@@ -228,11 +260,27 @@ pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: 
     else {
         return false;
     };
+    if is_made_again(deployment, index) {
+        return true;
+    }
     let is_between = |revision: u64| before.revision < revision && revision < rollout.revision;
     let mut others = model.sets_of(deployment.uid).filter(|other| other.owners.first() == Some(&deployment.uid));
     replica_set(model, deployment, before.revision).is_some_and(|last| last.uid == set.uid)
         && !others
             .any(|other| other.uid != set.uid && other.revisions.iter().any(|(revision, _)| is_between(*revision)))
+}
+
+/// The rollout at `index` has the template of the one before and a lower number: ReplicaSets were deleted, that one among them. The
+/// controller made it again with the number after the highest one that was left (`getNewReplicaSet` in `sync.go`).
+fn is_made_again(deployment: &Deployment, index: usize) -> bool {
+    let [Some(before), Some(rollout)] = [index.checked_sub(1), Some(index)].map(|at| deployment.rollouts.get(at?))
+    else {
+        return false;
+    };
+    rollout.revision < before.revision
+        && rollout.images == before.images
+        && rollout.restarted_at == before.restarted_at
+        && rollout.template_apart == before.template_apart
 }
 
 /// Pods of a rollout were made in its ReplicaSet, and none of these was ever available, also before it was deleted and made again. Its
@@ -256,7 +304,9 @@ pub fn outcome(deployment: &Deployment, rollout: &Rollout) -> Outcome {
         Outcome::Superseded
     } else if deployment.deleted_millis.is_some() {
         Outcome::Deleted
-    } else if deployment.verdicts.last().is_some_and(|(_, v)| *v == KubectlVerdict::DeadlineExceeded) {
+    } else if deployment.verdicts.last().is_some_and(|(_, v)| *v == KubectlVerdict::DeadlineExceeded)
+        && !rollout.has_deadline_of_before(&deployment.now)
+    {
         Outcome::DeadlineExceeded
     } else {
         Outcome::Progressing

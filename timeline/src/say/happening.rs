@@ -225,6 +225,9 @@ fn starts(start: &RolloutStart) -> String {
     match (start.trigger, start.before) {
         _ if !start.was_seen => format!("Revision {revision} started while not observed: image {images}."),
         (Trigger::Created, _) => format!("Revision {revision} is created with image {images}."),
+        (Trigger::Adopted, Some(before)) if before > *revision => {
+            format!("Revision {revision} (was {before}): its ReplicaSet was deleted and created again; image {images}.")
+        }
         (Trigger::Adopted, Some(before)) => {
             format!(
                 "Revision {revision} (was {before}): the ReplicaSet that was there has another number; image {images}."

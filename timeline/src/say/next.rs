@@ -139,6 +139,12 @@ fn step_of_rollout(assessment: &Assessment<'_>) -> Option<String> {
         }
         Next::Nothing | Next::Paused => return None,
         Next::Spread => "the controller spreads the replicas over the ReplicaSets".to_owned(),
+        // It gives up after `maxRetries` (`deployment_controller.go`).
+        Next::CreateSet if is_set_refused(assessment) => {
+            "the Deployment controller tries again 15 times in three minutes to create the ReplicaSet, then only when the Deployment or \
+             one of its ReplicaSets changes"
+                .to_owned()
+        }
         Next::CreateSet => "the controller creates the ReplicaSet".to_owned(),
         Next::AddNew(pods) => format!("{} can be added", count(pods, "new pod")),
         Next::RemoveNew(pods) => format!("{} too many {} removed", count(pods, "pod"), is_are(pods)),
@@ -163,6 +169,11 @@ fn step_of_rollout(assessment: &Assessment<'_>) -> Option<String> {
     Some(said)
 }
 
+/// The API server refuses the ReplicaSet of the template.
+fn is_set_refused(assessment: &Assessment<'_>) -> bool {
+    assessment.causes.iter().any(|cause| cause.kind.is_refusal(Refused::ReplicaSet))
+}
+
 /// Says what the progress deadline will do, or did; `None` where it does not matter.
 fn deadline(standing: Standing, assessment: &Assessment<'_>) -> Option<String> {
     let now = &assessment.deployment.now;
@@ -182,11 +193,18 @@ fn deadline(standing: Standing, assessment: &Assessment<'_>) -> Option<String> {
         ),
         Some(at) => format!("Progress deadline: {at} UTC."),
         None if !is_bad => return None,
+        None if is_set_refused(assessment) => "Kubernetes does not roll back by itself.".to_owned(),
         None if !is_over && now.spec.progress_deadline_seconds.is_none() => {
             "No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.".to_owned()
         }
         None if !is_over && told == "NewReplicaSetAvailable" => {
-            "No progress deadline runs, because the rollout was complete before; Kubernetes keeps trying.".to_owned()
+            // A rollback that takes all old pods down at once, or gets no pods, does not move the condition.
+            let why = if assessment.is_rolling_out() {
+                "Kubernetes still reports the rollout before, which was complete; it keeps trying"
+            } else {
+                "the rollout was complete before; Kubernetes keeps trying"
+            };
+            format!("No progress deadline runs, because {why}.")
         }
         None => "Kubernetes keeps trying; it does not roll back by itself.".to_owned(),
     };

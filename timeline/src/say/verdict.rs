@@ -481,8 +481,9 @@ pub fn derived(spec: &DeploymentSpec, limits: Limits) -> Option<(String, String)
         IntOrPercent::Int(_) => String::new(),
         IntOrPercent::Percent(percent) => format!(" ({percent} % rounded {direction})"),
     };
-    // Both are 0: Kubernetes lets one pod be unavailable, or nothing could ever move.
+    // Both are 0: Kubernetes lets one pod be unavailable, or nothing could ever move. Of no pods none is.
     let is_raised = limits.max_surge == 0
+        && limits.max_unavailable > 0
         && match max_unavailable {
             IntOrPercent::Int(pods) => pods == 0,
             IntOrPercent::Percent(percent) => u64::from(percent) * u64::from(n) < 100,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Assessment, Now, Tone, Verdict, verdict};
 use crate::assess::counts::count_failing;
 use crate::model::{Deployment, Pod, PodLayer, PodState};
+use crate::rules::rollout;
 use crate::steps::Step;
 use crate::words::images;
 use crate::{Millis, Model, Uid, Workload, say, steps};
@@ -139,7 +140,7 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
     let assessment = Assessment::at(model, uid, now)?;
     let (deployment, standing, revision) = (assessment.deployment, assessment.standing(), assessment.revision());
     let verdict = verdict(standing, &assessment);
-    let finished_millis = finished(deployment, now.skew_millis);
+    let finished_millis = finished(model, deployment, now.skew_millis);
     let is_complete = verdict.tone == Tone::Ok;
     Some(Summary {
         uid,
@@ -181,12 +182,13 @@ fn replaced(model: &Model, deployment: &Deployment, current: Option<u64>) -> Opt
 }
 
 /// When the last rollout was completed, by our clock; `None` while it is not, or when nobody knows.
-fn finished(deployment: &Deployment, skew_millis: Millis) -> Option<Millis> {
+fn finished(model: &Model, deployment: &Deployment, skew_millis: Millis) -> Option<Millis> {
     let rollout = deployment.rollouts.last()?;
     if rollout.started_millis.is_some() {
         return rollout.completed_millis;
     }
     // It was complete before we came: the condition is not touched any more once a rollout is.
     let told = deployment.now.status.progressing.as_ref().filter(|told| told.reason == "NewReplicaSetAvailable")?;
-    told.last_update_millis.map(|at| at.saturating_add(skew_millis))
+    let at = told.last_update_millis.filter(|_| !rollout::is_about_another(model, deployment, told))?;
+    Some(at.saturating_add(skew_millis))
 }

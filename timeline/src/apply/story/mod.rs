@@ -103,9 +103,13 @@ impl Timeline {
             let images = set.map_or(images, |set| self::images(&set.images));
             return Some(Happening::Begins { revision, images });
         }
-        let before = set.and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision)).map(|(r, _)| *r);
-        let change_cause = self.change_cause(deployment);
         let mut earlier = deployment.rollouts.iter().take(index).rev();
+        // One that was made again with a lower number had that of the rollout before.
+        let last = earlier.clone().next().map(|last| last.revision);
+        let lowered = last.filter(|last| trigger == Trigger::Adopted && *last > revision);
+        let carried = || set.and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision)).map(|(r, _)| *r);
+        let before = lowered.or_else(carried);
+        let change_cause = self.change_cause(deployment);
         let has_same_images = earlier.clone().next().is_some_and(|last| last.images == rollout.images);
         let target = earlier.find(|one| trigger == Trigger::Rollback && Some(one.revision) == before);
         let failed =

@@ -1,7 +1,7 @@
 //! Which of two pods a ReplicaSet lets go of first, criterion by criterion, as far as it was seen.
 
 use crate::made::{Web, condition, ready};
-use timeline::fact::{ConditionStatus, ContainerState, Phase, PodFact};
+use timeline::fact::{ConditionStatus, Container, ContainerState, Phase, PodFact, Role};
 use timeline::removal_order::{Choices, Comparison, Criterion};
 use timeline::{Millis, Uid};
 
@@ -115,6 +115,35 @@ fn kubernetes_asks_one_criterion_after_the_other() {
             assert_eq!(gone(&mut web), [expected], "{what}");
         }
     }
+}
+
+#[test]
+fn of_restarts_the_most_of_one_container_count_and_none_of_init_containers() {
+    let other = |role: Role, restarts: u32| {
+        let state = Some(ContainerState::Running);
+        move |pod: &mut PodFact| {
+            unready(pod);
+            pod.containers[0].restarts = 1;
+            pod.containers.push(Container { restarts, state, ..Container::new("other".into(), role) });
+        }
+    };
+    for (role, expected) in [
+        (Role::App, Comparison::Unclear),
+        (Role::Init, Comparison::Unclear),
+        (Role::Sidecar, Comparison::Before(Criterion::Restarts)),
+    ] {
+        let mut web = two();
+        web.pod(100, other(role, 1));
+        web.pod(101, other(role, 0));
+        assert_eq!(gone(&mut web), [expected], "{role:?}");
+    }
+    // That of an init container is no difference.
+    let mut web = two();
+    for (pod, restarts) in [(100, 3), (101, 0)] {
+        web.pod(pod, other(Role::Init, restarts));
+        web.pod(pod, |pod| pod.containers[0].restarts = 0);
+    }
+    assert_eq!(gone(&mut web), [Comparison::Before(Criterion::Chance)]);
 }
 
 #[test]

@@ -166,6 +166,33 @@ fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
     assert_eq!(web.verdict(), "[Failing] The next revision cannot start: webhook policy denies the new ReplicaSet.");
     assert_eq!(command(&web), "Go back to revision 2: rollout undo deployment/web --to-revision=2");
     assert_eq!(web.view().deadline_millis, None, "the controller does not come to look at it");
+    let next = "The Deployment controller tries again 15 times in three minutes to create the ReplicaSet, then only when the Deployment \
+                or one of its ReplicaSets changes. Kubernetes does not roll back by itself.";
+    assert_eq!(web.view().next, next);
+}
+
+/// Kubernetes keeps the condition until something moves or the deadline passes.
+#[test]
+fn an_edit_that_was_refused_and_taken_back_is_refused_no_more() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, unready);
+    web.report();
+    web.wait_until(30_000).edit_spec(|deployment| {
+        deployment.spec.images = image("v3");
+        let why = "admission webhook \"policy\" denied the request: no latest tags";
+        let mut refused = condition(ConditionStatus::False, "ReplicaSetCreateError", why);
+        refused.last_update_millis = Some(30_000);
+        deployment.status.progressing = Some(refused);
+    });
+    assert_eq!(web.verdict(), "[Failing] The next revision cannot start: webhook policy denies the new ReplicaSet.");
+    web.wait_until(40_000).edit("v2");
+    web.report();
+    assert_eq!(web.verdict(), "[Waiting] Revision 2 is replacing revision 1: 0 of 3 new pods available.");
+    assert_eq!(web.view().deadline_millis, Some(630_000));
+    // Somebody deletes the ReplicaSet, and the one in its place is refused: the counts are still those of before.
+    web.delete_set(SECOND);
+    assert_eq!(web.view().reasons[0].evidence.reason, "ReplicaSetCreateError");
+    assert_eq!(web.view().deadline_millis, None);
 }
 
 #[test]
@@ -213,6 +240,11 @@ fn limits_say_where_they_come_from() {
     assert_eq!(derived(Int(2), Int(0)), pair("3 + maxSurge 2", "3 − maxUnavailable 0"));
     let raised = "3 − maxUnavailable 1 (not 0, because maxSurge is 0 too)";
     assert_eq!(derived(Int(0), Percent(25)), pair("3 + maxSurge 0", raised));
+    // Percentages of no pods are 0, and nothing is raised.
+    let mut web = Web::live(3).at(60_000);
+    web.scale(2, 0);
+    let none = pair("0 + maxSurge 0 (25 % rounded up)", "0 − maxUnavailable 0 (25 % rounded down)");
+    assert_eq!(web.view().derived, none);
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use crate::made::{SECOND, Web, condition, crashing, image, ready, set, unready, waiting, warning};
 use timeline::Fact;
-use timeline::fact::{ConditionStatus, Container, ContainerState, EventFact, Exit, Image, Phase, PodFact, Role};
+use timeline::fact::{
+    ConditionStatus, Container, ContainerState, EventFact, Exit, Image, Phase, PodFact, Role, Strategy,
+};
 use timeline::story::LineKind;
 
 #[test]
@@ -282,7 +284,7 @@ fn what_is_refused_is_named() {
             let told =
                 Some(condition(if progressing { ConditionStatus::False } else { ConditionStatus::True }, reason, "no"));
             if progressing {
-                deployment.status.progressing = told;
+                (deployment.generation, deployment.status.progressing) = (deployment.generation + 1, told);
             } else {
                 deployment.status.replica_failure = told;
             }
@@ -321,6 +323,48 @@ fn of_the_refusals_of_a_replica_set_the_newest_one_is_told() {
         web.timeline.apply(65_000, Fact::Event(Box::new(event)));
     }
     assert_eq!(web.view().reasons[0].sentence, "The API server refuses the new ReplicaSet: the newer one.");
+}
+
+/// Kubernetes does not touch a condition whose status and reason stay (`SetDeploymentCondition`).
+#[test]
+fn a_replica_set_that_is_refused_for_another_reason_is_told_with_the_last_one() {
+    let mut web = Web::live(3).at(60_000);
+    let denied = |webhook: &str| format!("admission webhook \"{webhook}\" denied the request: no");
+    let refuse = |web: &mut Web, number: u128, webhook: &str| {
+        let warning = warning(number, 1, ("Deployment", "web"), "ReplicaSetCreateError", &denied(webhook));
+        let event = EventFact { last_millis: Some(web.now), ..warning };
+        web.timeline.apply(web.now, Fact::Event(Box::new(event)));
+    };
+    web.edit_spec(|deployment| {
+        deployment.spec.images = image("v2");
+        let told = condition(ConditionStatus::False, "ReplicaSetCreateError", &denied("tags"));
+        deployment.status.progressing = Some(told);
+    });
+    refuse(&mut web, 900, "tags");
+    assert_eq!(web.verdict(), "[Failing] The next revision cannot start: webhook tags denies the new ReplicaSet.");
+    web.wait_until(90_000).edit("v3");
+    refuse(&mut web, 901, "owners");
+    assert_eq!(web.verdict(), "[Failing] The next revision cannot start: webhook owners denies the new ReplicaSet.");
+}
+
+/// The take-down was observed: without a progress deadline only the Event says why the next ReplicaSet is not there.
+#[test]
+fn a_replica_set_that_is_refused_after_a_take_down_is_refused_by_its_event() {
+    let mut web = Web::live(3).at(60_000);
+    web.edit_spec(|deployment| {
+        deployment.spec.images = image("v2");
+        deployment.spec.strategy = Strategy::Recreate;
+        deployment.spec.progress_deadline_seconds = None;
+    });
+    web.take_down(2, 100);
+    web.now = 65_000;
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    web.report();
+    let why = "admission webhook \"policy\" denied the request: no latest tags";
+    let warning = warning(900, 1, ("Deployment", "web"), "ReplicaSetCreateError", why);
+    web.timeline.apply(66_000, Fact::Event(Box::new(EventFact { last_millis: Some(66_000), ..warning })));
+    web.now = 80_000;
+    assert_eq!(web.verdict(), "[Failing] The next revision cannot start: webhook policy denies the new ReplicaSet.");
 }
 
 #[test]

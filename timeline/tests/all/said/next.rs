@@ -265,8 +265,27 @@ fn the_progress_deadline_is_said_where_one_runs() {
         let web = crashing_with(Some(30), reason, Some(20_000));
         assert_eq!(web.view().deadline_millis, None, "{reason}");
     }
+    // Everything was available before: a pod that is added is no part of the rollout.
+    let mut web = Web::live(3).at(60_000);
+    web.scale(2, 4);
+    web.add_pod(200, 2, |pod| pod.containers[0].state = Some(waiting("ErrImagePull", "web:v1: not found")));
+    web.report();
     let before = "No progress deadline runs, because the rollout was complete before; Kubernetes keeps trying.";
-    assert_eq!(ends(&crashing_with(Some(30), "NewReplicaSetAvailable", Some(20_000))), before);
+    assert_eq!(ends(&web), before);
+    // A rollback by Recreate: the condition is that of the revision before.
+    let mut web = Web::reported().at(60_000);
+    web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
+    web.edit("v1");
+    web.set(SECOND, |set| set.now.counts.desired = 0);
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    web.set(2, |set| (set.revision, set.now.counts.desired) = (Some(3), 3));
+    web.deployment(|deployment| deployment.revision = Some(3));
+    (300..303).for_each(|pod| web.add_pod(pod, 2, crashing(3)));
+    web.report();
+    let of_before = "No progress deadline runs, because Kubernetes still reports the rollout before, which was complete; it keeps \
+                     trying.";
+    assert_eq!(ends(&web), of_before);
+    assert_eq!(ends(&crashing_with(Some(30), "NewReplicaSetAvailable", Some(20_000))), of_before);
     let unknown = crashing_with(Some(30), "ReplicaSetUpdated", None);
     let on = "Kubernetes keeps trying; it does not roll back by itself.";
     assert_eq!((ends(&unknown), unknown.view().deadline_millis), (on.to_owned(), None));

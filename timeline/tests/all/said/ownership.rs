@@ -56,6 +56,42 @@ fn a_replica_set_that_is_taken_up_again_is_no_rollback() {
     );
 }
 
+/// `isScalingEvent` in `sync.go` passes over those without the annotation.
+#[test]
+fn a_replica_set_that_was_made_by_hand_is_rolled_down_and_not_scaled() {
+    let mut web = Web::live(3).at(60_000);
+    let mut by_hand = set(12, 1, 2, 2);
+    (by_hand.meta.name, by_hand.meta.controller, by_hand.revision) = ("mine".into(), None, None);
+    (by_hand.now.desired_replicas, by_hand.now.max_replicas) = (None, None);
+    web.add_set(12, by_hand);
+    web.wait_until(60_100).set(12, |set| set.meta.controller = Some(WEB));
+    web.wait_until(60_200).set(12, |set| {
+        set.now.counts.desired = 0;
+        (set.now.desired_replicas, set.now.max_replicas) = (Some(3), Some(4));
+    });
+    let told = [
+        "60100 ReplicaSet mine adopted, which belonged to no Deployment.",
+        "60200 ReplicaSet mine down 2 → 0: at least 3 must stay available.",
+    ];
+    assert_eq!(since(&web, 60_000), told);
+}
+
+/// The controller counts on from the highest number that is left.
+#[test]
+fn a_replica_set_that_is_created_again_with_a_lower_number_is_no_new_template() {
+    let mut web = Web::reported().at(60_000);
+    [2, SECOND].into_iter().for_each(|number| web.delete_set(number));
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    let mut again = set(4, 1, 3, 0);
+    again.images = image("v2");
+    web.add_set(4, again);
+    web.deployment(|deployment| deployment.revision = Some(1));
+    let expected = [(1, Trigger::Created), (2, Trigger::Template), (1, Trigger::Adopted)];
+    assert_eq!(triggers(&web.timeline, WEB), expected);
+    let told = "Revision 1 (was 2): its ReplicaSet was deleted and created again; image web:v2.";
+    assert_eq!(web.lines(LineKind::Revision).pop().unwrap(), told);
+}
+
 #[test]
 fn a_rollback_is_one_whose_template_was_another_in_between() {
     let mut web = Web::reported().at(60_000);

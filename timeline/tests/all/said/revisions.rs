@@ -190,6 +190,25 @@ fn recreate_that_takes_down_what_is_there_awaits_a_revision() {
     let release = |web: &mut Web| (100..103).for_each(|pod| web.pod(pod, |pod| pod.meta.controller = None));
     assert!(!awaits(&taken_down(release)), "nobody owns what is there");
     assert!(awaits(&taken_down(|web| (100..102).for_each(|pod| web.delete_pod(pod)))), "one is there");
+    // Scaled to zero and up again, before its pods are gone and its ReplicaSet follows.
+    let mut web = taken_down(|web| web.scale(2, 0));
+    (100..103).for_each(|pod| web.kill_pod(pod));
+    web.report();
+    web.wait(1_000).edit_spec(|deployment| deployment.spec.replicas = 2);
+    assert!(!awaits(&web), "scaled to zero before");
+    assert_eq!(web.verdict(), "[Scaling up] Revision 1 is scaling up: 0 of 2 available.");
+}
+
+#[test]
+fn pods_that_are_not_counted_in_a_pause_are_of_an_edit_where_the_template_is_not_known() {
+    let mut web = Web::live(3).at(20_000);
+    web.deployment(|deployment| (deployment.spec.paused, deployment.status.updated) = (true, 0));
+    assert!(awaits(&web));
+    web.set(2, |set| set.now.template = Some(7));
+    web.deployment(|deployment| deployment.template = Some(7));
+    assert!(!awaits(&web), "it was scaled up, and is the same");
+    web.deployment(|deployment| deployment.template = Some(8));
+    assert!(awaits(&web), "it is another one");
 }
 
 #[test]

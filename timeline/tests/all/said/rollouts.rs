@@ -224,6 +224,29 @@ fn a_rollback_in_a_gap_is_not_complete_because_the_rollout_before_was() {
     assert_eq!(available_since(&web), Some((3, None)));
 }
 
+/// The condition of the rollout before stays, with its time.
+#[test]
+fn when_a_rollback_by_recreate_was_complete_is_not_known_to_who_came_later() {
+    let finished = |web: &Web| {
+        let now = Now { millis: web.now, skew_millis: 0 };
+        view::summary(web.timeline.model(), WEB, now).unwrap().finished_millis
+    };
+    let mut web = complete_before_recreate();
+    assert_eq!(finished(&web.first_listed()), Some(0));
+    let told = web.timeline.model().deployments.get(&WEB).unwrap().now.status.progressing.clone();
+    web.wait_until(60_000).edit("v1");
+    web.set(2, |set| set.revision = Some(3));
+    web.set(SECOND, |set| set.now.counts.desired = 0);
+    web.deployment(|deployment| deployment.revision = Some(3));
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    web.set(2, |set| set.now.counts.desired = 3);
+    (300..303).for_each(|pod| web.add_ready_pod(pod, 2));
+    web.report();
+    web.deployment(|deployment| deployment.status.progressing = told);
+    assert_eq!(finished(&web), Some(60_000));
+    assert_eq!(finished(&web.first_listed()), None);
+}
+
 #[test]
 fn an_edit_that_is_undone_during_its_take_down_is_told() {
     let mut web = taken_down_for_an_edit().at(70_000);
@@ -253,6 +276,19 @@ fn recreate_chosen_during_a_rollout_waits_only_for_the_old_pods() {
     );
 }
 
+/// Two ReplicaSets have pods, and none says the new number of replicas: the controller does nothing any more.
+#[test]
+fn recreate_chosen_during_a_rollout_that_is_scaled_takes_nothing_down() {
+    let mut web = Web::replacing();
+    web.add_ready_pod(200, SECOND);
+    web.edit_spec(|deployment| (deployment.spec.strategy, deployment.spec.replicas) = (Strategy::Recreate, 5));
+    web.report();
+    web.wait(300_000);
+    assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before revision 2 goes on.");
+    web.wait(1);
+    assert_eq!(web.verdict(), "[Blocked] Revision 2 makes no progress: 1 of 5 new pods available.");
+}
+
 #[test]
 fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() {
     let mut web = Web::replacing().at(630_000);
@@ -268,6 +304,12 @@ fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() 
     });
     assert_eq!(web.lines(LineKind::Bad).len(), 1, "{:#?}", web.told());
     assert!(!web.verdict().contains("stuck"), "{}", web.verdict());
+    let last = |web: &Web| {
+        let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+        let last = deployment.rollouts.last().unwrap();
+        (last.revision, last.deadline_exceeded_millis, rollout::outcome(deployment, last))
+    };
+    assert_eq!(last(&web), (3, None, rollout::Outcome::Progressing));
     // One of its own that passes later is told of it, once.
     for (now, reason) in [
         (800_000, "ReplicaSetUpdated"),
@@ -282,6 +324,7 @@ fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() 
         web.deployment(|deployment| deployment.status.progressing = Some(told));
     }
     assert!(web.verdict().starts_with("[Deadline exceeded]"), "{}", web.verdict());
+    assert_eq!(last(&web), (3, Some(1_400_000), rollout::Outcome::DeadlineExceeded));
     let told = web.lines(LineKind::Bad);
     assert_eq!(told.len(), 2, "{told:#?}");
     assert!(told[1].starts_with("Progress deadline passed for revision 3."), "{told:#?}");

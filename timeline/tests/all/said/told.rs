@@ -293,6 +293,22 @@ fn an_old_empty_replica_set_is_cleaned_up_by_the_history_limit() {
         gone(0, |web| web.set(2, |set| set.revision = Some(2))),
         ["60000 ReplicaSet 1 was deleted, not by its Deployment."]
     );
+    // In a pause the controller cleans up, too. While an edit waits it has no new ReplicaSet: the last one counts as old.
+    let waits = |web: &mut Web| {
+        web.edit_spec(|deployment| (deployment.spec.paused, deployment.spec.images) = (true, image("v3")));
+    };
+    let cleaned_up = "60000 Old ReplicaSet 1 of revision 1 cleaned up (revisionHistoryLimit 1).";
+    assert_eq!(gone(1, waits).pop().unwrap(), cleaned_up);
+    assert_eq!(gone(2, waits).pop().unwrap(), "60000 ReplicaSet 1 was deleted, not by its Deployment.");
+    let pauses = |web: &mut Web| web.edit_spec(|deployment| deployment.spec.paused = true);
+    assert_eq!(gone(1, pauses).pop().unwrap(), "60000 ReplicaSet 1 was deleted, not by its Deployment.");
+    // The edit arrives after what it makes the controller do.
+    let mut web = Web::reported().at(60_000);
+    web.deployment(|deployment| deployment.spec.revision_history_limit = 1);
+    web.delete_set(2);
+    web.wait(500);
+    waits(&mut web);
+    assert!(since(&web, 60_000).contains(&cleaned_up.to_owned()), "{:?}", since(&web, 60_000));
 }
 
 #[test]

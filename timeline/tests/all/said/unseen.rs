@@ -183,9 +183,11 @@ fn a_deadline_that_passed_while_nobody_looked_is_of_the_replica_set_that_it_name
             sets.insert(3, set(3, 2, 1, 0));
         });
         web.relisted(25_000);
-        (web.verdict().starts_with("[Deadline exceeded]"), web.lines(LineKind::Bad).len())
+        let last = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap();
+        let passed = last.deadline_exceeded_millis;
+        (web.verdict().starts_with("[Deadline exceeded]"), web.lines(LineKind::Bad).len(), passed)
     };
-    assert_eq!([after("web-2"), after("web-1")], [(true, 1), (false, 0)]);
+    assert_eq!([after("web-2"), after("web-1")], [(true, 1, Some(60_000)), (false, 0, None)]);
 }
 
 #[test]
