@@ -295,6 +295,7 @@ impl Hub {
 #[cfg(test)]
 mod tests {
     use timeline::Change;
+    use timeline::fact::Kind;
     use timeline::view::{Summary, Tone, Verdict};
 
     use super::*;
@@ -322,6 +323,17 @@ mod tests {
             let topic = hub.topics.get_mut(&workload).unwrap();
             topic.push(&Change::DeploymentDeleted(Uid::from_bits(1), 0));
             assert!(hub.is_to_say_again(), "something happened");
+        }
+    }
+
+    #[tokio::test]
+    async fn lists_of_events_that_were_not_heard_are_no_gaps() {
+        let mut hub = hub();
+        for (kind, gaps) in [(Kind::Event, 0), (Kind::Pod, 1)] {
+            let (namespace, earlier, objects) = (None, Vec::new(), Vec::new());
+            let (gap_since_millis, at_millis) = (Some(1_000), 91_000);
+            hub.event(SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis });
+            assert_eq!(hub.counters.gaps.load(Ordering::Relaxed), gaps, "{kind:?}");
         }
     }
 
