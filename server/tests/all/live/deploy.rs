@@ -149,6 +149,19 @@ async fn alerts_ask_for_metrics_that_exist() {
 }
 
 #[test]
+fn temporary_files_of_the_image_are_where_it_can_write() {
+    let manifests = manifests();
+    let of_deployment = manifests.iter().find(|it| it["kind"] == "Deployment").unwrap();
+    let container = &of_deployment["spec"]["template"]["spec"]["containers"][0];
+    assert_eq!(container["securityContext"]["readOnlyRootFilesystem"], true);
+    let mounts = container["volumeMounts"].as_array().unwrap();
+    let writable = mounts.iter().filter(|mount| mount["readOnly"] != true).map(|mount| &mount["mountPath"]);
+    assert_eq!(writable.collect::<Vec<_>>(), ["/data"]);
+    let image = include_str!("../../../../deploy/Containerfile");
+    assert!(image.lines().any(|line| line == "ENV SQLITE_TMPDIR=/data"), "{image}");
+}
+
+#[test]
 fn the_manifests_belong_together() {
     let manifests = manifests();
     let of = |kind: &str| manifests.iter().filter(|it| it["kind"] == kind).collect::<Vec<_>>();
