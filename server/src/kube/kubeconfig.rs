@@ -99,7 +99,6 @@ fn read(kubeconfig: Option<&Path>) -> Result<(Option<Kubeconfig>, String), Targe
     }
     let name = "~/.kube/config";
     let config = match Kubeconfig::read() {
-        Err(KubeconfigError::FindPath) => None,
         Err(why) if is_missing(&why) => None,
         read => Some(read.map_err(|why| unreadable(name, why))?),
     };
@@ -129,7 +128,11 @@ fn merge(files: &OsStr) -> Result<Option<Kubeconfig>, TargetError> {
 }
 
 fn is_missing(why: &KubeconfigError) -> bool {
-    matches!(why, KubeconfigError::ReadConfig(error, _) if error.kind() == std::io::ErrorKind::NotFound)
+    match why {
+        KubeconfigError::FindPath => true, // a user without a home
+        KubeconfigError::ReadConfig(error, _) => error.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    }
 }
 
 fn unreadable(name: &str, why: KubeconfigError) -> TargetError {
