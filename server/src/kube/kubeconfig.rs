@@ -185,7 +185,7 @@ mod tests {
         std::fs::write(path("first"), config("", "a")).unwrap();
         std::fs::write(path("second"), config("b", "b")).unwrap();
         std::fs::write(path("damaged"), "contexts: 1").unwrap();
-        let read = |names: &[&str]| merge(&std::env::join_paths(names.iter().map(|name| path(name))).unwrap());
+        let read = |names: &[&str]| merge(&std::env::join_paths(names.iter().copied().map(&path)).unwrap());
         let merged = read(&["first", "missing", "second"]).unwrap().unwrap();
         assert_eq!(merged.current_context.as_deref(), Some("b"));
         let names: Vec<&str> = merged.contexts.iter().map(|context| context.name.as_str()).collect();
