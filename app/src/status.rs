@@ -94,7 +94,7 @@ pub struct ClusterFigures {
     pub queued: Option<usize>,
     /// Events that fit into the queue; a full queue slows the watches down, and drops nothing.
     pub queue_capacity: Option<usize>,
-    /// Lists that ended a stretch of time in which their kind was not observed.
+    /// Lists that ended a stretch of time in which their kind, Events apart, was not observed.
     pub gaps: u64,
     /// Frames that viewers who fell behind did not receive.
     pub frames_dropped: u64,

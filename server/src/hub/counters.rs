@@ -19,7 +19,7 @@ pub struct HubCounters {
     pub frames: AtomicU64,
     /// Frames that viewers who fell behind did not receive; they got a new snapshot.
     pub dropped: AtomicU64,
-    /// Lists that ended a stretch of time in which their kind was not observed.
+    /// Lists that ended a stretch of time in which their kind, Events apart, was not observed.
     pub gaps: AtomicU64,
     /// Time between the arrival of events and their being applied.
     pub lags: ByKind<Lag>,

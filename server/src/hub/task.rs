@@ -372,6 +372,17 @@ mod tests {
         assert!(since(Kind::ReplicaSet) >= Some(now_millis), "it was listed until now");
     }
 
+    #[tokio::test]
+    async fn lists_of_events_that_were_not_heard_are_no_gaps() {
+        let mut hub = hub();
+        for (kind, gaps) in [(Kind::Event, 0), (Kind::Pod, 1)] {
+            let (namespace, earlier, objects) = (None, Vec::new(), Vec::new());
+            let (gap_since_millis, at_millis) = (Some(1_000), 91_000);
+            hub.event(SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis });
+            assert_eq!(hub.counters.gaps.load(Ordering::Relaxed), gaps, "{kind:?}");
+        }
+    }
+
     /// Whoever asks first gets what is known by then, however soon that is.
     #[tokio::test(start_paused = true)]
     async fn the_first_who_asks_for_the_list_gets_a_new_one() {

@@ -186,6 +186,9 @@ impl Credentials {
         let options = KubeConfigOptions { context: Some(context), ..Default::default() };
         let result = kube::Config::from_custom_kubeconfig(config, &options).await;
         let mut config = result.map_err(|why| self.unusable(&reason::of(&why)))?;
+        if config.default_namespace.is_empty() {
+            config.default_namespace = "default".to_owned(); // as by kubectl
+        }
         config.proxy_url = match named {
             Some(named) => named.parse().ok(),
             None => Proxies::of_environment().for_server(&config.cluster_url),
@@ -330,6 +333,19 @@ mod tests {
         };
         assert!(read().0);
         assert_eq!(read(), read());
+    }
+
+    #[tokio::test]
+    async fn an_empty_namespace_of_a_context_is_the_default_one() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let config = serde_json::json!({
+            "contexts": [{ "name": "a", "context": { "cluster": "c", "user": "u", "namespace": "" } }],
+            "clusters": [{ "name": "c", "cluster": { "server": "http://127.0.0.1:1" } }],
+        });
+        std::fs::write(file.path(), config.to_string()).unwrap();
+        let contexts = Contexts::read(Some(file.path())).unwrap();
+        let credentials = Credentials::new(contexts, Some("a".to_owned()), "a".to_owned());
+        assert_eq!(credentials.config().await.unwrap().default_namespace, "default");
     }
 
     #[test]

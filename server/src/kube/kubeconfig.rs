@@ -1,5 +1,6 @@
 //! From a kubeconfig to clients: one per context, or a sentence that says what is wrong and what to do.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -87,28 +88,63 @@ impl Contexts {
 }
 
 fn read(kubeconfig: Option<&Path>) -> Result<(Option<Kubeconfig>, String), TargetError> {
-    let named = kubeconfig.map(|path| path.display().to_string());
-    let read = match kubeconfig {
-        Some(path) => Kubeconfig::read_from(path).map(Some),
-        None => match Kubeconfig::from_env() {
-            Ok(None) => match Kubeconfig::read() {
-                Err(KubeconfigError::ReadConfig(error, _)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-                Err(KubeconfigError::FindPath) => Ok(None),
-                other => other.map(Some),
-            },
-            config => config,
-        },
+    if let Some(path) = kubeconfig {
+        let name = path.display().to_string();
+        let config = Kubeconfig::read_from(path).map_err(|why| unreadable(&name, why))?;
+        return Ok((Some(config), name));
+    }
+    let files = std::env::var_os("KUBECONFIG").unwrap_or_default();
+    if let Some(config) = merge(&files)? {
+        return Ok((Some(config), files.to_string_lossy().into_owned()));
+    }
+    let name = "~/.kube/config";
+    let config = match Kubeconfig::read() {
+        Err(why) if is_missing(&why) => None,
+        read => Some(read.map_err(|why| unreadable(name, why))?),
     };
-    let path = named.unwrap_or_else(|| std::env::var("KUBECONFIG").unwrap_or_else(|_| "~/.kube/config".into()));
-    match read {
-        Ok(config) => Ok((config, path)),
-        Err(KubeconfigError::ReadConfig(why, path)) => {
-            Err(TargetError::File { path: path.display().to_string(), why: why.to_string() })
+    Ok((config, name.to_owned()))
+}
+
+/// Merges the files of `KUBECONFIG` by rules of kubectl that the client library lacks: a file that does not exist is skipped while another
+/// one exists, and an empty current context is none. `None` where no file is named.
+fn merge(files: &OsStr) -> Result<Option<Kubeconfig>, TargetError> {
+    let (mut merged, mut missing) = (None::<Kubeconfig>, None);
+    for path in std::env::split_paths(files).filter(|path| !path.as_os_str().is_empty()) {
+        let name = path.display().to_string();
+        let mut next = match Kubeconfig::read_from(&path) {
+            Err(why) if is_missing(&why) => {
+                missing = Some(unreadable(&name, why));
+                continue;
+            }
+            read => read.map_err(|why| unreadable(&name, why))?,
+        };
+        next.current_context = next.current_context.filter(|context| !context.is_empty());
+        merged = Some(merged.unwrap_or_default().merge(next).map_err(|why| unreadable(&name, why))?);
+    }
+    match (merged, missing) {
+        (None, Some(why)) => Err(why),
+        (merged, _) => Ok(merged),
+    }
+}
+
+fn is_missing(why: &KubeconfigError) -> bool {
+    match why {
+        KubeconfigError::FindPath => true, // a user without a home
+        KubeconfigError::ReadConfig(error, _) => error.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    }
+}
+
+fn unreadable(name: &str, why: KubeconfigError) -> TargetError {
+    match why {
+        KubeconfigError::ReadConfig(why, path) => {
+            TargetError::File { path: path.display().to_string(), why: why.to_string() }
         }
         // What a parser says repeats what stands there, which may be a token.
-        Err(why) => {
-            Err(TargetError::File { path, why: format!("it is not a valid kubeconfig{}", place(&why.to_string())) })
-        }
+        why => TargetError::File {
+            path: name.to_owned(),
+            why: format!("it is not a valid kubeconfig{}", place(&why.to_string())),
+        },
     }
 }
 
@@ -137,6 +173,36 @@ pub fn client_for(mut config: kube::Config) -> kube::Result<kube::Client> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_the_environment_are_merged_as_by_kubectl() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let config = |current: &str, name: &str| {
+            let contexts = [serde_json::json!({ "name": name, "context": { "cluster": "c", "user": "u" } })];
+            serde_json::json!({ "current-context": current, "contexts": contexts }).to_string()
+        };
+        std::fs::write(path("first"), config("", "a")).unwrap();
+        std::fs::write(path("second"), config("b", "b")).unwrap();
+        std::fs::write(path("damaged"), "contexts: 1").unwrap();
+        let read = |names: &[&str]| merge(&std::env::join_paths(names.iter().copied().map(&path)).unwrap());
+        let merged = read(&["first", "missing", "second"]).unwrap().unwrap();
+        assert_eq!(merged.current_context.as_deref(), Some("b"));
+        let names: Vec<&str> = merged.contexts.iter().map(|context| context.name.as_str()).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert!(merge(OsStr::new("")).unwrap().is_none());
+        assert_eq!(
+            read(&["missing"]).unwrap_err().to_string(),
+            format!(
+                "cannot read the kubeconfig {}: No such file or directory (os error 2); \
+                 set the right file with --kubeconfig or KUBECONFIG",
+                path("missing").display()
+            )
+        );
+        let named = format!("cannot read the kubeconfig {}: it is not a valid kubeconfig", path("damaged").display());
+        let told = read(&["first", "damaged"]).unwrap_err().to_string();
+        assert!(told.starts_with(&named), "{told}");
+    }
 
     #[test]
     fn of_what_a_parser_says_only_the_place_is_told() {

@@ -43,8 +43,17 @@ impl Proxies {
         }
         let named = if server.scheme_str() == Some("http") { &self.http } else { &self.https };
         let named = named.as_ref()?.parse().ok()?;
+        let usual = if server.scheme_str() == Some("http") { 80 } else { 443 };
+        let port = format!(":{}", server.port_u16().unwrap_or(usual));
+        // The matcher knows neither ports nor `*.example.com`.
+        let known = |name: &str| {
+            let name = name.trim();
+            let name = name.strip_suffix(port.as_str()).filter(|host| !host.contains(':')).unwrap_or(name);
+            name.strip_prefix('*').filter(|domain| domain.starts_with('.')).unwrap_or(name).to_owned()
+        };
+        let exceptions = self.exceptions.split(',').map(known).collect::<Vec<_>>().join(",");
         // Which proxy it finds does not matter: it leaves out user and password, which the client library wants in the address.
-        let exceptions = Matcher::builder().all("http://proxy").no(self.exceptions.as_str()).build();
+        let exceptions = Matcher::builder().all("http://proxy").no(exceptions.as_str()).build();
         exceptions.intercept(server)?;
         Some(named)
     }
@@ -71,6 +80,11 @@ mod tests {
             ("https://prod.example.com:6443", "example.org,ample.com", &through),
             ("https://prod.example.com:6443", "example.com", &None),
             ("https://prod.example.com:6443", "localhost, .example.com", &None),
+            ("https://prod.example.com:6443", "*.example.com", &None),
+            ("https://prod.example.com:6443", "a.example.org,prod.example.com:6443", &None),
+            ("https://prod.example.com", "prod.example.com:443", &None),
+            ("https://prod.example.com:6443", "prod.example.com:443,*ample.com,", &through),
+            ("https://[fd00::6443]:6443", "fd00::6443", &None),
             ("https://10.96.0.1", "10.0.0.0/8", &None),
             // The proxy's own address is no exception for others.
             ("https://192.0.2.1", "10.0.0.0/8", &through),

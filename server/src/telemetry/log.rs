@@ -1,6 +1,7 @@
 //! Logs go to standard error, an event a line: text of clusters, recordings and viewers can neither begin a line nor control a terminal.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal, Stderr, Write};
 
 use timeline::words::is_hidden;
@@ -8,12 +9,17 @@ use tracing_subscriber::EnvFilter;
 
 /// Initialises the log. `ROLLCAST_LOG` selects the events, else `default`.
 pub fn init(default: &str) {
-    let is_coloured = io::stderr().is_terminal();
+    let is_coloured = is_coloured(io::stderr().is_terminal(), std::env::var_os("NO_COLOR"));
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("ROLLCAST_LOG").unwrap_or_else(|_| default.into()))
         .with_writer(move || Entry { out: io::stderr(), is_coloured })
         .with_ansi(is_coloured)
         .init();
+}
+
+/// Terminals get colours, unless `NO_COLOR` has a value (<https://no-color.org>).
+fn is_coloured(is_terminal: bool, no_color: Option<OsString>) -> bool {
+    is_terminal && no_color.is_none_or(|value| value.is_empty())
 }
 
 /// One entry of the log: one line of stderr.
@@ -48,6 +54,15 @@ fn one_line(event: &str, is_coloured: bool) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn terminals_get_colours_unless_no_color_has_a_value() {
+        for (is_terminal, no_color, expected) in
+            [(true, None, true), (true, Some(""), true), (true, Some("1"), false), (false, None, false)]
+        {
+            assert_eq!(is_coloured(is_terminal, no_color.map(OsString::from)), expected, "{is_terminal} {no_color:?}");
+        }
+    }
 
     #[test]
     fn an_event_is_a_line_whatever_is_in_it() {

@@ -19,7 +19,9 @@ impl Hub {
                 objects.into_iter().for_each(|object| self.object(at_millis, object, Seen::InList));
             }
             SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis } => {
-                let is_gap = gap_since_millis.is_some_and(|since_millis| since_millis < at_millis);
+                // As in the timeline: Events that were not heard leave no gap.
+                let since_millis = gap_since_millis.filter(|_| kind != Kind::Event);
+                let is_gap = since_millis.is_some_and(|since_millis| since_millis < at_millis);
                 self.counters.gaps.fetch_add(u64::from(is_gap), Ordering::Relaxed);
                 let mut present = earlier;
                 present.extend(objects.iter().filter_map(|object| object.uid().ok()));

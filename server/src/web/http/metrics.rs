@@ -40,9 +40,11 @@ const PER_CLUSTER: [PerCluster; 9] = [
         &hub.counters().frames
     }),
     ("rollcast_frames_dropped", "Frames not sent to viewers that fell behind.", |hub| &hub.counters().dropped),
-    ("rollcast_gaps", "Lists that ended a stretch of time in which their kind was not observed.", |hub| {
-        &hub.counters().gaps
-    }),
+    (
+        "rollcast_gaps",
+        "Lists that ended a stretch of time in which their kind, Events apart, was not observed.",
+        |hub| &hub.counters().gaps,
+    ),
 ];
 
 type PerKind = (&'static str, &'static str, fn(&KindCounters) -> &AtomicU64);

@@ -140,6 +140,10 @@ async fn the_dashboard_asks_for_figures_that_exist() {
                 assert!(text.lines().any(is_there), "{}: {name}", panel["title"]);
                 asked += 1;
             }
+            // The first rollout of a Deployment is the begin of a series, which `increase` alone does not count.
+            let count = |text: &str| expression.matches(text).count();
+            let counted = count("(increase(rollcast_rollout_") + count("rate(rollcast_rollout_");
+            assert_eq!(counted, count("or max_over_time(rollcast_rollout_"), "{expression}");
         }
     }
     assert!(asked >= 6, "{asked}");
