@@ -137,7 +137,9 @@ async fn alerts_ask_for_metrics_that_exist() {
         }
         // Where no Events occur, they are listed again and again; the first scrape may come after the first list.
         let exact = match alert {
-            "RollcastRelists" => r#"max by (cluster, kind, reason) (increase(rollcast_relists_total{reason!="requested"}[1h]) unless rollcast_relists_total{kind="Event",reason="mute"}) > 6"#,
+            "RollcastRelists" => {
+                r#"max by (cluster, kind, reason) (increase(rollcast_relists_total{reason!="requested"}[1h]) unless rollcast_relists_total{kind="Event",reason="mute"}) > 6"#
+            }
             "RollcastObjectsSkipped" => {
                 "max by (cluster, kind) ((increase(rollcast_malformed_objects_total[15m]) and rollcast_malformed_objects_total offset 15m) or rollcast_malformed_objects_total) > 0"
             }
