@@ -24,10 +24,16 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
             workload.with_value(|workload| rollouts.with_untracked(|rollouts| rollouts.address(workload, &line)));
         let (name, took, images) = (line.name(), line.took(), line.images.clone());
         let extremes = line.extremes();
+        let trouble = line.trouble.clone().filter(|trouble| !trouble.is_empty()).map(|trouble| format!("{trouble} "));
+        let sign = line.status().map(|status| {
+            let title = format!("{} {}", status.word, status.note);
+            view! { <span class=format!("sign {}", status.mark.name()) title=title.trim_end().to_owned()></span> }
+        });
         let moment = line.moment_millis;
         let began = move || format!("Began {}.", line.began(|at| zone.dated(at, now_millis.get())));
         view! {
             <li>
+                {sign}
                 {match (is_file, moment) {
                     (false, _) => view! { <a href=address rel="external" data-testid="rollout">{name}</a> }.into_any(),
                     (true, None) => view! { <b>{name}</b> }.into_any(),
@@ -37,6 +43,7 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
                     }
                 }}
                 {format!(", {took}. ")}
+                {trouble}
                 <span class="muted"><span>{began}</span>" "<span>{extremes}</span>" "<span class="mono">{images}</span></span>
             </li>
         }
