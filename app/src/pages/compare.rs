@@ -7,6 +7,7 @@ use timeline::address;
 use timeline::past::PastRollout;
 use timeline::words::{count, duration, is_are, safe};
 
+use crate::compare::earlier::{is_alike, why_not_compared};
 use crate::compare::startup::{STEPS, Startup};
 use crate::compare::{ComparePayload, Course};
 use crate::components::header::{Breadcrumbs, Header, Section};
@@ -58,14 +59,14 @@ pub fn ComparePage(compare: ComparePayload) -> impl IntoView {
     let rows = table(columns, "before", rows);
     let durations: Vec<(u64, Millis)> = before
         .iter()
-        .filter(|(_, before)| !before.is_first())
+        .filter(|(_, before)| is_alike(course.replicas, before))
         .filter_map(|(_, of)| Some((of.revision, of.complete_millis()?)))
         .collect();
     let place = course
         .took_millis
         .filter(|_| !durations.is_empty())
         .map(|took| view! { <Place took durations=durations.clone() beside/> });
-    let nothing = said.is_empty().then_some("Its duration is not compared with earlier rollouts.");
+    let nothing = said.is_empty().then(|| why_not_compared(course.took_millis.is_some(), course.is_complete));
     let lines = said.into_iter().map(|line| view! { <p>{line}</p> }).collect_view();
     let startups = [Some(&course), other.as_ref()].into_iter().flatten().filter_map(|of| {
         let startup = of.startup.clone()?;

@@ -50,12 +50,16 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
     };
     let past = workload.with_value(Breadcrumbs::for_workload).past();
     let compared = move || workload.with_value(|workload| rollouts.read().compared(workload));
+    let compare = move || match rollouts.read().standing.as_str() {
+        "" => "Compare the last one with earlier ones",
+        _ => "Compare",
+    };
     let pruned = move || rollouts.read().pruned_said();
     view! {
         <Frame workload test_id="rollouts-detail" title=Signal::derive(move || Detail::Rollouts(rollouts.get()).title())>
             <p>
                 {move || rollouts.read().standing.clone()}
-                {(!is_file).then(|| view! { " "<a href=compared rel="external" data-testid="compare">"Compare"</a> })}
+                {(!is_file).then(|| view! { " "<a href=compared rel="external" data-testid="compare">{compare}</a> })}
             </p>
             <ul class="lines"><For each=move || numbered(&rollouts.read().rollouts) key=Clone::clone children=line/></ul>
             {Site::of_app().has_history.then(|| view! { <p><a href=past rel="external" data-testid="kept">"All rollouts in the history"</a></p> })}
