@@ -6,7 +6,7 @@ use timeline::model::{Deployment, Model, Rollout};
 use timeline::past::course::{limits, moment};
 use timeline::past::{PastRollout, Status, extremes, outcome_name, replaces};
 use timeline::rollout::{self, Outcome};
-use timeline::words::{count, duration, images, is_are, safe};
+use timeline::words::{capitalized, count, duration, images, is_are, safe};
 use timeline::{Millis, Uid, Workload};
 
 use crate::measure::Measure;
@@ -175,6 +175,11 @@ impl RolloutLine {
         self.started_millis.map_or_else(|| "before watching began".to_owned(), stamp)
     }
 
+    /// Formats all of it: "Complete after 12 s. Began 14:02:05 UTC. Observed: peak 4 pods."
+    pub fn sentences(&self, stamp: impl FnOnce(Millis) -> String) -> String {
+        format!("{}. Began {}. {}", capitalized(self.ended()), self.began(stamp), self.extremes())
+    }
+
     /// Most pods at once and fewest available ones.
     pub fn extremes(&self) -> String {
         format!("Observed: {}.", extremes(self.peak_pods, self.min_available, Some(self.limits)))
@@ -255,6 +260,11 @@ mod tests {
             "Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available (floor: 3)."
         );
         assert_eq!(line(Outcome::Progressing, None).began(|_| String::new()), "before watching began");
+        assert_eq!(
+            line(Outcome::Complete, None).sentences(|_| String::new()),
+            "Complete. Began before watching began. Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available \
+             (floor: 3)."
+        );
         let row = |started_millis, cause: &str| PastRollout {
             revision: 2,
             started_millis,
