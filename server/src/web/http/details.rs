@@ -51,8 +51,10 @@ pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &
 
 pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
-    let past = past_rollouts(view, asked_for).await.unwrap_or_default();
-    let (standing, measure) = compare_last_rollout(view, asked_for, &past).await.unzip();
+    let all = past_rollouts(view, asked_for).await.unwrap_or_default();
+    let (standing, measure) = compare_last_rollout(view, asked_for, &all).await.unzip();
+    // Without a history nothing tells of trouble that passed.
+    let past = if view.has_history() { all } else { Vec::new() };
     let look = move |_: &Workload, then: &DeploymentState<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
         Some(Detail::Rollouts(RolloutsDetail::from_model(
