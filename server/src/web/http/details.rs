@@ -69,7 +69,7 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
     answer(view, workload, asked_for, look, why, request).await
 }
 
-/// The rollouts of a Deployment that the history knows, the last one first.
+/// The rollouts of the Deployment of an address, the last one first.
 async fn past_rollouts(view: &ClientView, asked_for: &Address) -> Option<Vec<PastRollout>> {
     let workload = asked_for.workload().ok()??;
     let uid = earlier::deployment(view, &workload).await.ok()??;
