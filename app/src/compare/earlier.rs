@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn what_is_not_compared_says_why() {
-        let why = [(true, true), (false, true), (false, false)].map(|(took, complete)| why_not_compared(took, complete));
+        let why =
+            [(true, true), (false, true), (false, false)].map(|(took, complete)| why_not_compared(took, complete));
         assert_eq!(
             why,
             [

@@ -289,7 +289,8 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
     });
     let steps = table(["Step", "Pods", "Median", "Slowest", "Slowest pod"], "step", rows.collect());
     let label = format!("Steps from creation to counting of {}", count(pods.len() as u32, "pod"));
-    let more = (more > 0).then(|| view! { <p class="muted">{format!("{} {} not shown.", count(more, "faster pod"), is_are(more))}</p> });
+    let more = (more > 0)
+        .then(|| view! { <p class="muted">{format!("{} {} not shown.", count(more, "faster pod"), is_are(more))}</p> });
     // Pods that never started have no step to draw.
     let picture = (half > 0 || span >= NO_TIME_MILLIS).then(|| {
         view! {
