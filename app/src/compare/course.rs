@@ -1,7 +1,7 @@
 //! The course of one rollout.
 
 use timeline::model::{Deployment, Model, Rollout};
-use timeline::past::course::{available_spans, first_available, pods, replicas, restarts};
+use timeline::past::course::{available_counts, first_available, pods, replicas, restarts};
 use timeline::rollout::{began_millis, is_part_unseen};
 use timeline::view::Now;
 use timeline::words::images;
@@ -55,7 +55,7 @@ impl Course {
             first_available_millis: first_available(model, deployment, rollout),
             restarts: restarts(model, deployment, rollout),
             replicas: replicas(deployment, index),
-            available: available(model, deployment, rollout, until),
+            available: available_counts(model, deployment, index, (started_millis, until)),
             span_millis: until - started_millis,
             startup: Startup::from_pods(pods(model, deployment, rollout), now),
         })
@@ -64,26 +64,4 @@ impl Course {
 
 fn began(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Millis {
     began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis)
-}
-
-/// Counts the available pods of a rollout, by time after its begin.
-fn available(model: &Model, deployment: &Deployment, rollout: &Rollout, until: Millis) -> Vec<(Millis, u32)> {
-    let began = began(model, deployment, rollout);
-    let mut steps: Vec<(Millis, i64)> = pods(model, deployment, rollout)
-        .flat_map(available_spans)
-        .flat_map(|(from, to)| [(from.max(began), 1), (to, -1)])
-        .filter(|(at, _)| *at <= until)
-        .collect();
-    steps.sort_unstable();
-    let mut course: Vec<(Millis, u32)> = vec![(0, 0)];
-    let mut count = 0;
-    for (at, step) in steps {
-        count += step;
-        let now = u32::try_from(count).unwrap_or_default();
-        match course.last_mut().filter(|(last, _)| *last == at - began) {
-            Some(last) => last.1 = now,
-            None => course.push((at - began, now)),
-        }
-    }
-    course
 }

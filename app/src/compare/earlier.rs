@@ -10,14 +10,15 @@ use crate::measure::{ENOUGH, RolloutProgress, compared, earlier, expected, media
 /// Rollouts with at most so many times as many replicas are compared, and with at least that part.
 const ALIKE: u32 = 2;
 
-fn is_alike(this: &PastRollout, other: &PastRollout) -> bool {
-    let (few, many) = (this.replicas.min(other.replicas), this.replicas.max(other.replicas));
+/// A rollout of so many replicas is compared with the other one: that one replaced something, and is of a similar size.
+pub fn is_alike(replicas: u32, other: &PastRollout) -> bool {
+    let (few, many) = (replicas.min(other.replicas), replicas.max(other.replicas));
     many <= few.saturating_mul(ALIKE) && !other.is_first()
 }
 
 /// Returns the durations of comparable rollouts, the fastest first.
 pub fn comparable(this: &PastRollout, before: &[PastRollout]) -> Vec<Millis> {
-    let alike = before.iter().filter(|other| is_alike(this, other));
+    let alike = before.iter().filter(|other| is_alike(this.replicas, other));
     let mut took: Vec<Millis> = alike.filter_map(PastRollout::complete_millis).collect();
     took.sort_unstable();
     took
@@ -25,7 +26,7 @@ pub fn comparable(this: &PastRollout, before: &[PastRollout]) -> Vec<Millis> {
 
 /// Compares it with earlier ones, a sentence for each measure; none where there is nothing to compare with.
 pub fn sentences(this: &PastRollout, progress: RolloutProgress, before: &[PastRollout]) -> Vec<String> {
-    let alike: Vec<&PastRollout> = before.iter().filter(|other| is_alike(this, other)).collect();
+    let alike: Vec<&PastRollout> = before.iter().filter(|other| is_alike(this.replicas, other)).collect();
     let took = comparable(this, before);
     let mut said = Vec::new();
     match progress {
@@ -47,6 +48,15 @@ pub fn sentences(this: &PastRollout, progress: RolloutProgress, before: &[PastRo
         said.push(format!("{restarted}; none in {without} of {}.", earlier(restarts.len())));
     }
     said
+}
+
+/// Says why a rollout without any [`sentences`] is not compared.
+pub const fn why_not_compared(has_duration: bool, is_complete: bool) -> &'static str {
+    match (has_duration, is_complete) {
+        (true, _) => "Its duration is not compared: no earlier rollout of a similar size has a known duration.",
+        (false, true) => "Its duration is not compared with earlier rollouts: its begin or end was not observed.",
+        (false, false) => "Its duration is not compared with earlier rollouts: it is not complete.",
+    }
 }
 
 #[cfg(test)]
@@ -113,6 +123,22 @@ mod tests {
         let before = before(&[31_000, 24_000, 51_000]);
         let told = |replicas| sentences(&of_size(replicas), RolloutProgress::Complete(9_000), &before).len();
         assert_eq!([9, 8, 2, 1].map(told), [0, 1, 1, 0]);
+        // The picture has the same ones.
+        assert_eq!([9, 8, 2, 1].map(|replicas| is_alike(replicas, &before[0])), [false, true, true, false]);
+    }
+
+    #[test]
+    fn what_is_not_compared_says_why() {
+        let why =
+            [(true, true), (false, true), (false, false)].map(|(took, complete)| why_not_compared(took, complete));
+        assert_eq!(
+            why,
+            [
+                "Its duration is not compared: no earlier rollout of a similar size has a known duration.",
+                "Its duration is not compared with earlier rollouts: its begin or end was not observed.",
+                "Its duration is not compared with earlier rollouts: it is not complete.",
+            ]
+        );
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl RevisionDetail {
         Some(Self {
             revision,
             now_millis,
-            standing: standing(is_current, set.and_then(ReplicaSet::revision).filter(|now| *now != revision)),
+            standing: standing(is_current, revision, set),
             facts: facts(model, set),
             images: images.into_iter().flatten().map(image).collect(),
             differences: differences(model, deployment, revision),
@@ -77,9 +77,13 @@ impl RevisionDetail {
     }
 }
 
-fn standing(is_current: bool, now_is: Option<u64>) -> String {
+fn standing(is_current: bool, revision: u64, set: Option<&ReplicaSet>) -> String {
     let standing = if is_current { "The current revision." } else { "An earlier revision." };
+    let now_is = set.and_then(ReplicaSet::revision).filter(|now| *now != revision);
     match now_is {
+        _ if set.is_some_and(|set| set.removed_millis.is_some()) && !is_current => {
+            format!("{standing} Its ReplicaSet is deleted: there is nothing to roll back to.")
+        }
         Some(now) => format!("{standing} Its ReplicaSet now carries revision {now}: it was rolled back to."),
         None => standing.to_owned(),
     }
@@ -91,6 +95,7 @@ fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<DetailFact> {
     let living = model.pods_of(set.uid).filter(|pod| pod.owner == Some(set.uid) && pod.state() != PodState::Gone);
     let (pods, available) = living
         .fold((0, 0), |(pods, available), pod| (pods + 1, available + u32::from(pod.state() == PodState::Available)));
+    let pods = if pods == 0 { pods.to_string() } else { format!("{pods}, {available} of them available") };
     let cause = set.now.change_cause.as_deref().filter(|cause| !cause.is_empty());
     DetailFacts::default()
         .text("ReplicaSet", safe(&set.name))
@@ -100,7 +105,7 @@ fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<DetailFact> {
         .time("Created", Some(set.created_at_millis))
         .time("Deleted", set.removed_millis)
         .text("Desired", set.now.counts.desired.to_string())
-        .text("Pods", format!("{pods}, {available} of them available"))
+        .text("Pods", pods)
         .value("Change cause", cause.map(Value::linked))
         .text("Deployed by", safe(&set.now.managed_by))
         .all()
@@ -167,11 +172,13 @@ fn images_that_differ(old: &ReplicaSet, new: &ReplicaSet) -> Vec<String> {
 fn commands(workload: &Workload, revision: u64, is_current: bool, set: Option<&ReplicaSet>) -> Vec<Command> {
     let name = word(&workload.name);
     let kubectl = |what: &str, rest: String| Command::kubectl(what, &workload.namespace, &rest);
-    let mut all =
-        vec![kubectl("Full pod template", format!("rollout history deployment/{name} --revision={revision}"))];
+    // kubectl knows a ReplicaSet by the revision that it carries now, and no revision of one that is deleted.
+    let carried = set.map_or(Some(revision), |set| set.revision().filter(|_| set.removed_millis.is_none()));
+    let template = |of: u64| kubectl("Full pod template", format!("rollout history deployment/{name} --revision={of}"));
+    let mut all: Vec<Command> = carried.map(template).into_iter().collect();
     if let Some(set) = set.filter(|set| set.removed_millis.is_none()) {
         all.push(kubectl("Its ReplicaSet", format!("describe replicaset {}", word(&set.name))));
-        if !is_current && set.revision() == Some(revision) {
+        if !is_current && carried == Some(revision) {
             all.push(kubectl("Roll back to it", format!("rollout undo deployment/{name} --to-revision={revision}")));
         }
     }
@@ -180,7 +187,7 @@ fn commands(workload: &Workload, revision: u64, is_current: bool, set: Option<&R
 
 #[cfg(test)]
 mod tests {
-    use timeline::fact::{DeploymentFact, DeploymentNow, Meta, PodFact, ReplicaSetFact, Seen};
+    use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentStatus, Meta, PodFact, ReplicaSetFact, Seen};
     use timeline::{Fact, Timeline, Uid};
 
     use super::*;
@@ -215,5 +222,43 @@ mod tests {
         let told = |name: &str| detail.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone());
         let pods = Value::Text("1, 0 of them available".to_owned());
         assert_eq!((told("Deleted"), told("Pods")), (None, Some(pods)));
+    }
+
+    #[test]
+    fn a_revision_offers_what_its_replica_set_still_answers() {
+        let set = |number, revision| ReplicaSetFact {
+            meta: meta(number, &format!("web-{number}"), Some(1)),
+            revision: Some(revision),
+            ..ReplicaSetFact::default()
+        };
+        let status = DeploymentStatus { observed_generation: 1, ..DeploymentStatus::default() };
+        let now = DeploymentNow { generation: 1, revision: Some(2), status, ..DeploymentNow::default() };
+        let mut timeline = Timeline::new();
+        let deployment = DeploymentFact { meta: meta(1, "web", None), now };
+        timeline.apply(1_000, Fact::Deployment(Box::new(deployment), Seen::Added));
+        timeline.apply(1_000, Fact::ReplicaSet(Box::new(set(3, 2)), Seen::Added));
+        let mut told = |revision, seen| {
+            timeline.apply(2_000, Fact::ReplicaSet(Box::new(set(2, revision)), seen));
+            let deployment = timeline.model().deployments.get(&Uid::from_bits(1)).unwrap();
+            let workload = Workload::deployment("prod", "shop", "web");
+            let detail = RevisionDetail::from_model(&workload, timeline.model(), deployment, 1, 2_000).unwrap();
+            let commands = detail.commands.into_iter().map(|command| command.command).collect::<Vec<_>>();
+            (detail.standing, commands)
+        };
+        let [template, describe, undo] = [
+            "kubectl --namespace shop rollout history deployment/web --revision=1",
+            "kubectl --namespace shop describe replicaset web-2",
+            "kubectl --namespace shop rollout undo deployment/web --to-revision=1",
+        ]
+        .map(str::to_owned);
+        let (standing, commands) = told(1, Seen::Added);
+        assert_eq!(standing, "An earlier revision.");
+        assert_eq!(commands, [template.clone(), describe.clone(), undo]);
+        let (standing, commands) = told(3, Seen::Modified);
+        assert_eq!(standing, "An earlier revision. Its ReplicaSet now carries revision 3: it was rolled back to.");
+        assert_eq!(commands, [template.replace("=1", "=3"), describe]);
+        let (standing, commands) = told(3, Seen::Deleted);
+        assert_eq!(standing, "An earlier revision. Its ReplicaSet is deleted: there is nothing to roll back to.");
+        assert_eq!(commands, Vec::<String>::new());
     }
 }

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use timeline::address;
 use timeline::model::{Deployment, Model, Rollout};
 use timeline::past::course::{limits, moment};
-use timeline::past::{extremes, outcome_name, replaces};
+use timeline::past::{PastRollout, Status, extremes, outcome_name, replaces};
 use timeline::rollout::{self, Outcome};
-use timeline::words::{count, duration, images, is_are, safe};
+use timeline::words::{capitalized, count, duration, images, is_are, safe};
 use timeline::{Millis, Uid, Workload};
 
 use crate::measure::Measure;
@@ -43,6 +43,8 @@ pub struct RolloutLine {
     pub end: Outcome,
     /// Its progress deadline passed, whatever came after.
     pub is_past_deadline: bool,
+    /// Why it had trouble, as the history tells it; empty where it had none, `None` where the history does not know of it.
+    pub trouble: Option<String>,
     /// Time until it was complete or superseded; `None` where it did not begin and end while it was observed.
     pub took_millis: Option<Millis>,
     /// The most pods that there were at once.
@@ -58,10 +60,11 @@ pub struct RolloutLine {
 }
 
 impl RolloutsDetail {
-    /// Collects the rollouts of a Deployment.
+    /// Collects the rollouts of a Deployment. `past` are those that the history knows.
     pub fn from_model(
         model: &Model,
         deployment: &Deployment,
+        past: &[PastRollout],
         standing: String,
         measure: Option<Measure>,
         now_millis: Millis,
@@ -70,7 +73,7 @@ impl RolloutsDetail {
             deployment: deployment.uid,
             name: safe(&deployment.name),
             now_millis,
-            rollouts: lines(model, deployment).rev().collect(),
+            rollouts: lines(model, deployment).rev().map(|line| line.with_trouble(past)).collect(),
             pruned: deployment.rollouts_pruned,
             standing,
             measure,
@@ -115,6 +118,7 @@ impl RolloutLine {
             started_millis: began_millis,
             end: rollout::outcome(deployment, rollout),
             is_past_deadline: rollout.deadline_exceeded_millis.is_some(),
+            trouble: None,
             took_millis: took.filter(|_| !rollout::is_part_unseen(model, deployment, rollout)),
             peak_pods: rollout.peak_active,
             min_available: Some(rollout.min_available)
@@ -123,6 +127,20 @@ impl RolloutLine {
             images: images(&rollout.images),
             moment_millis: moment(model, deployment, index),
         })
+    }
+
+    /// Adds what the history tells of it. Of several rollouts with its number it is the one that began next to it.
+    fn with_trouble(mut self, past: &[PastRollout]) -> Self {
+        let rows = past.iter().filter(|row| row.revision == self.revision);
+        let row = rows.min_by_key(|row| self.started_millis.map_or(0, |at| row.started_millis.abs_diff(at)));
+        self.trouble = row.map(|row| if row.cause.is_empty() { String::new() } else { row.cause_words() });
+        self
+    }
+
+    /// Returns the status that the history shows; `None` where the history does not know of it.
+    pub fn status(&self) -> Option<Status> {
+        let trouble = self.trouble.as_ref()?;
+        Some(Status::of_rollout(self.end, self.is_past_deadline, !trouble.is_empty()))
     }
 
     /// "Revision 5 (was 3)".
@@ -157,6 +175,11 @@ impl RolloutLine {
         self.started_millis.map_or_else(|| "before watching began".to_owned(), stamp)
     }
 
+    /// Formats all of it: "Complete after 12 s. Began 14:02:05 UTC. Observed: peak 4 pods."
+    pub fn sentences(&self, stamp: impl FnOnce(Millis) -> String) -> String {
+        format!("{}. Began {}. {}", capitalized(self.ended()), self.began(stamp), self.extremes())
+    }
+
     /// Most pods at once and fewest available ones.
     pub fn extremes(&self) -> String {
         format!("Observed: {}.", extremes(self.peak_pods, self.min_available, Some(self.limits)))
@@ -174,6 +197,7 @@ fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, Meta, Seen};
+    use timeline::past::StatusMark;
     use timeline::{Fact, Timeline};
 
     use super::*;
@@ -213,6 +237,7 @@ mod tests {
             started_millis: None,
             end,
             is_past_deadline: false,
+            trouble: None,
             took_millis,
             peak_pods: 1,
             min_available: Some(3),
@@ -235,5 +260,28 @@ mod tests {
             "Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available (floor: 3)."
         );
         assert_eq!(line(Outcome::Progressing, None).began(|_| String::new()), "before watching began");
+        assert_eq!(
+            line(Outcome::Complete, None).sentences(|_| String::new()),
+            "Complete. Began before watching began. Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available \
+             (floor: 3)."
+        );
+        let row = |started_millis, cause: &str| PastRollout {
+            revision: 2,
+            started_millis,
+            cause: cause.to_owned(),
+            outcome: Outcome::Complete,
+            ..PastRollout::default()
+        };
+        let told = |cause: &str| {
+            let rows = [row(9_000, "Revision 2 cannot start."), row(2_000, cause)];
+            let line = RolloutLine { started_millis: Some(1_000), ..line(Outcome::Complete, Some(12_000)) };
+            let line = line.with_trouble(&rows);
+            (line.status().map(|status| status.mark), line.trouble)
+        };
+        let trouble = "Revision 2 cannot create pods: quota pods is used up.";
+        let said = "Could not create pods: quota pods was used up.".to_owned();
+        assert_eq!(told(trouble), (Some(StatusMark::Late), Some(said)));
+        assert_eq!(told(""), (Some(StatusMark::Ok), Some(String::new())));
+        assert_eq!(line(Outcome::Complete, None).with_trouble(&[]).status(), None, "nothing is known of its trouble");
     }
 }

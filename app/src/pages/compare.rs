@@ -7,6 +7,7 @@ use timeline::address;
 use timeline::past::PastRollout;
 use timeline::words::{count, duration, is_are, safe};
 
+use crate::compare::earlier::{is_alike, why_not_compared};
 use crate::compare::startup::{STEPS, Startup};
 use crate::compare::{ComparePayload, Course};
 use crate::components::header::{Breadcrumbs, Header, Section};
@@ -58,14 +59,14 @@ pub fn ComparePage(compare: ComparePayload) -> impl IntoView {
     let rows = table(columns, "before", rows);
     let durations: Vec<(u64, Millis)> = before
         .iter()
-        .filter(|(_, before)| !before.is_first())
+        .filter(|(_, before)| is_alike(course.replicas, before))
         .filter_map(|(_, of)| Some((of.revision, of.complete_millis()?)))
         .collect();
     let place = course
         .took_millis
         .filter(|_| !durations.is_empty())
         .map(|took| view! { <Place took durations=durations.clone() beside/> });
-    let nothing = said.is_empty().then_some("Its duration is not compared with earlier rollouts.");
+    let nothing = said.is_empty().then(|| why_not_compared(course.took_millis.is_some(), course.is_complete));
     let lines = said.into_iter().map(|line| view! { <p>{line}</p> }).collect_view();
     let startups = [Some(&course), other.as_ref()].into_iter().flatten().filter_map(|of| {
         let startup = of.startup.clone()?;
@@ -288,14 +289,19 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
     });
     let steps = table(["Step", "Pods", "Median", "Slowest", "Slowest pod"], "step", rows.collect());
     let label = format!("Steps from creation to counting of {}", count(pods.len() as u32, "pod"));
-    view! {
-        <p>{said}</p>
-        <svg class="courses" viewBox=format!("0 0 {WIDTH} {}", height + BELOW) role="img" aria-label=label data-testid="startup">
-            {axis(span, height)}
-            {lines}
-            {median}
-        </svg>
-        {(more > 0).then(|| view! { <p class="muted">{format!("{} {} not shown.", count(more, "faster pod"), is_are(more))}</p> })}
-        {steps}
-    }
+    let more = (more > 0)
+        .then(|| view! { <p class="muted">{format!("{} {} not shown.", count(more, "faster pod"), is_are(more))}</p> });
+    // Pods that never started have no step to draw.
+    let picture = (half > 0 || span >= NO_TIME_MILLIS).then(|| {
+        view! {
+            <svg class="courses" viewBox=format!("0 0 {WIDTH} {}", height + BELOW) role="img" aria-label=label data-testid="startup">
+                {axis(span, height)}
+                {lines}
+                {median}
+            </svg>
+            {more}
+            {steps}
+        }
+    });
+    view! { <p>{said}</p>{picture} }
 }

@@ -146,6 +146,8 @@ test("on a phone a link is copied with one tap, and nothing moves by that", asyn
     await page.setViewportSize({ width, height: 844 });
     await openLive(page, server.page("rollout", "rollout", "nginx"));
     const before = await transport.boundingBox();
+    // The slider and one more line, with a date as well.
+    if (width === 390) expect(before!.height).toBeLessThan(90);
     await button.click();
     const said = button.locator("span");
     await expect(said).toHaveText("copied");

@@ -219,7 +219,7 @@ impl RolloutData {
                 }
             }
             if is_end {
-                let detail = RolloutsDetail::from_model(then, deployment, String::new(), None, self.to_millis);
+                let detail = RolloutsDetail::from_model(then, deployment, &[], String::new(), None, self.to_millis);
                 details.record("rollouts".to_owned(), Millis::MIN, Detail::Rollouts(detail));
             }
             if deltas.len() % WHOLE_EVERY == 0 {

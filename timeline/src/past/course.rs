@@ -19,7 +19,7 @@ pub fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -
 }
 
 /// Lists the spans of time in which a pod was available.
-pub fn available_spans(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
+fn available_spans(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
     let available = pod.spans().filter(|(state, ..)| *state == PodState::Available);
     available.map(|(_, from, to)| (from, to.unwrap_or(Millis::MAX)))
 }
@@ -30,6 +30,37 @@ pub fn first_available(model: &Model, deployment: &Deployment, rollout: &Rollout
     let first = pods(model, deployment, rollout).flat_map(available_spans).map(|(from, _)| from).min()?;
     let is_seen = !rollout::is_begin_unseen(model, deployment, rollout) && !rollout::is_in_gap(deployment, first);
     is_seen.then(|| (first - began).max(0))
+}
+
+/// Counts the available pods that were made for the rollout at `index`, by time after `began_millis`, until it was over at `until_millis`.
+pub fn available_counts(
+    model: &Model,
+    deployment: &Deployment,
+    index: usize,
+    (began_millis, until_millis): (Millis, Millis),
+) -> Vec<(Millis, u32)> {
+    let Some(rollout) = deployment.rollouts.get(index) else { return Vec::new() };
+    // Streams overtake each other: the Deployment may be complete before its last pods are seen to be available.
+    let late_millis = rollout.completed_millis.map_or(until_millis, |at| at + rollout::OVERTAKING_MILLIS);
+    let next_millis = rollout::last_moment_millis(model, deployment, index).unwrap_or(Millis::MAX);
+    let last_millis = late_millis.min(next_millis).max(until_millis);
+    let spans = pods(model, deployment, rollout).flat_map(available_spans).filter(|(from, _)| *from <= last_millis);
+    let steps = spans.flat_map(|(from, to)| {
+        [Some((from.max(began_millis), 1)), Some((to, -1)).filter(|(to, _)| *to <= until_millis)]
+    });
+    let mut steps: Vec<(Millis, i64)> = steps.flatten().collect();
+    steps.sort_unstable();
+    let mut counts: Vec<(Millis, u32)> = vec![(0, 0)];
+    let mut count = 0;
+    for (at, step) in steps {
+        count += step;
+        let now = u32::try_from(count).unwrap_or_default();
+        match counts.last_mut().filter(|(last, _)| *last == at - began_millis) {
+            Some(last) => last.1 = now,
+            None => counts.push((at - began_millis, now)),
+        }
+    }
+    counts
 }
 
 /// Says why a rollout was superseded, where its pods ran for longer than they may and none was ever ready: while it went on, that was no

@@ -61,22 +61,7 @@ impl PastRollout {
             };
             return Status { mark, word, note: if self.is_going_on() { "in progress" } else { "" } };
         }
-        let (mark, word, note) = match (self.outcome, self.deadline_millis.is_some()) {
-            (Outcome::Complete, true) => (StatusMark::Late, "Complete", "after its deadline"),
-            (Outcome::Complete, false) if had_trouble => (StatusMark::Late, "Complete", "with trouble"),
-            (Outcome::Complete, false) => (StatusMark::Ok, "Complete", ""),
-            (Outcome::DeadlineExceeded, _) => (StatusMark::Bad, "Deadline passed", ""),
-            (Outcome::Superseded, true) => (StatusMark::Bad, "Deadline passed", "then superseded"),
-            (Outcome::Deleted, true) => (StatusMark::Bad, "Deadline passed", "then deleted"),
-            (Outcome::Superseded, false) if had_trouble => (StatusMark::Bad, "Superseded", "after trouble"),
-            (Outcome::Superseded, false) => (StatusMark::Quiet, "Superseded", ""),
-            (Outcome::Deleted, false) if had_trouble => (StatusMark::Bad, "Deleted", "after trouble"),
-            (Outcome::Deleted, false) => (StatusMark::Quiet, "Deleted", ""),
-            (Outcome::Progressing, true) => (StatusMark::Bad, "In progress", "after its deadline"),
-            (Outcome::Progressing, false) if had_trouble => (StatusMark::Bad, "In progress", "after trouble"),
-            (Outcome::Progressing, false) => (StatusMark::Busy, "In progress", ""),
-        };
-        Status { mark, word, note }
+        Status::of_rollout(self.outcome, self.deadline_millis.is_some(), had_trouble)
     }
 
     /// The events of an episode without a rollout; of a rollout why it had trouble, where its revision stands beside it: "Could not create
@@ -145,6 +130,28 @@ pub struct Status {
     pub note: &'static str,
 }
 
+impl Status {
+    /// Returns the status of a rollout.
+    pub const fn of_rollout(outcome: Outcome, is_past_deadline: bool, had_trouble: bool) -> Self {
+        let (mark, word, note) = match (outcome, is_past_deadline) {
+            (Outcome::Complete, true) => (StatusMark::Late, "Complete", "after its deadline"),
+            (Outcome::Complete, false) if had_trouble => (StatusMark::Late, "Complete", "with trouble"),
+            (Outcome::Complete, false) => (StatusMark::Ok, "Complete", ""),
+            (Outcome::DeadlineExceeded, _) => (StatusMark::Bad, "Deadline passed", ""),
+            (Outcome::Superseded, true) => (StatusMark::Bad, "Deadline passed", "then superseded"),
+            (Outcome::Deleted, true) => (StatusMark::Bad, "Deadline passed", "then deleted"),
+            (Outcome::Superseded, false) if had_trouble => (StatusMark::Bad, "Superseded", "after trouble"),
+            (Outcome::Superseded, false) => (StatusMark::Quiet, "Superseded", ""),
+            (Outcome::Deleted, false) if had_trouble => (StatusMark::Bad, "Deleted", "after trouble"),
+            (Outcome::Deleted, false) => (StatusMark::Quiet, "Deleted", ""),
+            (Outcome::Progressing, true) => (StatusMark::Bad, "In progress", "after its deadline"),
+            (Outcome::Progressing, false) if had_trouble => (StatusMark::Bad, "In progress", "after trouble"),
+            (Outcome::Progressing, false) => (StatusMark::Busy, "In progress", ""),
+        };
+        Self { mark, word, note }
+    }
+}
+
 /// Sign before a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusMark {
@@ -166,7 +173,7 @@ impl StatusMark {
         (Self::Ok, "Complete"),
         (Self::Late, "Complete with trouble"),
         (Self::Busy, "In progress"),
-        (Self::Bad, "Failed or stuck"),
+        (Self::Bad, "Failed or had trouble"),
         (Self::Quiet, "Superseded or deleted"),
     ];
 
@@ -204,6 +211,11 @@ mod tests {
         assert_eq!(status(Outcome::Deleted, None, "why"), (StatusMark::Bad, "Deleted", "after trouble"));
         assert_eq!(status(Outcome::Progressing, None, ""), (StatusMark::Busy, "In progress", ""));
         assert_eq!(status(Outcome::Progressing, None, "why"), (StatusMark::Bad, "In progress", "after trouble"));
+        for outcome in [Outcome::Complete, Outcome::Progressing, Outcome::Superseded, Outcome::Deleted] {
+            let (mark, ..) = status(outcome, None, "why");
+            let (_, meaning) = StatusMark::ALL.into_iter().find(|(known, _)| *known == mark).unwrap();
+            assert!(meaning.contains("trouble"), "{outcome:?}: {meaning}");
+        }
         let recovery = |cause: &str| {
             let cause = cause.to_owned();
             PastRollout { episode: EpisodeKind::Recovery, outcome: Outcome::Complete, cause, ..Default::default() }

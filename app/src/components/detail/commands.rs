@@ -27,7 +27,9 @@ pub fn Commands(#[prop(into)] commands: Signal<Vec<Command>>) -> impl IntoView {
         numbered(&shown)
     };
     view! {
-        <h3>"In a terminal"</h3>
-        <ul class="commands"><For each=shown key=Clone::clone children=line/></ul>
+        <Show when=move || !shown().is_empty()>
+            <h3>"In a terminal"</h3>
+            <ul class="commands"><For each=shown key=Clone::clone children=line/></ul>
+        </Show>
     }
 }

@@ -61,10 +61,7 @@ fn PastRollouts(revision: Memo<RevisionDetail>) -> impl IntoView {
     let zone = Zone::of_page();
     let now_millis = present(Signal::derive(move || revision.read().now_millis));
     let line = move |(_, line): (usize, RolloutLine)| {
-        let said = move || {
-            let began = line.began(|at| zone.dated(at, now_millis.get()));
-            format!("Began {began}: {}. {}", line.ended(), line.extremes())
-        };
+        let said = move || line.sentences(|at| zone.dated(at, now_millis.get()));
         view! { <li>{said}</li> }
     };
     view! {

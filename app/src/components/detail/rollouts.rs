@@ -24,10 +24,16 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
             workload.with_value(|workload| rollouts.with_untracked(|rollouts| rollouts.address(workload, &line)));
         let (name, took, images) = (line.name(), line.took(), line.images.clone());
         let extremes = line.extremes();
+        let trouble = line.trouble.clone().filter(|trouble| !trouble.is_empty()).map(|trouble| format!("{trouble} "));
+        let sign = line.status().map(|status| {
+            let title = format!("{} {}", status.word, status.note);
+            view! { <span class=format!("sign {}", status.mark.name()) title=title.trim_end().to_owned()></span> }
+        });
         let moment = line.moment_millis;
         let began = move || format!("Began {}.", line.began(|at| zone.dated(at, now_millis.get())));
         view! {
             <li>
+                {sign}
                 {match (is_file, moment) {
                     (false, _) => view! { <a href=address rel="external" data-testid="rollout">{name}</a> }.into_any(),
                     (true, None) => view! { <b>{name}</b> }.into_any(),
@@ -37,18 +43,23 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
                     }
                 }}
                 {format!(", {took}. ")}
+                {trouble}
                 <span class="muted"><span>{began}</span>" "<span>{extremes}</span>" "<span class="mono">{images}</span></span>
             </li>
         }
     };
     let past = workload.with_value(Breadcrumbs::for_workload).past();
     let compared = move || workload.with_value(|workload| rollouts.read().compared(workload));
+    let compare = move || match rollouts.read().standing.as_str() {
+        "" => "Compare the last one with earlier ones",
+        _ => "Compare",
+    };
     let pruned = move || rollouts.read().pruned_said();
     view! {
         <Frame workload test_id="rollouts-detail" title=Signal::derive(move || Detail::Rollouts(rollouts.get()).title())>
             <p>
                 {move || rollouts.read().standing.clone()}
-                {(!is_file).then(|| view! { " "<a href=compared rel="external" data-testid="compare">"Compare"</a> })}
+                {(!is_file).then(|| view! { " "<a href=compared rel="external" data-testid="compare">{compare}</a> })}
             </p>
             <ul class="lines"><For each=move || numbered(&rollouts.read().rollouts) key=Clone::clone children=line/></ul>
             {Site::of_app().has_history.then(|| view! { <p><a href=past rel="external" data-testid="kept">"All rollouts in the history"</a></p> })}

@@ -10,6 +10,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use timeline::address::{self, Address, Route, at};
 use timeline::change::Subject;
+use timeline::past::PastRollout;
 use timeline::removal_order::Choices;
 use timeline::words::safe;
 use timeline::{Change, Uid, Workload, wire};
@@ -51,12 +52,16 @@ pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &
 pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     view.throttle().await; // some of it is assessed in the hub's task
     let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
-    let (standing, measure) = compare_last_rollout(view, asked_for).await.unzip();
+    let all = past_rollouts(view, asked_for).await.unwrap_or_default();
+    let (standing, measure) = compare_last_rollout(view, asked_for, &all).await.unzip();
+    // Without a history nothing tells of trouble that passed.
+    let past = if view.has_history() { all } else { Vec::new() };
     let look = move |_: &Workload, then: &DeploymentState<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
         Some(Detail::Rollouts(RolloutsDetail::from_model(
             then.model,
             deployment,
+            &past,
             standing.clone().unwrap_or_default(),
             measure.clone(),
             then.now.millis,
@@ -65,11 +70,20 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
     answer(view, workload, asked_for, look, why, request).await
 }
 
-/// Compares the last rollout of a Deployment, or that of the address, with those before it: sentences, and figures.
-async fn compare_last_rollout(view: &ClientView, asked_for: &Address) -> Option<(String, Measure)> {
+/// The rollouts of the Deployment of an address, the last one first.
+async fn past_rollouts(view: &ClientView, asked_for: &Address) -> Option<Vec<PastRollout>> {
     let workload = asked_for.workload().ok()??;
     let uid = earlier::deployment(view, &workload).await.ok()??;
-    let all = earlier::rollouts(view, &workload, uid).await.ok()?;
+    earlier::rollouts(view, &workload, uid).await.ok()
+}
+
+/// Compares the last rollout of a Deployment, or that of the address, with those before it: sentences, and figures.
+async fn compare_last_rollout(
+    view: &ClientView,
+    asked_for: &Address,
+    all: &[PastRollout],
+) -> Option<(String, Measure)> {
+    let workload = asked_for.workload().ok()??;
     let (last, before) = match workload.rollout {
         Some(number) => all.get(all.iter().position(|rollout| rollout.number == number)?..)?.split_first()?,
         None => all.split_first()?,

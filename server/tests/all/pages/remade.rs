@@ -123,6 +123,20 @@ async fn the_course_of_a_rollout_is_that_of_what_was_seen() {
 }
 
 #[tokio::test]
+async fn the_list_of_rollouts_tells_the_trouble_that_the_history_tells() {
+    let kept = kept();
+    let mut troubled = 0;
+    for rollout in kept.rollouts.iter().filter(|rollout| !rollout.is_going_on() && !rollout.cause.is_empty()) {
+        let page = fetch(&kept.rollcast, &address::below(&rollout.by_itself(), "rollouts")).await;
+        assert_eq!(page.status, StatusCode::OK, "{}: {}", rollout.cluster, page.text);
+        let cause = rollout.cause_words().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        assert!(page.text.contains(&cause), "{} {}: {cause}: {}", rollout.cluster, rollout.revision, page.text);
+        troubled += 1;
+    }
+    assert!(troubled > 0);
+}
+
+#[tokio::test]
 async fn a_rollout_is_compared_with_those_before_it() {
     let kept = kept();
     let of = |revision: u64| {

@@ -137,6 +137,23 @@ fn pods_of_a_replica_set_that_is_deleted_and_made_again_are_of_its_rollout() {
 }
 
 #[test]
+fn a_pod_that_is_seen_just_after_its_rollout_is_complete_counts() {
+    let counts = |seen_millis: Millis| {
+        let mut web = Web::live(3).at(20_000);
+        web.take_over(unready);
+        web.wait_until(21_000);
+        (200..202).for_each(|number| web.pod(number, ready));
+        web.unseen_pod(202, ready);
+        web.wait_until(22_000).report();
+        web.wait_until(seen_millis).pod(202, |_| {});
+        let model = web.timeline.model();
+        course::available_counts(model, model.deployments.get(&WEB).unwrap(), 1, (20_000, 22_000))
+    };
+    assert_eq!(counts(22_003), [(0, 0), (1_000, 2), (2_003, 3)]);
+    assert_eq!(counts(23_001), [(0, 0), (1_000, 2)], "streams do not overtake each other by so much");
+}
+
+#[test]
 fn a_superseded_rollout_whose_pods_were_never_ready_had_trouble() {
     let said = |superseded_millis: Millis, change: fn(&mut Web)| {
         let mut web = Web::replacing();
