@@ -55,8 +55,8 @@ pub struct Board {
     pub is_known: RwSignal<bool>,
     /// The verdict line; `None` while there is no such Deployment.
     pub view: RwSignal<Option<View>>,
-    /// The revision that is current now, whatever moment is shown.
-    pub current: RwSignal<Option<u64>>,
+    /// The verdict line of the present, whatever moment is shown.
+    pub now: RwSignal<Option<View>>,
     /// Connection of the server to the cluster.
     pub connection: RwSignal<Connection>,
     /// Connection of this page to the server.
@@ -90,7 +90,7 @@ impl Board {
             is_snapshot: false,
             is_known: RwSignal::new(false),
             view: RwSignal::default(),
-            current: RwSignal::default(),
+            now: RwSignal::default(),
             connection: RwSignal::default(),
             link: RwSignal::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
             time: RwSignal::default(),
@@ -119,7 +119,7 @@ impl Board {
         let told_millis = over.map_or(told_millis, |over| told_millis.min(over.until_millis()));
         let rendered = RenderedPage { copy, told_millis, moment, over };
         board.is_known.set(true);
-        board.current.set(rendered.copy.said.view.as_ref().and_then(|view| view.revision));
+        board.now.set(rendered.copy.said.view.clone());
         board.connection.set(connection);
         board.looking_since_millis.set(looking_since_millis);
         board.heard_millis.set(told_millis);
@@ -183,6 +183,11 @@ impl Board {
     /// Something of what the verdict line shows; nothing while there is no such Deployment. Follows it.
     pub fn said<T: Default>(self, read: impl FnOnce(&View) -> T) -> T {
         self.view.with(|view| view.as_ref().map(read)).unwrap_or_default()
+    }
+
+    /// The revision that is current now, whatever moment is shown. Follows it.
+    pub fn current(self) -> Option<u64> {
+        self.now.with(|view| view.as_ref().and_then(|view| view.revision))
     }
 
     /// A time of day of the page, with its date where it is not of the last hours. Follows the zone and the present.

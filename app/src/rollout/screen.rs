@@ -8,7 +8,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
+use timeline::wire::{Connection, Delta, Moment, Position, Scope, ServerFrame, Snapshot};
 use timeline::{Millis, rollout, say};
 
 use super::board::{Board, RenderedPage, said_then};
@@ -243,13 +243,6 @@ impl RolloutScreen {
         }
     }
 
-    /// Tells what is said now, and at the moment shown.
-    fn tell_words(&self, now: &Said, shown: &Said) {
-        let board = &self.0.board;
-        set_if_new(&board.current, now.view.as_ref().and_then(|view| view.revision));
-        set_if_new(&board.view, shown.view.clone());
-    }
-
     /// Draws everything anew; only what differs is touched.
     fn draw(&self, now_millis: Millis, moment: Option<Millis>, page_millis: f64) {
         let state = &mut *self.0.state.borrow_mut();
@@ -268,7 +261,7 @@ impl RolloutScreen {
                 (Cow::Owned(state.copy.model.as_of(uid, at)), said)
             }
         };
-        self.tell_words(&state.copy.said, &said);
+        set_if_new(&self.0.board.view, said.view.clone());
         self.0.board.compare_with(state.clock.running_millis(page_millis), moment.is_some());
         state.frame = Frame { now_millis, ..state.frame }.near_base();
         // Paper takes shapes: what is painted has the colours and the pixels of the screen.
@@ -421,10 +414,11 @@ impl Screen for RolloutScreen {
         }
         let mut state = self.0.state.borrow_mut();
         state.is_dirty = true;
+        // At once, not with the picture: nothing is drawn in a hidden tab, and its title, its icon and what it notifies of are
+        // all that is seen of it.
+        set_if_new(&board.now, state.copy.said.view.clone());
         if state.playback == Playback::Live {
-            // At once, not with the picture: nothing is drawn in a hidden tab, and its title, its icon and what it notifies of
-            // are all that is seen of it.
-            self.tell_words(&state.copy.said, &state.copy.said);
+            set_if_new(&board.view, state.copy.said.view.clone());
         }
         drop(state);
         self.0.told.run((true, page_millis));

@@ -197,6 +197,19 @@ test("who asks for it is notified, and the icon tells how it stands", async ({ p
   expect((await told()).filter((one) => one.includes("Revision 3"))).toHaveLength(1);
 });
 
+test("who looks at the past is notified of the present", async ({ page, serve, context }) => {
+  await context.grantPermissions(["notifications"]);
+  const told = await takeNotifications(page);
+  const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
+  await page.goto(server.page("rollout", "rollout", "nginx"));
+  await page.getByRole("button", { name: "Notify me" }).click();
+  await expect(page.getByTestId("story")).toContainText("Revision 1");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await isLive(page, /^As it was at /);
+  await expect.poll(async () => (await told()).join(), { timeout: 30_000 }).toMatch(/Complete: .*Revision 3 is complete/);
+  await isLive(page, /^As it was at /);
+});
+
 test("the title follows the verdict", async ({ page, serve }) => {
   await openPlayed(page, serve, rollover, "--hold-at", "12");
   await expect(page).toHaveTitle(/^Rolling out: /);
