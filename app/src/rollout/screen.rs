@@ -214,8 +214,12 @@ impl RolloutScreen {
     fn snapshot(&self, snapshot: Snapshot, page_millis: f64) {
         let mut state = self.0.state.borrow_mut();
         let (now_millis, looking_since_millis) = (snapshot.now_millis, snapshot.looking_since_millis);
-        let is_first = state.copy.position().is_none();
+        let (is_first, before) = (state.copy.position().is_none(), state.copy.deployment);
         let is_other_life = state.copy.take_snapshot(snapshot);
+        // Another one has the name now, and no moment of the one before it can be drawn any more.
+        if before.is_some() && state.copy.deployment != before && state.playback != Playback::Live {
+            (state.playback, state.remember_at) = (Playback::Live, Some(page_millis));
+        }
         if is_first || is_other_life {
             state.question.forget(); // another life tells other words of the same moment
             state.clock = Clock::new(now_millis, page_millis);
