@@ -117,6 +117,7 @@ impl Board {
         let copy: DeploymentCopy = snapshot.into();
         let over = board.over(&copy);
         let told_millis = over.map_or(told_millis, |over| told_millis.min(over.until_millis()));
+        let told_millis = known_until_millis(&copy, &connection).map_or(told_millis, |until| told_millis.min(until));
         let rendered = RenderedPage { copy, told_millis, moment, over };
         board.is_known.set(true);
         board.now.set(rendered.copy.said.view.clone());
@@ -206,6 +207,15 @@ impl Board {
     }
 }
 
+/// Until when a Deployment is known while its cluster does not respond: until the last response, or what came later from a part of the
+/// cluster that still does. `None` while all of it does.
+pub fn known_until_millis(copy: &DeploymentCopy, connection: &Connection) -> Option<Millis> {
+    let ConnectionState::Stale { since_millis, .. } = connection.state else { return None };
+    let pods = copy.model.pods.values().filter_map(|pod| pod.states.last().map(|(_, at)| *at));
+    let sets = copy.model.replica_sets.values().filter_map(|set| set.scales.last().map(|scale| scale.at_millis));
+    pods.chain(sets).chain([since_millis]).max()
+}
+
 /// The minute in which a moment lies.
 pub const fn minute(at_millis: Millis) -> Millis {
     at_millis.div_euclid(60_000) * 60_000
@@ -277,8 +287,33 @@ pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
 
 #[cfg(test)]
 mod tests {
+    use timeline::model::Pod;
+    use timeline::phase::PodState;
+    use timeline::wire::{Objects, Snapshot};
+
     use super::*;
     use crate::scoped::reader::is_forgotten;
+
+    #[test]
+    fn what_is_known_of_a_cluster_that_does_not_respond_ends_with_its_last_word() {
+        let told = |state, changed_millis| {
+            let pod = Pod { states: vec![(PodState::Available, changed_millis)], ..Pod::default() };
+            let objects = Objects { pods: vec![pod], ..Objects::default() };
+            let payload = DeploymentPayload {
+                workload: Workload::default(),
+                revision: None,
+                connection: Connection { state, ..Connection::default() },
+                snapshot: Snapshot { now_millis: 600_000, objects, ..Snapshot::default() },
+                moment: None,
+                is_snapshot: false,
+            };
+            Owner::new().with(|| Board::rendered(payload).0.second.get_untracked())
+        };
+        let stale = || ConnectionState::Stale { since_millis: 50_000, retry_at_millis: None, why: String::new() };
+        assert_eq!(told(ConnectionState::Live, 40_000), 600);
+        assert_eq!(told(stale(), 40_000), 50);
+        assert_eq!(told(stale(), 70_000), 70, "of another namespace nothing is heard");
+    }
 
     #[test]
     fn rows_that_told_a_time_and_are_gone_leave_nothing_behind() {

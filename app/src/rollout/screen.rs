@@ -11,7 +11,7 @@ use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{Connection, Delta, Moment, Position, Scope, ServerFrame, Snapshot};
 use timeline::{Millis, rollout, say};
 
-use super::board::{Board, RenderedPage, said_then};
+use super::board::{Board, RenderedPage, known_until_millis, said_then};
 use super::picture::{FrameStyles, Picture};
 use super::pointer::Pointer;
 use super::scroll::Scroll;
@@ -205,10 +205,19 @@ impl RolloutScreen {
     }
 
     fn set_pace(&self, page_millis: f64) {
-        let mut state = self.0.state.borrow_mut();
-        let is_linked = state.is_linked;
-        self.0.board.connection.with_untracked(|known| state.clock.set_pace(known, is_linked, page_millis));
-        set_if_new(&self.0.board.heard_millis, state.clock.now_millis(page_millis));
+        let state = &mut *self.0.state.borrow_mut();
+        let until_millis = self.0.board.connection.with_untracked(|known| {
+            state.clock.set_pace(known, state.is_linked, page_millis);
+            known_until_millis(&state.copy, known)
+        });
+        let mut heard_millis = state.clock.now_millis(page_millis);
+        if let Some(until_millis) = until_millis {
+            state.clock.stand_at(until_millis);
+            heard_millis = state.clock.running_millis(page_millis); // the server is heard
+        }
+        if state.is_linked {
+            set_if_new(&self.0.board.heard_millis, heard_millis);
+        }
     }
 
     fn snapshot(&self, snapshot: Snapshot, page_millis: f64) {
