@@ -48,8 +48,9 @@ pub fn tag(event: &ev::KeyboardEvent) -> String {
     on.map(|on| on.tag_name().to_ascii_lowercase()).unwrap_or_default()
 }
 
-/// Something is being written or chosen where a key was pressed; a slider takes the page's keys as everything else does.
+/// Something is being written or chosen where a key was pressed; on a slider or a checkbox the page's keys do what they do elsewhere.
 pub fn is_writing(event: &ev::KeyboardEvent) -> bool {
     let on = event.target().and_then(|on| on.dyn_into::<HtmlInputElement>().ok());
-    matches!(tag(event).as_str(), "input" | "select" | "textarea") && on.is_none_or(|input| input.type_() != "range")
+    matches!(tag(event).as_str(), "input" | "select" | "textarea")
+        && on.is_none_or(|input| !matches!(input.type_().as_str(), "range" | "checkbox"))
 }

@@ -69,6 +69,13 @@ impl LiveList {
         }
     }
 
+    /// While the server says nothing, what is known is of its last word, as with a cluster that does not respond.
+    pub fn link(&mut self, is_linked: bool, page_millis: f64) {
+        for (clock, cluster) in self.clocks.iter_mut().zip(&self.copy.overall.clusters) {
+            clock.set_pace(&cluster.connection, is_linked, page_millis);
+        }
+    }
+
     /// The clusters' clocks now.
     pub fn ages(&self, page_millis: f64) -> Ages {
         Ages(self.clocks.iter().map(|clock| clock.now_millis(page_millis)).collect())
@@ -77,4 +84,31 @@ impl LiveList {
 
 fn clocks(copy: &ListCopy, page_millis: f64) -> Vec<Clock> {
     copy.overall.clusters.iter().map(|cluster| Clock::new(cluster.now_millis, page_millis)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::wire::ConnectionState;
+
+    use super::*;
+    use crate::list::test_data::cluster;
+
+    #[test]
+    fn time_stands_still_while_the_server_is_not_heard() {
+        let overall = Overall { clusters: vec![cluster("a", ConnectionState::Live)], ..Overall::default() };
+        let mut copy = ListCopy::default();
+        copy.take(ListDelta {
+            is_anew: true,
+            now_millis: Vec::new(),
+            overall: Some(overall),
+            order: None,
+            lines: Vec::new(),
+        });
+        let mut list = LiveList::from_copy(copy, 0.0);
+        assert_eq!(list.ages(5_000.0).0, [5_000]);
+        list.link(false, 9_000.0);
+        assert_eq!(list.ages(60_000.0).0, [9_000], "nobody saw the last minute");
+        list.link(true, 70_000.0);
+        assert_eq!(list.ages(70_000.0).0, [70_000]);
+    }
 }

@@ -89,10 +89,12 @@ impl ListScreen {
 }
 
 impl Screen for ListScreen {
-    fn link(&self, link: LinkState, _: f64) {
+    fn link(&self, link: LinkState, page_millis: f64) {
         let is_linked = !link.is_lost();
         set_if_new(&self.board.is_linked, is_linked);
-        self.state.borrow_mut().is_linked = is_linked;
+        let state = &mut *self.state.borrow_mut();
+        state.is_linked = is_linked;
+        state.known.link(is_linked, link.silent_since().unwrap_or(page_millis));
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {

@@ -5,7 +5,7 @@ use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
 use timeline::words::{NO_CLUSTER, grouped, grouped_count, list, safe, sentence_end};
 
-use crate::connection::{forbidden, listing, next_try_at, unreachable_because, unwritten};
+use crate::connection::{self, forbidden, listing, next_try_at, unreachable_because, unwritten};
 use crate::zone::Zone;
 
 /// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" where those are of the twelve that were asked for.
@@ -30,6 +30,13 @@ pub fn title(overall: &Overall, query: &Query) -> String {
     let is_seen = listed(overall, query).all(|cluster| cluster.connection.state.is_live());
     let nothing = if overall.all > 0 && is_seen { "Nothing in progress" } else { "Deployments" };
     format!("{}{} — Rollcast", if words.is_empty() { nothing } else { &words }, place(query)).replace('<', "‹")
+}
+
+/// The same in the browser, where it may be all that is seen of the page: it says where all of that may be old.
+pub fn tab_title(overall: &Overall, query: &Query, is_linked: bool) -> String {
+    let mut clusters = listed(overall, query).peekable();
+    let is_unseen = clusters.peek().is_some() && clusters.all(|cluster| cluster.connection.state.is_stale());
+    connection::title(!is_linked || is_unseen, title(overall, query))
 }
 
 /// The clusters of which a list is.
@@ -275,6 +282,20 @@ mod tests {
         assert_eq!(told(vec![cluster("a", ConnectionState::Live), recording(7)]), "Recorded day-7");
         assert_eq!(told(vec![recording(7), recording(7)]), "Recorded day-7");
         assert_eq!(told(vec![recording(7), recording(2), recording(5)]), "Recorded day-2 to day-7");
+    }
+
+    #[test]
+    fn a_tab_says_where_all_that_it_tells_may_be_old() {
+        let told = |states: Vec<ConnectionState>, is_linked| {
+            let clusters = states.into_iter().map(|state| cluster("a", state)).collect();
+            let overall = Overall { counts: [1, 2, 0, 0], ..overall(3, clusters) };
+            tab_title(&overall, &Query::default(), is_linked)
+        };
+        let (live, words) = (|| ConnectionState::Live, "1 in trouble, 2 in progress — Rollcast");
+        assert_eq!(told(vec![live(), stale(None)], true), words);
+        assert_eq!(told(vec![stale(None), stale(None)], true), format!("Stale: {words}"));
+        assert_eq!(told(vec![live(), live()], false), format!("Stale: {words}"));
+        assert_eq!(tab_title(&overall(0, Vec::new()), &Query::default(), true), "Deployments — Rollcast");
     }
 
     #[test]

@@ -44,6 +44,11 @@ impl Clock {
         self.stopped_at = if runs { None } else { self.stopped_at.or(Some(self.running(page_millis))) };
     }
 
+    /// What stands still is known until then only: that nothing is heard was noticed later.
+    pub fn stand_at(&mut self, known_until_millis: Millis) {
+        self.stopped_at = self.stopped_at.map(|_| known_until_millis as f64);
+    }
+
     pub fn now_millis(&self, page_millis: f64) -> Millis {
         self.stopped_at.unwrap_or_else(|| self.running(page_millis)) as Millis
     }
@@ -82,6 +87,20 @@ mod tests {
         assert_eq!(clock.running_millis(9_000.0), 9_000, "what lies far from it has its date");
         clock.set_pace(&live, true, 9_000.0);
         assert_eq!(clock.now_millis(9_000.0), 9_000);
+    }
+
+    #[test]
+    fn what_was_noticed_late_stands_at_the_last_word() {
+        let state = ConnectionState::Stale { since_millis: 0, retry_at_millis: None, why: String::new() };
+        let (stale, live) = (Connection { state, ..Connection::default() }, Connection::default());
+        let mut clock = Clock::new(0, 0.0);
+        clock.stand_at(1_000);
+        assert_eq!(clock.now_millis(12_000.0), 12_000, "it does not stand still");
+        clock.set_pace(&stale, true, 12_000.0);
+        clock.stand_at(2_000);
+        assert_eq!((clock.now_millis(60_000.0), clock.running_millis(60_000.0)), (2_000, 60_000));
+        clock.set_pace(&live, true, 70_000.0);
+        assert_eq!(clock.now_millis(70_000.0), 70_000);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::components::list::filter::{Filter, Inputs};
 use crate::components::list::rows::ListRows;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
-use crate::connection::{lost, next_try, title};
+use crate::connection::{lost, next_try};
 use crate::context::FirstPayload;
 use crate::list::board::ListBoard;
 use crate::list::memory::{ListMemory, SavedList};
@@ -69,7 +69,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     // Where there is nothing, there is nothing to search, and no colour to explain.
     let class = move || if overall.read().all == 0 && words::is_whole(&query.read()) { "list empty" } else { "list" };
     view! {
-        <PageTitle text=Signal::derive(move || title(!board.is_linked.get(), words::title(&overall.read(), &query.read())))/>
+        <PageTitle text=Signal::derive(move || words::tab_title(&overall.read(), &query.read(), board.is_linked.get()))/>
         <Header section=Section::Deployments trail=Signal::derive(trail) wall=Signal::derive(move || Some(address::wall(&query.read())))>
             <span id="count" class="muted wide">{move || words::summary(&overall.read())}</span>
             <Clusters board/>

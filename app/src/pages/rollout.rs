@@ -114,7 +114,7 @@ pub fn Rollout(
     view! {
         <PageTitle text=titled/>
         <div class="page rollout" data-testid="page">
-            <RolloutHeader board title=titled/>
+            <RolloutHeader board/>
             <ConnectionBars board/>
             <LinkBars board/>
             <main id="there" class=move || shown(is_there.get())>

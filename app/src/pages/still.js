@@ -27,13 +27,14 @@
 
   // Between the viewer's zone and UTC: the times that the address names are the same moments.
   const toggle = () => {
-    const [from, to] = [asked.get("tz") || "utc", (asked.get("tz") || "utc") === "utc" ? own() : "utc"];
+    const from = (asked.get("tz") || "utc").replace(" ", "+"); // a plus sign that nobody encoded
+    const to = from === "utc" ? own() : "utc";
     if (!to) return;
     const millis = (zone) => (zone === "utc" ? 0 : Date.parse("1970-01-01T00:00Z") - Date.parse("1970-01-01T00:00" + zone));
     for (const name of ["since", "until"]) {
       const written = (asked.get(name) ?? "").trim().replace(" ", "T");
       const at = Date.parse((/^\d{4}-\d\d-\d\d$/.test(written) ? written + "T00:00" : written) + "Z");
-      if (!Number.isNaN(at)) asked.set(name, new Date(at - millis(from) + millis(to)).toISOString().slice(0, 16));
+      if (!Number.isNaN(at)) asked.set(name, new Date(at - millis(from) + millis(to)).toISOString().slice(0, Math.max(16, written.length)));
     }
     try {
       localStorage.setItem(REMEMBERED, to === "utc" ? "utc" : "own");

@@ -16,7 +16,7 @@ use crate::components::title::PageTitle;
 use crate::components::wall::below::Below;
 use crate::components::wall::sound::Sound;
 use crate::components::wall::tile::Tile;
-use crate::connection::{self, next_try};
+use crate::connection::next_try;
 use crate::context::FirstPayload;
 use crate::list::{self, LiveList};
 use crate::live::client::Live;
@@ -52,7 +52,7 @@ fn Wall(settings: Settings) -> impl IntoView {
     let live = Live::of_app();
     let Settings { query, columns, has_sound, .. } = settings;
     let of_title = query.clone();
-    let title = move || connection::title(!board.is_linked.get(), list::title(&board.overall.read(), &of_title));
+    let title = move || list::words::tab_title(&board.overall.read(), &of_title, board.is_linked.get());
     let stale = move || {
         let stamp = |at_millis| board.dated(zone, at_millis);
         let since_millis = (!board.is_linked.get()).then(|| board.heard_millis.get());

@@ -55,8 +55,8 @@ pub struct Board {
     pub is_known: RwSignal<bool>,
     /// The verdict line; `None` while there is no such Deployment.
     pub view: RwSignal<Option<View>>,
-    /// The revision that is current now, whatever moment is shown.
-    pub current: RwSignal<Option<u64>>,
+    /// The verdict line of the present, whatever moment is shown.
+    pub now: RwSignal<Option<View>>,
     /// Connection of the server to the cluster.
     pub connection: RwSignal<Connection>,
     /// Connection of this page to the server.
@@ -90,7 +90,7 @@ impl Board {
             is_snapshot: false,
             is_known: RwSignal::new(false),
             view: RwSignal::default(),
-            current: RwSignal::default(),
+            now: RwSignal::default(),
             connection: RwSignal::default(),
             link: RwSignal::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
             time: RwSignal::default(),
@@ -117,9 +117,10 @@ impl Board {
         let copy: DeploymentCopy = snapshot.into();
         let over = board.over(&copy);
         let told_millis = over.map_or(told_millis, |over| told_millis.min(over.until_millis()));
+        let told_millis = known_until_millis(&copy, &connection).map_or(told_millis, |until| told_millis.min(until));
         let rendered = RenderedPage { copy, told_millis, moment, over };
         board.is_known.set(true);
-        board.current.set(rendered.copy.said.view.as_ref().and_then(|view| view.revision));
+        board.now.set(rendered.copy.said.view.clone());
         board.connection.set(connection);
         board.looking_since_millis.set(looking_since_millis);
         board.heard_millis.set(told_millis);
@@ -185,6 +186,11 @@ impl Board {
         self.view.with(|view| view.as_ref().map(read)).unwrap_or_default()
     }
 
+    /// The revision that is current now, whatever moment is shown. Follows it.
+    pub fn current(self) -> Option<u64> {
+        self.now.with(|view| view.as_ref().and_then(|view| view.revision))
+    }
+
     /// A time of day of the page, with its date where it is not of the last hours. Follows the zone and the present.
     pub fn moment(self, zone: Zone, at_millis: Millis) -> String {
         zone.moment(at_millis, self.present())
@@ -199,6 +205,15 @@ impl Board {
     pub fn now_millis(self) -> Millis {
         self.second.get() * 1_000
     }
+}
+
+/// Until when a Deployment is known while its cluster does not respond: until the last response, or what came later from a part of the
+/// cluster that still does. `None` while all of it does.
+pub fn known_until_millis(copy: &DeploymentCopy, connection: &Connection) -> Option<Millis> {
+    let ConnectionState::Stale { since_millis, .. } = connection.state else { return None };
+    let pods = copy.model.pods.values().filter_map(|pod| pod.states.last().map(|(_, at)| *at));
+    let sets = copy.model.replica_sets.values().filter_map(|set| set.scales.last().map(|scale| scale.at_millis));
+    pods.chain(sets).chain([since_millis]).max()
 }
 
 /// The minute in which a moment lies.
@@ -272,8 +287,33 @@ pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
 
 #[cfg(test)]
 mod tests {
+    use timeline::model::Pod;
+    use timeline::phase::PodState;
+    use timeline::wire::{Objects, Snapshot};
+
     use super::*;
     use crate::scoped::reader::is_forgotten;
+
+    #[test]
+    fn what_is_known_of_a_cluster_that_does_not_respond_ends_with_its_last_word() {
+        let told = |state, changed_millis| {
+            let pod = Pod { states: vec![(PodState::Available, changed_millis)], ..Pod::default() };
+            let objects = Objects { pods: vec![pod], ..Objects::default() };
+            let payload = DeploymentPayload {
+                workload: Workload::default(),
+                revision: None,
+                connection: Connection { state, ..Connection::default() },
+                snapshot: Snapshot { now_millis: 600_000, objects, ..Snapshot::default() },
+                moment: None,
+                is_snapshot: false,
+            };
+            Owner::new().with(|| Board::rendered(payload).0.second.get_untracked())
+        };
+        let stale = || ConnectionState::Stale { since_millis: 50_000, retry_at_millis: None, why: String::new() };
+        assert_eq!(told(ConnectionState::Live, 40_000), 600);
+        assert_eq!(told(stale(), 40_000), 50);
+        assert_eq!(told(stale(), 70_000), 70, "of another namespace nothing is heard");
+    }
 
     #[test]
     fn rows_that_told_a_time_and_are_gone_leave_nothing_behind() {

@@ -74,8 +74,11 @@ impl RolloutScreen {
         Some(PartRects { score: score.get_bounding_client_rect(), canvas, scroller, strip })
     }
 
-    /// The pointer moved over the score.
+    /// The pointer moved over the score. Of several fingers the first one counts.
     pub fn point(&self, event: &PointerEvent) {
+        if !event.is_primary() {
+            return;
+        }
         let at = (f64::from(event.client_x()), f64::from(event.client_y()));
         if event.buttons() == 0 {
             self.release(); // it was let go of elsewhere
@@ -108,6 +111,9 @@ impl RolloutScreen {
     }
 
     pub fn press(&self, event: &PointerEvent) {
+        if !event.is_primary() {
+            return;
+        }
         self.0.state.borrow_mut().pointer.has_dragged = false;
         let on: Option<Element> = event.target().and_then(|on| wasm_bindgen::JsCast::dyn_into(on).ok());
         let is_control = on.is_some_and(|on| matches!(on.closest("a, button"), Ok(Some(_))));

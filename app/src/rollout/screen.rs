@@ -8,10 +8,10 @@ use std::rc::Rc;
 use leptos::prelude::*;
 use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{Connection, Delta, Moment, Position, Said, Scope, ServerFrame, Snapshot};
+use timeline::wire::{Connection, Delta, Moment, Position, Scope, ServerFrame, Snapshot};
 use timeline::{Millis, rollout, say};
 
-use super::board::{Board, RenderedPage, said_then};
+use super::board::{Board, RenderedPage, known_until_millis, said_then};
 use super::picture::{FrameStyles, Picture};
 use super::pointer::Pointer;
 use super::scroll::Scroll;
@@ -205,17 +205,30 @@ impl RolloutScreen {
     }
 
     fn set_pace(&self, page_millis: f64) {
-        let mut state = self.0.state.borrow_mut();
-        let is_linked = state.is_linked;
-        self.0.board.connection.with_untracked(|known| state.clock.set_pace(known, is_linked, page_millis));
-        set_if_new(&self.0.board.heard_millis, state.clock.now_millis(page_millis));
+        let state = &mut *self.0.state.borrow_mut();
+        let until_millis = self.0.board.connection.with_untracked(|known| {
+            state.clock.set_pace(known, state.is_linked, page_millis);
+            known_until_millis(&state.copy, known)
+        });
+        let mut heard_millis = state.clock.now_millis(page_millis);
+        if let Some(until_millis) = until_millis {
+            state.clock.stand_at(until_millis);
+            heard_millis = state.clock.running_millis(page_millis); // the server is heard
+        }
+        if state.is_linked {
+            set_if_new(&self.0.board.heard_millis, heard_millis);
+        }
     }
 
     fn snapshot(&self, snapshot: Snapshot, page_millis: f64) {
         let mut state = self.0.state.borrow_mut();
         let (now_millis, looking_since_millis) = (snapshot.now_millis, snapshot.looking_since_millis);
-        let is_first = state.copy.position().is_none();
+        let (is_first, before) = (state.copy.position().is_none(), state.copy.deployment);
         let is_other_life = state.copy.take_snapshot(snapshot);
+        // Another one has the name now, and no moment of the one before it can be drawn any more.
+        if before.is_some() && state.copy.deployment != before && state.playback != Playback::Live {
+            (state.playback, state.remember_at) = (Playback::Live, Some(page_millis));
+        }
         if is_first || is_other_life {
             state.question.forget(); // another life tells other words of the same moment
             state.clock = Clock::new(now_millis, page_millis);
@@ -243,13 +256,6 @@ impl RolloutScreen {
         }
     }
 
-    /// Tells what is said now, and at the moment shown.
-    fn tell_words(&self, now: &Said, shown: &Said) {
-        let board = &self.0.board;
-        set_if_new(&board.current, now.view.as_ref().and_then(|view| view.revision));
-        set_if_new(&board.view, shown.view.clone());
-    }
-
     /// Draws everything anew; only what differs is touched.
     fn draw(&self, now_millis: Millis, moment: Option<Millis>, page_millis: f64) {
         let state = &mut *self.0.state.borrow_mut();
@@ -268,7 +274,7 @@ impl RolloutScreen {
                 (Cow::Owned(state.copy.model.as_of(uid, at)), said)
             }
         };
-        self.tell_words(&state.copy.said, &said);
+        set_if_new(&self.0.board.view, said.view.clone());
         self.0.board.compare_with(state.clock.running_millis(page_millis), moment.is_some());
         state.frame = Frame { now_millis, ..state.frame }.near_base();
         // Paper takes shapes: what is painted has the colours and the pixels of the screen.
@@ -421,10 +427,11 @@ impl Screen for RolloutScreen {
         }
         let mut state = self.0.state.borrow_mut();
         state.is_dirty = true;
+        // At once, not with the picture: nothing is drawn in a hidden tab, and its title, its icon and what it notifies of are
+        // all that is seen of it.
+        set_if_new(&board.now, state.copy.said.view.clone());
         if state.playback == Playback::Live {
-            // At once, not with the picture: nothing is drawn in a hidden tab, and its title, its icon and what it notifies of
-            // are all that is seen of it.
-            self.tell_words(&state.copy.said, &state.copy.said);
+            set_if_new(&board.view, state.copy.said.view.clone());
         }
         drop(state);
         self.0.told.run((true, page_millis));

@@ -243,14 +243,16 @@ fn slider_marks(copy: &DeploymentCopy, frame: Frame, (from, live): (Millis, Mill
     let part =
         |at: Millis| ((at - from) * SLIDER_PARTS).checked_div(live - from).unwrap_or_default().clamp(0, SLIDER_PARTS);
     let bar = |deployment: &Deployment, one: &Rollout| {
-        let tone = match (one.completed_millis, one.superseded_millis, one.deadline_exceeded_millis) {
+        // It ends with its Deployment.
+        let stopped = one.superseded_millis.or(deployment.deleted_millis);
+        let tone = match (one.completed_millis, stopped, one.deadline_exceeded_millis) {
             (Some(_), ..) => Tone::Ok,
             (None, _, Some(_)) => Tone::Bad,
             (None, Some(_), None) => Tone::Quiet,
             (None, None, None) if is_failing => Tone::Bad,
             (None, None, None) => Tone::Busy,
         };
-        let ended = one.completed_millis.or(one.superseded_millis).unwrap_or(live);
+        let ended = one.completed_millis.or(stopped).unwrap_or(live);
         rollout::began_millis(&copy.model, deployment, one).map(|began| (tone, part(began), part(ended)))
     };
     let bars = |known: &Deployment| known.rollouts.iter().filter_map(|one| bar(known, one)).collect();
@@ -267,4 +269,26 @@ fn remember(moment: Option<Millis>) {
     let kept = kept.filter(|part| !part.is_empty() && !part.starts_with("at=") && *part != PLAY);
     let query: Vec<String> = kept.map(str::to_owned).chain(moment.map(|at| format!("at={}", iso(at)))).collect();
     if query.is_empty() { readdress(&browser::path()) } else { readdress(&format!("?{}", query.join("&"))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::{Change, Uid};
+
+    use super::*;
+
+    #[test]
+    fn a_rollout_on_the_slider_ends_with_its_deployment() {
+        let uid = Uid::from_bits(1);
+        let marks = |deleted_millis| {
+            let rollout = Rollout { revision: 1, started_millis: Some(1_000), ..Rollout::default() };
+            let web = Deployment { uid, rollouts: vec![rollout], deleted_millis, ..Deployment::default() };
+            let mut copy = DeploymentCopy::default();
+            copy.model.apply_change(Change::Deployment(Box::new(web)));
+            copy.deployment = Some(uid);
+            slider_marks(&copy, Frame::unmeasured(5_000, 60_000.0, 0), (1_000, 5_000)).rollouts
+        };
+        assert_eq!(marks(None), [(Tone::Busy, 0, 1_000)]);
+        assert_eq!(marks(Some(3_000)), [(Tone::Quiet, 0, 500)], "nothing goes on any more");
+    }
 }

@@ -62,7 +62,7 @@ impl EndedRollout {
     /// The last rollout of a Deployment; `None` while it goes on.
     pub fn from_model(model: &Model, deployment: &Deployment) -> Option<Self> {
         let last = deployment.rollouts.last()?;
-        let ended = last.completed_millis.or(last.superseded_millis)?;
+        let ended = last.completed_millis.or(last.superseded_millis).or(deployment.deleted_millis)?;
         let began = rollout::began_millis(model, deployment, last);
         let began_millis = began.unwrap_or_else(|| deployment.known_since_millis());
         let pods = model.pods_of_deployment(deployment.uid);
@@ -190,6 +190,18 @@ mod tests {
         let steps = WINDOWS.windows(2).map(|pair| pair[1] / pair[0]);
         assert!(steps.clone().all(|step| (1.1..=4.0 / 3.0 + 1e-9).contains(&step)), "{:?}", steps.collect::<Vec<_>>());
         assert_eq!(WINDOWS.last().map(|seconds| seconds * 1_000.0), Some(LONGEST_MILLIS));
+    }
+
+    #[test]
+    fn a_rollout_is_over_with_its_deployment() {
+        let uid = Uid::from_bits(1);
+        let over = |deleted_millis| {
+            let rollout = Rollout { revision: 1, started_millis: Some(10_000), ..Rollout::default() };
+            let web = Deployment { uid, rollouts: vec![rollout], deleted_millis, ..Deployment::default() };
+            EndedRollout::from_model(&Model::default(), &web)
+        };
+        assert_eq!(over(None), None, "it goes on");
+        assert_eq!(over(Some(50_000)), Some(EndedRollout { began_millis: 10_000, settled_millis: 50_000 }));
     }
 
     #[test]

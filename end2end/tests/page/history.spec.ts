@@ -247,6 +247,14 @@ test.describe("in another zone", () => {
     await page.keyboard.press("z");
     await expect(zone).toContainText("Times are in UTC+05:30.");
     expect(parameter(page, "since")).toBe("2026-11-21T10:30");
+    // To the second, and as somebody writes an offset.
+    await page.goto(`${server.address}/history?since=2026-11-21T10:30:45&tz=+05:30`);
+    await expect(zone).toContainText("Times are in UTC+05:30.");
+    await page.keyboard.press("z");
+    await expect(zone).toContainText("Times are in UTC.");
+    expect(parameter(page, "since")).toBe("2026-11-21T05:00:45");
+    await page.keyboard.press("z");
+    await expect(zone).toContainText("Times are in UTC+05:30.");
     for (const path of ["/rollouts", `/revisions/${revision}`]) {
       await page.goto(`${deployment}${path}`);
       const main = page.locator("main");

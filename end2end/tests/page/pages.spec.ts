@@ -125,9 +125,13 @@ test("what was chosen before the program was there stays chosen", async ({ page,
   await isLive(page, /Recording/);
   await page.waitForLoadState("networkidle"); // all parts of the program, which take the way of this test, are there
   await expect(page.getByLabel("Pods as a table")).toBeChecked();
-  await page.getByLabel("Pods as a table").blur();
+  // Keys do on it what they do elsewhere, and space what it does on a checkbox.
+  await expect(page.getByLabel("Pods as a table")).toBeFocused();
   await page.keyboard.press("t");
   await expect(page.getByLabel("Pods as a table")).not.toBeChecked();
+  await page.keyboard.press(" ");
+  await expect(page.getByLabel("Pods as a table")).toBeChecked();
+  await expect(page.getByTestId("live")).toHaveText(/Recording/);
 });
 
 test("an address that does not exist helps", async ({ page, serve }) => {

@@ -91,6 +91,20 @@ test("who drags the picture sees another moment and opens nothing", async ({ pag
   await expect.poll(async () => before.from - (await shown(page)).from).toBeCloseTo(6, 1);
 });
 
+test("a second finger on the picture does not move time", async ({ page, serve }) => {
+  await opened(page, serve);
+  await expect.poll(() => seconds(page)).toBe(12);
+  const [canvas, before] = [await box(page, "#canvas"), await shown(page)];
+  const [first, second, y] = [canvas.x + canvas.width * 0.6, canvas.x + canvas.width * 0.1, canvas.y + canvas.height * 0.8];
+  const finger = (type: string, pointerId: number, clientX: number) =>
+    page.locator("#canvas").dispatchEvent(type, { pointerId, isPrimary: pointerId === 1, pointerType: "touch", button: type === "pointermove" ? -1 : 0, buttons: 1, clientX, clientY: y });
+  await finger("pointerdown", 1, first);
+  await finger("pointerdown", 2, second);
+  await finger("pointermove", 2, second - canvas.width * 0.05);
+  await finger("pointermove", 1, first + canvas.width * 0.25);
+  await expect.poll(async () => before.from - (await shown(page)).from).toBeCloseTo(3, 1);
+});
+
 test("the slider reaches the first moment that is kept, and has marks for rollouts", async ({ page, serve }) => {
   await opened(page, serve);
   const kept = page.getByTestId("overview-track");

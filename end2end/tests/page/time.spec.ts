@@ -1,5 +1,7 @@
 /// The controls of time on recordings: stop, step, slide, play, link to a moment, back to the present.
 
+import { writeFileSync } from "node:fs";
+import { recorded, uid } from "../../fixtures/made.mjs";
 import { expect, isLive, openLive, openPlayed, takeNotifications, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -52,6 +54,23 @@ test("keys step through changes and rollouts, and back to the present", async ({
   await expect(rollout.live).toHaveText(/Recording/);
   await page.keyboard.press("?");
   await expect(page.getByText("previous, next rollout")).toBeVisible();
+});
+
+test("a moment of a Deployment is left when another one takes its name", async ({ page, serve }, info) => {
+  const lines = recorded([{ revision: 1, pods: ["available", "available"] }], 0).slice(0, -1);
+  const { observedAtMillis, object } = JSON.parse(lines[0]!) as { observedAtMillis: number; object: { metadata: object } };
+  const say = (type: string, metadata: object) => lines.push(JSON.stringify({ observedAtMillis: observedAtMillis + 15_000, kind: "Deployment", type, object: { ...object, metadata } }));
+  say("DELETED", object.metadata);
+  say("ADDED", { ...object.metadata, uid: uid(9) });
+  const file = info.outputPath("named.jsonl");
+  writeFileSync(file, lines.join("\n"));
+  const server = await serve(() => Server.start(["replay", file, "--when-watched"]));
+  await openLive(page, server.page("named", "shop", "web"));
+  await page.getByRole("button", { name: "Pause" }).click();
+  await isLive(page, /^As it was at /);
+  await expect(page).toHaveURL(/at=/);
+  await isLive(page, /^Recording/);
+  await expect(page).not.toHaveURL(/at=/);
 });
 
 test("a moment plays at its speed until it is the present", async ({ page, serve }) => {
@@ -195,6 +214,19 @@ test("who asks for it is notified, and the icon tells how it stands", async ({ p
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon[.]svg/);
   expect((await told()).at(-1)).toContain("Revision 3 is complete");
   expect((await told()).filter((one) => one.includes("Revision 3"))).toHaveLength(1);
+});
+
+test("who looks at the past is notified of the present", async ({ page, serve, context }) => {
+  await context.grantPermissions(["notifications"]);
+  const told = await takeNotifications(page);
+  const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
+  await page.goto(server.page("rollout", "rollout", "nginx"));
+  await page.getByRole("button", { name: "Notify me" }).click();
+  await expect(page.getByTestId("story")).toContainText("Revision 1");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await isLive(page, /^As it was at /);
+  await expect.poll(async () => (await told()).join(), { timeout: 30_000 }).toMatch(/Complete: .*Revision 3 is complete/);
+  await isLive(page, /^As it was at /);
 });
 
 test("the title follows the verdict", async ({ page, serve }) => {

@@ -13,22 +13,17 @@ use crate::browser::{self, Interval, Notifications};
 use crate::components::detail::link::DetailLink;
 use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::exported::Exported;
-use crate::news::{DeploymentState, News};
+use crate::link_preview::page_title;
+use crate::news::News;
 use crate::rollout::board::Board;
 use crate::rows::set_if_new;
 use crate::zone::Zone;
 
 #[component]
-pub fn RolloutHeader(board: Board, title: Signal<String>) -> impl IntoView {
+pub fn RolloutHeader(board: Board) -> impl IntoView {
     let workload = board.workload.get_untracked();
     let is_file = Exported::of_app().is_some();
     let tone = Signal::derive(move || board.said(|view| Some(view.verdict.tone)));
-    let standing = Signal::derive(move || board.said(|view| Some((view.verdict.tone, view.revision))));
-    let zone = Zone::of_page();
-    let body = Signal::derive(move || {
-        let body = board.said(|view: &View| format!("{} {}", view.verdict.sentence, view.explanation()));
-        zone.said(&body, board.now_millis())
-    });
     // Of what is not there, there is nothing to open.
     let is_there = Memo::new(move |_| board.view.read().is_some());
     view! {
@@ -38,7 +33,7 @@ pub fn RolloutHeader(board: Board, title: Signal<String>) -> impl IntoView {
                 // A file is shared by handing it on, and nothing happens in it.
                 {(!is_file).then(|| view! {
                     <DetailLink workload=workload.clone() path="share".to_owned() class="choice">"Share"</DetailLink>
-                    <Notify page=address::whatever_bears_the_name(&workload) standing title=title body=body is_past=Signal::derive(move || board.time.read().tenths.is_some())/>
+                    <Notify board page=address::whatever_bears_the_name(&workload)/>
                 })}
             </div>
             <TabIcon tone=tone/>
@@ -53,16 +48,18 @@ const USUAL: &str = "A notification when this rollout is complete or in trouble"
 /// Explanation where the viewer has forbidden notifications.
 const DENIED: &str = "The browser blocks notifications of this page: allow them in its settings for this site";
 
-/// The button that asks for a notification when the rollout is complete, and when it gets stuck. It is hidden where the browser has no
-/// notifications, and until the page is alive.
+/// Title and text of a notification of that verdict.
+fn notification(board: Board, zone: Zone, view: &View) -> (String, String) {
+    let title = board.workload.with(|of| page_title(&view.verdict.badge, &of.namespace, &of.name));
+    let text = format!("{} {}", view.verdict.sentence, view.explanation());
+    (title, zone.said(&text, board.now_millis()))
+}
+
+/// The button that asks for a notification when the rollout is complete, and when it gets stuck, whatever moment is shown then. It is
+/// hidden where the browser has no notifications, and until the page is alive.
 #[component]
-fn Notify(
-    standing: Signal<Option<DeploymentState>>,
-    title: Signal<String>,
-    body: Signal<String>,
-    page: String,
-    is_past: Signal<bool>,
-) -> impl IntoView {
+fn Notify(board: Board, page: String) -> impl IntoView {
+    let zone = Zone::of_page();
     let is_offered = RwSignal::new(false);
     let is_wanted = RwSignal::new(false);
     let is_denied = RwSignal::new(false);
@@ -87,24 +84,22 @@ fn Notify(
         if told.is_some()
             && is_wanted.get_untracked()
             && let Some(notifications) = granted()
+            && let Some(view) = board.now.get_untracked()
         {
+            let (title, text) = untrack(|| notification(board, zone, &view));
             // Of each Deployment there is one at a time: the last word replaces the one before.
-            notifications.show(&page.get_value(), &title.get_untracked(), &body.get_untracked());
+            notifications.show(&page.get_value(), &title, &text);
         }
     };
     Effect::new(move |_| {
-        if !is_past.get() {
-            let heard = standing.get();
-            notify(news.try_update_value(|news| news.hear(heard, browser::page_millis())).flatten());
-        }
+        let heard = board.now.with(|view| view.as_ref().map(|view| (view.verdict.tone, view.revision)));
+        notify(news.try_update_value(|news| news.hear(heard, browser::page_millis())).flatten());
     });
     // It ends with the page.
     let timer: StoredValue<Option<Interval>> = StoredValue::new(None);
     Effect::new(move |_| {
         timer.set_value(Interval::new(LOOK, move || {
-            if is_past.try_get_untracked() == Some(false) {
-                notify(news.try_update_value(|news| news.due(browser::page_millis())).flatten());
-            }
+            notify(news.try_update_value(|news| news.due(browser::page_millis())).flatten());
         }));
     });
     let ask = move |_| {

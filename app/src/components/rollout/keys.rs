@@ -6,7 +6,8 @@ use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 use timeline::address::at;
-use web_sys::KeyboardEvent;
+use wasm_bindgen::JsCast;
+use web_sys::{Element, KeyboardEvent};
 
 use crate::browser;
 use crate::components::page_keys::Key;
@@ -69,7 +70,8 @@ pub fn listen(keyboard: Keyboard) {
 
 /// Keys that a focused element takes itself: space presses it.
 fn is_button(event: &KeyboardEvent) -> bool {
-    matches!(browser::tag(event).as_str(), "button" | "a" | "summary" | "g")
+    let on = event.target().and_then(|on| on.dyn_into::<Element>().ok());
+    on.is_some_and(|on| on.matches("button, a, summary, g, [type=checkbox]").unwrap_or(false))
 }
 
 impl Keyboard {

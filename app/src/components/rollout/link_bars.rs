@@ -51,7 +51,7 @@ fn words(board: Board, zone: Zone) -> Option<String> {
     if board.is_snapshot {
         return Some("The rollout goes on: this page shows it as it was when you opened it.".to_owned());
     }
-    let (wanted, current) = (board.linked_revision?, board.current.get()?);
+    let (wanted, current) = (board.linked_revision?, board.current()?);
     if wanted == current {
         return None;
     }
@@ -73,7 +73,7 @@ fn invitation(board: Board) -> String {
         return "Show its newest state".to_owned();
     }
     let is_past = board.time.get().tenths.is_some();
-    match (is_past, board.linked_revision, board.current.get()) {
+    match (is_past, board.linked_revision, board.current()) {
         (true, _, Some(current)) => format!("Look at revision {current}"),
         (false, Some(wanted), _) => format!("Look at revision {wanted}"),
         _ => String::new(),
