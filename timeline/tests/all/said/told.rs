@@ -298,10 +298,12 @@ fn an_old_empty_replica_set_is_cleaned_up_by_the_history_limit() {
         web.edit_spec(|deployment| (deployment.spec.paused, deployment.spec.images) = (true, image("v3")));
     };
     let cleaned_up = "60000 Old ReplicaSet 1 of revision 1 cleaned up (revisionHistoryLimit 1).";
-    assert_eq!(gone(1, waits).pop().unwrap(), cleaned_up);
-    assert_eq!(gone(2, waits).pop().unwrap(), "60000 ReplicaSet 1 was deleted, not by its Deployment.");
+    let deleted = "60000 ReplicaSet 1 was deleted, not by its Deployment.";
+    let paused = "60000 Paused: nothing is rolled out until it is resumed.";
+    assert_eq!(gone(1, waits), [cleaned_up, paused]);
+    assert_eq!(gone(2, waits), [paused, deleted]);
     let pauses = |web: &mut Web| web.edit_spec(|deployment| deployment.spec.paused = true);
-    assert_eq!(gone(1, pauses).pop().unwrap(), "60000 ReplicaSet 1 was deleted, not by its Deployment.");
+    assert_eq!(gone(1, pauses), [paused, deleted]);
     // The edit arrives after what it makes the controller do.
     let mut web = Web::reported().at(60_000);
     web.deployment(|deployment| deployment.spec.revision_history_limit = 1);
