@@ -284,4 +284,14 @@ mod tests {
         assert_eq!(told(""), (Some(StatusMark::Ok), Some(String::new())));
         assert_eq!(line(Outcome::Complete, None).with_trouble(&[]).status(), None, "nothing is known of its trouble");
     }
+
+    /// Details beside a picture have the styles of `style/main.css`, without those of the history page.
+    #[test]
+    fn each_mark_has_a_sign_beside_a_picture() {
+        const STYLES: &str = include_str!("../../../style/overview.css");
+        for (mark, _) in StatusMark::ALL.into_iter().filter(|(mark, _)| *mark != StatusMark::Ok) {
+            let signs = [".sign", ":is(.sign, .row .sentence)"].map(|sign| format!("{sign}.{}::before", mark.name()));
+            assert!(signs.iter().any(|sign| STYLES.contains(sign)), "{}", mark.name());
+        }
+    }
 }

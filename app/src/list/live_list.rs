@@ -10,21 +10,29 @@ use crate::live::clock::Clock;
 
 /// The clusters' clocks, by the clusters' numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ages(pub Vec<Millis>);
+pub struct Ages {
+    /// Until when each cluster is known.
+    known: Vec<Millis>,
+    /// The present, which goes on while nothing is heard: what was 10 s ago then is not so an hour later.
+    present: Vec<Millis>,
+}
 
 impl Ages {
     /// As they were told.
     pub fn from_overall(overall: &Overall) -> Self {
-        Self(overall.clusters.iter().map(|cluster| cluster.now_millis).collect())
+        let told: Vec<Millis> = overall.clusters.iter().map(|cluster| cluster.now_millis).collect();
+        Self { known: told.clone(), present: told }
     }
 
     /// Formats the age of a row's last change.
     pub fn of(&self, row: &Row) -> String {
-        age(self.now(row) - row.summary.since_millis)
+        let present_millis = self.present.get(usize::from(row.cluster)).copied().unwrap_or_default();
+        age(present_millis - row.summary.since_millis)
     }
 
+    /// Returns the time until which the row is known.
     pub fn now(&self, row: &Row) -> Millis {
-        self.0.get(usize::from(row.cluster)).copied().unwrap_or_default()
+        self.known.get(usize::from(row.cluster)).copied().unwrap_or_default()
     }
 }
 
@@ -78,7 +86,10 @@ impl LiveList {
 
     /// The clusters' clocks now.
     pub fn ages(&self, page_millis: f64) -> Ages {
-        Ages(self.clocks.iter().map(|clock| clock.now_millis(page_millis)).collect())
+        Ages {
+            known: self.clocks.iter().map(|clock| clock.now_millis(page_millis)).collect(),
+            present: self.clocks.iter().map(|clock| clock.running_millis(page_millis)).collect(),
+        }
     }
 }
 
@@ -88,10 +99,11 @@ fn clocks(copy: &ListCopy, page_millis: f64) -> Vec<Clock> {
 
 #[cfg(test)]
 mod tests {
+    use timeline::view::Tone;
     use timeline::wire::ConnectionState;
 
     use super::*;
-    use crate::list::test_data::cluster;
+    use crate::list::test_data::{cluster, summary};
 
     #[test]
     fn time_stands_still_while_the_server_is_not_heard() {
@@ -105,10 +117,15 @@ mod tests {
             lines: Vec::new(),
         });
         let mut list = LiveList::from_copy(copy, 0.0);
-        assert_eq!(list.ages(5_000.0).0, [5_000]);
+        let row = Row { cluster: 0, summary: summary(Tone::Ok) };
+        let told = |list: &LiveList, page_millis| {
+            let ages = list.ages(page_millis);
+            (ages.now(&row), ages.of(&row))
+        };
+        assert_eq!(told(&list, 5_000.0), (5_000, "5 s".to_owned()));
         list.link(false, 9_000.0);
-        assert_eq!(list.ages(60_000.0).0, [9_000], "nobody saw the last minute");
+        assert_eq!(told(&list, 60_000.0), (9_000, "1 min".to_owned()), "nobody saw the last minute, which passed");
         list.link(true, 70_000.0);
-        assert_eq!(list.ages(70_000.0).0, [70_000]);
+        assert_eq!(told(&list, 70_000.0), (70_000, "1 min".to_owned()));
     }
 }

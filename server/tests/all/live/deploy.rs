@@ -141,7 +141,7 @@ async fn alerts_ask_for_metrics_that_exist() {
                 r#"max by (cluster, kind, reason) (increase(rollcast_relists_total{reason!="requested"}[1h]) unless rollcast_relists_total{kind="Event",reason="mute"}) > 6"#
             }
             "RollcastObjectsSkipped" => {
-                "max by (cluster, kind) ((increase(rollcast_malformed_objects_total[15m]) and rollcast_malformed_objects_total offset 15m) or rollcast_malformed_objects_total) > 0"
+                "max by (cluster, kind) ((increase(rollcast_malformed_objects_total[15m]) and last_over_time(rollcast_malformed_objects_total[15m] offset 15m)) or rollcast_malformed_objects_total) > 0"
             }
             _ => continue,
         };

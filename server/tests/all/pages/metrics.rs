@@ -144,6 +144,8 @@ async fn the_dashboard_asks_for_figures_that_exist() {
             let count = |text: &str| expression.matches(text).count();
             let counted = count("(increase(rollcast_rollout_") + count("rate(rollcast_rollout_");
             assert_eq!(counted, count("or max_over_time(rollcast_rollout_"), "{expression}");
+            // A scrape that failed before the time of the panel does not make a series a new one.
+            assert_eq!(counted, count("and last_over_time(rollcast_rollout_"), "{expression}");
         }
     }
     assert!(asked >= 6, "{asked}");
