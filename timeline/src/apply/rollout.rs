@@ -259,8 +259,7 @@ impl Timeline {
             if verdict == KubectlVerdict::Complete && !is_stale {
                 (rollout.completed_millis, rollout.is_end_unseen) = (Some(at), is_end_unseen);
             }
-            let is_of_before = rollout.passed_before.is_some() && rollout.passed_before == passed_millis;
-            if verdict == KubectlVerdict::DeadlineExceeded && !is_of_before {
+            if verdict == KubectlVerdict::DeadlineExceeded && !rollout.has_deadline_of_before(passed_millis) {
                 rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(at));
             }
         });
@@ -323,7 +322,8 @@ impl Timeline {
 
 /// The deadline of the last rollout passed, not of one before: it is under way, and Kubernetes says so.
 pub(super) fn has_passed(deployment: &Deployment) -> bool {
-    let is_own = |rollout: &Rollout| rollout.is_open() && !rollout.has_deadline_of_before(&deployment.now);
+    let passed_millis = deployment.now.deadline_passed_millis();
+    let is_own = |rollout: &Rollout| rollout.is_open() && !rollout.has_deadline_of_before(passed_millis);
     verdict::kubectl(&deployment.now) == KubectlVerdict::DeadlineExceeded
         && deployment.rollouts.last().is_some_and(is_own)
 }
