@@ -55,11 +55,11 @@ impl RevisionDetail {
         let first = rollout::replica_set(model, deployment, revision);
         // One that was deleted may have been made again.
         let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
-        let last = first.and_then(|set| rollout::sets_named_as(model, deployment, set).filter(carries).last());
+        let remade = first.and_then(|set| rollout::sets_named_as(model, deployment, set).filter(carries).last());
         // Once all were deleted, the controller counts from 1 again: the number may be that of another one before.
         let is_current = rollout::current_revision(model, deployment) == Some(revision);
         let current = rollout::current_set(model, deployment).filter(|_| is_current);
-        let set = current.or(last);
+        let set = current.or(remade);
         let rollouts: Vec<_> = rollouts::lines(model, deployment).filter(|line| line.revision == revision).collect();
         if set.is_none() && rollouts.is_empty() {
             return None;
