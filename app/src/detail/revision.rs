@@ -55,12 +55,15 @@ impl RevisionDetail {
         let first = rollout::replica_set(model, deployment, revision);
         // One that was deleted may have been made again.
         let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
-        let set = first.and_then(|set| rollout::sets_named_as(model, deployment, set).filter(carries).last());
+        let remade = first.and_then(|set| rollout::sets_named_as(model, deployment, set).filter(carries).last());
+        // Once all were deleted, the controller counts from 1 again: the number may be that of another one before.
+        let is_current = rollout::current_revision(model, deployment) == Some(revision);
+        let current = rollout::current_set(model, deployment).filter(|_| is_current);
+        let set = current.or(remade);
         let rollouts: Vec<_> = rollouts::lines(model, deployment).filter(|line| line.revision == revision).collect();
         if set.is_none() && rollouts.is_empty() {
             return None;
         }
-        let is_current = rollout::current_revision(model, deployment) == Some(revision);
         let last = deployment.rollouts.iter().rfind(|rollout| rollout.revision == revision);
         let images = set.map(|set| &set.images).or_else(|| last.map(|rollout| &rollout.images));
         let image = |of: &Image| Image { container: safe(&of.container), image: safe(&of.image) };
@@ -222,6 +225,39 @@ mod tests {
         let told = |name: &str| detail.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone());
         let pods = Value::Text("1, 0 of them available".to_owned());
         assert_eq!((told("Deleted"), told("Pods")), (None, Some(pods)));
+    }
+
+    #[test]
+    fn the_current_revision_is_told_of_its_replica_set_where_its_number_was_used_before() {
+        let deployment = |revision| {
+            let now = DeploymentNow { revision: Some(revision), ..DeploymentNow::default() };
+            Box::new(DeploymentFact { meta: meta(1, "web", None), now })
+        };
+        let set = |number, name, revision| {
+            let (meta, revision) = (meta(number, name, Some(1)), Some(revision));
+            Box::new(ReplicaSetFact { meta, revision, ..ReplicaSetFact::default() })
+        };
+        let facts = [
+            Fact::Deployment(deployment(1), Seen::Added),
+            Fact::ReplicaSet(set(2, "web-a", 1), Seen::Added),
+            Fact::ReplicaSet(set(3, "web-b", 2), Seen::Added),
+            Fact::Deployment(deployment(2), Seen::Modified),
+            Fact::ReplicaSet(set(2, "web-a", 1), Seen::Deleted),
+            Fact::ReplicaSet(set(3, "web-b", 2), Seen::Deleted),
+            Fact::ReplicaSet(set(4, "web-b", 1), Seen::Added),
+            Fact::Deployment(deployment(1), Seen::Modified),
+        ];
+        let mut timeline = Timeline::new();
+        for (at_millis, fact) in (1_000..).zip(facts) {
+            timeline.apply(at_millis, fact);
+        }
+        let model = timeline.model();
+        let deployment = model.deployments.get(&Uid::from_bits(1)).unwrap();
+        let workload = Workload::deployment("prod", "shop", "web");
+        let detail = RevisionDetail::from_model(&workload, model, deployment, 1, 2_000).unwrap();
+        let told = |name: &str| detail.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone());
+        assert_eq!(detail.standing, "The current revision.");
+        assert_eq!((told("ReplicaSet"), told("Deleted")), (Some(Value::Text("web-b".to_owned())), None));
     }
 
     #[test]

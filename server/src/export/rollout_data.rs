@@ -73,7 +73,8 @@ pub(super) fn stretch(
         (Some(started), Some(_)) => stretch::stretch(started, ended, last),
         // What goes on is shown up to now, however long it does.
         (Some(started), None) => (stretch::stretch(started, None, last).0, last.unwrap_or(now_millis)),
-        (None, _) => (first, ended.or(last).unwrap_or(now_millis)),
+        // One that was superseded ends before the first sign of the next one, or before the gap in which that one began.
+        (None, _) => (first, rollout.completed_millis.or(last).unwrap_or(now_millis)),
     };
     Some((rollout.revision, from.max(first), to.min(now_millis)))
 }
@@ -233,5 +234,43 @@ impl RolloutData {
             }
         }
         (deltas, details)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentSpec, Meta, ReplicaSetFact, Seen};
+    use timeline::{Fact, Timeline};
+
+    use super::*;
+
+    #[test]
+    fn a_rollout_that_was_there_when_watching_began_is_shown_until_the_next_one() {
+        let meta = |number: u128, name: &str, controller: Option<u128>| {
+            let (uid, controller) = (Uid::from_bits(number), controller.map(Uid::from_bits));
+            Meta { uid, namespace: "shop".into(), name: name.into(), controller, ..Meta::default() }
+        };
+        let web = |revision, seen| {
+            let spec = DeploymentSpec { replicas: 1, ..DeploymentSpec::default() };
+            let now = DeploymentNow { revision: Some(revision), spec, ..DeploymentNow::default() };
+            Fact::Deployment(Box::new(DeploymentFact { meta: meta(1, "web", None), now }), seen)
+        };
+        let set = |number, revision, seen| {
+            let meta = meta(number, &format!("web-{number}"), Some(1));
+            let fact = ReplicaSetFact { meta, revision: Some(revision), ..ReplicaSetFact::default() };
+            Fact::ReplicaSet(Box::new(fact), seen)
+        };
+        let mut timeline = Timeline::new();
+        for (at_millis, fact) in [
+            (1_000, web(1, Seen::InList)),
+            (1_000, set(2, 1, Seen::InList)),
+            (90_000, set(3, 2, Seen::Added)),
+            (90_020, web(2, Seen::Modified)),
+        ] {
+            timeline.apply(at_millis, fact);
+        }
+        let model = timeline.model();
+        let deployment = model.deployments.get(&Uid::from_bits(1)).unwrap();
+        assert_eq!(stretch(model, deployment, Some(1), 200_000), Some((1, 1_000, 89_999)));
     }
 }

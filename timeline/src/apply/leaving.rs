@@ -113,22 +113,22 @@ fn is_over_limit(fact: &PodFact) -> bool {
 /// Its kubelet ended it because the node shuts down (`nodeshutdown_manager.go`; the last two were written before 1.22).
 fn is_shut_down(fact: &PodFact) -> bool {
     matches!(fact.reason.as_str(), "Terminated" | "Shutdown" | "NodeShutdown")
-        || told(fact).contains("imminent node shutdown")
+        || end_message(fact).contains("imminent node shutdown")
 }
 
 /// Its kubelet ended it for a critical pod (`preemption.go`).
 fn is_preempted(fact: &PodFact) -> bool {
-    fact.reason == "Preempting" || told(fact).starts_with("Pod was preempted by Kubelet")
+    fact.reason == "Preempting" || end_message(fact).starts_with("Pod was preempted by Kubelet")
 }
 
-/// The message of a pod, or that of the condition by which its kubelet ended it.
-fn told(fact: &PodFact) -> &str {
+/// Returns the message of a pod, or that of the condition by which its kubelet ended it.
+fn end_message(fact: &PodFact) -> &str {
     if fact.reason.is_empty() { phase::ended_by_kubelet(fact).1 } else { fact.message.as_str() }
 }
 
 /// Reads the resource of an eviction: "The node was low on resource: memory. Threshold quantity: …".
 pub(super) fn resource(fact: Option<&PodFact>) -> String {
-    let message = fact.filter(|fact| matches!(fact.reason.as_str(), "" | "Evicted")).map_or("", told);
+    let message = fact.filter(|fact| matches!(fact.reason.as_str(), "" | "Evicted")).map_or("", end_message);
     let named = message.split_once("low on resource: ").map_or("", |(_, named)| named);
     named.split(['.', ' ', ',']).next().unwrap_or_default().to_owned()
 }

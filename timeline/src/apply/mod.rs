@@ -157,7 +157,7 @@ impl Timeline {
             Fact::Listed { kind, namespace, present, gap_since_millis } => {
                 // Events illustrate the story: while they alone were away, nothing of a rollout was missed.
                 let gap_since_millis = gap_since_millis.filter(|_| kind != Kind::Event);
-                self.note_gap(at_millis, namespace.as_deref(), gap_since_millis);
+                self.note_gap(at_millis, kind, namespace.as_deref(), gap_since_millis);
                 self.listed(at_millis, kind, namespace, &present, gap_since_millis.is_some());
             }
             Fact::Unseen { kind, namespace, since_millis } => {
@@ -222,15 +222,17 @@ impl Timeline {
     }
 
     /// Nobody looked for a while: every Deployment in scope that exists has a gap.
-    fn note_gap(&mut self, at_millis: Millis, namespace: Option<&str>, since_millis: Option<Millis>) {
+    fn note_gap(&mut self, at_millis: Millis, kind: Kind, namespace: Option<&str>, since_millis: Option<Millis>) {
         let Some(since) = since_millis.filter(|since| *since < at_millis) else { return };
         let in_scope = |other: &str| namespace.is_none_or(|scope| scope == other);
         let known = self.model.deployments.values().filter(|d| d.deleted_millis.is_none() && in_scope(&d.namespace));
         let skew_millis = self.skew.millis();
         // The recording of an episode may begin in a gap, with what was there before.
-        let begun = |d: &Deployment| match d.from_first_list {
-            true => d.created_at_millis.saturating_add(skew_millis).min(d.first_seen_millis),
-            false => d.first_seen_millis,
+        // A first list ends no gap: nobody watched before.
+        let begun = |d: &Deployment| {
+            let is_before = d.from_first_list && since < d.first_seen_millis && !self.is_first_list(kind, &d.namespace);
+            let created = is_before.then(|| d.created_at_millis.saturating_add(skew_millis));
+            created.map_or(d.first_seen_millis, |created| created.min(d.first_seen_millis))
         };
         let gaps: Vec<(Uid, Gap)> = known
             .map(|d| (d.uid, Gap { from_millis: since.max(begun(d)), to_millis: at_millis }))

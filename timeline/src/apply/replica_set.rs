@@ -42,8 +42,11 @@ impl Timeline {
                 if let Some(owner) = fact.meta.controller {
                     self.retell_start(at, owner, is_new_revision);
                 }
-                // One that was made by hand has no number of replicas of a Deployment before its first step: that is no scaling.
-                let is_scaling = before.desired_replicas.is_some_and(|before| desired_replicas != Some(before));
+                // One that was made by hand has no number of replicas of a Deployment before its first step.
+                let is_scaling = match before.desired_replicas {
+                    Some(before) => desired_replicas != Some(before),
+                    None => desired_replicas == Some(desired) && self.is_at_rest_with(fact.meta.controller, uid),
+                };
                 let cause = if is_scaling { ScaleCause::Scaling } else { ScaleCause::Rollout };
                 let was_max = (seen != Seen::InList).then_some(before.max_replicas);
                 self.note_scale(at, uid, (before.counts.desired, desired), cause, was_max);
@@ -88,6 +91,14 @@ impl Timeline {
             self.begin_rollout(at, deployment);
             self.note_peaks(deployment);
         }
+    }
+
+    /// Its Deployment rolls nothing out, and asks no other ReplicaSet for pods.
+    fn is_at_rest_with(&self, owner: Option<Uid>, set: Uid) -> bool {
+        let Some(deployment) = owner.and_then(|owner| self.model.deployments.get(&owner)) else { return false };
+        let mut others = self.model.owned_sets(deployment.uid).filter(|other| other.uid != set);
+        deployment.rollouts.last().is_some_and(|last| !last.is_open())
+            && others.all(|other| other.now.counts.desired == 0)
     }
 
     /// `was_max` is what the ReplicaSet said of the ceiling before, when somebody looked as it changed.

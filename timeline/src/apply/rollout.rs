@@ -144,15 +144,18 @@ impl Timeline {
     }
 
     /// The condition that says that everything was available may be that of the rollout before: where all old pods go at once, a
-    /// rollback does not move it. Of one that was seen to begin, its pods tell. Who came just before it began does not know a rollback.
+    /// rollback does not move it. Of one that was seen to begin, its pods tell. Where the ReplicaSet was listed with its number before that,
+    /// nobody knows whether it is one.
     fn is_condition_of_before(&self, deployment: &Deployment) -> bool {
         let Some((index, rollout)) = deployment.rollouts.iter().enumerate().next_back() else { return false };
         let told = deployment.now.status.progressing.as_ref();
-        let is_at_once = || {
-            deployment.now.spec.strategy == Strategy::Recreate
+        let set = rollout::replica_set(&self.model, deployment, rollout.revision);
+        let may_be_rollback = || {
+            let is_unknown = set.is_none_or(|set| rollout::revised_millis(set, rollout.revision).is_none());
+            (is_unknown && deployment.now.spec.strategy == Strategy::Recreate)
                 || rollout::trigger(&self.model, deployment, index) == Trigger::Rollback
         };
-        (rollout.was_start_seen && is_at_once())
+        (rollout.was_start_seen && may_be_rollback())
             || told.is_some_and(|told| rollout::is_about_another(&self.model, deployment, told))
     }
 
@@ -256,8 +259,7 @@ impl Timeline {
             if verdict == KubectlVerdict::Complete && !is_stale {
                 (rollout.completed_millis, rollout.is_end_unseen) = (Some(at), is_end_unseen);
             }
-            let is_of_before = rollout.passed_before.is_some() && rollout.passed_before == passed_millis;
-            if verdict == KubectlVerdict::DeadlineExceeded && !is_of_before {
+            if verdict == KubectlVerdict::DeadlineExceeded && !rollout.has_deadline_of_before(passed_millis) {
                 rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(at));
             }
         });
@@ -320,7 +322,8 @@ impl Timeline {
 
 /// The deadline of the last rollout passed, not of one before: it is under way, and Kubernetes says so.
 pub(super) fn has_passed(deployment: &Deployment) -> bool {
-    let is_own = |rollout: &Rollout| rollout.is_open() && !rollout.has_deadline_of_before(&deployment.now);
+    let passed_millis = deployment.now.deadline_passed_millis();
+    let is_own = |rollout: &Rollout| rollout.is_open() && !rollout.has_deadline_of_before(passed_millis);
     verdict::kubectl(&deployment.now) == KubectlVerdict::DeadlineExceeded
         && deployment.rollouts.last().is_some_and(is_own)
 }

@@ -328,8 +328,8 @@ impl Assessment<'_> {
     }
 
     fn has_deadline_of_before(&self) -> bool {
-        let last = self.deployment.rollouts.last();
-        last.is_some_and(|rollout| rollout.has_deadline_of_before(&self.deployment.now))
+        let passed_millis = self.deployment.now.deadline_passed_millis();
+        self.deployment.rollouts.last().is_some_and(|rollout| rollout.has_deadline_of_before(passed_millis))
     }
 
     /// Its pods are news of a rollout: one that is seen to be under way.
@@ -377,7 +377,7 @@ impl Assessment<'_> {
     /// Nothing is lost: `minReadySeconds` was raised, and as many pods as are missing were available until then and are ready.
     pub fn waits_for_more_seconds(&self) -> bool {
         let sets = self.model.controlled_sets(self.deployment.uid);
-        let pods = sets.flat_map(|set| self.model.controlled_pods(set.uid));
+        let pods = sets.flat_map(|set| self.noteworthy_pods(set));
         let is_recounted =
             |pod: &&Pod| matches!(pod.states.as_slice(), [.., (PodState::Available, _), (PodState::Ready, _)]);
         self.counts.available as usize + pods.filter(is_recounted).count() >= self.deployment.now.spec.replicas as usize

@@ -263,8 +263,9 @@ pub struct Rollout {
 
 impl Rollout {
     /// The passed deadline belongs to the rollout before: a ReplicaSet that is used again does not move the condition.
-    pub fn has_deadline_of_before(&self, now: &DeploymentNow) -> bool {
-        self.passed_before.is_some() && self.passed_before == now.deadline_passed_millis()
+    /// `passed_millis` is [`DeploymentNow::deadline_passed_millis`].
+    pub fn has_deadline_of_before(&self, passed_millis: Option<Millis>) -> bool {
+        self.passed_before.is_some() && self.passed_before == passed_millis
     }
 
     /// Neither complete nor superseded.

@@ -305,7 +305,7 @@ pub fn outcome(deployment: &Deployment, rollout: &Rollout) -> Outcome {
     } else if deployment.deleted_millis.is_some() {
         Outcome::Deleted
     } else if deployment.verdicts.last().is_some_and(|(_, v)| *v == KubectlVerdict::DeadlineExceeded)
-        && !rollout.has_deadline_of_before(&deployment.now)
+        && !rollout.has_deadline_of_before(deployment.now.deadline_passed_millis())
     {
         Outcome::DeadlineExceeded
     } else {

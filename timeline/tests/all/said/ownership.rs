@@ -76,6 +76,15 @@ fn a_replica_set_that_was_made_by_hand_is_rolled_down_and_not_scaled() {
     assert_eq!(since(&web, 60_000), told);
 }
 
+/// The first step of one that is alone may come of an edit of `spec.replicas`.
+#[test]
+fn a_replica_set_that_was_made_by_hand_is_scaled_with_its_deployment() {
+    let mut web = Web::live(3);
+    web.set(2, |set| (set.now.desired_replicas, set.now.max_replicas) = (None, None));
+    web.wait_until(60_000).scale(2, 5);
+    assert_eq!(since(&web, 60_000), ["60000 Scaled 3 → 5 (not a rollout)."]);
+}
+
 /// The controller counts on from the highest number that is left.
 #[test]
 fn a_replica_set_that_is_created_again_with_a_lower_number_is_no_new_template() {

@@ -208,6 +208,30 @@ fn a_rollback_by_recreate_is_not_complete_for_who_came_between_its_replica_set_a
     assert_eq!(available_since(&late), Some((4, Some(163_020))));
 }
 
+/// It is no rollback: the condition is of its own ReplicaSet, and tells of the time in which nobody saw its pods.
+#[test]
+fn a_rollout_by_recreate_that_was_complete_while_nobody_looked_had_everything() {
+    let mut web = taken_down_for_an_edit().at(120_000);
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    web.add_set(SECOND, set(SECOND, 2, 3, 0));
+    web.deployment(|deployment| {
+        deployment.revision = Some(2);
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "NewReplicaSetCreated", ""));
+    });
+    (200..203).for_each(|pod| web.add_pod(pod, SECOND, unready));
+    web.report();
+    assert_eq!(available_since(&web), Some((2, None)));
+    // One pod was lost again in the same gap.
+    let told = "ReplicaSet \"web-2\" has successfully progressed.";
+    web.unseen(|deployment, _| {
+        deployment.status.available = 2;
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "NewReplicaSetAvailable", told));
+    });
+    (200..202).for_each(|pod| web.unseen_pod(pod, ready));
+    web.wait_until(300_000).relisted(130_000);
+    assert_eq!(available_since(&web), Some((2, Some(300_000))));
+}
+
 #[test]
 fn a_rollback_in_a_gap_is_not_complete_because_the_rollout_before_was() {
     let mut web = complete_before_recreate().at(60_000);

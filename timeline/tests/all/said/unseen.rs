@@ -70,6 +70,15 @@ fn a_recording_that_begins_in_a_gap_tells_of_the_whole_gap() {
     assert_eq!(web.lines(LineKind::Unknown), told);
 }
 
+/// A namespace is watched beside others since a restart: the server dates the gap of its first list back to its own last word.
+#[test]
+fn a_first_list_ends_no_gap_in_what_nobody_watched_before() {
+    let mut web = Web::live(3).at(3_600_000);
+    (web.timeline, web.history) = Default::default();
+    web.relisted(10_000);
+    assert_eq!(web.lines(LineKind::Unknown), Vec::<String>::new());
+}
+
 #[test]
 fn a_replica_set_that_went_unseen_with_its_deployment_was_deleted_by_nobody() {
     let mut web = Web::live(3).at(60_000);
