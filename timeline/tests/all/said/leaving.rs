@@ -156,6 +156,14 @@ fn an_eviction_that_is_told_an_hour_late_is_a_line_of_its_own() {
 }
 
 #[test]
+fn that_a_pod_outside_its_replica_set_is_deleted_is_told() {
+    let mut web = Web::live(3).at(60_000);
+    web.pod(100, |pod| pod.meta.controller = None);
+    web.wait_until(70_000).kill_pod(100);
+    assert_eq!(since(&web, 70_000), ["70000 Pod p0100, which was outside its ReplicaSet, was deleted."]);
+}
+
+#[test]
 fn a_pod_that_its_node_refuses_does_not_leave_it() {
     for (reason, message) in [
         ("Evicted", "Pod was rejected: The node had condition: [DiskPressure]. "),

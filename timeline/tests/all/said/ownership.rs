@@ -72,7 +72,7 @@ fn a_replica_set_that_was_made_by_hand_is_rolled_down_and_not_scaled() {
         (set.now.desired_replicas, set.now.max_replicas) = (Some(3), Some(4));
     });
     let told = [
-        "60100 ReplicaSet mine adopted, which belonged to no Deployment.",
+        "60100 ReplicaSet mine adopted (it belonged to no Deployment).",
         "60200 ReplicaSet mine down 2 → 0: at least 3 must stay available.",
     ];
     assert_eq!(since(&web, 60_000), told);
@@ -294,7 +294,7 @@ fn a_replica_set_that_was_nobodys_is_taken_from_nobody() {
     (orphan.meta, orphan.revision) = (made::meta(12, "web-old", None), None);
     web.wait_until(60_000).add_set(12, orphan);
     web.wait_until(61_000).set(12, |set| set.meta.controller = Some(WEB));
-    assert_eq!(since(&web, 60_000), ["61000 ReplicaSet web-old adopted, which belonged to no Deployment."]);
+    assert_eq!(since(&web, 60_000), ["61000 ReplicaSet web-old adopted (it belonged to no Deployment)."]);
 }
 
 #[test]
