@@ -207,7 +207,7 @@ fn of_rollout(model: &Model, deployment: &Deployment, index: usize, rollout: &Ro
     RolloutDocument {
         revision: rollout.revision,
         started_millis: rollout.started_millis,
-        replica_set: rollout::replica_set(model, deployment, rollout.revision).map(|set| set.uid),
+        replica_set: rollout::set_of_rollout(model, deployment, rollout).map(|set| set.uid),
         trigger: rollout::trigger(model, deployment, index),
         images: names(&rollout.images),
         max_surge: rollout.max_surge,

@@ -50,7 +50,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     });
     seen.map(|(index, rollout)| {
         let outcome = rollout::outcome(deployment, rollout);
-        let set = rollout::replica_set(model, deployment, rollout.revision).map(|set| &set.now);
+        let set = rollout::set_of_rollout(model, deployment, rollout).map(|set| &set.now);
         let (ceiling, floor) = limits(deployment, index);
         PastRollout {
             cluster: cluster.to_owned(),

@@ -43,18 +43,13 @@ impl Timeline {
     }
 
     /// Tells an eviction whose Event arrives after its pod has ended with exit code 0, which says nothing of it.
-    pub(super) fn tell_late_eviction(&mut self, deployment: Uid, uid: Uid, event: &Event) {
+    pub(super) fn tell_late_eviction(&mut self, uid: Uid, event: &Event) {
         let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.state() == PodState::Finished) else { return };
         // What a pod was before it was seen is not known.
         let was_seen = pod.states.first().is_some_and(|(state, _)| *state != PodState::Finished);
         let disruption = pod.now.disruption.as_deref().map(|(reason, _)| reason.as_str());
-        let known = self.model.deployments.get(&deployment);
-        let is_first = known.is_some_and(|known| {
-            let mut events = messages::events(known, "Pod", &pod.name);
-            events.all(|other| other.uid == event.uid || other.reason != event.reason)
-        });
         let Some(ended) = pod.now.terminal_millis else { return };
-        if was_seen && is_first && disrupted(disruption).is_none() {
+        if was_seen && disrupted(disruption).is_none() {
             let (reason, message) = (event.reason.clone(), event.message.clone());
             let fact = PodFact { reason, message, ..PodFact::default() };
             self.tell_failure(ended, uid, left_because(&fact), &fact);

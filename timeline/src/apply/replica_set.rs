@@ -3,9 +3,9 @@
 use super::Timeline;
 use super::pending::UnsettledRemoval;
 use crate::model::fact::{Kind, ReplicaSetFact, Seen};
-use crate::model::{Deployment, RemovedBecause, ReplicaSet, Scale, ScaleCause};
+use crate::model::{Deployment, RemovedBecause, ReplicaSet, Rollout, Scale, ScaleCause};
 use crate::rules::rollout;
-use crate::{Change, Millis, Model, Uid};
+use crate::{Change, Millis, Uid};
 
 /// After nobody looked, the kinds are listed again within this time.
 const RELISTING_MILLIS: Millis = 60_000;
@@ -125,7 +125,7 @@ impl Timeline {
     /// A ReplicaSet went; `was_seen` while somebody looked.
     pub(super) fn replica_set_gone(&mut self, at: Millis, uid: Uid, was_seen: bool) {
         if let Some(set) = self.model.replica_sets.get(&uid) {
-            let (because, old) = self.removed_because(set);
+            let (because, old) = self.removed_because(at, set);
             if because == RemovedBecause::Deleted {
                 // Lists of other kinds may come much later than this one.
                 let until_millis = if was_seen { at + self.settling_millis() } else { at + RELISTING_MILLIS };
@@ -141,8 +141,9 @@ impl Timeline {
         let better = |settling: &UnsettledRemoval| {
             let set = self.model.replica_sets.get(&settling.set)?;
             let deployment = self.model.deployments.get(&set.owner?)?;
-            let because = removal_reason(&self.model, deployment, settling.old);
-            (because != RemovedBecause::Deleted).then_some((set.uid, set.removed_millis?, because))
+            let at = set.removed_millis?;
+            let because = self.removal_reason(at, deployment, settling.old);
+            (because != RemovedBecause::Deleted).then_some((set.uid, at, because))
         };
         let better: Vec<(Uid, Millis, RemovedBecause)> = self.settling_sets.iter().filter_map(better).collect();
         for (uid, at, because) in better {
@@ -165,7 +166,7 @@ impl Timeline {
     }
 
     /// Why it went, as far as that is known; and how many old ReplicaSets there were with it, where it was old and empty.
-    fn removed_because(&self, set: &ReplicaSet) -> (RemovedBecause, Option<usize>) {
+    fn removed_because(&self, at: Millis, set: &ReplicaSet) -> (RemovedBecause, Option<usize>) {
         let Some(deployment) = set.owner.and_then(|owner| self.model.deployments.get(&owner)) else {
             return (RemovedBecause::Deleted, None);
         };
@@ -173,20 +174,28 @@ impl Timeline {
         let old = self.model.owned_sets(deployment.uid).filter(|set| is_old(set)).count();
         let is_empty = set.now.counts.desired == 0 && set.now.counts.replicas == 0;
         let old = (is_empty && is_old(set)).then_some(old);
-        (removal_reason(&self.model, deployment, old), old)
+        (self.removal_reason(at, deployment, old), old)
     }
-}
 
-/// Why a ReplicaSet of a Deployment went, by how many old ones there were with it.
-fn removal_reason(model: &Model, deployment: &Deployment, old: Option<usize>) -> RemovedBecause {
-    let spec = &deployment.now.spec;
-    // While an edit of the template waits in a pause, the controller cleans up and has no new one: the last one counts as old, too.
-    let is_last_old = spec.paused && rollout::awaits_revision(model, deployment);
-    match old {
-        _ if deployment.is_over() => RemovedBecause::DeploymentDeleted,
-        Some(old) if old + usize::from(is_last_old) > spec.revision_history_limit as usize => {
-            RemovedBecause::HistoryLimit
+    /// Why a ReplicaSet of a Deployment went at this time, by how many old ones there were with it.
+    fn removal_reason(&self, at: Millis, deployment: &Deployment, old: Option<usize>) -> RemovedBecause {
+        let spec = &deployment.now.spec;
+        // While an edit of the template waits in a pause, the controller cleans up and has no new one: the last one counts as old, too.
+        let is_last_old = spec.paused && rollout::awaits_revision(&self.model, deployment);
+        // Else it cleans up once a rollout is complete. One that has just begun may have overtaken what came after the one before.
+        let settled_millis = at - self.settling_millis();
+        let goes_on = |last: &Rollout| {
+            let is_missing = last.is_open() && last.available_millis.is_none();
+            is_missing && last.started_millis.is_none_or(|started| started < settled_millis)
+        };
+        let is_rolled_out =
+            spec.paused || rollout::is_in_gap(deployment, at) || !deployment.rollouts.last().is_some_and(goes_on);
+        match old {
+            _ if deployment.is_over() => RemovedBecause::DeploymentDeleted,
+            Some(old) if is_rolled_out && old + usize::from(is_last_old) > spec.revision_history_limit as usize => {
+                RemovedBecause::HistoryLimit
+            }
+            _ => RemovedBecause::Deleted,
         }
-        _ => RemovedBecause::Deleted,
     }
 }

@@ -9,7 +9,7 @@ use crate::rollout;
 /// Pods that were made for a rollout: of its ReplicaSet, also of one that was made again, from its begin to its end. One may be seen before
 /// the rollout is.
 pub fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -> impl Iterator<Item = &'m Pod> {
-    let set = rollout::replica_set(model, deployment, of.revision);
+    let set = rollout::set_of_rollout(model, deployment, of);
     let sign = rollout::first_sign_millis(model, deployment, of);
     let from = sign.map_or(Millis::MIN, |sign| sign - rollout::OVERTAKING_MILLIS);
     let to = of.completed_millis.or(of.superseded_millis).unwrap_or(Millis::MAX);
@@ -67,7 +67,7 @@ pub fn available_counts(
 /// fault yet.
 pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<String> {
     let until = rollout.superseded_millis.filter(|_| rollout.completed_millis.is_none())?;
-    let set = rollout::replica_set(model, deployment, rollout.revision)?;
+    let set = rollout::set_of_rollout(model, deployment, rollout)?;
     if !rollout::came_to_nothing(model, deployment, rollout, set) {
         return None;
     }

@@ -92,14 +92,14 @@ impl PastRollout {
         }
     }
 
-    /// Its extremes: "3 replicas, peak 4 pods (ceiling: 4 desired), lowest 3 available (floor: 3)".
+    /// Its extremes: "3 replicas, observed peak 4 pods (ceiling: 4 desired), lowest 3 available (floor: 3)". A gap may hide others.
     pub fn extremes(&self) -> String {
         if self.is_part_unseen {
             return count(self.replicas, "replica");
         }
         let lowest = Some(self.min_available).filter(|_| replaces(self.trigger, self.revision));
         let limits = self.ceiling.zip(self.floor);
-        format!("{}, {}", count(self.replicas, "replica"), extremes(self.peak_pods, lowest, limits))
+        format!("{}, observed {}", count(self.replicas, "replica"), extremes(self.peak_pods, lowest, limits))
     }
 }
 
@@ -275,7 +275,7 @@ mod tests {
         let trigger = Trigger::Created;
         let created =
             PastRollout { trigger, replicas: 3, peak_pods: 4, ceiling: Some(4), floor: Some(3), ..Default::default() };
-        assert_eq!(created.extremes(), "3 replicas, peak 4 pods (ceiling: 4 desired)", "it begins with none");
+        assert_eq!(created.extremes(), "3 replicas, observed peak 4 pods (ceiling: 4 desired)", "it begins with none");
         let running = |revision| PastRollout { revision, ..PastRollout::default() };
         assert!(!running(1).extremes().contains("lowest") && running(2).extremes().contains("lowest 0 available"));
     }

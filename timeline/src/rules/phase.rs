@@ -11,6 +11,7 @@ use crate::Millis;
 pub use crate::model::PodState;
 use crate::model::fact::{
     Condition, ConditionStatus, Container, ContainerState, Phase, PodCondition, PodFact, RESTARTING_ALL, Role,
+    STATUS_UNKNOWN,
 };
 use crate::rules::messages::is_ordinary_wait;
 
@@ -154,10 +155,19 @@ pub fn available_at(ready_since_millis: Option<Millis>, min_ready_seconds: u32) 
     ready_since_millis.map(|since| since.saturating_add(i64::from(min_ready_seconds) * 1000))
 }
 
-/// An init container runs before this one, which starts after it. If this one has ended, that was in the sandbox before.
+/// An init container runs before this one, which starts after it, or has ended after this one did. If this one has ended, that was in the
+/// sandbox before.
 pub fn awaits_init_container(container: &Container, containers: &[Container]) -> bool {
-    let mut earlier = containers.iter().take_while(|earlier| earlier.name != container.name);
-    earlier.any(|earlier| earlier.role == Role::Init && earlier.state == Some(ContainerState::Running))
+    let finished = |of: &Container| of.last_exit.as_ref().and_then(|exit| exit.finished_millis);
+    let ended_millis = match &container.state {
+        // The last exit of one that is not found is an earlier one.
+        Some(ContainerState::Terminated { reason, .. }) if reason != STATUS_UNKNOWN => finished(container),
+        _ => None,
+    };
+    let is_later = |earlier: &Container| ended_millis.is_some_and(|ended| finished(earlier) > Some(ended));
+    let earlier = containers.iter().take_while(|earlier| earlier.name != container.name);
+    let mut init = earlier.filter(|earlier| earlier.role == Role::Init);
+    init.any(|init| init.state == Some(ContainerState::Running) || (is_done(init) && is_later(init)))
 }
 
 fn failed_container(containers: &[Container]) -> Option<(&str, &str)> {
@@ -185,6 +195,7 @@ fn every_app_container_runs(containers: &[Container]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::fact::Exit;
 
     fn container(role: Role, state: Option<ContainerState>) -> Container {
         Container { state, ..Container::new("web".into(), role) }
@@ -286,6 +297,20 @@ mod tests {
         };
         assert_eq!(runs_again([&migrate, &proxy, &web]), (PodState::Starting, "Init 0 of 2".to_owned()));
         assert_eq!(runs_again([&proxy, &migrate, &web]).0, PodState::Failing, "the sidecar starts before it");
+        // Between two init containers none runs: the second one still has its end of the sandbox before.
+        let at = |of: Container, second: i64| {
+            let exit = Exit { finished_millis: Some(second * 1_000), ..Exit::default() };
+            Container { last_exit: Some(exit.into()), ..of }
+        };
+        let done = |name: &str, second| at(named(name, Role::Init, ended(0)), second);
+        let (migrate, seed, web) = (done("migrate", 60), done("seed", 10), at(web, 50));
+        assert_eq!(runs_again([&migrate, &seed, &web]), (PodState::Starting, String::new()));
+        let ended_later = at(web.clone(), 61);
+        assert_eq!(runs_again([&migrate, &seed, &ended_later]).0, PodState::Failing, "it ended in this sandbox");
+        let reason = STATUS_UNKNOWN.into();
+        let state = Some(ContainerState::Terminated { exit_code: 137, reason, message: String::new() });
+        let not_found = Container { state, ..web };
+        assert_eq!(runs_again([&migrate, &seed, &not_found]).0, PodState::Failing, "its exit is an earlier one");
     }
 
     #[test]

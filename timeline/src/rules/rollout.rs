@@ -39,6 +39,19 @@ pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, revision: u64)
     model.sets_of(deployment.uid).filter(carries).min_by_key(is_of_another)
 }
 
+/// The ReplicaSet of a rollout. Where an earlier rollout had its number, as the controller counts from 1 again once all ReplicaSets are
+/// deleted, it is the last one that was there when this one began.
+pub fn set_of_rollout<'m>(model: &'m Model, deployment: &Deployment, of: &Rollout) -> Option<&'m ReplicaSet> {
+    let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == of.revision);
+    let is_earlier = |other: &Rollout| other.revision == of.revision && other.started_millis < of.started_millis;
+    let until = of.started_millis.filter(|_| deployment.rollouts.iter().any(is_earlier));
+    let last = until.and_then(|until| {
+        let own = model.sets_of(deployment.uid).filter(|set| set.owners.first() == Some(&deployment.uid));
+        own.filter(carries).filter(|set| set.first_seen_millis <= until + OVERTAKING_MILLIS).last()
+    });
+    last.or_else(|| replica_set(model, deployment, of.revision))
+}
+
 /// A ReplicaSet of a Deployment, with those of its name: one that is deleted is made again with the same template and revision.
 pub fn sets_named_as<'m>(
     model: &'m Model,

@@ -110,12 +110,14 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             };
             let what = capitalized(crashes(crash));
             let runs = match crash.runs_millis {
-                Some(runs) if !crash.is_loop && crash.is_ready => format!(" It runs again for {}.", duration(runs)),
+                Some(runs) if !crash.is_loop && crash.is_ready => {
+                    format!(" It has been running again for {}.", duration(runs))
+                }
                 Some(runs) if !crash.is_loop => {
                     // Init containers are never ready, and of a container of several the pod alone is known not to be.
                     let is_init = crash.role == Role::Init;
                     let lacks = if is_init { "has not completed" } else { "its pod is not ready" };
-                    format!(" It runs again for {}, and {lacks}.", duration(runs))
+                    format!(" It has been running again for {}, and {lacks}.", duration(runs))
                 }
                 _ => String::new(),
             };

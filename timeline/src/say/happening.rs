@@ -40,7 +40,7 @@ pub fn happening(happening: &Happening) -> String {
             format!("Revision {revision} is complete {after}{}.", down.unwrap_or_default())
         }
         Happening::Completed { revision, took_millis: None, .. } => {
-            format!("Revision {revision} is complete; when it finished is not known.")
+            format!("Revision {revision} is complete; the time of its completion is not known.")
         }
         Happening::Superseded { revision, by, gone_millis } => {
             let gone = match gone_millis {
@@ -94,7 +94,7 @@ pub fn happening(happening: &Happening) -> String {
         Happening::SetTaken { name, pods, is_again, is_orphan } => {
             let taken = match (is_again, is_orphan) {
                 (true, _) => "taken up again",
-                (false, true) => "adopted, which belonged to no Deployment",
+                (false, true) => "adopted (it belonged to no Deployment)",
                 (false, false) => "taken over from another Deployment",
             };
             let with = if *pods == 0 { String::new() } else { format!(", with {}", count(*pods, "pod")) };
@@ -400,7 +400,9 @@ pub(super) fn departure(node: &str, why: NodeDeparture, resource: &str) -> Strin
 fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
     let name = pod_name(pod);
     match reason {
-        EndReason::DeletedManually if was_released => format!("Pod {name}, which was outside its ReplicaSet, deleted."),
+        EndReason::DeletedManually if was_released => {
+            format!("Pod {name}, which was outside its ReplicaSet, was deleted.")
+        }
         EndReason::DeletedManually => format!("Pod {name} was deleted, not by the rollout; the revision stays."),
         EndReason::Evicted => format!("Pod {name} evicted."),
         EndReason::NodeLost => format!("Pod {name} lost: its node is gone."),

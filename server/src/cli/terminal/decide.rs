@@ -93,7 +93,11 @@ impl WaitDecider {
             (Some(wanted), there) if there != Some(wanted) => Some(Decision::Gone),
             (_, there) => {
                 self.uid = there;
-                view.and_then(|view| ended(view, self.fail_fast)).map(Decision::Ended)
+                // A rollback may keep the condition that says that the deadline of the rollout before passed.
+                let known = there.and_then(|uid| follower.copy.model.deployments.get(&uid));
+                let last = known.and_then(|known| known.rollouts.last());
+                let is_in_time = last.is_some_and(|last| last.is_open() && last.deadline_exceeded_millis.is_none());
+                view.and_then(|view| ended(view, is_in_time, self.fail_fast)).map(Decision::Ended)
             }
         }
     }
@@ -104,10 +108,11 @@ impl WaitDecider {
     }
 }
 
-fn ended(view: &View, fail_fast: bool) -> Option<WaitOutcome> {
+/// `is_in_time` if the rollout goes on and no deadline of its own passed.
+fn ended(view: &View, is_in_time: bool, fail_fast: bool) -> Option<WaitOutcome> {
     match view.verdict.kubectl {
         KubectlVerdict::Complete => Some(WaitOutcome::Complete),
-        KubectlVerdict::DeadlineExceeded => Some(WaitOutcome::Failed),
+        KubectlVerdict::DeadlineExceeded if !is_in_time => Some(WaitOutcome::Failed),
         _ => (fail_fast && view.reasons.iter().any(|reason| reason.is_fatal)).then_some(WaitOutcome::Failed),
     }
 }
@@ -116,9 +121,9 @@ fn ended(view: &View, fail_fast: bool) -> Option<WaitOutcome> {
 mod tests {
     use std::time::Duration;
 
-    use timeline::Timeline;
     use timeline::view::{self, Now};
     use timeline::wire::{Connection, Forbidden, Objects, Said, ServerFrame, Snapshot};
+    use timeline::{Millis, Timeline};
 
     use super::super::feed::FeedEvent;
     use super::super::follower::MAY_LAG;
@@ -171,11 +176,15 @@ mod tests {
                 r#"{{"metadata":{{"name":"web","namespace":"shop","uid":"00000000-0000-4000-8000-{number:012x}","generation":1}},
                 "spec":{{"replicas":2}},"status":{{"observedGeneration":1,"replicas":{updated},"updatedReplicas":{updated},"availableReplicas":{updated}}}}}"#
             );
-            let object = Object::decode(timeline::fact::Kind::Deployment, &json).unwrap();
+            self.observes(&mut Timeline::new(), 1_000, &json)
+        }
+
+        /// A snapshot with what a timeline makes of a Deployment.
+        fn observes(&mut self, timeline: &mut Timeline, millis: Millis, json: &str) -> Option<Decision> {
+            let object = Object::decode(timeline::fact::Kind::Deployment, json).unwrap();
             let uid = object.uid().unwrap();
-            let mut timeline = Timeline::new();
-            timeline.apply(1_000, object.fact(timeline::fact::Seen::Added).unwrap().unwrap());
-            let view = view::view(timeline.model(), uid, Now { millis: 1_000, skew_millis: 0 });
+            timeline.apply(millis, object.fact(timeline::fact::Seen::Added).unwrap().unwrap());
+            let view = view::view(timeline.model(), uid, Now { millis, skew_millis: 0 });
             self.holds(Some(uid), Objects::of(timeline.model(), uid), Said { view, ..Said::default() })
         }
 
@@ -271,6 +280,26 @@ mod tests {
         for state in [ConnectionState::Unknown, ConnectionState::OtherNamespaces] {
             assert!(matches!(case.state(state), Some(Decision::CannotWatch(_))));
         }
+    }
+
+    /// By Recreate, out of a rollout whose deadline passed: the condition moves once the status shows progress.
+    #[test]
+    fn a_deadline_that_passed_for_the_rollout_before_decides_nothing() {
+        let deployment = |number: u32, passed: &str| {
+            format!(
+                r#"{{"metadata":{{"name":"web","namespace":"shop","uid":"00000000-0000-4000-8000-000000000001","generation":{number},
+                "annotations":{{"deployment.kubernetes.io/revision":"{number}"}}}},
+                "spec":{{"replicas":2,"strategy":{{"type":"Recreate"}}}},"status":{{"observedGeneration":{number},
+                "conditions":[{{"type":"Progressing","status":"False","reason":"ProgressDeadlineExceeded","lastUpdateTime":"{passed}"}}]}}}}"#
+            )
+        };
+        let (mut case, mut timeline) = (Case::new(false), Timeline::new());
+        let (first, second) = ("2026-01-01T00:10:00Z", "2026-01-01T00:30:00Z");
+        assert_eq!(case.observes(&mut timeline, 1_000, &deployment(1, first)), None);
+        let failed = Some(Decision::Ended(WaitOutcome::Failed));
+        assert_eq!(case.state(ConnectionState::Live), failed);
+        assert_eq!(case.observes(&mut timeline, 2_000, &deployment(2, first)), None);
+        assert_eq!(case.observes(&mut timeline, 3_000, &deployment(2, second)), failed, "that one is its own");
     }
 
     #[test]

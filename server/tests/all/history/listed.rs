@@ -450,7 +450,7 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
         }
         said(&timeline)
     };
-    let extremes = "1 replica, peak 2 pods (ceiling: 2 desired), lowest 1 available (floor: 1)";
+    let extremes = "1 replica, observed peak 2 pods (ceiling: 2 desired), lowest 1 available (floor: 1)";
     let seen = ("Complete after 1 min 0 s".to_owned(), "1 min 0 s".to_owned(), extremes.to_owned());
     assert_eq!(replaced(None), seen);
     let unseen = ("Complete, part not observed".to_owned(), String::new(), "1 replica".to_owned());

@@ -170,7 +170,7 @@ impl Timeline {
         let revision = self.revision_of(deployment);
         let is_same = |entry: &Entry| match &entry.what {
             Happening::Failed { reason: other, revision: then, last_millis, .. } => {
-                other == reason && *then == revision && at - last_millis <= TOGETHER_MILLIS
+                other == reason && *then == revision && is_together(at, entry, *last_millis)
             }
             _ => false,
         };
@@ -191,7 +191,7 @@ impl Timeline {
             Happening::LeftNode { node: other, revision: then, why: known, resource: short, last_millis, .. } => {
                 *other == node
                     && (*then, *known, short) == (revision, why, &resource)
-                    && at - last_millis <= TOGETHER_MILLIS
+                    && is_together(at, entry, *last_millis)
             }
             _ => false,
         };
@@ -204,7 +204,7 @@ impl Timeline {
     fn tell_killed_more(&mut self, deployment: Uid, at: Millis, revision: Option<u64>) -> u64 {
         let is_same = |entry: &Entry| match &entry.what {
             Happening::KilledMore { revision: then, last_millis, .. } => {
-                *then == revision && at - last_millis <= TOGETHER_MILLIS
+                *then == revision && is_together(at, entry, *last_millis)
             }
             _ => false,
         };
@@ -218,7 +218,7 @@ impl Timeline {
         let since = gap.map_or(Millis::MIN, |gap| gap.from_millis);
         let is_same = |entry: &Entry| match &entry.what {
             Happening::Unseen { is_gone: other, last_millis, .. } => {
-                *other == is_gone && *last_millis >= since && at - last_millis <= TOGETHER_MILLIS
+                *other == is_gone && *last_millis >= since && is_together(at, entry, *last_millis)
             }
             _ => false,
         };
@@ -381,6 +381,11 @@ impl Timeline {
             age <= PATIENCE_MILLIS && !(is_gone(one.pod) && (is_missing || is_up))
         });
     }
+}
+
+/// A pod that goes at this time goes with those of an entry. An Event may tell late, of a time before.
+fn is_together(at: Millis, entry: &Entry, last_millis: Millis) -> bool {
+    (entry.at_millis - TOGETHER_MILLIS..=last_millis + TOGETHER_MILLIS).contains(&at)
 }
 
 /// The end of a pod that is told without its node. A taint evicts it, and the node may be ready.

@@ -179,9 +179,10 @@ fn an_exit_is_told_until_the_pod_counts_again() {
     });
     let said = |web: &Web| web.view().reasons.into_iter().map(|reason| reason.sentence).collect::<Vec<_>>();
     web.now = 27_000;
-    let exit = "Container web ended with exit code 1: 1 restart so far (pod p0200). It runs again for 3.0 s.";
+    let ended = "Container web ended with exit code 1: 1 restart so far (pod p0200).";
+    let exit = format!("{ended} It has been running again for 3.0 s.");
     let waits = "1 pod is ready and becomes available in 119 s (minReadySeconds 120).";
-    assert_eq!(said(&web), [exit, waits]);
+    assert_eq!(said(&web), [exit.as_str(), waits]);
     assert_eq!(web.view().verdict.badge, "Waiting");
     web.now = 83_999;
     assert_eq!(said(&web).len(), 2);
@@ -525,13 +526,14 @@ fn of_an_init_container_that_runs_again_it_is_told_that_it_has_not_completed() {
     web.now += 5_000;
     let said = first(&web);
     assert!(said.starts_with("Init container migrate ended with exit code 1"), "{said}");
-    assert!(said.ends_with(" It runs again for 5.0 s, and has not completed."), "{said}");
+    assert!(said.ends_with(" It has been running again for 5.0 s, and has not completed."), "{said}");
     let mut web = replacing(|pod| {
         unready(pod);
         once(&mut pod.containers[0]);
     });
     web.now += 5_000;
-    assert!(first(&web).ends_with(" It runs again for 5.0 s, and its pod is not ready."), "{}", first(&web));
+    let said = first(&web);
+    assert!(said.ends_with(" It has been running again for 5.0 s, and its pod is not ready."), "{said}");
 }
 
 /// Without a readiness probe a container that was started again is ready at once: the controllers see nothing but that.

@@ -168,9 +168,8 @@ fn a_container_that_its_kubelet_removed_or_lost_ended_once() {
         assert_eq!(first(&web), "Container web ended: 1 restart so far (pod p0200).");
         assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
         web.wait(1_000).pod(200, |pod| pod.containers[0].state = Some(ContainerState::Running));
-        let runs =
-            "Container web ended: 1 restart so far (pod p0200). It runs again for 0.0 s, and its pod is not ready.";
-        assert_eq!(first(&web), runs);
+        let runs = "It has been running again for 0.0 s, and its pod is not ready.";
+        assert_eq!(first(&web), format!("Container web ended: 1 restart so far (pod p0200). {runs}"));
         assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
         // The next end counts, and is the second one.
         web.wait(1_000).pod(200, |pod| {

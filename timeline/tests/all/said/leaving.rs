@@ -1,10 +1,10 @@
 //! Pods that leave: with their node, for another pod, by somebody's word, with their namespace, or while nobody looked.
 
-use crate::made::{SECOND, Web, ended_by_kubelet, meta, ready, unready};
+use crate::made::{SECOND, Web, deployment, ended_by_kubelet, meta, ready, unready, warning};
 use crate::said::told::since;
-use timeline::Uid;
-use timeline::fact::{Phase, PodFact, ReplicaSetCounts, ReplicaSetFact};
+use timeline::fact::{Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Seen};
 use timeline::model::EndReason;
+use timeline::{Fact, Uid};
 
 fn end(web: &Web, number: u128) -> Option<EndReason> {
     web.timeline.model().pods.get(&Uid::from_bits(number)).unwrap().end_reason
@@ -116,6 +116,51 @@ fn an_eviction_is_told_once_whether_its_event_arrives_before_or_after_the_end_of
     let mut unseen = unseen.first_listed();
     unseen.wait_until(60_400).event(100, "Evicted", over);
     assert!(!told(&unseen).iter().any(|line| line.contains("evicted")), "{:#?}", told(&unseen));
+}
+
+/// The Events of a cluster may be listed again after so many that the first ones are forgotten.
+#[test]
+fn an_eviction_whose_event_is_listed_again_is_told_once() {
+    let mut web = Web::live(3).at(60_000);
+    web.pod(100, |pod| pod.phase = Phase::Succeeded);
+    let message = "Usage of EmptyDir volume \"cache\" exceeds the limit \"5Mi\". ";
+    let evicted = warning(900, 100, ("Pod", "web-2-p0100"), "Evicted", message);
+    web.timeline.apply(60_400, Fact::Event(Box::new(evicted.clone())));
+    let mut api = deployment();
+    api.meta = meta(9, "api", None);
+    web.timeline.apply(60_500, Fact::Deployment(Box::new(api), Seen::Added));
+    for number in 0..50_000 {
+        let other = warning(1_000 + number, 9, ("Deployment", "api"), "FailedCreate", "quota");
+        web.timeline.apply(60_600, Fact::Event(Box::new(other)));
+    }
+    web.timeline.apply(61_000, Fact::Event(Box::new(evicted)));
+    let why = "for using more local storage than allowed";
+    let told = format!("60000 Pod p0100 evicted from node node-1 {why}; the revision stays.");
+    assert_eq!(since(&web, 60_000)[0], told);
+}
+
+#[test]
+fn an_eviction_that_is_told_an_hour_late_is_a_line_of_its_own() {
+    let over = "Usage of EmptyDir volume \"cache\" exceeds the limit \"5Mi\". ";
+    let mut web = Web::live(3).at(60_000);
+    web.pod(100, |pod| pod.phase = Phase::Succeeded);
+    web.wait_until(3_660_000).event(101, "Evicted", over);
+    web.pod(101, |pod| pod.phase = Phase::Succeeded);
+    web.wait_until(3_661_000).event(100, "Evicted", over);
+    let told: Vec<_> = since(&web, 60_000).into_iter().filter(|line| !line.contains("Event Evicted")).collect();
+    let evicted = |pod: &str, millis: u32| {
+        let why = "for using more local storage than allowed";
+        format!("{millis} Pod {pod} evicted from node node-1 {why}; the revision stays.")
+    };
+    assert_eq!(told, [evicted("p0100", 60_000), evicted("p0101", 3_660_000)]);
+}
+
+#[test]
+fn that_a_pod_outside_its_replica_set_is_deleted_is_told() {
+    let mut web = Web::live(3).at(60_000);
+    web.pod(100, |pod| pod.meta.controller = None);
+    web.wait_until(70_000).kill_pod(100);
+    assert_eq!(since(&web, 70_000), ["70000 Pod p0100, which was outside its ReplicaSet, was deleted."]);
 }
 
 #[test]

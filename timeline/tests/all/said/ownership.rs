@@ -3,6 +3,8 @@
 use crate::made::{self, SECOND, WEB, Web, image, next_revision, ready, set, warning};
 use crate::said::told::since;
 use timeline::fact::{DeploymentFact, Kind, Seen};
+use timeline::model::Rollout;
+use timeline::past::course;
 use timeline::rollout::{self, Trigger};
 use timeline::story::LineKind;
 use timeline::{Fact, Millis, Timeline, Uid, story};
@@ -70,7 +72,7 @@ fn a_replica_set_that_was_made_by_hand_is_rolled_down_and_not_scaled() {
         (set.now.desired_replicas, set.now.max_replicas) = (Some(3), Some(4));
     });
     let told = [
-        "60100 ReplicaSet mine adopted, which belonged to no Deployment.",
+        "60100 ReplicaSet mine adopted (it belonged to no Deployment).",
         "60200 ReplicaSet mine down 2 → 0: at least 3 must stay available.",
     ];
     assert_eq!(since(&web, 60_000), told);
@@ -99,6 +101,27 @@ fn a_replica_set_that_is_created_again_with_a_lower_number_is_no_new_template() 
     assert_eq!(triggers(&web.timeline, WEB), expected);
     let told = "Revision 1 (was 2): its ReplicaSet was deleted and created again; image web:v2.";
     assert_eq!(web.lines(LineKind::Revision).pop().unwrap(), told);
+}
+
+#[test]
+fn a_rollout_whose_number_was_used_before_has_the_pods_of_its_own_replica_set() {
+    let mut web = Web::reported().at(60_000);
+    [2, SECOND].into_iter().for_each(|number| web.delete_set(number));
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    let mut again = set(4, 1, 3, 0);
+    (again.meta.name, again.images) = ("web-2".into(), image("v2"));
+    web.add_set(4, again);
+    web.deployment(|deployment| (deployment.revision, deployment.status.updated) = (Some(1), 0));
+    web.wait_until(61_000).add_pod(300, 4, |pod| pod.containers[0].restarts = 2);
+    let model = web.timeline.model();
+    let deployment = model.deployments.get(&WEB).unwrap();
+    let told = |of: &Rollout| {
+        let set = rollout::set_of_rollout(model, deployment, of).unwrap();
+        (of.revision, set.uid, course::restarts(model, deployment, of))
+    };
+    let told: Vec<_> = deployment.rollouts.iter().map(told).collect();
+    let [first, second, third] = [2, SECOND, 4].map(Uid::from_bits);
+    assert_eq!(told, [(1, first, 0), (2, second, 0), (1, third, 2)]);
 }
 
 #[test]
@@ -271,7 +294,7 @@ fn a_replica_set_that_was_nobodys_is_taken_from_nobody() {
     (orphan.meta, orphan.revision) = (made::meta(12, "web-old", None), None);
     web.wait_until(60_000).add_set(12, orphan);
     web.wait_until(61_000).set(12, |set| set.meta.controller = Some(WEB));
-    assert_eq!(since(&web, 60_000), ["61000 ReplicaSet web-old adopted, which belonged to no Deployment."]);
+    assert_eq!(since(&web, 60_000), ["61000 ReplicaSet web-old adopted (it belonged to no Deployment)."]);
 }
 
 #[test]

@@ -313,6 +313,22 @@ fn an_old_empty_replica_set_is_cleaned_up_by_the_history_limit() {
     assert!(since(&web, 60_000).contains(&cleaned_up.to_owned()), "{:?}", since(&web, 60_000));
 }
 
+/// `rolloutRolling` in `rolling.go` and `rolloutRecreate` in `recreate.go` clean up once the rollout is complete.
+#[test]
+fn while_a_rollout_goes_on_no_replica_set_is_cleaned_up() {
+    let mut web = Web::reported().at(60_000);
+    web.deployment(|deployment| deployment.spec.revision_history_limit = 1);
+    let third = next_revision(&mut web, 3, [1, 3]);
+    web.wait_until(70_000).delete_set(2);
+    assert_eq!(since(&web, 70_000), ["70000 ReplicaSet 1 was deleted, not by its Deployment."]);
+    // That it is complete arrives a moment later.
+    web.wait(500);
+    (300..303).for_each(|pod| web.add_ready_pod(pod, third));
+    web.deployment(|deployment| deployment.status.updated = 3);
+    let cleaned_up = "70000 Old ReplicaSet 1 of revision 1 cleaned up (revisionHistoryLimit 1).";
+    assert_eq!(since(&web, 70_000)[0], cleaned_up);
+}
+
 #[test]
 fn a_rollout_is_told_once_with_what_becomes_known_of_it() {
     // The Deployment's annotation comes first; its ReplicaSet says a moment later that it is a rollback, and why.

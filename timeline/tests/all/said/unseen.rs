@@ -58,7 +58,8 @@ fn what_happened_while_nobody_looked_is_not_told_as_if_it_was_seen() {
         (deployment.status.replicas, deployment.status.updated, deployment.status.available) = (3, 3, 3);
     });
     web.relisted(25_000);
-    assert_eq!(web.lines(LineKind::Done).last().unwrap(), "Revision 2 is complete; when it finished is not known.");
+    let told = "Revision 2 is complete; the time of its completion is not known.";
+    assert_eq!(web.lines(LineKind::Done).last().unwrap(), told);
 }
 
 /// The recording of an episode begins five seconds before its first line, which may be a list after a gap.
