@@ -10,7 +10,7 @@ use timeline::address;
 use crate::browser;
 use crate::components::notices::Notices;
 use crate::components::page_keys::PageKeys;
-use crate::context::{FirstPayload, OpenedPod};
+use crate::context::{FirstPayload, OpenedPod, ReachedTitle};
 use crate::live::client::Live;
 use crate::parts::{self, DeploymentsRoute, DetailRoute, RolloutRoute, WallRoute};
 use crate::payload::Page;
@@ -32,6 +32,7 @@ pub fn App(
     Live::provide(build);
     Zone::provide();
     OpenedPod::provide();
+    let reached = ReachedTitle::provide();
     provide_context(site);
     crate::list::memory::provide();
     // The server takes the base off a request before it renders the page.
@@ -39,6 +40,7 @@ pub fn App(
     view! {
         <Notices/>
         <PageKeys/>
+        <p class="aside" role="status" data-testid="reached">{move || reached.text.get()}</p>
         <Router base>
             {playground.map(|playground| Suspend::new(parts::strip(playground)))}
             <Routes fallback=Elsewhere>

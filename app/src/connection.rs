@@ -1,6 +1,7 @@
 //! Texts about a connection to a cluster.
 
 use timeline::Millis;
+use timeline::viewer::DeploymentCopy;
 use timeline::wire::{Connection, ConnectionState, Forbidden};
 use timeline::words::{self, safe, sentence_end};
 
@@ -10,6 +11,15 @@ pub const RECONNECTING: &str = "Reconnecting";
 /// The title of a page, which may be all that is seen of it; it says where what it tells may be old.
 pub fn title(is_stale: bool, title: String) -> String {
     if is_stale { format!("Stale: {title}") } else { title }
+}
+
+/// Until when a Deployment is known while its cluster does not respond: until the last response, or what came later from a part of the
+/// cluster that still does. `None` while all of it does.
+pub fn known_until_millis(copy: &DeploymentCopy, connection: &Connection) -> Option<Millis> {
+    let ConnectionState::Stale { since_millis, .. } = connection.state else { return None };
+    let pods = copy.model.pods.values().filter_map(|pod| pod.states.last().map(|(_, at)| *at));
+    let sets = copy.model.replica_sets.values().filter_map(|set| set.scales.last().map(|scale| scale.at_millis));
+    pods.chain(sets).chain([since_millis]).max()
 }
 
 /// Says that a past moment is shown.

@@ -39,3 +39,26 @@ impl OpenedPod {
         use_context().unwrap_or_else(|| Self(RwSignal::new(String::new())))
     }
 }
+
+/// The title of a page that was reached without loading a document: browsers announce the titles of documents only. Copies are handles of
+/// the same signal.
+#[derive(Clone, Copy)]
+pub struct ReachedTitle {
+    /// The title; empty on the first page.
+    pub text: RwSignal<String>,
+    is_first_page: StoredValue<bool>,
+}
+
+impl ReachedTitle {
+    /// Provides the title to the whole application.
+    pub fn provide() -> Self {
+        let title = Self { text: RwSignal::new(String::new()), is_first_page: StoredValue::new(true) };
+        provide_context(title);
+        title
+    }
+
+    /// Takes note of a page; returns whether it was reached from another one.
+    pub fn note_page(self) -> bool {
+        self.is_first_page.try_update_value(|is_first| !std::mem::replace(is_first, false)).unwrap_or(false)
+    }
+}

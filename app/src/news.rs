@@ -22,8 +22,9 @@ pub struct News {
 }
 
 impl News {
-    /// Hears how a Deployment stands; `None` while that is not known. Returns what is to be told now.
-    pub fn hear(&mut self, now: Option<DeploymentState>, page_millis: f64) -> Option<Tone> {
+    /// Hears how a Deployment stands; `None` while that is not known. Returns what is to be told now. Trouble that is heard first is told
+    /// only where it is known to be new.
+    pub fn hear(&mut self, now: Option<DeploymentState>, is_new_trouble: bool, page_millis: f64) -> Option<Tone> {
         let before = std::mem::replace(&mut self.heard, now.filter(|(tone, _)| *tone != Tone::Quiet));
         let Some((tone, _)) = &self.heard else {
             self.is_waiting = false;
@@ -31,6 +32,7 @@ impl News {
         };
         let is_end = matches!(tone, Tone::Ok | Tone::Bad);
         match before {
+            None if is_new_trouble && *tone == Tone::Bad => self.is_waiting = true,
             None if is_end => self.told = self.heard,
             Some((before, _)) if is_end && before != *tone => self.is_waiting = true,
             _ => {}
@@ -67,7 +69,7 @@ mod tests {
         for second in 0..=until {
             let now = f64::from(second) * 1_000.0;
             for (_, tone, revision) in heard.iter().filter(|(at, ..)| *at == second) {
-                all.extend(news.hear(tone.map(|tone| (tone, Some(*revision))), now).map(|tone| (second, tone)));
+                all.extend(news.hear(tone.map(|tone| (tone, Some(*revision))), false, now).map(|tone| (second, tone)));
             }
             all.extend(news.due(now).map(|tone| (second, tone)));
         }
@@ -89,6 +91,19 @@ mod tests {
         ] {
             assert_eq!(told(&silent, 200), [], "{silent:?}");
         }
+    }
+
+    #[test]
+    fn trouble_that_is_heard_first_is_told_where_it_is_new() {
+        let state = |tone| Some((tone, Some(1)));
+        let told = |tone, is_new| {
+            let mut news = News::default();
+            // It is not known before its stream begins.
+            [None, state(tone), state(tone), None, state(tone)].map(|heard| news.hear(heard, is_new, 0.0))
+        };
+        assert_eq!(told(Tone::Bad, true), [None, Some(Tone::Bad), None, None, None]);
+        assert_eq!(told(Tone::Bad, false), [None; 5]);
+        assert_eq!(told(Tone::Ok, true), [None; 5], "it passed before it was heard");
     }
 
     #[test]

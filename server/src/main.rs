@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     runtime.shutdown_background();
     match ended {
         Ok(code) => ExitCode::from(code),
+        Err(error) if run::is_output_closed(&error) => ExitCode::from(run::OUTPUT_CLOSED),
         Err(error) => failed(&error),
     }
 }

@@ -52,7 +52,16 @@ pub fn PastWorkloads(workloads: Vec<PastWorkload>, search: Search) -> impl IntoV
         view! {
             <li data-testid="workload">
                 <a class="name" href=only.address()><span class="muted">{where_words}</span>{safe(&name)}</a>
-                <svg width=width height=HEIGHT viewBox=format!("0 0 {width} {HEIGHT}") role="group" aria-label=label>{bars}</svg>
+                <svg
+                    width=width
+                    height=HEIGHT
+                    viewBox=format!("0 0 {width} {HEIGHT}")
+                    preserveAspectRatio="none"
+                    role="group"
+                    aria-label=label
+                >
+                    {bars}
+                </svg>
                 <span class="muted">{summary}</span>
             </li>
         }

@@ -1,7 +1,15 @@
 //! The title of the page: tabs and windows show how things stand.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 use leptos_meta::Title;
+
+use crate::browser;
+use crate::context::ReachedTitle;
+
+/// The title of a page that was reached is announced this much later, when it mostly knows what it shows.
+const SETTLED: Duration = Duration::from_secs(1);
 
 #[component]
 pub fn PageTitle(text: Signal<String>) -> impl IntoView {
@@ -11,5 +19,14 @@ pub fn PageTitle(text: Signal<String>) -> impl IntoView {
     let now = ArcRwSignal::new(harmless(text.get_untracked()));
     let said = now.clone();
     Effect::new(move |_| said.set(harmless(text.get())));
+    let reached: Option<ReachedTitle> = use_context();
+    Effect::new(move |_| {
+        let Some(reached) = reached.filter(|reached| reached.note_page()) else { return };
+        browser::after(SETTLED, move || {
+            if let Some(title) = text.try_get_untracked() {
+                reached.text.set(title);
+            }
+        });
+    });
     view! { <Title text=move || now.get()/> }
 }

@@ -2,8 +2,8 @@
 //! Pure: the browser's time is an argument.
 
 use timeline::Millis;
-use timeline::list::{ListCopy, ListDelta, Overall, Row};
-use timeline::wire::ServerFrame;
+use timeline::list::{ClusterState, ListCopy, ListDelta, Overall, Row};
+use timeline::wire::{ConnectionState, ServerFrame};
 use timeline::words::age;
 
 use crate::live::clock::Clock;
@@ -20,8 +20,9 @@ pub struct Ages {
 impl Ages {
     /// As they were told.
     pub fn from_overall(overall: &Overall) -> Self {
-        let told: Vec<Millis> = overall.clusters.iter().map(|cluster| cluster.now_millis).collect();
-        Self { known: told.clone(), present: told }
+        let present: Vec<Millis> = overall.clusters.iter().map(|cluster| cluster.now_millis).collect();
+        let until = |(cluster, now): (&ClusterState, &Millis)| known_until_millis(cluster).unwrap_or(*now);
+        Self { known: overall.clusters.iter().zip(&present).map(until).collect(), present }
     }
 
     /// Formats the age of a row's last change.
@@ -30,9 +31,12 @@ impl Ages {
         age(present_millis - row.summary.since_millis)
     }
 
-    /// Returns the time until which the row is known.
+    /// Returns the time until which the row is known: as its cluster, or until what came later from a part of it that responds.
     pub fn now(&self, row: &Row) -> Millis {
-        self.known.get(usize::from(row.cluster)).copied().unwrap_or_default()
+        let known_millis = self.known.get(usize::from(row.cluster)).copied().unwrap_or_default();
+        let lately = &row.summary.lately;
+        let changed_millis = lately.steps.last().map(|(after, _)| lately.from_millis + Millis::from(*after));
+        changed_millis.map_or(known_millis, |changed| known_millis.max(changed))
     }
 }
 
@@ -73,14 +77,14 @@ impl LiveList {
         }
         for (clock, cluster) in self.clocks.iter_mut().zip(&self.copy.overall.clusters) {
             clock.hear(cluster.now_millis, page_millis);
-            clock.set_pace(&cluster.connection, true, page_millis);
+            set_pace(clock, cluster, true, page_millis);
         }
     }
 
     /// While the server says nothing, what is known is of its last word, as with a cluster that does not respond.
     pub fn link(&mut self, is_linked: bool, page_millis: f64) {
         for (clock, cluster) in self.clocks.iter_mut().zip(&self.copy.overall.clusters) {
-            clock.set_pace(&cluster.connection, is_linked, page_millis);
+            set_pace(clock, cluster, is_linked, page_millis);
         }
     }
 
@@ -94,29 +98,62 @@ impl LiveList {
 }
 
 fn clocks(copy: &ListCopy, page_millis: f64) -> Vec<Clock> {
-    copy.overall.clusters.iter().map(|cluster| Clock::new(cluster.now_millis, page_millis)).collect()
+    let clock = |cluster: &ClusterState| {
+        let mut clock = Clock::new(cluster.now_millis, page_millis);
+        set_pace(&mut clock, cluster, true, page_millis);
+        clock
+    };
+    copy.overall.clusters.iter().map(clock).collect()
+}
+
+/// Until when a cluster is known that does not respond; `None` while it does.
+const fn known_until_millis(cluster: &ClusterState) -> Option<Millis> {
+    let ConnectionState::Stale { since_millis, .. } = cluster.connection.state else { return None };
+    Some(since_millis)
+}
+
+fn set_pace(clock: &mut Clock, cluster: &ClusterState, is_linked: bool, page_millis: f64) {
+    clock.set_pace(&cluster.connection, is_linked, page_millis);
+    if let Some(until_millis) = known_until_millis(cluster) {
+        clock.stand_at(until_millis);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use timeline::view::Tone;
-    use timeline::wire::ConnectionState;
+    use timeline::view::{Lately, Tone};
 
     use super::*;
     use crate::list::test_data::{cluster, summary};
 
+    fn copy(overall: Overall) -> ListCopy {
+        let (now_millis, lines) = (Vec::new(), Vec::new());
+        let mut copy = ListCopy::default();
+        copy.take(ListDelta { is_anew: true, now_millis, overall: Some(overall), order: None, lines });
+        copy
+    }
+
+    #[test]
+    fn nothing_is_known_after_the_last_response_of_a_cluster() {
+        let state = ConnectionState::Stale { since_millis: 40_000, retry_at_millis: None, why: String::new() };
+        let clusters = vec![ClusterState { now_millis: 60_000, ..cluster("a", state) }];
+        let overall = Overall { clusters, ..Overall::default() };
+        let mut row = Row { cluster: 0, summary: summary(Tone::Ok) };
+        let told = |ages: &Ages, row: &Row| (ages.now(row), ages.of(row));
+        assert_eq!(told(&Ages::from_overall(&overall), &row), (40_000, "1 min".to_owned()), "as the server renders it");
+        let mut list = LiveList::from_copy(copy(overall), 0.0);
+        assert_eq!(told(&list.ages(60_000.0), &row), (40_000, "2 min".to_owned()));
+        list.link(false, 60_000.0);
+        list.link(true, 70_000.0);
+        assert_eq!(told(&list.ages(120_000.0), &row), (40_000, "3 min".to_owned()));
+        row.summary.lately = Lately { from_millis: 0, steps: vec![(50_000, [1, 0, 0, 0, 0])] };
+        assert_eq!(list.ages(120_000.0).now(&row), 50_000, "another namespace is heard");
+    }
+
     #[test]
     fn time_stands_still_while_the_server_is_not_heard() {
         let overall = Overall { clusters: vec![cluster("a", ConnectionState::Live)], ..Overall::default() };
-        let mut copy = ListCopy::default();
-        copy.take(ListDelta {
-            is_anew: true,
-            now_millis: Vec::new(),
-            overall: Some(overall),
-            order: None,
-            lines: Vec::new(),
-        });
-        let mut list = LiveList::from_copy(copy, 0.0);
+        let mut list = LiveList::from_copy(copy(overall), 0.0);
         let row = Row { cluster: 0, summary: summary(Tone::Ok) };
         let told = |list: &LiveList, page_millis| {
             let ages = list.ages(page_millis);

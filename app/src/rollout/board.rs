@@ -8,6 +8,7 @@ use timeline::viewer::DeploymentCopy;
 use timeline::wire::{Connection, ConnectionState, Moment, Said};
 use timeline::{Millis, Model, Workload};
 
+use crate::connection::known_until_millis;
 use crate::exported::Exported;
 use crate::live::link::LinkState;
 use crate::payload::DeploymentPayload;
@@ -205,15 +206,6 @@ impl Board {
     pub fn now_millis(self) -> Millis {
         self.second.get() * 1_000
     }
-}
-
-/// Until when a Deployment is known while its cluster does not respond: until the last response, or what came later from a part of the
-/// cluster that still does. `None` while all of it does.
-pub fn known_until_millis(copy: &DeploymentCopy, connection: &Connection) -> Option<Millis> {
-    let ConnectionState::Stale { since_millis, .. } = connection.state else { return None };
-    let pods = copy.model.pods.values().filter_map(|pod| pod.states.last().map(|(_, at)| *at));
-    let sets = copy.model.replica_sets.values().filter_map(|set| set.scales.last().map(|scale| scale.at_millis));
-    pods.chain(sets).chain([since_millis]).max()
 }
 
 /// The minute in which a moment lies.

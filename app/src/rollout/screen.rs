@@ -11,11 +11,12 @@ use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{Connection, Delta, Moment, Position, Scope, ServerFrame, Snapshot};
 use timeline::{Millis, rollout, say};
 
-use super::board::{Board, RenderedPage, known_until_millis, said_then};
+use super::board::{Board, RenderedPage, said_then};
 use super::picture::{FrameStyles, Picture};
 use super::pointer::Pointer;
 use super::scroll::Scroll;
 use crate::browser::{focus_in_place, font_size_px, matches, page_millis};
+use crate::connection::known_until_millis;
 use crate::exported::Exported;
 use crate::keep_focus::keep_focus;
 use crate::live::client::{Screen, ScreenRequest};

@@ -51,6 +51,8 @@ pub struct Seat {
     pub look: RwSignal<SeatState>,
     /// Age of its news.
     pub age: RwSignal<Age>,
+    /// It came to the stage because its trouble began.
+    pub has_new_trouble: RwSignal<bool>,
     /// The revision that is being replaced, if one is, and the current one.
     pub revision: RwSignal<(Option<u64>, Option<u64>)>,
 }
@@ -63,6 +65,7 @@ impl WallBoard {
             picture: Picture::new(prefix),
             look: RwSignal::default(),
             age: RwSignal::default(),
+            has_new_trouble: RwSignal::default(),
             revision: RwSignal::default(),
         };
         let board = Self {

@@ -137,6 +137,7 @@ impl WallScreen {
             if state.seats.aim(number, *key) {
                 aim(screen, seat, seen);
             }
+            set_if_new(&seat.has_new_trouble, state.seats.has_new_trouble(number));
             set_if_new(&seat.look, *look);
             if let Some((row, _)) = seen {
                 set_if_new(&seat.revision, (row.summary.replaces, row.summary.revision));

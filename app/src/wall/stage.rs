@@ -1,6 +1,8 @@
 //! The stage: the Deployments that the wall shows large, at most four at once. A Deployment stays until it is over and a little
 //! longer, so that everybody sees how it ended. It never changes its seat.
 
+use std::collections::BTreeSet;
+
 use timeline::Uid;
 use timeline::list::Group;
 
@@ -71,13 +73,35 @@ pub struct Seats {
     stage: Stage,
     /// Whom each seat was told to follow, if it was told.
     aimed: [Option<Option<Key>>; SEATS],
+    /// Who was in trouble at the last look; `None` before the first one.
+    troubled: Option<BTreeSet<Key>>,
+    /// Of each seat: whoever sits there took it when their trouble began.
+    has_new_trouble: [bool; SEATS],
 }
 
 impl Seats {
     /// The stage a moment later: who sits where.
     pub fn direct(&mut self, active: &[(Key, Group)], now: f64) -> [Option<Key>; SEATS] {
-        self.stage = directed(self.stage, active, now);
-        self.stage.map(|seat| seat.map(|seated| seated.key))
+        let before = self.stage;
+        self.stage = directed(before, active, now);
+        let troubled = active.iter().filter(|(_, group)| *group == Group::InTrouble).map(|(key, _)| *key).collect();
+        let was_troubled = self.troubled.replace(troubled);
+        let is_new = |key: Key| {
+            let was = was_troubled.as_ref().is_none_or(|was| was.contains(&key));
+            !was && self.troubled.as_ref().is_some_and(|troubled| troubled.contains(&key))
+        };
+        let key = |seat: Option<SeatedDeployment>| seat.map(|seated| seated.key);
+        for ((flag, before), now) in self.has_new_trouble.iter_mut().zip(before).zip(self.stage) {
+            if key(before) != key(now) {
+                *flag = key(now).is_some_and(is_new);
+            }
+        }
+        self.stage.map(key)
+    }
+
+    /// Returns whether who has the seat took it when their trouble began: not when this page, or a seat, was there for old trouble.
+    pub fn has_new_trouble(&self, seat: usize) -> bool {
+        self.has_new_trouble.get(seat).copied().unwrap_or_default()
     }
 
     /// From here on a seat follows somebody, or nobody; true when it must be told so.
@@ -137,6 +161,23 @@ mod tests {
         // The clusters of the server are others, and the same Deployment has the same number in one of them.
         seats = Seats::default();
         assert!(seats.aim(0, Some(key(1))) && seats.aim(1, None));
+    }
+
+    #[test]
+    fn trouble_is_new_where_it_led_to_the_stage_and_not_where_it_waited_for_it() {
+        let mut seats = Seats::default();
+        let mut new_after = |all: &[(u128, Group)], now: f64| -> [bool; SEATS] {
+            seats.direct(&active(all), now);
+            std::array::from_fn(|seat| seats.has_new_trouble(seat))
+        };
+        assert_eq!(new_after(&[(1, STUCK), (2, MOVING)], 0.0), [false; 4], "as the page found it");
+        let four = [(1, STUCK), (3, STUCK), (2, MOVING), (4, MOVING)];
+        assert_eq!(new_after(&four, 1_000.0), [false, false, true, false]);
+        let six = [(1, STUCK), (3, STUCK), (2, STUCK), (4, STUCK), (5, STUCK), (6, MOVING)];
+        assert_eq!(new_after(&six, 2_000.0), [false, false, true, false], "two went wrong where they are, one waits");
+        assert_eq!(new_after(&[(3, STUCK), (2, STUCK), (4, STUCK), (5, STUCK)], 3_000.0), [false, false, true, false]);
+        let later = [(7, STUCK), (3, STUCK), (2, STUCK), (5, STUCK)];
+        assert_eq!(new_after(&later, 4_000.0), [false, false, true, true], "4 is over, and 7 stuck");
     }
 
     #[test]

@@ -89,6 +89,24 @@ test("each field of the form is in the address and narrows the rows, and the bac
   }
 });
 
+test("on a phone the picture of a workload is beside its name, and nothing is wider than the page", async ({ page, serve }) => {
+  const [server] = await kept(serve);
+  for (const width of [320, 390, 600]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.goto(`${server.address}/history`);
+    const workloads = await page.getByTestId("workload").all();
+    expect(workloads.length).toBeGreaterThan(0);
+    for (const workload of workloads) {
+      const parts = [workload.locator("svg"), workload.locator(".name"), workload.locator(".muted").last()];
+      const [picture, name, words] = await Promise.all(parts.map(async (part) => (await part.boundingBox())!));
+      expect(picture!.x + picture!.width, `${width}`).toBeLessThanOrEqual(name!.x);
+      expect(words!.x, `${width}`).toBe(name!.x);
+      expect(picture!.y, `${width}`).toBeLessThan(words!.y);
+    }
+    expect(await page.evaluate(() => document.documentElement.scrollWidth), `${width}`).toBeLessThanOrEqual(width);
+  }
+});
+
 test("each choice of the form is a link with an address of its own, and choices and fields add up", async ({ page, serve }) => {
   const [server, all] = await kept(serve);
   await page.goto(`${server.address}/history`);

@@ -29,6 +29,19 @@ test("space opens a pod as Enter does, and whoever closes it is back at the pod,
   await expect(page.locator("#scroller")).toBeFocused();
 });
 
+test("the title of a page that a link leads to is announced, and that of a document is not", async ({ page, serve }) => {
+  const server = await serve(held);
+  await openLive(page, server.address);
+  const reached = page.getByTestId("reached");
+  await expect(reached).toHaveRole("status");
+  await expect(reached).toHaveText("");
+  await page.getByTestId("deployment").first().click();
+  await expect(reached).toHaveText(/: rollover \/ web — Rollcast$/);
+  expect(await reached.textContent()).toBe(await page.title());
+  await page.goBack();
+  await expect(reached).toHaveText(/^[^:]+ — Rollcast$/);
+});
+
 test("no screen reader is told what changes by the second", async ({ page, serve, complaints }) => {
   const server = await serve(held);
   await openRecording(page, address(server));

@@ -43,6 +43,8 @@ use crate::web::{connections, http};
 const NO_CONTEXT: &str = "the kubeconfig has no context";
 /// Exit code of a command that SIGINT or SIGTERM ended. Shells have it for SIGINT alone.
 const INTERRUPTED: u8 = 130;
+/// Exit code of a command whose output has no reader any more, as with `head`. Shells have it for SIGPIPE.
+pub const OUTPUT_CLOSED: u8 = 141;
 /// Kinds that are watched for the pages.
 const WATCHED: [Kind; 4] = Kind::ALL;
 
@@ -63,6 +65,15 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
         ended = execute(command) => ended,
         () = signals::interrupted_as_first_process(), if !is_ended_in_order => Ok(INTERRUPTED),
     }
+}
+
+/// Returns whether a command ended because the reader of its output closed the pipe. Network errors are inside other errors.
+pub fn is_output_closed(error: &anyhow::Error) -> bool {
+    let printing = match error.downcast_ref::<commands::history::HistoryError>() {
+        Some(commands::history::HistoryError::Print(why)) => Some(why),
+        _ => error.downcast_ref::<std::io::Error>(),
+    };
+    printing.is_some_and(|why| why.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 async fn execute(command: Command) -> anyhow::Result<u8> {

@@ -526,6 +526,21 @@ fn a_malformed_line_is_named_by_its_number_and_the_rest_still_plays() {
 }
 
 #[test]
+fn a_command_whose_output_nobody_reads_ends_without_a_word() {
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/kill-pod.jsonl");
+    for arguments in [&["report", trace][..], &["completion", "bash"], &[]] {
+        let (reader, closed) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+        command.args(arguments).env_remove("KUBECONFIG").env("HOME", "/nonexistent").env("ROLLCAST_LOG", "warn");
+        let ended = command.stdout(closed).stderr(std::process::Stdio::piped()).spawn().unwrap().wait_with_output();
+        let ended = ended.unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!((ended.status.code(), said.as_str()), (Some(141), ""), "{arguments:?}");
+    }
+}
+
+#[test]
 fn a_kubeconfig_that_is_somebody_elses_is_not_written_over() {
     let path = file("theirs", KUBECONFIG);
     let said = refusal(&["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig", &path]);

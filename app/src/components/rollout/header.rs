@@ -93,7 +93,7 @@ fn Notify(board: Board, page: String) -> impl IntoView {
     };
     Effect::new(move |_| {
         let heard = board.now.with(|view| view.as_ref().map(|view| (view.verdict.tone, view.revision)));
-        notify(news.try_update_value(|news| news.hear(heard, browser::page_millis())).flatten());
+        notify(news.try_update_value(|news| news.hear(heard, false, browser::page_millis())).flatten());
     });
     // It ends with the page.
     let timer: StoredValue<Option<Interval>> = StoredValue::new(None);

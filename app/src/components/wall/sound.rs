@@ -46,7 +46,7 @@ pub fn Sound(board: WallBoard) -> impl IntoView {
                 if *of != workload {
                     (*of, *news) = (workload, News::default());
                 }
-                news.hear(heard, page_millis())
+                news.hear(heard, seat.has_new_trouble.get_untracked(), page_millis())
             });
             play(told.flatten());
         });

@@ -26,6 +26,9 @@ use crate::telemetry::print;
 /// Nobody waits longer; clocks cannot count for ever.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
+/// The file of the rollout is there this long after the deadline at the latest: a server may have stopped to respond.
+const EXPORT_GRACE: Duration = Duration::from_secs(30);
+
 /// Most pods that a line names.
 const MOST_NAMES: usize = 5;
 
@@ -108,7 +111,7 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
         print_all(&join_all(names.iter().map(|name| document(&origin, name))).await)?;
     }
     if let (Some(path), [name]) = (&arguments.export, names.as_slice())
-        && let Err(why) = export_rollout(&origin, name, path, arguments.redact).await
+        && let Err(why) = export_rollout(&origin, name, path, arguments.redact, deadline).await
     {
         let line = format!("cannot export the rollout: {why:#}");
         let _ = writeln!(print::err(), "{}", plain(&line)); // how waiting ended is told in any case
@@ -148,17 +151,28 @@ async fn document(origin: &Origin, name: &str) -> String {
     }
 }
 
-/// Writes the rollout to a file of its own.
-async fn export_rollout(origin: &Origin, name: &str, path: &Path, is_redacted: bool) -> anyhow::Result<()> {
-    let html = match origin {
-        Origin::Cluster { hub, namespace } => {
-            let workload = Workload::deployment(hub.name(), namespace, name);
-            export::html(hub, export::ExportRequest { workload, revision: None, is_redacted }).await?.html
-        }
-        Origin::Server { server, cluster, namespace, .. } => {
-            server.file(&Workload::deployment(cluster, namespace, name), None, is_redacted).await?
+/// Writes the rollout to a file of its own. After the deadline there is little time left for that.
+async fn export_rollout(
+    origin: &Origin,
+    name: &str,
+    path: &Path,
+    is_redacted: bool,
+    deadline: tokio::time::Instant,
+) -> anyhow::Result<()> {
+    let html = async {
+        match origin {
+            Origin::Cluster { hub, namespace } => {
+                let workload = Workload::deployment(hub.name(), namespace, name);
+                let request = export::ExportRequest { workload, revision: None, is_redacted };
+                anyhow::Ok(export::html(hub, request).await?.html)
+            }
+            Origin::Server { server, cluster, namespace, .. } => {
+                server.file(&Workload::deployment(cluster, namespace, name), None, is_redacted).await
+            }
         }
     };
+    let until = deadline.max(tokio::time::Instant::now() + EXPORT_GRACE);
+    let html = tokio::time::timeout_at(until, html).await.context("it was not there in time")??;
     std::fs::write(path, html).with_context(|| format!("cannot write {}", path.display()))
 }
 
@@ -353,6 +367,7 @@ fn since_words(since_millis: Option<Millis>, is_least: bool, now_millis: Millis)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::terminal::server::RemoteServer;
 
     use WaitOutcome::{Complete, Failed, TimedOut};
 
@@ -380,6 +395,23 @@ mod tests {
             assert_eq!(worst(outcomes), (ended, last.to_owned(), before), "{outcomes:?}");
         }
         assert_eq!([Complete, Failed, TimedOut].map(|ended| ended as u8), [0, 1, 124]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_stopped_to_respond_holds_up_the_end_by_half_a_minute() {
+        let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default(); // another test may have
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let server = RemoteServer::new(&format!("http://{}", silent.local_addr().unwrap()), None).unwrap();
+        let (cluster, namespace) = ("prod".to_owned(), "shop".to_owned());
+        let origin = Origin::Server { server, cluster, namespace, known: Vec::new() };
+        for (timeout_secs, took_secs) in [(0, 30), (20, 30), (90, 90)] {
+            let began = tokio::time::Instant::now();
+            let deadline = began + Duration::from_secs(timeout_secs);
+            let ended = export_rollout(&origin, "web", Path::new("/nowhere"), false, deadline).await;
+            let why = format!("{:#}", ended.unwrap_err());
+            assert_eq!(why, "it was not there in time: deadline has elapsed");
+            assert_eq!(began.elapsed().as_secs(), took_secs);
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use app::connection::known_until_millis;
 use app::preview;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -62,9 +63,13 @@ pub(super) async fn picture(view: &ClientView, workload: &Workload, format: Imag
 }
 
 async fn drawing(view: &ClientView, workload: &Workload) -> Option<String> {
-    let snapshot = view.hub(workload).await?.page(workload).await.ok()?;
+    let hub = view.hub(workload).await?;
+    let connection = hub.connection().borrow().clone();
+    let snapshot = hub.page(workload).await.ok()?;
     let now_millis = snapshot.now_millis;
-    preview::svg(&DeploymentCopy::from(snapshot), now_millis, workload)
+    let copy = DeploymentCopy::from(snapshot);
+    let until_millis = known_until_millis(&copy, &connection).map_or(now_millis, |until| now_millis.min(until));
+    preview::svg(&copy, until_millis, workload)
 }
 
 fn image(format: ImageFormat, bytes: Bytes) -> Response {

@@ -135,8 +135,13 @@ async fn alerts_ask_for_metrics_that_exist() {
             assert!(text.lines().any(is_there), "{alert}: {name}");
             asked.insert(name.to_owned());
         }
-        // Where no Events occur, they are listed again and again; the first scrape may come after the first list.
+        // Where no Events occur, they are listed again and again; the first scrape may come after the first list; a restart of the API
+        // server ends the watch of each namespace once.
         let exact = match alert {
+            "RollcastWatchesRestart" => {
+                assert_eq!(rule["for"], "15m", "three times as long as one restart counts");
+                "max by (cluster, kind) (increase(rollcast_watch_restarts_total[5m])) > 3"
+            }
             "RollcastRelists" => {
                 r#"max by (cluster, kind, reason) (increase(rollcast_relists_total{reason!="requested"}[1h]) unless rollcast_relists_total{kind="Event",reason="mute"}) > 6"#
             }

@@ -17,6 +17,8 @@ use server::access::Auth;
 use server::access::cookie::SessionKeys;
 use server::access::share::Shares;
 use server::access::token::TokenAuth;
+use server::history::Archive;
+use server::history::options::{Limits, Location, Options};
 use server::telemetry::audit::Audit;
 use server::telemetry::viewers::Viewers;
 use server::web::connections::Peer;
@@ -243,4 +245,25 @@ async fn requests_of_one_client_have_ten_lists_a_second_chosen_and_hold_up_no_ot
     assert_eq!(began.elapsed().as_secs(), 4, "20 at once, then ten a second");
     let now = Instant::now();
     assert!(ask("198.51.100.2", 0).await.is_success() && now.elapsed() < Duration::from_millis(10));
+}
+
+#[tokio::test]
+async fn rollouts_that_a_history_knows_wait_for_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let location = Location::Folder(folder.path().into());
+    let archive = Archive::start(Options { location, limits: Limits::default() });
+    let hubs = vec![cluster("prod", &rules(&PROD)).await];
+    let site = Site { auth: Auth::None, archive: Some(archive.clone()), ..Site::default() };
+    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), site);
+    let ask = async |path: String| ask_at(&rollcast, &path, "198.51.100.1", &[]).await.0;
+    let began = Instant::now();
+    let lists = join_all((0..60).map(|number| ask(format!("{}?q=word{number}", Route::ApiDeployments.pattern()))));
+    let rollouts = ask(format!("{PAGE}/rollouts?part"));
+    tokio::select! {
+        biased;
+        _ = lists => panic!("each page asks for its rollouts whenever a rollout ends: lists must not wait for that"),
+        status = rollouts => assert_eq!(status, StatusCode::OK),
+    }
+    assert!(began.elapsed() < Duration::from_secs(4), "lists take the turns of four seconds");
+    archive.close().await;
 }

@@ -23,6 +23,7 @@ use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
 use timeline::address::Route;
 use timeline::list::{Query, Window};
+use timeline::viewer::DeploymentCopy;
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, Snapshot, ViewerFrame};
 use timeline::{Retention, Uid, Workload};
 use tokio::time::Instant;
@@ -395,6 +396,20 @@ async fn previews_of_links_are_shown_where_their_maker_allowed_it() {
     let page = nobody.get(&rollcast, &wall).await.text;
     assert!(page.contains("The wall of prod") && !page.contains("og:image"), "{page}");
     assert!(!plain.contains("og:"), "{plain}");
+}
+
+#[tokio::test]
+async fn a_preview_of_a_cluster_that_does_not_respond_ends_with_its_last_response() {
+    let (hub, events) = watched_cluster("prod", &rules(&PROD)).await;
+    let since_millis = hub.now_millis() - 60_000;
+    events.send(SourceEvent::Answers { silent: Some((since_millis, "silent".to_owned())) }).await.unwrap();
+    hub.connection().wait_for(|connection| connection.state.is_stale()).await.unwrap();
+    let site = Site { auth: proxy(), ..Site::default() };
+    let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), site);
+    let drawn = signed_in("fully").get(&rollcast, &format!("{WEB}/preview.svg")).await.text;
+    let workload = Workload::deployment("prod", "rollover", "web");
+    let copy = DeploymentCopy::from(hub.page(&workload).await.unwrap());
+    assert_eq!(drawn, app::preview::svg(&copy, since_millis, &workload).unwrap());
 }
 
 #[tokio::test(start_paused = true)]
