@@ -206,6 +206,11 @@ impl Timeline {
 
     /// Keeps when as many pods of the last rollout as are desired were available first, and for how many replicas last.
     pub(super) fn note_all_available(&mut self, at: Millis, uid: Uid) {
+        self.note_available(at, uid, false);
+    }
+
+    /// The same, and where it is judged anew it is forgotten that they were.
+    fn note_available(&mut self, at: Millis, uid: Uid, is_anew: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
         let Some(rollout) = deployment.rollouts.last() else { return };
@@ -220,13 +225,35 @@ impl Timeline {
         let set = set.filter(|set| set.revision() == Some(rollout.revision));
         let desired = deployment.now.spec.replicas;
         let has_all = set.is_some_and(|set| self.model.pod_counts(set.uid).available >= desired);
-        let is_first = rollout.available_millis.is_none() && ((has_all && desired > 0) || is_told());
-        let available_of = if has_all { Some(desired) } else { rollout.available_of };
-        if is_first || available_of != rollout.available_of {
-            let available_millis = if is_first { Some(at) } else { rollout.available_millis };
+        let is_due = is_anew || rollout.available_millis.is_none();
+        let is_so = is_due && ((has_all && desired > 0) || is_told());
+        let available_of = if has_all { Some(desired) } else { rollout.available_of.filter(|_| !is_anew) };
+        let available_millis = match (is_so, is_anew) {
+            (true, _) => rollout.available_millis.or(Some(at)),
+            (false, true) => None,
+            (false, false) => rollout.available_millis,
+        };
+        if (available_millis, available_of) != (rollout.available_millis, rollout.available_of) {
             let altered = Rollout { available_millis, available_of, ..rollout.clone() };
             self.emit(Change::Rollout(uid, index, Box::new(altered)));
         }
+    }
+
+    /// Pods are listed after nobody looked. Of a rollout that began in that gap nobody saw that it was available: pods of its ReplicaSet that
+    /// were known from before may be gone.
+    pub(super) fn note_listed_pods(&mut self, at: Millis, namespace: Option<&str>) {
+        let is_it = |deployment: &&Deployment| {
+            let last = deployment.rollouts.last().zip(deployment.gaps.last());
+            namespace.is_none_or(|scope| scope == deployment.namespace)
+                && last.is_some_and(|(rollout, gap)| {
+                    rollout.is_open()
+                        && !rollout.was_start_seen
+                        && gap.to_millis == at
+                        && rollout.started_millis.is_some_and(|started| started > gap.from_millis)
+                })
+        };
+        let uids: Vec<Uid> = self.model.deployments.values().filter(is_it).map(|deployment| deployment.uid).collect();
+        uids.into_iter().for_each(|uid| self.note_available(at, uid, true));
     }
 
     /// A deadline of the last rollout passed: told once, when it passed. Where nobody saw that, the condition tells when it was: before the

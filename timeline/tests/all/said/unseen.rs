@@ -61,6 +61,46 @@ fn what_happened_while_nobody_looked_is_not_told_as_if_it_was_seen() {
     assert_eq!(web.lines(LineKind::Done).last().unwrap(), "Revision 2 is complete; when it finished is not known.");
 }
 
+/// Its ReplicaSet is that of revision 1 again, and is listed before it is known that the pods of then are gone.
+#[test]
+fn a_rollback_that_began_while_nobody_looked_goes_on_with_new_pods() {
+    let mut web = Web::live(2).at(60_000);
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 2, Some(3));
+        deployment.spec.strategy = Strategy::Recreate;
+        let status = &mut deployment.status;
+        (status.observed_generation, status.replicas, status.updated, status.available) =
+            (deployment.generation, 2, 2, 0);
+        status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+        let first = sets.get_mut(&2).unwrap();
+        (first.revision, first.now.counts.available) = (Some(3), 0);
+        sets.insert(3, set(3, 2, 0, 0));
+    });
+    for number in [100, 101] {
+        web.unseen_pod(number, |pod| {
+            let name = format!("web-2-p0{}", number + 200);
+            (pod.meta.uid, pod.meta.name, pod.meta.created_at_millis) = (Uid::from_bits(number + 200), name, 57_000);
+            pod.ready = None;
+        });
+    }
+    web.relisted(20_000);
+    assert_eq!(web.verdict(), "[Rolling out] Revision 3: 0 of 2 available.");
+    assert_eq!(web.view().verdict.why, "");
+    // Pods that are still there had everything.
+    let mut web = Web::live(2).at(60_000);
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 2, Some(3));
+        (deployment.status.observed_generation, deployment.status.updated) = (deployment.generation, 1);
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+        sets.get_mut(&2).unwrap().revision = Some(3);
+        sets.insert(3, set(3, 2, 0, 0));
+    });
+    web.relisted(20_000);
+    web.wait(1_000).delete_pod(100);
+    web.report();
+    assert_eq!(web.verdict(), "[Recovering] Revision 3: 1 of 2 available.");
+}
+
 /// The recording of an episode begins five seconds before its first line, which may be a list after a gap.
 #[test]
 fn a_recording_that_begins_in_a_gap_tells_of_the_whole_gap() {
