@@ -98,8 +98,6 @@ impl Timeline {
             }
             self.emit(Change::Rollout(uid, seen - 1, Box::new(superseded)));
         }
-        let completed = rollout.completed_millis.zip(rollout.started_millis);
-        let took_millis = completed.filter(|_| was_seen && rollout.was_start_seen).map(|(end, start)| end - start);
         self.emit(Change::Rollout(uid, if is_correction { seen - 1 } else { seen }, Box::new(rollout)));
         self.take_template_of_set(uid);
         let is_more = !self.is_renumbered(uid);
@@ -109,10 +107,7 @@ impl Timeline {
         }
         self.note_all_available(at, uid);
         self.tell_deadline(at, uid, !is_of_it, was_seen);
-        if let Some((completed, _)) = completed.filter(|_| is_more) {
-            let taken_down_millis = self.since_take_down(completed, uid);
-            self.tell(uid, completed, Happening::Completed { revision, took_millis, taken_down_millis });
-        }
+        self.tell_complete(uid);
     }
 
     /// The revision that a Deployment names is that of a rollout. Where ReplicaSets are not seen, its spec changed since the last one.
@@ -167,7 +162,7 @@ impl Timeline {
             && rollout::replica_set(&self.model, deployment, last.revision).is_none()
     }
 
-    /// The last rollout is the one before with another number: that it is complete, or that one overtaken, is no news.
+    /// The last rollout is the one before with another number: that it overtook that one is no news.
     fn is_renumbered(&self, uid: Uid) -> bool {
         let Some(deployment) = self.model.deployments.get(&uid) else { return false };
         let last = deployment.rollouts.len().saturating_sub(1);
@@ -292,16 +287,30 @@ impl Timeline {
         });
         self.note_all_available(at, uid);
         let after = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last());
-        let Some((before, after)) = before.zip(after) else { return };
-        let revision = after.revision;
-        if let Some((completed, started)) = after.completed_millis.zip(after.started_millis)
-            && before.completed_millis.is_none()
-            && !self.is_renumbered(uid)
-        {
-            let took_millis = (was_seen && after.was_start_seen).then_some(completed - started);
-            let taken_down_millis = self.since_take_down(completed, uid);
-            self.tell(uid, at, Happening::Completed { revision, took_millis, taken_down_millis });
+        let is_over = after.is_some_and(|after| after.completed_millis.is_some());
+        if is_over && before.as_ref().is_some_and(Rollout::is_open) {
+            self.tell_complete(uid);
         }
+    }
+
+    /// Tells once that the last rollout is complete. Of the one before with another number it is news where that one never was.
+    pub(super) fn tell_complete(&mut self, uid: Uid) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(rollout) = deployment.rollouts.last() else { return };
+        let Some((completed, started)) = rollout.completed_millis.zip(rollout.started_millis) else { return };
+        let before = deployment.rollouts.iter().nth_back(1);
+        let was_complete = before.is_some_and(|last| last.completed_millis.or(last.available_millis).is_some());
+        let (revision, was_seen) = (rollout.revision, !rollout.is_end_unseen);
+        let took_millis = (was_seen && rollout.was_start_seen).then_some(completed - started);
+        let is_it = |entry: &Entry| {
+            entry.at_millis >= started
+                && matches!(entry.what, Happening::Completed { revision: told, .. } if told == revision)
+        };
+        if (was_complete && self.is_renumbered(uid)) || self.entry(uid, is_it).is_some() {
+            return;
+        }
+        let taken_down_millis = self.since_take_down(completed, uid);
+        self.tell(uid, completed, Happening::Completed { revision, was_seen, took_millis, taken_down_millis });
     }
 
     /// Time from the take-down before the last rollout to its completion.

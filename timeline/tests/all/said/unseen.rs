@@ -184,6 +184,41 @@ fn steps_that_nobody_saw_are_told_as_such() {
 }
 
 #[test]
+fn a_rollout_that_began_while_nobody_looked_and_was_seen_to_finish_took_an_unknown_time() {
+    let mut web = Web::live(3).at(60_000);
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 1, Some(2));
+        deployment.spec.images = image("v2");
+        let status = &mut deployment.status;
+        (status.observed_generation, status.replicas, status.updated) = (deployment.generation, 4, 1);
+        sets.insert(3, set(3, 2, 1, 0));
+    });
+    web.relisted(20_000);
+    web.wait_until(70_000).set(3, |set| set.now.counts.desired = 3);
+    web.set(2, |set| set.now.counts.desired = 0);
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    (200..203).for_each(|pod| web.add_ready_pod(pod, 3));
+    web.report();
+    let done = ["Revision 1 is complete after 5.0 s.", "Revision 2 is complete; how long it took is not known."];
+    assert_eq!(web.lines(LineKind::Done), done);
+}
+
+/// The list has the ReplicaSet that was taken up again before the one of the revision in between.
+#[test]
+fn a_rollback_that_was_complete_before_somebody_looked_again_is_told_as_complete() {
+    let mut web = Web::live(2).at(60_000);
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 2, Some(3));
+        deployment.status.observed_generation = deployment.generation;
+        sets.insert(3, set(3, 2, 0, 0));
+        sets.get_mut(&2).unwrap().revision = Some(3);
+    });
+    web.relisted(20_000);
+    let done = ["Revision 1 is complete after 5.0 s.", "Revision 3 is complete; when it finished is not known."];
+    assert_eq!(web.lines(LineKind::Done), done);
+}
+
+#[test]
 fn a_deployment_that_was_created_and_rolled_out_again_while_nobody_looked_begins_with_what_runs() {
     let of_revision = |revision: u64| {
         let mut timeline = Timeline::new();
