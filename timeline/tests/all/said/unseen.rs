@@ -2,6 +2,7 @@
 
 use crate::made::{WEB, Web, condition, crashing, deployment, image, next_revision, ready, set, unready};
 use timeline::fact::{ConditionStatus, Kind, Seen, Strategy};
+use timeline::past::course;
 use timeline::rollout::{self, Trigger};
 use timeline::story::{self, LineKind};
 use timeline::{Fact, Millis, Timeline, Uid};
@@ -286,6 +287,9 @@ fn a_deadline_that_passed_while_nobody_looked_is_told_at_the_time_of_its_conditi
     let bad = told.iter().filter(|line| line.kind == LineKind::Bad).map(|line| (line.at_millis, line.text.as_str()));
     let deadline = "Progress deadline passed for revision 2. Kubernetes keeps trying; it does not roll back by itself.";
     assert_eq!(bad.collect::<Vec<_>>(), [(620_000, deadline)]);
+    let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+    assert_eq!(course::deadline_passed(deployment, &deployment.rollouts[0]), None);
+    assert_eq!(course::deadline_passed(deployment, &deployment.rollouts[1]), Some(620_000), "not when it arrived");
 }
 
 #[test]
