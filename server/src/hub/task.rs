@@ -198,6 +198,8 @@ impl Hub {
             ConnectionState::Stale { since_millis, .. } => {
                 Some(self.observed.map_or(*since_millis, |(_, last)| last.max(*since_millis)))
             }
+            // What was known before a restart, until the connection says so.
+            ConnectionState::Connecting => self.heard_millis,
             _ => None,
         };
         let millis = self.clock.now_millis();
@@ -351,6 +353,16 @@ mod tests {
         let deployment = DeploymentFact { meta: meta(1, None), ..DeploymentFact::default() };
         assert_eq!(observe(2_000, Fact::Deployment(Box::new(deployment), Seen::Added)), (1, 1));
         assert_eq!(observe(3_000, set(30, 1)), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn what_was_known_before_a_restart_is_told_in_the_time_of_then() {
+        let mut hub = hub();
+        let heard_millis = clock::now_millis() - 3_600_000;
+        hub.restore(InitialState { heard_millis: Some(heard_millis), ..InitialState::default() });
+        assert_eq!(hub.now().millis, heard_millis, "the first list is made of it");
+        hub.tell_connection();
+        assert_eq!(hub.now().millis, heard_millis);
     }
 
     #[tokio::test]

@@ -49,11 +49,12 @@ impl Timeline {
         let Some(known) = self.told_events.insert(event.uid, event.count, &event.message) else { return };
         let is_told = event.is_warning && !self.is_routine_probe(about, &event);
         // One that the log forgot comes again, and is still there.
-        let is_first = known == 0
-            && event.reason == "Evicted"
-            && self.model.deployments.get(&uid).is_some_and(|deployment| {
-                messages::last_event(deployment, &event.about.1, &event.reason).is_none()
-            });
+        let is_first =
+            known == 0
+                && event.reason == "Evicted"
+                && self.model.deployments.get(&uid).is_some_and(|deployment| {
+                    messages::last_event(deployment, &event.about.1, &event.reason).is_none()
+                });
         self.emit(Change::Event(uid, Box::new(event.clone())));
         if matches!(event.reason.as_str(), "Killing" | "FailedPostStartHook") {
             self.retell_restart(at, uid, about, event.at_millis);

@@ -275,6 +275,9 @@ impl Timeline {
                     self.model.pods.values().filter(|p| p.state() != PodState::Gone && in_scope(&p.namespace));
                 let missing: Vec<Uid> = missing.map(|p| p.uid).filter(|uid| !present.contains(uid)).collect();
                 missing.into_iter().for_each(|uid| self.pod_missing(at_millis, uid, is_after_gap));
+                if is_after_gap {
+                    self.note_listed_pods(at_millis, namespace.as_deref());
+                }
             }
             Kind::Event => {}
         }

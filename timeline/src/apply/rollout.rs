@@ -98,8 +98,6 @@ impl Timeline {
             }
             self.emit(Change::Rollout(uid, seen - 1, Box::new(superseded)));
         }
-        let completed = rollout.completed_millis.zip(rollout.started_millis);
-        let took_millis = completed.filter(|_| was_seen && rollout.was_start_seen).map(|(end, start)| end - start);
         self.emit(Change::Rollout(uid, if is_correction { seen - 1 } else { seen }, Box::new(rollout)));
         self.take_template_of_set(uid);
         let is_more = !self.is_renumbered(uid);
@@ -109,10 +107,7 @@ impl Timeline {
         }
         self.note_all_available(at, uid);
         self.tell_deadline(at, uid, !is_of_it, was_seen);
-        if let Some((completed, _)) = completed.filter(|_| is_more) {
-            let taken_down_millis = self.since_take_down(completed, uid);
-            self.tell(uid, completed, Happening::Completed { revision, took_millis, taken_down_millis });
-        }
+        self.tell_complete(uid);
     }
 
     /// The revision that a Deployment names is that of a rollout. Where ReplicaSets are not seen, its spec changed since the last one.
@@ -167,7 +162,7 @@ impl Timeline {
             && rollout::replica_set(&self.model, deployment, last.revision).is_none()
     }
 
-    /// The last rollout is the one before with another number: that it is complete, or that one overtaken, is no news.
+    /// The last rollout is the one before with another number: that it overtook that one is no news.
     fn is_renumbered(&self, uid: Uid) -> bool {
         let Some(deployment) = self.model.deployments.get(&uid) else { return false };
         let last = deployment.rollouts.len().saturating_sub(1);
@@ -206,6 +201,11 @@ impl Timeline {
 
     /// Keeps when as many pods of the last rollout as are desired were available first, and for how many replicas last.
     pub(super) fn note_all_available(&mut self, at: Millis, uid: Uid) {
+        self.note_available(at, uid, false);
+    }
+
+    /// The same, and where it is judged anew it is forgotten that they were.
+    fn note_available(&mut self, at: Millis, uid: Uid, is_anew: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
         let Some(rollout) = deployment.rollouts.last() else { return };
@@ -220,13 +220,35 @@ impl Timeline {
         let set = set.filter(|set| set.revision() == Some(rollout.revision));
         let desired = deployment.now.spec.replicas;
         let has_all = set.is_some_and(|set| self.model.pod_counts(set.uid).available >= desired);
-        let is_first = rollout.available_millis.is_none() && ((has_all && desired > 0) || is_told());
-        let available_of = if has_all { Some(desired) } else { rollout.available_of };
-        if is_first || available_of != rollout.available_of {
-            let available_millis = if is_first { Some(at) } else { rollout.available_millis };
+        let is_due = is_anew || rollout.available_millis.is_none();
+        let is_so = is_due && ((has_all && desired > 0) || is_told());
+        let available_of = if has_all { Some(desired) } else { rollout.available_of.filter(|_| !is_anew) };
+        let available_millis = match (is_so, is_anew) {
+            (true, _) => rollout.available_millis.or(Some(at)),
+            (false, true) => None,
+            (false, false) => rollout.available_millis,
+        };
+        if (available_millis, available_of) != (rollout.available_millis, rollout.available_of) {
             let altered = Rollout { available_millis, available_of, ..rollout.clone() };
             self.emit(Change::Rollout(uid, index, Box::new(altered)));
         }
+    }
+
+    /// Pods are listed after nobody looked. Of a rollout that began in that gap nobody saw that it was available: pods of its ReplicaSet that
+    /// were known from before may be gone.
+    pub(super) fn note_listed_pods(&mut self, at: Millis, namespace: Option<&str>) {
+        let is_it = |deployment: &&Deployment| {
+            let last = deployment.rollouts.last().zip(deployment.gaps.last());
+            namespace.is_none_or(|scope| scope == deployment.namespace)
+                && last.is_some_and(|(rollout, gap)| {
+                    rollout.is_open()
+                        && !rollout.was_start_seen
+                        && gap.to_millis == at
+                        && rollout.started_millis.is_some_and(|started| started > gap.from_millis)
+                })
+        };
+        let uids: Vec<Uid> = self.model.deployments.values().filter(is_it).map(|deployment| deployment.uid).collect();
+        uids.into_iter().for_each(|uid| self.note_available(at, uid, true));
     }
 
     /// A deadline of the last rollout passed: told once, when it passed. Where nobody saw that, the condition tells when it was: before the
@@ -265,16 +287,30 @@ impl Timeline {
         });
         self.note_all_available(at, uid);
         let after = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last());
-        let Some((before, after)) = before.zip(after) else { return };
-        let revision = after.revision;
-        if let Some((completed, started)) = after.completed_millis.zip(after.started_millis)
-            && before.completed_millis.is_none()
-            && !self.is_renumbered(uid)
-        {
-            let took_millis = (was_seen && after.was_start_seen).then_some(completed - started);
-            let taken_down_millis = self.since_take_down(completed, uid);
-            self.tell(uid, at, Happening::Completed { revision, took_millis, taken_down_millis });
+        let is_over = after.is_some_and(|after| after.completed_millis.is_some());
+        if is_over && before.as_ref().is_some_and(Rollout::is_open) {
+            self.tell_complete(uid);
         }
+    }
+
+    /// Tells once that the last rollout is complete. Of the one before with another number it is news where that one never was.
+    pub(super) fn tell_complete(&mut self, uid: Uid) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(rollout) = deployment.rollouts.last() else { return };
+        let Some((completed, started)) = rollout.completed_millis.zip(rollout.started_millis) else { return };
+        let before = deployment.rollouts.iter().nth_back(1);
+        let was_complete = before.is_some_and(|last| last.completed_millis.or(last.available_millis).is_some());
+        let (revision, was_seen) = (rollout.revision, !rollout.is_end_unseen);
+        let took_millis = (was_seen && rollout.was_start_seen).then_some(completed - started);
+        let is_it = |entry: &Entry| {
+            entry.at_millis >= started
+                && matches!(entry.what, Happening::Completed { revision: told, .. } if told == revision)
+        };
+        if (was_complete && self.is_renumbered(uid)) || self.entry(uid, is_it).is_some() {
+            return;
+        }
+        let taken_down_millis = self.since_take_down(completed, uid);
+        self.tell(uid, completed, Happening::Completed { revision, was_seen, took_millis, taken_down_millis });
     }
 
     /// Time from the take-down before the last rollout to its completion.

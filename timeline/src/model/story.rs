@@ -236,7 +236,9 @@ pub enum Happening {
     Completed {
         /// The revision that it is of.
         revision: u64,
-        /// Its duration; `None` when the end was not seen.
+        /// Somebody looked when it finished.
+        was_seen: bool,
+        /// Its duration; `None` when its start or its end was not seen.
         took_millis: Option<Millis>,
         /// Time since Recreate began to take down the revision before; `None` where it took nothing down.
         taken_down_millis: Option<Millis>,

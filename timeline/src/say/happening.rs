@@ -32,14 +32,17 @@ pub fn happening(happening: &Happening) -> String {
             }
             said
         }
-        Happening::Completed { revision, took_millis: Some(took), taken_down_millis } => {
+        Happening::Completed { revision, took_millis: Some(took), taken_down_millis, .. } => {
             let is_at_once = *took < AT_ONCE_MILLIS / 10;
             let after = if is_at_once { "at once".to_owned() } else { format!("after {}", duration(*took)) };
             let down =
                 taken_down_millis.map(|millis| format!(", {} after the old pods were scaled down", duration(millis)));
             format!("Revision {revision} is complete {after}{}.", down.unwrap_or_default())
         }
-        Happening::Completed { revision, took_millis: None, .. } => {
+        Happening::Completed { revision, was_seen: true, .. } => {
+            format!("Revision {revision} is complete; how long it took is not known.")
+        }
+        Happening::Completed { revision, was_seen: false, .. } => {
             format!("Revision {revision} is complete; the time of its completion is not known.")
         }
         Happening::Superseded { revision, by, gone_millis } => {

@@ -167,6 +167,10 @@ impl Timeline {
                 told.change_cause = change_cause;
             }
         });
+        // Of a list, the ReplicaSet of a revision in between may come later: what is complete is not the revision before then.
+        if is_new_revision && is_young {
+            self.tell_complete(uid);
+        }
     }
 
     /// Watching began with a revision whose ReplicaSet is listed a moment later.

@@ -125,6 +125,22 @@ fn a_rollout_whose_number_was_used_before_has_the_pods_of_its_own_replica_set() 
 }
 
 #[test]
+fn a_rollout_whose_replica_set_is_created_again_with_a_lower_number_is_told_as_complete() {
+    let mut web = Web::replacing().at(26_000);
+    [2, SECOND].into_iter().for_each(|number| web.delete_set(number));
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    let mut again = set(4, 1, 3, 0);
+    again.images = image("v2");
+    web.add_set(4, again);
+    web.deployment(|deployment| deployment.revision = Some(1));
+    web.wait_until(30_000);
+    (200..203).for_each(|pod| web.add_ready_pod(pod, 4));
+    web.report();
+    let done = ["Revision 1 is complete after 5.0 s.", "Revision 1 is complete after 4.0 s."];
+    assert_eq!(web.lines(LineKind::Done), done);
+}
+
+#[test]
 fn a_rollback_is_one_whose_template_was_another_in_between() {
     let mut web = Web::reported().at(60_000);
     web.edit("v1");

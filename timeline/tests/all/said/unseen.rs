@@ -2,6 +2,7 @@
 
 use crate::made::{WEB, Web, condition, crashing, deployment, image, next_revision, ready, set, unready};
 use timeline::fact::{ConditionStatus, Kind, Seen, Strategy};
+use timeline::past::course;
 use timeline::rollout::{self, Trigger};
 use timeline::story::{self, LineKind};
 use timeline::{Fact, Millis, Timeline, Uid};
@@ -60,6 +61,46 @@ fn what_happened_while_nobody_looked_is_not_told_as_if_it_was_seen() {
     web.relisted(25_000);
     let told = "Revision 2 is complete; the time of its completion is not known.";
     assert_eq!(web.lines(LineKind::Done).last().unwrap(), told);
+}
+
+/// Its ReplicaSet is that of revision 1 again, and is listed before it is known that the pods of then are gone.
+#[test]
+fn a_rollback_that_began_while_nobody_looked_goes_on_with_new_pods() {
+    let mut web = Web::live(2).at(60_000);
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 2, Some(3));
+        deployment.spec.strategy = Strategy::Recreate;
+        let status = &mut deployment.status;
+        (status.observed_generation, status.replicas, status.updated, status.available) =
+            (deployment.generation, 2, 2, 0);
+        status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+        let first = sets.get_mut(&2).unwrap();
+        (first.revision, first.now.counts.available) = (Some(3), 0);
+        sets.insert(3, set(3, 2, 0, 0));
+    });
+    for number in [100, 101] {
+        web.unseen_pod(number, |pod| {
+            let name = format!("web-2-p0{}", number + 200);
+            (pod.meta.uid, pod.meta.name, pod.meta.created_at_millis) = (Uid::from_bits(number + 200), name, 57_000);
+            pod.ready = None;
+        });
+    }
+    web.relisted(20_000);
+    assert_eq!(web.verdict(), "[Rolling out] Revision 3: 0 of 2 available.");
+    assert_eq!(web.view().verdict.why, "");
+    // Pods that are still there had everything.
+    let mut web = Web::live(2).at(60_000);
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 2, Some(3));
+        (deployment.status.observed_generation, deployment.status.updated) = (deployment.generation, 1);
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+        sets.get_mut(&2).unwrap().revision = Some(3);
+        sets.insert(3, set(3, 2, 0, 0));
+    });
+    web.relisted(20_000);
+    web.wait(1_000).delete_pod(100);
+    web.report();
+    assert_eq!(web.verdict(), "[Recovering] Revision 3: 1 of 2 available.");
 }
 
 /// The recording of an episode begins five seconds before its first line, which may be a list after a gap.
@@ -145,6 +186,41 @@ fn steps_that_nobody_saw_are_told_as_such() {
 }
 
 #[test]
+fn a_rollout_that_began_while_nobody_looked_and_was_seen_to_finish_took_an_unknown_time() {
+    let mut web = Web::live(3).at(60_000);
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 1, Some(2));
+        deployment.spec.images = image("v2");
+        let status = &mut deployment.status;
+        (status.observed_generation, status.replicas, status.updated) = (deployment.generation, 4, 1);
+        sets.insert(3, set(3, 2, 1, 0));
+    });
+    web.relisted(20_000);
+    web.wait_until(70_000).set(3, |set| set.now.counts.desired = 3);
+    web.set(2, |set| set.now.counts.desired = 0);
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    (200..203).for_each(|pod| web.add_ready_pod(pod, 3));
+    web.report();
+    let done = ["Revision 1 is complete after 5.0 s.", "Revision 2 is complete; how long it took is not known."];
+    assert_eq!(web.lines(LineKind::Done), done);
+}
+
+/// The list has the ReplicaSet that was taken up again before the one of the revision in between.
+#[test]
+fn a_rollback_that_was_complete_before_somebody_looked_again_is_told_as_complete() {
+    let mut web = Web::live(2).at(60_000);
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 2, Some(3));
+        deployment.status.observed_generation = deployment.generation;
+        sets.insert(3, set(3, 2, 0, 0));
+        sets.get_mut(&2).unwrap().revision = Some(3);
+    });
+    web.relisted(20_000);
+    let done = ["Revision 1 is complete after 5.0 s.", "Revision 3 is complete; when it finished is not known."];
+    assert_eq!(web.lines(LineKind::Done), done);
+}
+
+#[test]
 fn a_deployment_that_was_created_and_rolled_out_again_while_nobody_looked_begins_with_what_runs() {
     let of_revision = |revision: u64| {
         let mut timeline = Timeline::new();
@@ -212,6 +288,9 @@ fn a_deadline_that_passed_while_nobody_looked_is_told_at_the_time_of_its_conditi
     let bad = told.iter().filter(|line| line.kind == LineKind::Bad).map(|line| (line.at_millis, line.text.as_str()));
     let deadline = "Progress deadline passed for revision 2. Kubernetes keeps trying; it does not roll back by itself.";
     assert_eq!(bad.collect::<Vec<_>>(), [(620_000, deadline)]);
+    let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+    assert_eq!(course::deadline_passed(deployment, &deployment.rollouts[0]), None);
+    assert_eq!(course::deadline_passed(deployment, &deployment.rollouts[1]), Some(620_000), "not when it arrived");
 }
 
 #[test]
