@@ -216,7 +216,7 @@ fn a_rollback_that_was_complete_before_somebody_looked_again_is_told_as_complete
         sets.get_mut(&2).unwrap().revision = Some(3);
     });
     web.relisted(20_000);
-    let done = ["Revision 1 is complete after 5.0 s.", "Revision 3 is complete; when it finished is not known."];
+    let done = ["Revision 1 is complete after 5.0 s.", "Revision 3 is complete; the time of its completion is not known."];
     assert_eq!(web.lines(LineKind::Done), done);
 }
 
