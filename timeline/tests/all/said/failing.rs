@@ -36,6 +36,10 @@ fn what_is_certain_is_said_at_once() {
             waiting("InvalidImageName", "bad"),
             "[Failing] Revision 2 cannot start: image web:v2 cannot be pulled (InvalidImageName).",
         ),
+        (
+            waiting("ErrImageNeverPull", "Container image \"web:v2\" is not present with pull policy of Never"),
+            "[Failing] Revision 2 cannot start: image web:v2 is not on the node (ErrImageNeverPull).",
+        ),
     ] {
         let web = rolling(|pod| pod.containers[0].state = Some(state));
         assert_eq!(web.verdict(), said);
