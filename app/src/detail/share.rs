@@ -61,7 +61,7 @@ impl LinkTarget {
     /// Explains the meaning of the link in the future.
     pub const fn later(self) -> &'static str {
         match self {
-            Self::Revision(_) => "Live while it is the current one; afterwards as it was at its end",
+            Self::Revision(_) => "Live while it is current, its final state afterwards",
             Self::Moment(_) => "Snapshot, available while history is kept",
             Self::Current => "Whichever Deployment has this name",
             Self::Badge => "Shows current status",
@@ -174,6 +174,7 @@ mod tests {
         let links = now.links(&workload);
         assert_eq!(links.len(), 4);
         assert_eq!(links[0].meaning, LinkTarget::Revision(Some(3)));
+        assert_eq!(links[0].meaning.later(), "Live while it is current, its final state afterwards");
         assert_eq!(links[0].text, format!("https://a{}", now.first_path(&workload)));
         assert!(links[1].text.ends_with("&at=9"));
         let then = share(Some(7));

@@ -58,7 +58,7 @@ fn token(to: String) -> impl IntoView {
             <label>"Kubernetes token "<input type="password" name="token" required autocomplete="off" spellcheck="false" autofocus/></label>
             <button type="submit">"Sign in"</button>
         </form>
-        <p class="muted">"For example: "<code>"kubectl create token NAME -n NAMESPACE"</code>". The token is stored encrypted in a cookie of this browser, and nowhere else."</p>
+        <p class="muted">"To create one: "<code>"kubectl create token NAME -n NAMESPACE"</code>". The token is stored encrypted in a cookie of this browser, and nowhere else."</p>
     }
 }
 

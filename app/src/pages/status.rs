@@ -44,7 +44,7 @@ fn columns() -> impl IntoView {
                 <dt>"Permission"</dt><dd>"Whether the API server lets Rollcast list and watch the kind."</dd>
                 <dt>"Lag"</dt><dd>"Time from the arrival of the last event to its being applied to the timeline. Pages receive it at once, or 50 ms later while events stream in."</dd>
                 <dt>"Restarts"</dt><dd>"Watches started again because the one before failed or its connection was lost."</dd>
-                <dt>"Listed again"</dt><dd>"Expired: the API server no longer had the version that the watch stood at. Failed: watches failed several times, or were refused. Mute: watches ended without a word. Requested: the history began anew. Moved: the cluster has another address."</dd>
+                <dt>"Listed again"</dt><dd>"New lists of the kind, by reason. Expired: the API server no longer had the version that the watch stood at. Failed: watches failed several times, or were refused. Mute: watches ended without a word. Requested: the history began anew. Moved: the cluster has another address."</dd>
                 <dt>"Skipped"</dt><dd>"Objects that could not be decoded; the log names the reasons."</dd>
             </dl>
         </section>
@@ -143,7 +143,7 @@ fn row(cluster: &ClusterStatus, kind: &KindStatus) -> impl IntoView + use<> {
 #[component]
 fn Server(server: ServerStatus) -> impl IntoView {
     let missed = server.history_missed.map(|missed| {
-        view! { <dt>"History"</dt><dd>{format!("{} observations were left out", grouped_count(missed, "time"))}</dd> }
+        view! { <dt>"History"</dt><dd>{format!("Observations were left out {}", grouped_count(missed, "time"))}</dd> }
     });
     view! {
         <section>

@@ -10,10 +10,12 @@ pub mod stage;
 
 use timeline::Millis;
 use timeline::list::{ClusterState, Group, ListCopy, Overall, Query, Row};
+use timeline::view::Summary;
 use timeline::wire::ConnectionState;
 use timeline::words::{count, grouped, grouped_count, list, safe};
 
 use crate::connection::{listing, lost, state_words, unreachable_since};
+use crate::images::with_short_images;
 use crate::list::Ages;
 
 /// Rows of the list that a wall follows: those on stage, those that wait, and what was done last.
@@ -75,7 +77,9 @@ pub fn plain(copy: &ListCopy) -> Vec<String> {
 }
 
 fn told(copy: &ListCopy, row: &Row) -> String {
-    format!("{}: {}", named(copy, row), row.summary.verdict.sentence)
+    let Summary { images, verdict, .. } = &row.summary;
+    let sentence = with_short_images(&verdict.sentence, std::iter::once(images.as_str()));
+    format!("{}: {sentence}", named(copy, row))
 }
 
 /// Its name, with its place where another Deployment that the wall knows has the same one: "web in prod / shop".
@@ -204,7 +208,7 @@ mod tests {
     use super::*;
     use crate::list::test_data::{cluster, summary};
     use timeline::list::{ListDelta, RowDelta};
-    use timeline::view::{Summary, Tone};
+    use timeline::view::{Tone, Verdict};
     use timeline::words::clock;
 
     fn dead() -> ClusterState {
@@ -237,6 +241,16 @@ mod tests {
         let mut copy = ListCopy::default();
         copy.take(ListDelta { is_anew: true, now_millis: Vec::new(), overall, order: Some((0, vec![0, 1, 2])), lines });
         assert_eq!(rows.map(|row| named(&copy, &row)), ["web in eu / shop", "web in us / shop", "api"]);
+    }
+
+    #[test]
+    fn the_strip_has_short_images() {
+        let sentence = "Revision 2 cannot start: image registry.local/app:v3 is not found.".to_owned();
+        let verdict = Verdict { sentence, ..Verdict::default() };
+        let images = "registry.local/app:v3".to_owned();
+        let summary = Summary { name: "web".into(), images, verdict, ..summary(Tone::Bad) };
+        let row = Row { cluster: 0, summary };
+        assert_eq!(told(&ListCopy::default(), &row), "web: Revision 2 cannot start: image app:v3 is not found.");
     }
 
     #[test]

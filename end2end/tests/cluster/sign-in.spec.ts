@@ -71,6 +71,7 @@ test("a link opens one Deployment for who has no account, until it is revoked", 
   const token = await somebody("cid", own);
   const server = await serve(() => Server.start(["serve", "--kubeconfig", kubeconfig(), "--auth", "token"]));
   await page.goto(server.page(cluster, own, "web"));
+  await expect(page.getByTestId("sign-in")).toContainText("To create one: kubectl create token NAME -n NAMESPACE.");
   await page.getByLabel("Kubernetes token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
   await isLive(page);

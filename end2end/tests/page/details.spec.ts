@@ -26,6 +26,18 @@ test("a pod opens with its history, conditions and commands", async ({ page, ser
   await expect(detail).toHaveCount(0);
 });
 
+test("on a phone no flag of a command is broken", async ({ page, serve }) => {
+  const server = await serve(() => Server.replaying("rollover", "--hold-at", "40"));
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`${server.page("rollover", "rollover", "web")}/revisions/1`);
+  const command = page.locator(".commands code").first();
+  await expect(command).toHaveText("kubectl --namespace rollover rollout history deployment/web --revision=1");
+  const heights = await command.locator(".word").evaluateAll((all) => all.map((word) => word.getBoundingClientRect().height));
+  expect(heights).toHaveLength(7);
+  expect(new Set(heights).size, "each is one line").toBe(1);
+  expect(await command.evaluate((code) => code.getBoundingClientRect().height > 2 * code.querySelector(".word")!.getBoundingClientRect().height), "the command is not").toBe(true);
+});
+
 test("a pod that its ReplicaSet let go of says why it was this one", async ({ page, serve }) => {
   const server = await serve(() => Server.replaying("rollout", "--hold-at", "40"));
   const deployment = server.page("rollout", "rollout", "nginx");

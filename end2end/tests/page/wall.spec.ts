@@ -1,8 +1,10 @@
 /// The wall: directs itself, tells when nothing goes on or it is stale, needs nobody. Time is the browser's clock, which the test moves.
 
+import { copyFileSync } from "node:fs";
+
 import { expect, openLive, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
-import { longNames } from "../../fixtures/long.ts";
+import { longName, longNames } from "../../fixtures/long.ts";
 import { defects } from "../../fixtures/sane.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -61,10 +63,20 @@ test("on every screen the cause is the headline, bars have their share and no te
   await expect(tile).toContainText("checkout@2222222 → @9999999");
   await expect(tile.getByTestId("tile-revision")).toHaveText("revision 1 → 2");
   await expect(tile.locator("h2")).toHaveAttribute("title", /^cluster-.*z [/] namespace-.*z [/] deployment-.*z$/);
-  // Cluster and namespace are cut there, and the slash behind them is not.
-  expect(await tile.locator("h2 .slash").evaluate((slash) => slash.clientWidth > 0 && slash.scrollWidth <= slash.clientWidth + 1)).toBe(true);
+  // Cluster and namespace are cut there, and the slashes behind them are not.
+  expect(await tile.locator("h2 .slash").evaluateAll((all) => all.map((slash) => slash.clientWidth > 0 && slash.scrollWidth <= slash.clientWidth + 1))).toEqual([true, true]);
   await expect(page.locator(".tile code")).toHaveCount(0);
   await expect(page.getByTestId("connections")).toHaveText("4 recordings (paused)");
+});
+
+test("on a phone the cluster is cut and not the namespace", async ({ page, serve }, info) => {
+  const file = info.outputPath(`${longName("cluster")}.jsonl`);
+  copyFileSync(recording("quota"), file);
+  const server = await serve(() => Server.start(["replay", file, "--hold-at", "14"]));
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.goto(`${server.address}/wall`);
+  await expect(page.locator(".tile h2 span").last()).toHaveText("a-quota");
+  expect(await page.locator(".tile h2 span").evaluateAll((all) => all.map((part) => part.scrollWidth > part.clientWidth + 1))).toEqual([true, false]);
 });
 
 test("of three the worst comes first and largest, and no place is empty", async ({ page, serve }) => {

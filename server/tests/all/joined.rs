@@ -135,6 +135,8 @@ impl Pair<'_> {
             // That containers crash is told of pods that were seen to fail: those that run again for the moment look well.
             || (says_failure(&all.sentence) && self.watched_millis < PATIENCE_MILLIS && late.tone == Tone::Busy)
             || (says_failure(&all.sentence) && self.watched_millis < PATIENCE_MILLIS && late.sentence.contains(" makes no progress: "))
+            // How often pods that are ready lost their readiness before is not known.
+            || (all.sentence.ends_with(", but pods lose readiness repeatedly.") && late.tone != Tone::Bad)
             // For how long no pod has been available is not known where nobody saw the last one go.
             || (all.sentence.ends_with(": no pod is available.") && counts.available == 0 && late.tone == Tone::Busy)
             // Why pods are missing is not known where nobody saw it.

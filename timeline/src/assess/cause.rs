@@ -253,8 +253,8 @@ pub enum CauseKind {
     Flapping {
         /// Number of times that the example lost its readiness within [`crate::model::pod::FLAP_MILLIS`].
         losses: usize,
-        /// One of them is not ready at the moment.
-        is_unready: bool,
+        /// One of them is not ready at the moment, or was not lately, and no other pod is missing.
+        is_recent: bool,
     },
     /// Their node was reported not to be ready: nobody asks their probes.
     NodeSilent {

@@ -51,8 +51,8 @@ impl<'m> Assessment<'m> {
                 (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) => {
                     *saw = saw.take().or_else(|| other.clone());
                 }
-                (CauseKind::Flapping { is_unready, .. }, CauseKind::Flapping { is_unready: other, .. }) => {
-                    *is_unready |= other;
+                (CauseKind::Flapping { is_recent, .. }, CauseKind::Flapping { is_recent: other, .. }) => {
+                    *is_recent |= other;
                 }
                 // A code that only some of them ended with is not said of all, nor are containers that end in some of them.
                 (CauseKind::Crash(known), CauseKind::Crash(other)) => {

@@ -2,7 +2,7 @@
 
 use super::assessment::Assessment;
 use super::cause::{CauseKind, Evidence, StartTime};
-use super::pod_causes::WORTH_MILLIS;
+use super::pod_causes::{FAILED_MILLIS, WORTH_MILLIS};
 use super::rollout_causes::of_pod;
 use super::severity::LOST_MILLIS;
 use crate::Millis;
@@ -70,7 +70,11 @@ impl Assessment<'_> {
         let first = losses.last().filter(|_| losses.len() >= FLAPS)?;
         let message = probe_saw(self.deployment, pod, "Readiness probe", *first).unwrap_or_default().to_owned();
         let evidence = Evidence { reason: String::new(), message, ..of_pod(pod, *first) };
-        Some((CauseKind::Flapping { losses: losses.len(), is_unready }, evidence))
+        // The verdict does not follow a pod that is ready for a moment. While other pods are missing, they are what it is about.
+        let is_late = losses.first().is_some_and(|last| self.now.millis - last <= FAILED_MILLIS);
+        let has_all = (1..=self.counts.available).contains(&self.deployment.now.spec.replicas);
+        let is_recent = is_unready || (is_late && (has_all || pod.state() == PodState::Ready));
+        Some((CauseKind::Flapping { losses: losses.len(), is_recent }, evidence))
     }
 }
 

@@ -103,7 +103,7 @@ impl Assessment<'_> {
             CauseKind::Starting { hold: StartHold::Pull, .. } if lasts(PULL_MILLIS) => Severity::Slow,
             CauseKind::Starting { hold: StartHold::Pull, .. } => Severity::Normal,
             // New pods that flap do not keep a rollout from going on.
-            CauseKind::Flapping { is_unready: true, .. } if !self.is_rolling_out() => Severity::Bad,
+            CauseKind::Flapping { is_recent: true, .. } if !self.is_rolling_out() => Severity::Bad,
             CauseKind::Flapping { .. } => Severity::Normal,
             CauseKind::NotReady { was_ready: true, .. } | CauseKind::NodeSilent { .. } => {
                 bad_after(LOST_MILLIS, Severity::Normal)

@@ -151,7 +151,7 @@ impl Assessment<'_> {
         match self.kubectl {
             _ if self.is_crashing() && (self.is_settled() || self.is_unseen()) => Standing::Crashing,
             KubectlVerdict::Complete if counts.available >= desired && self.is_crashing() => Standing::Crashing,
-            _ if counts.available >= desired && self.is_settled() && self.replacements_fail() => {
+            _ if counts.available >= desired && self.is_settled() && self.is_unsteady() => {
                 Standing::Degraded { is_stuck: true }
             }
             KubectlVerdict::Complete if counts.available >= desired => Standing::Complete,
@@ -454,9 +454,14 @@ impl Assessment<'_> {
         self.causes.iter().any(is_loop)
     }
 
-    /// Pods failed as a whole, and their replacements did.
-    fn replacements_fail(&self) -> bool {
-        self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::PodsFailed { is_repeated: true, .. }))
+    /// Pods failed as a whole, and their replacements did; or pods lose their readiness again and again.
+    fn is_unsteady(&self) -> bool {
+        let is_it = |cause: &Cause| match cause.kind {
+            CauseKind::PodsFailed { is_repeated, .. } => is_repeated,
+            CauseKind::Flapping { .. } => cause.severity == Severity::Bad,
+            _ => false,
+        };
+        self.causes.iter().any(is_it)
     }
 
     fn is_stuck(&self) -> bool {

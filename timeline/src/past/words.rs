@@ -145,7 +145,7 @@ impl Status {
             (Outcome::Deleted, false) if had_trouble => (StatusMark::Bad, "Deleted", "after trouble"),
             (Outcome::Deleted, false) => (StatusMark::Quiet, "Deleted", ""),
             (Outcome::Progressing, true) => (StatusMark::Bad, "In progress", "after its deadline"),
-            (Outcome::Progressing, false) if had_trouble => (StatusMark::Bad, "In progress", "after trouble"),
+            (Outcome::Progressing, false) if had_trouble => (StatusMark::Bad, "In progress", "with trouble"),
             (Outcome::Progressing, false) => (StatusMark::Busy, "In progress", ""),
         };
         Self { mark, word, note }
@@ -210,7 +210,7 @@ mod tests {
         assert_eq!(status(Outcome::Superseded, None, "why"), (StatusMark::Bad, "Superseded", "after trouble"));
         assert_eq!(status(Outcome::Deleted, None, "why"), (StatusMark::Bad, "Deleted", "after trouble"));
         assert_eq!(status(Outcome::Progressing, None, ""), (StatusMark::Busy, "In progress", ""));
-        assert_eq!(status(Outcome::Progressing, None, "why"), (StatusMark::Bad, "In progress", "after trouble"));
+        assert_eq!(status(Outcome::Progressing, None, "why"), (StatusMark::Bad, "In progress", "with trouble"));
         for outcome in [Outcome::Complete, Outcome::Progressing, Outcome::Superseded, Outcome::Deleted] {
             let (mark, ..) = status(outcome, None, "why");
             let (_, meaning) = StatusMark::ALL.into_iter().find(|(known, _)| *known == mark).unwrap();

@@ -4,6 +4,9 @@ use super::messages::{events, last_event, text};
 use crate::model::Deployment;
 use crate::words::image_parts;
 
+/// The reason of an image that is not on the node and may not be pulled.
+pub const NEVER_PULL: &str = "ErrImageNeverPull";
+
 /// Why an image cannot be pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PullFailure {
@@ -94,7 +97,7 @@ pub fn read_pull_failure<'t>(
         PULL_TEXTS.iter().find(|(_, words)| words.iter().any(|words| has(&text, words))).map(|(failure, _)| *failure)
     });
     match (known.into_iter().next(), reason) {
-        (_, "InvalidImageName" | "ErrImageNeverPull") => PullFailure::Unusable,
+        (_, "InvalidImageName" | NEVER_PULL) => PullFailure::Unusable,
         (known, _) => known.unwrap_or(PullFailure::Unknown),
     }
 }
@@ -183,7 +186,7 @@ pub fn is_image_reason(reason: &str) -> bool {
         "ErrImagePull"
             | "ImagePullBackOff"
             | "InvalidImageName"
-            | "ErrImageNeverPull"
+            | NEVER_PULL
             | "ImageInspectError"
             | "RegistryUnavailable"
             | "SignatureValidationFailed"

@@ -6,7 +6,7 @@ use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused,
 use crate::model::fact::Role;
 use crate::model::pod::FLAP_MILLIS;
 use crate::rules::messages::{self, NewNode, StartHold};
-use crate::rules::pulls::{self, PullFailure};
+use crate::rules::pulls::{self, NEVER_PULL, PullFailure};
 use crate::words::{capitalized, count, duration, images, is_are, list, moment, safe, sentence_end, short};
 
 /// Restarts within less time than this say nothing of how often they come.
@@ -74,6 +74,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
             let failure = pull_failure(assessment.deployment, &cause.kind, evidence);
             let reason = safe(&evidence.reason);
+            let of = container.as_ref().map(|(role, name)| format!(" of {}", container_name(*role, name)));
+            let of = of.unwrap_or_default();
+            if reason == NEVER_PULL {
+                return format!("{image}{of} is not on the node, and its imagePullPolicy is Never ({one_is}).");
+            }
             let because = match (failure.words(), pull_detail(cause, assessment)) {
                 (Some(words), _) => words.to_owned(),
                 (None, Some(detail)) if matches!(reason.as_str(), "ErrImagePull" | "ImagePullBackOff") => detail,
@@ -85,8 +90,6 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let secrets = pulls::unread_pull_secrets(assessment.deployment, evidence.object_name())
                 .filter(|_| matches!(failure, PullFailure::Denied | PullFailure::Hidden))
                 .map(|names| format!(" Pull secrets that cannot be read: {}.", safe(names)));
-            let of = container.as_ref().map(|(role, name)| format!(" of {}", container_name(*role, name)));
-            let of = of.unwrap_or_default();
             format!("{image}{of} cannot be pulled: {because} ({one_is}).{}{hope}", secrets.unwrap_or_default())
         }
         CauseKind::BadContainer { container } => format!(

@@ -41,7 +41,9 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Degraded { is_stuck: true }
             if assessment.counts.available >= assessment.deployment.now.spec.replicas =>
         {
-            format!("It counts as degraded until no pod has failed for {} s.", FAILED_MILLIS / 1_000)
+            let is_flapping = assessment.decisive().is_some_and(|cause| cause.kind.is_loss());
+            let event = if is_flapping { "lost its readiness" } else { "failed" };
+            format!("It counts as degraded until no pod has {event} for {} s.", FAILED_MILLIS / 1_000)
         }
         _ => controllers(assessment),
     };

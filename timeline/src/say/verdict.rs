@@ -172,7 +172,10 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { .. }
             if let Some(cause) = assessment.decisive() =>
         {
-            format!("{} has {available} of {desired} available: {}.", subject(assessment), matter(cause, assessment))
+            // Where all are there, the cause does not explain the figure.
+            let but = if available < desired { ":" } else { ", but" };
+            let (who, what) = (subject(assessment), matter(cause, assessment));
+            format!("{who} has {available} of {desired} available{but} {what}.")
         }
         Standing::ScalingUp { .. } => {
             format!("{} is scaling up: {available} of {desired} available.", subject(assessment))

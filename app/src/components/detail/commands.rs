@@ -7,6 +7,15 @@ use super::following::numbered;
 use super::moment::is_past;
 use crate::components::copy::CopyButton;
 
+/// A command in words: none is broken at a hyphen while there is room for it.
+fn unbroken_words(command: &str) -> Vec<AnyView> {
+    let word = |(index, word): (usize, &str)| {
+        let space = (index > 0).then_some(" ");
+        view! { {space}<span class="word">{word.to_owned()}</span> }.into_any()
+    };
+    command.split(' ').enumerate().map(word).collect()
+}
+
 /// The kubectl commands that show more of what the detail is about, each with a button that copies it.
 #[component]
 pub fn Commands(#[prop(into)] commands: Signal<Vec<Command>>) -> impl IntoView {
@@ -14,7 +23,7 @@ pub fn Commands(#[prop(into)] commands: Signal<Vec<Command>>) -> impl IntoView {
         view! {
             <li>
                 <span>{what}</span>
-                <code>{command.clone()}</code>
+                <code>{unbroken_words(&command)}</code>
                 <CopyButton text=command/>
             </li>
         }

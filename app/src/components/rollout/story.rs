@@ -82,7 +82,7 @@ fn StoryLine(line: ArcRwSignal<Line>, picture: Picture, is_new: bool) -> impl In
     let is_whole = RwSignal::new(!is_long);
     let title = is_long.then(|| text.clone());
     let more = is_long.then(|| {
-        let words = move || if is_whole.get() { "Less" } else { "All of it" };
+        let words = move || if is_whole.get() { "Less" } else { "Full text" };
         view! { <button type="button" class="more" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{words}</button> }
     });
     let board = Board::of_page();

@@ -107,7 +107,7 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
                     data-testid="more"
                     on:click=move |_| cut.toggle()
                 >
-                    {move || if is_whole.get() { "Less" } else { "All of it" }}
+                    {move || if is_whole.get() { "Less" } else { "Full text" }}
                 </button>
                 <div class="told" node_ref=told>
                     <h1 id="verdict" data-testid="verdict" title=whole_headline node_ref=headline_node>{move || unbroken(&headline.read())}</h1>

@@ -37,10 +37,10 @@ pub fn Tile(wall: WallBoard, seat: Seat) -> impl IntoView {
     let sentence = move || zone.said(&said.read().0, board.now_millis());
     let figure = move || said.read().1.clone();
     let moving = FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0);
-    let place =
-        move || board.workload.with(|workload| format!("{} / {}", safe(&workload.cluster), safe(&workload.namespace)));
+    let cluster = move || board.workload.with(|workload| safe(&workload.cluster));
+    let namespace = move || board.workload.with(|workload| safe(&workload.namespace));
     let name = move || board.workload.with(|workload| safe(&workload.name));
-    let whole_name = move || format!("{} / {}", place(), name());
+    let whole_name = move || format!("{} / {} / {}", cluster(), namespace(), name());
     let revisions = move || match revision.get() {
         (_, None) => String::new(),
         (replaced, current) => format!("revision {}", revisions(replaced, current)),
@@ -49,7 +49,7 @@ pub fn Tile(wall: WallBoard, seat: Seat) -> impl IntoView {
     view! {
         <section id=format!("{}tile", picture.prefix) class=move || seat.class() data-testid="tile">
             <div class="who">
-                <h2 title=whole_name><span>{place}</span><i class="slash">" / "</i><b>{name}</b></h2>
+                <h2 title=whole_name><span class="cluster">{cluster}</span><i class="slash">" / "</i><span>{namespace}</span><i class="slash">" / "</i><b>{name}</b></h2>
                 <b class="figure">{figure}" "<small>"new available"</small></b>
             </div>
             <p class="change">

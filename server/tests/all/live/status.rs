@@ -68,6 +68,7 @@ async fn a_cluster_that_is_well_has_every_figure() {
     for words in ["Pods", "ReplicaSets", "Granted", "0 of 1,024 events wait", "<span class=\"chip live\">Live</span>"] {
         assert!(page.text.contains(words), "{words}");
     }
+    assert!(page.text.contains("New lists of the kind, by reason. Expired: "), "{}", page.text);
 }
 
 #[tokio::test]

@@ -151,6 +151,8 @@ async fn metrics_tell_how_history_is_written() {
     ] {
         assert!(text.lines().any(|told| told == line), "{line}: {text}");
     }
+    let status = fetch(&kept.rollcast, "/status").await.text;
+    assert!(status.contains("Observations were left out 0 times"), "{status}");
 }
 
 #[tokio::test]

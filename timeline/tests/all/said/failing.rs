@@ -36,6 +36,10 @@ fn what_is_certain_is_said_at_once() {
             waiting("InvalidImageName", "bad"),
             "[Failing] Revision 2 cannot start: image web:v2 cannot be pulled (InvalidImageName).",
         ),
+        (
+            waiting("ErrImageNeverPull", "Container image \"web:v2\" is not present with pull policy of Never"),
+            "[Failing] Revision 2 cannot start: image web:v2 is not on the node (ErrImageNeverPull).",
+        ),
     ] {
         let web = rolling(|pod| pod.containers[0].state = Some(state));
         assert_eq!(web.verdict(), said);
@@ -378,6 +382,8 @@ fn it_is_degraded_until_no_pod_has_failed_for_90_seconds() {
     evict(&mut web, 10_000, 100);
     assert!(web.verdict().starts_with("[Complete]"), "{}", web.verdict());
     evict(&mut web, 60_000, 200);
+    assert_eq!(web.verdict(), "[Degraded] Revision 1 has 2 of 2 available, but its pods fail (Evicted).");
+    assert!(web.view().next.starts_with("It counts as degraded until no pod has failed for 90 s."), "{}", web.view().next);
     for (now, badge) in
         [(60_010, "[Degraded]"), (70_001, "[Degraded]"), (150_000, "[Degraded]"), (150_001, "[Complete]")]
     {

@@ -55,7 +55,16 @@ fn readiness_that_flaps_is_told_and_two_blinks_are_not() {
     let flaps = "Pods lose readiness repeatedly (pod p0100: 3 times in the last 5 min). A probe saw: HTTP probe failed with \
                  statuscode: 503.";
     assert_eq!(why, flaps);
-    for (now, why) in [(web.now, flaps), (372_000, flaps), (372_001, "")] {
+    // That it is ready for a moment does not make it well.
+    for now in [web.now, 202_000] {
+        web.now = now;
+        assert_eq!(web.verdict(), "[Degraded] Revision 1 has 2 of 2 available, but pods lose readiness repeatedly.");
+        let view = web.view();
+        assert_eq!((view.verdict.tone, view.verdict.why.as_str()), (Tone::Bad, flaps));
+        let next = "It counts as degraded until no pod has lost its readiness for 90 s.";
+        assert!(view.next.starts_with(next), "{}", view.next);
+    }
+    for (now, why) in [(202_001, flaps), (372_000, flaps), (372_001, "")] {
         web.now = now;
         assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 2 of 2 available.");
         assert_eq!(web.view().verdict.why, why);

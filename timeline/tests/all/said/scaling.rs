@@ -143,7 +143,7 @@ fn pods_of_which_more_seconds_are_asked_are_not_lost() {
 #[test]
 fn a_pod_that_flaps_before_its_seconds_are_over_ends_no_outage() {
     let mut web = Web::live(1).at(60_000);
-    web.set(2, |set| set.now.min_ready_seconds = 30);
+    web.set(2, |set| set.now.min_ready_seconds = 120);
     for _ in 0..3 {
         web.wait(10_000).pod(100, unready);
         web.report();
@@ -153,10 +153,15 @@ fn a_pod_that_flaps_before_its_seconds_are_over_ends_no_outage() {
             pod.ready.as_mut().unwrap().last_transition_millis = Some(now);
         });
     }
+    let flaps = "[Degraded] Revision 1 has 0 of 1 available: pods lose readiness repeatedly.";
+    assert_eq!(web.verdict(), flaps);
+    web.now = 200_000;
+    assert_eq!(web.verdict(), flaps, "90 s after the last loss");
+    web.now = 200_001;
     assert_eq!(web.verdict(), "[Degraded] No pod of revision 1 is available: 0 of 1.");
     web.wait(20_000).pod(100, unready);
     web.report();
-    assert_eq!(web.verdict(), "[Degraded] Revision 1 has 0 of 1 available: pods lose readiness repeatedly.");
+    assert_eq!(web.verdict(), flaps);
 }
 
 #[test]
