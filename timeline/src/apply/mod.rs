@@ -275,6 +275,9 @@ impl Timeline {
                     self.model.pods.values().filter(|p| p.state() != PodState::Gone && in_scope(&p.namespace));
                 let missing: Vec<Uid> = missing.map(|p| p.uid).filter(|uid| !present.contains(uid)).collect();
                 missing.into_iter().for_each(|uid| self.pod_missing(at_millis, uid, is_after_gap));
+                let deployments = self.model.deployments.values().filter(|d| in_scope(&d.namespace));
+                let deployments: Vec<Uid> = deployments.map(|d| d.uid).collect();
+                deployments.into_iter().for_each(|uid| self.note_peaks(uid));
             }
             Kind::Event => {}
         }

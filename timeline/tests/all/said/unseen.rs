@@ -129,6 +129,26 @@ fn what_is_taken_down_is_named_though_its_pods_are_not_seen() {
 }
 
 #[test]
+fn pods_that_went_unseen_are_not_counted_with_those_that_came() {
+    let begun = || {
+        let mut web = Web::replacing();
+        web.add_ready_pod(200, 3);
+        web
+    };
+    let mut later = begun();
+    [100, 101].into_iter().for_each(|number| later.delete_pod(number));
+    [201, 202].into_iter().for_each(|number| later.add_ready_pod(number, 3));
+    let mut web = begun().at(60_000);
+    web.restore(&later);
+    web.relisted(25_000);
+    let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap();
+    assert_eq!((rollout.peak_active, rollout.peak_pods), (4, 4));
+    web.wait_until(61_000).add_pod(203, 3, |_| {});
+    let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap();
+    assert_eq!((rollout.peak_active, rollout.peak_pods), (5, 5));
+}
+
+#[test]
 fn steps_that_nobody_saw_are_told_as_such() {
     let mut web = Web::replacing().at(600_000);
     web.unseen(|_, sets| {
