@@ -68,6 +68,8 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         (_, Some((_, 0)), _) => after.map(|after| format!("done{after}")),
         (EpisodeKind::Scaling, Some((from, to)), _) if to < from => after.map(|after| format!("done{after}")),
         (EpisodeKind::Scaling, ..) => after.map(|after| format!("ready{after}")),
+        // Containers restarted, and all pods stayed available.
+        (EpisodeKind::Failure, None, _) if most == 0 && losses.is_empty() => None,
         _ => Some(format!("recovered{}", after.unwrap_or_default())),
     };
     if events.is_empty() {
