@@ -266,7 +266,9 @@ impl<'m> Assessment<'m> {
             probe,
             restarts: container.restarts,
             exits: crash.exits,
-            is_since: pod.now.first_restarts == 0 && !failed_before(pod, begun),
+            is_since: pod.now.first_restarts == 0
+                && !failed_before(pod, begun)
+                && !pod.told_restarts(container, &self.deployment.story).any(|(at, _)| at < begun),
             is_final: crash.is_final,
             needs_restart_of_all: container.is_final && !crash.is_final,
             is_overdue: is_awaited && self.now.millis - ended > LONGEST_BACK_OFF_MILLIS,
