@@ -79,12 +79,14 @@ impl<'m> Assessment<'m> {
     }
 
     /// Finds the cause that a pod shows, and one for each further image that it lacks. Beside a crash also one for each container that
-    /// was never created: the one that crashes may need it.
+    /// was never created: the one that crashes may need it. Beside a container that waits with an error also the crash loop of another
+    /// one, whether that backs off at the moment or not.
     fn find_pod_causes(&self, pod: &'m Pod, comes: Option<&NewNode>, silent: &BTreeMap<&str, Millis>) -> Vec<PodCause> {
         let Some((kind, evidence)) = self.of_one_pod(pod, comes, silent) else { return Vec::new() };
         let is_silent = matches!(kind, CauseKind::NodeSilent { .. });
         let is_image = matches!(kind, CauseKind::Image { .. });
         let is_crash = matches!(kind, CauseKind::Crash(_));
+        let is_error = is_image || matches!(kind, CauseKind::BadContainer { .. } | CauseKind::NotStarted { .. });
         let mut causes = vec![PodCause::new(kind, evidence)];
         if is_silent {
             return causes;
@@ -108,6 +110,14 @@ impl<'m> Assessment<'m> {
                 causes.push(PodCause::new(kind, evidence));
             }
         }
+        let is_other_loop = |(kind, _): &(CauseKind, Evidence)| {
+            let CauseKind::Crash(crash) = kind else { return false };
+            let container = containers().find(|container| container.name == crash.container);
+            let waits_for = container.and_then(Container::waiting).map_or("", |(reason, _)| reason);
+            crash.is_loop && (waits_for == "CrashLoopBackOff" || !fails(waits_for))
+        };
+        let crash = if is_error { self.crash_of(pod) } else { None };
+        causes.extend(crash.filter(is_other_loop).map(|(kind, evidence)| PodCause::new(kind, evidence)));
         causes
     }
 

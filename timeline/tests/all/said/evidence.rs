@@ -167,6 +167,27 @@ fn a_container_that_cannot_be_created_is_named_beside_one_that_crashes() {
 }
 
 #[test]
+fn a_crash_loop_is_named_beside_a_container_that_cannot_be_created_while_it_does_not_back_off() {
+    let ended = ContainerState::Terminated { exit_code: 1, reason: "Error".into(), message: String::new() };
+    for state in [waiting("CrashLoopBackOff", "back-off 10s"), ContainerState::Running, ended] {
+        for place in [0, 1] {
+            let mut web = replacing(|pod| {
+                crashing(2)(pod);
+                pod.containers[0].state = Some(state.clone());
+                let missing = Some(waiting("CreateContainerConfigError", "configmap \"settings\" not found"));
+                let proxy = Container { state: missing, ..Container::new("proxy".into(), Role::App) };
+                pod.containers.insert(place, proxy);
+            });
+            web.now += 10_001;
+            let said = web.view().reasons.into_iter().map(|reason| reason.sentence).collect::<Vec<_>>();
+            let missing = "Container proxy cannot be created (CreateContainerConfigError, pod p0200): configmap \"settings\" not found.";
+            let crash = "Container web crashes with exit code 1: 2 restarts so far (pod p0200).";
+            assert_eq!(said, [missing, crash], "{state:?}");
+        }
+    }
+}
+
+#[test]
 fn an_exit_is_told_until_the_pod_counts_again() {
     let mut web = Web::replacing();
     web.set(SECOND, |set| set.now.min_ready_seconds = 120);
