@@ -316,7 +316,7 @@ impl<'m> Assessment<'m> {
         let set = self.current?;
         let available = self.model.pod_counts(set.uid).available;
         let ended = pods.iter().copied().filter(|pod| !pod.state().is_ending());
-        let failures: Vec<(&Pod, Millis)> = ended.filter_map(|pod| Some((pod, pod.now.terminal_millis?))).collect();
+        let failures: Vec<(&Pod, Millis)> = ended.filter_map(|pod| Some((pod, self.failed_millis(pod)?))).collect();
         let late: Vec<_> = failures.iter().filter(|(_, at)| self.now.millis - at <= FAILED_MILLIS).collect();
         let (pod, since) = **late.first()?;
         let mut times: Vec<Millis> = failures.iter().map(|(_, at)| *at).collect();
@@ -342,6 +342,13 @@ impl<'m> Assessment<'m> {
         let exit = exit.map(|(container, code)| (container.to_owned(), code));
         let kind = CauseKind::PodsFailed { is_repeated, exit };
         Some(Cause { is_mixed, ..self.rate_cause(kind, alike.len() as u32, evidence) })
+    }
+
+    /// When a pod ended as a whole. A list after a gap does not tell: it did when its last container ended.
+    fn failed_millis(&self, pod: &Pod) -> Option<Millis> {
+        let told = pod.now.terminal_millis?;
+        let ended = self.last_exit_millis(pod).filter(|_| pod.now.listed_millis == Some(told));
+        Some(ended.map_or(told, |ended| ended.min(told)))
     }
 
     /// A node that is being added for one of these pods, which has none yet: others that fit on it get no answer of their own.
