@@ -268,7 +268,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let container = named_containers(&evidence.message, is_meant);
             let saw = quote("A probe saw", saw.as_deref());
             let over = if *was_ready { String::new() } else { over(time) };
-            format!("{} {verb} {what}{container} for {since}.{saw}{over}", pod_of(pods))
+            let of_one = if cause.is_mixed { ", one of them" } else { "" };
+            format!("{} {verb} {what}{container}{of_one} for {since}.{saw}{over}", pod_of(pods))
         }
         CauseKind::Flapping { losses, .. } => {
             let saw = quote("A probe saw", Some(evidence.message.as_str()));

@@ -444,8 +444,24 @@ fn what_a_younger_pod_saw_makes_the_older_one_no_younger() {
     web.wait(600_000).pod(101, unready);
     web.event(101, "Unhealthy", "Readiness probe failed: timeout");
     web.wait(11_000).report();
-    assert_eq!(first(&web), "2 pods are running but not ready any more for 10 min 11 s. A probe saw: timeout.");
+    let said = "2 pods are running but not ready any more, one of them for 10 min 11 s. A probe saw: timeout.";
+    assert_eq!(first(&web), said);
     assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+}
+
+#[test]
+fn pods_that_are_not_ready_for_different_times_are_told_with_the_time_of_one() {
+    let said = |millis: i64| {
+        let mut web = replacing(unready);
+        web.set(SECOND, |set| set.now.counts.desired = 2);
+        web.wait(millis).add_pod(201, SECOND, unready);
+        web.now = 60_000;
+        first(&web)
+    };
+    let pods = "2 new pods are running but not ready";
+    let earlier = "Earlier pods took 5.0 s.";
+    assert_eq!(said(5_000), format!("{pods} for 40 s. {earlier}"));
+    assert_eq!(said(5_001), format!("{pods}, one of them for 40 s. {earlier}"));
 }
 
 #[test]
