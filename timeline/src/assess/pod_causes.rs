@@ -217,14 +217,14 @@ impl<'m> Assessment<'m> {
         }
     }
 
-    /// The end of a container that a pod shows; `None` if it was for a resize, and the pod is ready again.
+    /// The end of a container that a pod shows; `None` if it was for a resize or a new sandbox, and the pod is ready again.
     fn crash_of(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
         let (kind, evidence) = self.crash(pod, crash::crash(pod, self.now)?);
-        let is_resized = matches!(&kind, CauseKind::Crash(crash) if crash.is_resize());
-        (!(is_resized && pod.state().is_ready())).then_some((kind, evidence))
+        let is_no_fault = matches!(&kind, CauseKind::Crash(crash) if crash.is_no_fault());
+        (!(is_no_fault && pod.state().is_ready())).then_some((kind, evidence))
     }
 
-    /// A container of the pod ends again and again, and not for resizes.
+    /// A container of the pod ends again and again, and not for resizes or new sandboxes.
     pub(super) fn is_in_crash_loop(&self, pod: &Pod) -> bool {
         matches!(self.crash_of(pod), Some((CauseKind::Crash(crash), _)) if crash.is_loop)
     }
@@ -262,8 +262,8 @@ impl<'m> Assessment<'m> {
         let killed =
             |container: &Container| messages::probe_kill(self.deployment, pod, container, self.now.skew_millis);
         let probe = if is_out_of_memory { None } else { killed(container) };
-        let is_resized = |other: &Container| killed(other).as_ref().is_some_and(ProbeKill::is_resize);
-        let others = crash::other_crashing_containers(pod, &crash, self.now).filter(|other| !is_resized(other));
+        let is_no_fault = |other: &Container| killed(other).as_ref().is_some_and(ProbeKill::is_no_fault);
+        let others = crash::other_crashing_containers(pod, &crash, self.now).filter(|other| !is_no_fault(other));
         let unready = self.unready_containers(pod).filter(|other| other.exits() == 0);
         let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
         let kind = CauseKind::Crash(Box::new(CrashCause {
@@ -272,7 +272,7 @@ impl<'m> Assessment<'m> {
             exit_code,
             is_out_of_memory,
             start_error: exit.filter(|exit| Exit::is_start_error(&exit.reason)).map(|exit| exit.message.clone()),
-            is_loop: crash.is_loop && !probe.as_ref().is_some_and(ProbeKill::is_resize),
+            is_loop: crash.is_loop && !probe.as_ref().is_some_and(ProbeKill::is_no_fault),
             probe,
             restarts: container.restarts,
             exits: crash.exits,

@@ -215,6 +215,7 @@ fn restarts(restarted: &[Restarted<'_>]) -> String {
 fn last_end(restarted: &Restarted<'_>) -> Option<String> {
     match (&restarted.probe, restarted.exit) {
         (Some(kill), _) if kill.is_resize() => Some("resize".to_owned()),
+        (Some(kill), _) if kill.is_sandbox() => Some("new sandbox".to_owned()),
         (Some(kill), _) => Some(format!("{} failed", kill.probe)),
         (None, Some(exit)) if exit.reason == "OOMKilled" => Some(exit.reason.clone()),
         (None, exit) => exit.map(|exit| exit_words(exit.code)),

@@ -292,6 +292,11 @@ fn a_container_that_its_kubelet_stopped_is_told_with_the_probe_and_not_with_its_
     let mut by_itself = crashed_once(completed);
     by_itself.wait_until(145_000).pod(100, runs);
     assert_eq!(title(&by_itself), "Pod p0100 restarted once (exit code 0), recovered after 40 s");
+    let mut of_sandbox =
+        crashed_once(Exit { finished_millis: Some(105_000), ran_millis: Some(50_000), ..Exit::default() });
+    of_sandbox.event(100, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
+    of_sandbox.wait_until(145_000).pod(100, runs);
+    assert_eq!(title(&of_sandbox), "Pod p0100 restarted once (new sandbox), recovered after 40 s");
 }
 
 #[test]

@@ -211,6 +211,60 @@ fn an_exit_is_told_until_the_pod_counts_again() {
 }
 
 #[test]
+fn a_container_that_is_started_again_in_a_new_sandbox_does_not_crash() {
+    let mut web = Web::live(2);
+    let ended = |web: &mut Web, restarts: u32, code: i32, ran_millis: i64| {
+        let at = web.now;
+        web.pod(100, |pod| {
+            unready(pod);
+            (pod.containers[0].restarts, pod.containers[0].started_millis) = (restarts, Some(at));
+            let exit = Exit { code, reason: "Error".into(), ..Exit::default() };
+            let exit = Exit { finished_millis: Some(at), ran_millis: Some(ran_millis), ..exit };
+            pod.containers[0].last_exit = Some(exit.into());
+        });
+        web.report();
+    };
+    let begin = "Container web is started again in a new sandbox of its pod";
+    let end = "It runs again for 0.0 s, and its pod is not ready.";
+    for (restarts, times) in [(1, "1 restart so far"), (2, "2 restarts in 1 min 0 s")] {
+        web.wait(60_000).event(100, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
+        ended(&mut web, restarts, 2, 50_000);
+        assert_eq!(first(&web), format!("{begin}: {times} (pod p0100). {end}"));
+        assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+    }
+    let told = "Pod p0100 of revision 1: container web was restarted 2 times, the last time 1 min 0 s later.";
+    assert_eq!(web.lines(LineKind::Bad), [told]);
+    // What ends by itself in the new sandbox did not end for it.
+    ended(web.wait(20_000), 3, 1, 19_000);
+    assert!(first(&web).starts_with("Container web crashes with exit code 1: 3 restarts in "), "{}", first(&web));
+}
+
+#[test]
+fn an_init_container_that_runs_again_in_a_new_sandbox_does_not_crash() {
+    let mut web = Web::live(2);
+    let exit = |finished_millis: i64| -> Option<Box<Exit>> {
+        let exit = Exit { code: 0, reason: "Completed".into(), ..Exit::default() };
+        Some(Exit { finished_millis: Some(finished_millis), ran_millis: Some(3_000), ..exit }.into())
+    };
+    let done = ContainerState::Terminated { exit_code: 0, reason: "Completed".into(), message: String::new() };
+    web.pod(100, |pod| {
+        let warm = Container::new("warm".into(), Role::Init);
+        pod.containers.insert(0, Container { state: Some(done.clone()), last_exit: exit(4_000), ..warm });
+    });
+    web.wait(60_000).event(100, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
+    web.pod(100, |pod| {
+        (pod.phase, pod.ready) = (Phase::Pending, None);
+        pod.containers[0].state = Some(ContainerState::Running);
+        (pod.containers[0].restarts, pod.containers[0].started_millis) = (1, Some(65_000));
+        (pod.containers[1].state, pod.containers[1].last_exit) = (Some(done), exit(65_000));
+    });
+    web.report();
+    let begin = "Init container warm is started again in a new sandbox of its pod: 1 restart so far (pod p0100).";
+    assert_eq!(first(&web), format!("{begin} It runs again for 0.0 s, and has not completed."));
+    assert_eq!(web.lines(LineKind::Bad), ["Pod p0100 of revision 1: init container warm was restarted."]);
+}
+
+#[test]
 fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
     let mut web = Web::live(2);
     for restarts in [1, 2] {
