@@ -11,10 +11,11 @@ use crate::{Change, Millis, Uid};
 const MOST_EARLY: usize = 256;
 
 /// A Normal Event that says what no object tells: a node that is added for a pod, or is not; an image that is pulled, or was; a volume
-/// that was attached; a probe or a resize that has a container killed.
+/// that was attached; a probe, a resize or a new sandbox that has containers killed.
 fn explains(fact: &EventFact) -> bool {
     match fact.reason.as_str() {
-        "TriggeredScaleUp" | "NotTriggerScaleUp" | "Nominated" | "Pulling" | "Pulled" | messages::ATTACHED => true,
+        "TriggeredScaleUp" | "NotTriggerScaleUp" | "Nominated" | "Pulling" | "Pulled" => true,
+        messages::ATTACHED | "SandboxChanged" => true,
         "Killing" => fact.message.contains("probe") || fact.message.contains("resize requires restart"),
         _ => false,
     }
@@ -56,7 +57,7 @@ impl Timeline {
                     messages::last_event(deployment, &event.about.1, &event.reason).is_none()
                 });
         self.emit(Change::Event(uid, Box::new(event.clone())));
-        if matches!(event.reason.as_str(), "Killing" | "FailedPostStartHook") {
+        if matches!(event.reason.as_str(), "Killing" | "FailedPostStartHook" | "SandboxChanged") {
             self.retell_restart(at, uid, about, event.at_millis);
         }
         if is_first {

@@ -278,6 +278,9 @@ impl Timeline {
                 if is_after_gap {
                     self.note_listed_pods(at_millis, namespace.as_deref());
                 }
+                let deployments = self.model.deployments.values().filter(|d| in_scope(&d.namespace));
+                let deployments: Vec<Uid> = deployments.map(|d| d.uid).collect();
+                deployments.into_iter().for_each(|uid| self.note_peaks(uid));
             }
             Kind::Event => {}
         }

@@ -149,7 +149,7 @@ impl Timeline {
             self.tell_last_gone(at, uid);
         }
         let controller = fact.meta.controller.filter(|_| seen != Seen::Deleted);
-        self.note_counts(at, uid, before.flatten(), owner.into_iter().chain(controller));
+        self.note_counts(at, uid, before.flatten(), owner.into_iter().chain(controller), seen);
     }
 
     /// A ReplicaSet was seen, or asks for more or fewer `minReadySeconds`: its pods that are ready count earlier or later.
@@ -180,7 +180,7 @@ impl Timeline {
         now.available_at_millis = due;
         self.enter(at, uid, counted_state(PodState::Ready, due));
         self.keep_now(uid, now);
-        self.note_counts(at, uid, before, [set]);
+        self.note_counts(at, uid, before, [set], Seen::Modified);
     }
 
     /// When a pod starts to count, if that is later; the cluster's clock decides. Whatever is known of the clocks, that is at most so
@@ -215,7 +215,7 @@ impl Timeline {
         }
         // When it was gone is not told: that is not known.
         self.emit(Change::PodState(uid, PodState::Gone, at));
-        self.note_counts(at, uid, before, owner);
+        self.note_counts(at, uid, before, owner, Seen::InList);
     }
 
     fn enter(&mut self, at: Millis, uid: Uid, state: PodState) {
@@ -368,8 +368,16 @@ impl Timeline {
         is_recent && up.to > up.from && down.to < down.from && down.to < mark.active
     }
 
-    /// Keeps what the rollouts came to whose ReplicaSets have another number of pods now.
-    fn note_counts(&mut self, at: Millis, uid: Uid, before: Option<Tally>, sets: impl IntoIterator<Item = Uid>) {
+    /// Keeps what the rollouts came to whose ReplicaSets have another number of pods now. Until a list is complete, pods that went while
+    /// nobody looked stand beside those that came.
+    fn note_counts(
+        &mut self,
+        at: Millis,
+        uid: Uid,
+        before: Option<Tally>,
+        sets: impl IntoIterator<Item = Uid>,
+        seen: Seen,
+    ) {
         let after = self.model.pods.get(&uid).and_then(tally);
         if before == after {
             return;
@@ -377,7 +385,9 @@ impl Timeline {
         let owner = |set: Uid| self.model.replica_sets.get(&set)?.owner;
         let deployments: Vec<Uid> = sets.into_iter().filter_map(owner).collect();
         for deployment in deployments {
-            self.note_peaks(deployment);
+            if seen != Seen::InList {
+                self.note_peaks(deployment);
+            }
             self.note_all_available(at, deployment);
         }
     }

@@ -1,8 +1,12 @@
 //! Rules that group pods into one cause, and decide whether the message of one pod holds for all.
 
 use super::cause::{CauseKind, Evidence};
+use crate::Millis;
 use crate::rules::messages::{self, NewNode, StartHold};
 use crate::rules::pulls::{PullFailure, read_pull_failure};
+
+/// Times of pods that differ by no more than this are told as one.
+const ALIKE_MILLIS: Millis = 5_000;
 
 /// The cause that one pod shows.
 pub(super) struct PodCause {
@@ -42,11 +46,15 @@ impl PodCause {
             }
     }
 
-    /// Returns whether the message of one pod does not hold for the other.
+    /// Returns whether the message of one pod, or the time of one that is not ready, does not hold for the other.
     pub(super) fn has_other_message(&self, other: &Self) -> bool {
         match &self.kind {
             CauseKind::Crash(_) | CauseKind::Flapping { .. } => false,
             CauseKind::Starting { hold: StartHold::Unknown, .. } => false,
+            CauseKind::NotReady { .. } => {
+                let since = |cause: &Self| cause.evidence.since_millis.unwrap_or_default();
+                (since(self) - since(other)).abs() > ALIKE_MILLIS
+            }
             // Where one does not say why, the other does.
             CauseKind::Image { .. } => {
                 !self.says_why_no_pull() && !other.says_why_no_pull() && self.evidence.message != other.evidence.message

@@ -156,6 +156,16 @@ impl CrashCause {
     pub fn is_resize(&self) -> bool {
         self.probe.as_ref().is_some_and(ProbeKill::is_resize)
     }
+
+    /// The kubelet stopped the container to start it in a new sandbox of its pod.
+    pub fn is_sandbox(&self) -> bool {
+        self.probe.as_ref().is_some_and(ProbeKill::is_sandbox)
+    }
+
+    /// The container did nothing wrong.
+    pub fn is_no_fault(&self) -> bool {
+        self.probe.as_ref().is_some_and(ProbeKill::is_no_fault)
+    }
 }
 
 /// Why the image of a cause cannot be pulled, by its evidence and the Events about its pod.

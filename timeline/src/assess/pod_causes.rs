@@ -79,12 +79,14 @@ impl<'m> Assessment<'m> {
     }
 
     /// Finds the cause that a pod shows, and one for each further image that it lacks. Beside a crash also one for each container that
-    /// was never created: the one that crashes may need it.
+    /// was never created: the one that crashes may need it. Beside a container that waits with an error also the crash loop of another
+    /// one, whether that backs off at the moment or not.
     fn find_pod_causes(&self, pod: &'m Pod, comes: Option<&NewNode>, silent: &BTreeMap<&str, Millis>) -> Vec<PodCause> {
         let Some((kind, evidence)) = self.of_one_pod(pod, comes, silent) else { return Vec::new() };
         let is_silent = matches!(kind, CauseKind::NodeSilent { .. });
         let is_image = matches!(kind, CauseKind::Image { .. });
         let is_crash = matches!(kind, CauseKind::Crash(_));
+        let is_error = is_image || matches!(kind, CauseKind::BadContainer { .. } | CauseKind::NotStarted { .. });
         let mut causes = vec![PodCause::new(kind, evidence)];
         if is_silent {
             return causes;
@@ -108,6 +110,14 @@ impl<'m> Assessment<'m> {
                 causes.push(PodCause::new(kind, evidence));
             }
         }
+        let is_other_loop = |(kind, _): &(CauseKind, Evidence)| {
+            let CauseKind::Crash(crash) = kind else { return false };
+            let container = containers().find(|container| container.name == crash.container);
+            let waits_for = container.and_then(Container::waiting).map_or("", |(reason, _)| reason);
+            crash.is_loop && (waits_for == "CrashLoopBackOff" || !fails(waits_for))
+        };
+        let crash = if is_error { self.crash_of(pod) } else { None };
+        causes.extend(crash.filter(is_other_loop).map(|(kind, evidence)| PodCause::new(kind, evidence)));
         causes
     }
 
@@ -207,14 +217,14 @@ impl<'m> Assessment<'m> {
         }
     }
 
-    /// The end of a container that a pod shows; `None` if it was for a resize, and the pod is ready again.
+    /// The end of a container that a pod shows; `None` if it was for a resize or a new sandbox, and the pod is ready again.
     fn crash_of(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
         let (kind, evidence) = self.crash(pod, crash::crash(pod, self.now)?);
-        let is_resized = matches!(&kind, CauseKind::Crash(crash) if crash.is_resize());
-        (!(is_resized && pod.state().is_ready())).then_some((kind, evidence))
+        let is_no_fault = matches!(&kind, CauseKind::Crash(crash) if crash.is_no_fault());
+        (!(is_no_fault && pod.state().is_ready())).then_some((kind, evidence))
     }
 
-    /// A container of the pod ends again and again, and not for resizes.
+    /// A container of the pod ends again and again, and not for resizes or new sandboxes.
     pub(super) fn is_in_crash_loop(&self, pod: &Pod) -> bool {
         matches!(self.crash_of(pod), Some((CauseKind::Crash(crash), _)) if crash.is_loop)
     }
@@ -252,8 +262,8 @@ impl<'m> Assessment<'m> {
         let killed =
             |container: &Container| messages::probe_kill(self.deployment, pod, container, self.now.skew_millis);
         let probe = if is_out_of_memory { None } else { killed(container) };
-        let is_resized = |other: &Container| killed(other).as_ref().is_some_and(ProbeKill::is_resize);
-        let others = crash::other_crashing_containers(pod, &crash, self.now).filter(|other| !is_resized(other));
+        let is_no_fault = |other: &Container| killed(other).as_ref().is_some_and(ProbeKill::is_no_fault);
+        let others = crash::other_crashing_containers(pod, &crash, self.now).filter(|other| !is_no_fault(other));
         let unready = self.unready_containers(pod).filter(|other| other.exits() == 0);
         let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
         let kind = CauseKind::Crash(Box::new(CrashCause {
@@ -262,11 +272,13 @@ impl<'m> Assessment<'m> {
             exit_code,
             is_out_of_memory,
             start_error: exit.filter(|exit| Exit::is_start_error(&exit.reason)).map(|exit| exit.message.clone()),
-            is_loop: crash.is_loop && !probe.as_ref().is_some_and(ProbeKill::is_resize),
+            is_loop: crash.is_loop && !probe.as_ref().is_some_and(ProbeKill::is_no_fault),
             probe,
             restarts: container.restarts,
             exits: crash.exits,
-            is_since: pod.now.first_restarts == 0 && !failed_before(pod, begun),
+            is_since: pod.now.first_restarts == 0
+                && !failed_before(pod, begun)
+                && !pod.told_restarts(container, &self.deployment.story).any(|(at, _)| at < begun),
             is_final: crash.is_final,
             needs_restart_of_all: container.is_final && !crash.is_final,
             is_overdue: is_awaited && self.now.millis - ended > LONGEST_BACK_OFF_MILLIS,
@@ -304,7 +316,7 @@ impl<'m> Assessment<'m> {
         let set = self.current?;
         let available = self.model.pod_counts(set.uid).available;
         let ended = pods.iter().copied().filter(|pod| !pod.state().is_ending());
-        let failures: Vec<(&Pod, Millis)> = ended.filter_map(|pod| Some((pod, pod.now.terminal_millis?))).collect();
+        let failures: Vec<(&Pod, Millis)> = ended.filter_map(|pod| Some((pod, self.failed_millis(pod)?))).collect();
         let late: Vec<_> = failures.iter().filter(|(_, at)| self.now.millis - at <= FAILED_MILLIS).collect();
         let (pod, since) = **late.first()?;
         let mut times: Vec<Millis> = failures.iter().map(|(_, at)| *at).collect();
@@ -330,6 +342,13 @@ impl<'m> Assessment<'m> {
         let exit = exit.map(|(container, code)| (container.to_owned(), code));
         let kind = CauseKind::PodsFailed { is_repeated, exit };
         Some(Cause { is_mixed, ..self.rate_cause(kind, alike.len() as u32, evidence) })
+    }
+
+    /// When a pod ended as a whole. A list after a gap does not tell: it did when its last container ended.
+    fn failed_millis(&self, pod: &Pod) -> Option<Millis> {
+        let told = pod.now.terminal_millis?;
+        let ended = self.last_exit_millis(pod).filter(|_| pod.now.listed_millis == Some(told));
+        Some(ended.map_or(told, |ended| ended.min(told)))
     }
 
     /// A node that is being added for one of these pods, which has none yet: others that fit on it get no answer of their own.

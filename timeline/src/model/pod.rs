@@ -99,8 +99,8 @@ impl Pod {
     }
 
     /// Since when it has been in trouble with a container: since it was ready for the last time for so long that its kubelet forgets what
-    /// was before, else for the first time; if it never was, since the container ended first, or it was seen first. `story` is that of its
-    /// Deployment.
+    /// was before, else for the first time, or since the container was restarted before that and it stayed ready; if it never was, since
+    /// the container ended first, or it was seen first. `story` is that of its Deployment.
     pub fn trouble_since_millis(&self, container: &Container, story: &[Entry]) -> Millis {
         let is_long = |pair: &[(PodState, Millis)]| matches!(pair, [(state, since), (_, until)] if state.is_ready() && until - since >= FORGETS_MILLIS);
         let long_ready = self.states.windows(2).rposition(is_long);
@@ -109,20 +109,29 @@ impl Pod {
         let is_trouble = |state: PodState| if ready.is_some() { !state.is_ready() } else { state == PodState::Failing };
         let begun = later.find(|(state, _)| is_trouble(*state)).map(|(_, at)| *at);
         let first_seen = self.first_seen_millis();
-        if ready.is_some() {
-            return begun.unwrap_or(first_seen);
+        if let Some((_, since)) = ready.and_then(|ready| self.states.get(ready)) {
+            let remembered = begun.map_or(*since, |begun| (begun - FORGETS_MILLIS).max(*since));
+            let mut restarts = self.told_restarts(container, story).filter(|(_, was_seen)| *was_seen);
+            let restarted = restarts.find(|(at, _)| *at >= remembered).map(|(at, _)| at);
+            return begun.into_iter().chain(restarted).min().unwrap_or(first_seen);
         }
         // A container that its kubelet stops runs again at once: no state tells of that end. The story names one pod of several.
         let failures = self.states.iter().filter(|(state, _)| *state == PodState::Failing).count();
         let is_unseen = container.exits() as usize > failures;
-        let restarted = story.iter().find_map(|entry| match &entry.what {
-            Happening::Restarted { pod, restart, .. } if *pod == self.name && restart.container == container.name => {
-                Some(if restart.was_seen { entry.at_millis } else { first_seen })
-            }
-            _ => None,
-        });
+        let restarted = self.told_restarts(container, story).next();
+        let restarted = restarted.map(|(at, was_seen)| if was_seen { at } else { first_seen });
         let ended = begun.into_iter().chain(restarted).min();
         ended.filter(|_| restarted.is_some() || !is_unseen).unwrap_or(first_seen)
+    }
+
+    /// When the story tells of restarts of a container in its name, and whether they were seen.
+    pub fn told_restarts(&self, container: &Container, story: &[Entry]) -> impl Iterator<Item = (Millis, bool)> {
+        story.iter().filter_map(move |entry| match &entry.what {
+            Happening::Restarted { pod, restart, .. } if *pod == self.name && restart.container == container.name => {
+                Some((entry.at_millis, restart.was_seen))
+            }
+            _ => None,
+        })
     }
 
     /// Somebody looked when it was created: what it went through before is not known else.

@@ -28,11 +28,13 @@ pub fn last_event<'m>(deployment: &'m Deployment, pod: &str, reason: &str) -> Op
 
 /// The kubelet stops a container to start it again with other resources, as its `resizePolicy` wants: no fault of the container.
 const RESIZE: &str = "resize";
+/// The kubelet stops all containers of a pod that lost its sandbox, and starts them again in a new one: no fault of theirs.
+const SANDBOX: &str = "sandbox";
 
 /// The probe or hook for which the kubelet kills a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeKill {
-    /// "liveness probe", "startup probe" or "postStart hook"; or "resize".
+    /// "liveness probe", "startup probe" or "postStart hook"; or "resize" or "sandbox".
     pub probe: &'static str,
     /// The result of the probe: "HTTP probe failed with statuscode: 503"; empty where no Event tells.
     pub message: String,
@@ -42,6 +44,16 @@ impl ProbeKill {
     /// It was for a resize.
     pub fn is_resize(&self) -> bool {
         self.probe == RESIZE
+    }
+
+    /// It was for a new sandbox.
+    pub fn is_sandbox(&self) -> bool {
+        self.probe == SANDBOX
+    }
+
+    /// The container did nothing wrong.
+    pub fn is_no_fault(&self) -> bool {
+        self.is_resize() || self.is_sandbox()
     }
 }
 
@@ -109,7 +121,19 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     let of_pod = |since: Millis| events(deployment, "Pod", &pod.name).filter(move |event| event.at_millis >= since);
     let recent = || of_pod(last_run_millis);
     let is_about = |event: &&Event| event.container.is_empty() || event.container == container.name;
+    // What the kubelet stops may end in order.
+    let is_killed = exit_code.is_some_and(|code| STOPPED.contains(&code));
+    let is_stopped = is_killed || exit_code == Some(0);
+    // It ran when its pod had lost its sandbox. Init containers that were done before run again in the next one.
+    let is_of_sandbox = |event: &Event| {
+        let was_there = started.is_some_and(|at| at.saturating_add(skew_millis) < event.at_millis);
+        let finished = exit.and_then(|exit| exit.finished_millis).map(|at| at.saturating_add(skew_millis));
+        was_there && (is_stopped || finished.is_some_and(|at| at >= event.at_millis - EARLY_MILLIS))
+    };
     let killed_for = |event: &Event| {
+        if event.reason == "SandboxChanged" {
+            return is_of_sandbox(event).then_some(SANDBOX);
+        }
         if event.reason == "FailedPostStartHook" {
             return is_about(&event).then_some("postStart hook");
         }
@@ -122,10 +146,8 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
         let what = rest.strip_prefix(" failed ")?;
         ["liveness probe", "startup probe"].into_iter().find(|probe| what.starts_with(probe))
     };
-    // After many of them the kubelet leaves Events out. What it stops may end in order.
-    let is_killed = exit_code.is_some_and(|code| STOPPED.contains(&code));
-    let is_stopped = is_killed || exit_code == Some(0);
-    let fault = |event: &Event| killed_for(event).filter(|probe| *probe != RESIZE);
+    // After many of them the kubelet leaves Events out.
+    let fault = |event: &Event| killed_for(event).filter(|probe| ![RESIZE, SANDBOX].contains(probe));
     let remembered = || of_pod(trouble_millis().max(last_run_millis.saturating_sub(FORGETS_MILLIS)));
     let earlier = || is_stopped.then(remembered)?.find_map(fault);
     // One that ended by itself after a resize did not end for it.

@@ -68,6 +68,8 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         (_, Some((_, 0)), _) => after.map(|after| format!("done{after}")),
         (EpisodeKind::Scaling, Some((from, to)), _) if to < from => after.map(|after| format!("done{after}")),
         (EpisodeKind::Scaling, ..) => after.map(|after| format!("ready{after}")),
+        // Containers restarted, and all pods stayed available.
+        (EpisodeKind::Failure, None, _) if most == 0 && losses.is_empty() => None,
         _ => Some(format!("recovered{}", after.unwrap_or_default())),
     };
     if events.is_empty() {
@@ -213,6 +215,7 @@ fn restarts(restarted: &[Restarted<'_>]) -> String {
 fn last_end(restarted: &Restarted<'_>) -> Option<String> {
     match (&restarted.probe, restarted.exit) {
         (Some(kill), _) if kill.is_resize() => Some("resize".to_owned()),
+        (Some(kill), _) if kill.is_sandbox() => Some("new sandbox".to_owned()),
         (Some(kill), _) => Some(format!("{} failed", kill.probe)),
         (None, Some(exit)) if exit.reason == "OOMKilled" => Some(exit.reason.clone()),
         (None, exit) => exit.map(|exit| exit_words(exit.code)),

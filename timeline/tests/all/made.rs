@@ -448,7 +448,7 @@ impl Web {
             container: container.into(),
             is_warning: !matches!(
                 reason,
-                "Pulling" | "Pulled" | "Killing" | "TriggeredScaleUp" | "SuccessfulAttachVolume"
+                "Pulling" | "Pulled" | "Killing" | "SandboxChanged" | "TriggeredScaleUp" | "SuccessfulAttachVolume"
             ),
             ..warning(uid, pod.uid.bits(), ("Pod", &pod.name), reason, message)
         };

@@ -292,6 +292,22 @@ fn a_container_that_its_kubelet_stopped_is_told_with_the_probe_and_not_with_its_
     let mut by_itself = crashed_once(completed);
     by_itself.wait_until(145_000).pod(100, runs);
     assert_eq!(title(&by_itself), "Pod p0100 restarted once (exit code 0), recovered after 40 s");
+    let mut of_sandbox =
+        crashed_once(Exit { finished_millis: Some(105_000), ran_millis: Some(50_000), ..Exit::default() });
+    of_sandbox.event(100, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
+    of_sandbox.wait_until(145_000).pod(100, runs);
+    assert_eq!(title(&of_sandbox), "Pod p0100 restarted once (new sandbox), recovered after 40 s");
+}
+
+#[test]
+fn a_pod_that_stayed_ready_while_its_container_restarted_did_not_recover() {
+    let mut web = at_rest(3);
+    web.event_of(100, "web", "Killing", "Container web failed liveness probe, will be restarted");
+    web.wait_until(106_000).pod(100, |pod| {
+        let exit = Exit { code: 0, reason: "Completed".into(), ..Exit::default() };
+        (pod.containers[0].restarts, pod.containers[0].last_exit) = (1, Some(exit.into()));
+    });
+    assert_eq!(title(&web), "Pod p0100 restarted once (liveness probe failed)");
 }
 
 #[test]

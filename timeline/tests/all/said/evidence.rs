@@ -167,6 +167,27 @@ fn a_container_that_cannot_be_created_is_named_beside_one_that_crashes() {
 }
 
 #[test]
+fn a_crash_loop_is_named_beside_a_container_that_cannot_be_created_while_it_does_not_back_off() {
+    let ended = ContainerState::Terminated { exit_code: 1, reason: "Error".into(), message: String::new() };
+    for state in [waiting("CrashLoopBackOff", "back-off 10s"), ContainerState::Running, ended] {
+        for place in [0, 1] {
+            let mut web = replacing(|pod| {
+                crashing(2)(pod);
+                pod.containers[0].state = Some(state.clone());
+                let missing = Some(waiting("CreateContainerConfigError", "configmap \"settings\" not found"));
+                let proxy = Container { state: missing, ..Container::new("proxy".into(), Role::App) };
+                pod.containers.insert(place, proxy);
+            });
+            web.now += 10_001;
+            let said = web.view().reasons.into_iter().map(|reason| reason.sentence).collect::<Vec<_>>();
+            let missing = "Container proxy cannot be created (CreateContainerConfigError, pod p0200): configmap \"settings\" not found.";
+            let crash = "Container web crashes with exit code 1: 2 restarts so far (pod p0200).";
+            assert_eq!(said, [missing, crash], "{state:?}");
+        }
+    }
+}
+
+#[test]
 fn an_exit_is_told_until_the_pod_counts_again() {
     let mut web = Web::replacing();
     web.set(SECOND, |set| set.now.min_ready_seconds = 120);
@@ -188,6 +209,60 @@ fn an_exit_is_told_until_the_pod_counts_again() {
     assert_eq!(said(&web).len(), 2);
     web.now = 84_000;
     assert_eq!(said(&web), ["1 pod is ready and becomes available in 62 s (minReadySeconds 120)."], "it has recovered");
+}
+
+#[test]
+fn a_container_that_is_started_again_in_a_new_sandbox_does_not_crash() {
+    let mut web = Web::live(2);
+    let ended = |web: &mut Web, restarts: u32, code: i32, ran_millis: i64| {
+        let at = web.now;
+        web.pod(100, |pod| {
+            unready(pod);
+            (pod.containers[0].restarts, pod.containers[0].started_millis) = (restarts, Some(at));
+            let exit = Exit { code, reason: "Error".into(), ..Exit::default() };
+            let exit = Exit { finished_millis: Some(at), ran_millis: Some(ran_millis), ..exit };
+            pod.containers[0].last_exit = Some(exit.into());
+        });
+        web.report();
+    };
+    let begin = "Container web is started again in a new sandbox of its pod";
+    let end = "It runs again for 0.0 s, and its pod is not ready.";
+    for (restarts, times) in [(1, "1 restart so far"), (2, "2 restarts in 1 min 0 s")] {
+        web.wait(60_000).event(100, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
+        ended(&mut web, restarts, 2, 50_000);
+        assert_eq!(first(&web), format!("{begin}: {times} (pod p0100). {end}"));
+        assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
+    }
+    let told = "Pod p0100 of revision 1: container web was restarted 2 times, the last time 1 min 0 s later.";
+    assert_eq!(web.lines(LineKind::Bad), [told]);
+    // What ends by itself in the new sandbox did not end for it.
+    ended(web.wait(20_000), 3, 1, 19_000);
+    assert!(first(&web).starts_with("Container web crashes with exit code 1: 3 restarts in "), "{}", first(&web));
+}
+
+#[test]
+fn an_init_container_that_runs_again_in_a_new_sandbox_does_not_crash() {
+    let mut web = Web::live(2);
+    let exit = |finished_millis: i64| -> Option<Box<Exit>> {
+        let exit = Exit { code: 0, reason: "Completed".into(), ..Exit::default() };
+        Some(Exit { finished_millis: Some(finished_millis), ran_millis: Some(3_000), ..exit }.into())
+    };
+    let done = ContainerState::Terminated { exit_code: 0, reason: "Completed".into(), message: String::new() };
+    web.pod(100, |pod| {
+        let warm = Container::new("warm".into(), Role::Init);
+        pod.containers.insert(0, Container { state: Some(done.clone()), last_exit: exit(4_000), ..warm });
+    });
+    web.wait(60_000).event(100, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
+    web.pod(100, |pod| {
+        (pod.phase, pod.ready) = (Phase::Pending, None);
+        pod.containers[0].state = Some(ContainerState::Running);
+        (pod.containers[0].restarts, pod.containers[0].started_millis) = (1, Some(65_000));
+        (pod.containers[1].state, pod.containers[1].last_exit) = (Some(done), exit(65_000));
+    });
+    web.report();
+    let begin = "Init container warm is started again in a new sandbox of its pod: 1 restart so far (pod p0100).";
+    assert_eq!(first(&web), format!("{begin} It runs again for 0.0 s, and has not completed."));
+    assert_eq!(web.lines(LineKind::Bad), ["Pod p0100 of revision 1: init container warm was restarted."]);
 }
 
 #[test]
@@ -424,8 +499,24 @@ fn what_a_younger_pod_saw_makes_the_older_one_no_younger() {
     web.wait(600_000).pod(101, unready);
     web.event(101, "Unhealthy", "Readiness probe failed: timeout");
     web.wait(11_000).report();
-    assert_eq!(first(&web), "2 pods are running but not ready any more for 10 min 11 s. A probe saw: timeout.");
+    let said = "2 pods are running but not ready any more, one of them for 10 min 11 s. A probe saw: timeout.";
+    assert_eq!(first(&web), said);
     assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());
+}
+
+#[test]
+fn pods_that_are_not_ready_for_different_times_are_told_with_the_time_of_one() {
+    let said = |millis: i64| {
+        let mut web = replacing(unready);
+        web.set(SECOND, |set| set.now.counts.desired = 2);
+        web.wait(millis).add_pod(201, SECOND, unready);
+        web.now = 60_000;
+        first(&web)
+    };
+    let pods = "2 new pods are running but not ready";
+    let earlier = "Earlier pods took 5.0 s.";
+    assert_eq!(said(5_000), format!("{pods} for 40 s. {earlier}"));
+    assert_eq!(said(5_001), format!("{pods}, one of them for 40 s. {earlier}"));
 }
 
 #[test]

@@ -149,6 +149,35 @@ fn the_restarts_of_a_crash_loop_are_told_with_the_time_since_its_first_exit() {
 }
 
 #[test]
+fn the_first_restart_counts_also_if_the_pod_stayed_ready() {
+    let restarted = |restarts: u32| {
+        move |pod: &mut PodFact| {
+            let exit = Exit { code: 1, reason: "Error".into(), ..Exit::default() };
+            (pod.containers[0].restarts, pod.containers[0].last_exit) = (restarts, Some(exit.into()));
+        }
+    };
+    let mut web = Web::live(1);
+    web.wait_until(25_000).pod(100, restarted(1));
+    web.wait_until(41_000).pod(100, |pod| {
+        unready(pod);
+        restarted(2)(pod);
+    });
+    web.wait_until(56_000).pod(100, restarted(3));
+    web.now = 58_000;
+    let said = |times: &str| format!("Container web crashes with exit code 1: 3 restarts {times} (pod p0100).");
+    assert_eq!(web.view().reasons[0].sentence, said("in 33 s"));
+    // Its kubelet has forgotten the first one.
+    let mut web = Web::live(1);
+    web.wait_until(25_000).pod(100, restarted(1));
+    web.wait_until(700_000).pod(100, |pod| {
+        unready(pod);
+        restarted(3)(pod);
+    });
+    web.now = 730_000;
+    assert_eq!(web.view().reasons[0].sentence, said("so far"));
+}
+
+#[test]
 fn every_container_of_a_pod_that_crashes_is_named() {
     let first = |pods: &[(u128, &[&str])]| {
         let mut web = Web::live(2).at(60_000);

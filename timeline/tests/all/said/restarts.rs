@@ -108,6 +108,23 @@ fn an_event_that_arrives_after_the_restart_says_why_the_containers_ended() {
 }
 
 #[test]
+fn a_late_event_of_a_new_sandbox_takes_the_exit_code_back() {
+    let mut web = Web::live(1).at(60_000);
+    web.pod(100, |pod| {
+        restarted(1, 0, "Completed")(pod);
+        let exit = pod.containers[0].last_exit.as_mut().unwrap();
+        (exit.finished_millis, exit.ran_millis) = (Some(59_000), Some(50_000));
+    });
+    let pod = "60000 Pod p0100 of revision 1: container web";
+    assert_eq!(since(&web, 60_000), [format!("{pod} ended with exit code 0 and was restarted.")]);
+    let said = "Pod sandbox changed, it will be killed and re-created.";
+    let event = warning(900, 100, ("Pod", "web-2-p0100"), "SandboxChanged", said);
+    let event = EventFact { is_warning: false, last_millis: Some(58_000), ..event };
+    web.timeline.apply(63_000, Fact::Event(Box::new(event)));
+    assert_eq!(since(&web, 60_000), [format!("{pod} was restarted.")]);
+}
+
+#[test]
 fn late_events_say_why_each_container_of_a_pod_ended() {
     let mut web = Web::live(1).at(60_000);
     web.pod(100, |pod| {

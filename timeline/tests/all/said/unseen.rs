@@ -1,7 +1,7 @@
 //! What nobody saw is told as such, or not at all.
 
 use crate::made::{WEB, Web, condition, crashing, deployment, image, next_revision, ready, set, unready};
-use timeline::fact::{ConditionStatus, Kind, Seen, Strategy};
+use timeline::fact::{ConditionStatus, ContainerState, Exit, Kind, Phase, PodFact, Seen, Strategy};
 use timeline::past::course;
 use timeline::rollout::{self, Trigger};
 use timeline::story::{self, LineKind};
@@ -171,6 +171,52 @@ fn what_is_taken_down_is_named_though_its_pods_are_not_seen() {
 }
 
 #[test]
+fn pods_that_went_unseen_are_not_counted_with_those_that_came() {
+    let begun = || {
+        let mut web = Web::replacing();
+        web.add_ready_pod(200, 3);
+        web
+    };
+    let mut later = begun();
+    [100, 101].into_iter().for_each(|number| later.delete_pod(number));
+    [201, 202].into_iter().for_each(|number| later.add_ready_pod(number, 3));
+    let mut web = begun().at(60_000);
+    web.restore(&later);
+    web.relisted(25_000);
+    let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap();
+    assert_eq!((rollout.peak_active, rollout.peak_pods), (4, 4));
+    web.wait_until(61_000).add_pod(203, 3, |_| {});
+    let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap();
+    assert_eq!((rollout.peak_active, rollout.peak_pods), (5, 5));
+}
+
+#[test]
+fn pods_that_failed_unseen_did_so_when_their_containers_ended() {
+    let evicted = |finished_millis: Millis| {
+        move |pod: &mut PodFact| {
+            unready(pod);
+            (pod.phase, pod.reason, pod.message) = (Phase::Failed, "Evicted".into(), "low on memory".into());
+            let (exit_code, reason) = (143, "Error".to_owned());
+            let exit = Exit { code: exit_code, reason: reason.clone(), ..Exit::default() };
+            let exit = Exit { finished_millis: Some(finished_millis), ran_millis: Some(60_000), ..exit };
+            pod.containers[0].last_exit = Some(exit.into());
+            pod.containers[0].state = Some(ContainerState::Terminated { exit_code, reason, message: String::new() });
+        }
+    };
+    let said = |first_millis: Millis| {
+        let mut web = Web::live(3).at(200_000);
+        web.unseen_pod(100, evicted(first_millis));
+        web.relisted(61_000);
+        web.wait_until(210_000).pod(101, evicted(210_000));
+        web.view().reasons.into_iter().map(|reason| reason.sentence).find(|said| said.contains(" failed"))
+    };
+    let one = "A pod failed, Evicted (pod p0101): low on memory.".to_owned();
+    assert_eq!(said(119_000), Some(one));
+    let both = "2 pods failed within 90 s, Evicted (one is p0100): low on memory.".to_owned();
+    assert_eq!(said(120_000), Some(both));
+}
+
+#[test]
 fn steps_that_nobody_saw_are_told_as_such() {
     let mut web = Web::replacing().at(600_000);
     web.unseen(|_, sets| {
@@ -216,7 +262,8 @@ fn a_rollback_that_was_complete_before_somebody_looked_again_is_told_as_complete
         sets.get_mut(&2).unwrap().revision = Some(3);
     });
     web.relisted(20_000);
-    let done = ["Revision 1 is complete after 5.0 s.", "Revision 3 is complete; the time of its completion is not known."];
+    let done =
+        ["Revision 1 is complete after 5.0 s.", "Revision 3 is complete; the time of its completion is not known."];
     assert_eq!(web.lines(LineKind::Done), done);
 }
 
