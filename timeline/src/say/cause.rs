@@ -69,6 +69,13 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::SetMissing => {
             format!("No pod is left, and the Deployment controller has not made the next ReplicaSet for {since}.")
         }
+        CauseKind::ScalingStuck { replicas } => format!(
+            "{} {} desired instead of {replicas}: before the rollout goes on, the Deployment controller has to scale, and with Recreate it \
+             cannot scale several ReplicaSets. Scale back to {replicas}, and to {} once the rollout is complete.",
+            count(spec.replicas, "replica"),
+            is_are(spec.replicas),
+            spec.replicas
+        ),
         CauseKind::Image { image, container } => {
             let image =
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));

@@ -92,6 +92,7 @@ fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::PodsMissing { .. } => "the ReplicaSet controller creates no pods".to_owned(),
         CauseKind::PodsDeleted => "all pods were deleted".to_owned(),
         CauseKind::SetMissing => "the Deployment controller makes no ReplicaSet".to_owned(),
+        CauseKind::ScalingStuck { .. } => "Recreate cannot scale several ReplicaSets".to_owned(),
         CauseKind::Deadlock { .. } => "no pod can be added or removed".to_owned(),
         CauseKind::NodeSilent { node } => match node {
             Some(node) => format!("node {} is not ready", safe(node)),

@@ -300,11 +300,51 @@ fn recreate_chosen_during_a_rollout_waits_only_for_the_old_pods() {
     );
 }
 
-/// Two ReplicaSets have pods, and none says the new number of replicas: the controller does nothing any more.
+/// Two ReplicaSets have pods, and both say the number of replicas before: the controller tries to scale them, and does nothing.
 #[test]
-fn recreate_chosen_during_a_rollout_that_is_scaled_takes_nothing_down() {
+fn recreate_chosen_during_a_rollout_that_is_scaled_never_goes_on() {
     let mut web = Web::replacing();
     web.add_ready_pod(200, SECOND);
+    web.edit_spec(|deployment| (deployment.spec.strategy, deployment.spec.replicas) = (Strategy::Recreate, 5));
+    web.report();
+    web.wait(1_001);
+    let stuck = "[Blocked] Revision 2 is blocked: Recreate cannot scale several ReplicaSets.";
+    for web in [&web, &web.first_listed()] {
+        assert_eq!(web.verdict(), stuck);
+        let view = web.view();
+        assert_eq!(
+            view.verdict.why,
+            "5 replicas are desired instead of 3: before the rollout goes on, the Deployment controller has to scale, and with \
+             Recreate it cannot scale several ReplicaSets. Scale back to 3, and to 5 once the rollout is complete."
+        );
+        assert_eq!(
+            view.next,
+            "The Deployment controller scales no ReplicaSet until 3 replicas are desired again. Kubernetes does not roll back by \
+             itself."
+        );
+        let remedy = view.remedy.unwrap();
+        assert_eq!(remedy.what, "Scale back to 3 replicas");
+        assert_eq!(remedy.command, "kubectl --namespace shop scale deployment/web --replicas=3");
+        assert_eq!(view.deadline_millis, None);
+    }
+    // A rollback does not move it.
+    let mut back = web.first_listed();
+    back.edit_spec(|deployment| (deployment.revision, deployment.spec.images) = (Some(3), image("v1")));
+    back.set(2, |set| set.revision = Some(3));
+    back.report();
+    back.wait(1_001);
+    assert_eq!(back.verdict(), "[Blocked] Revision 3 is blocked: Recreate cannot scale several ReplicaSets.");
+    web.edit_spec(|deployment| deployment.spec.replicas = 3);
+    web.report();
+    assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before revision 2 goes on.");
+}
+
+/// Two ReplicaSets have pods, and they say different numbers of replicas.
+#[test]
+fn recreate_that_takes_nothing_down_is_blocked_after_a_while() {
+    let mut web = Web::replacing();
+    web.add_ready_pod(200, SECOND);
+    web.set(SECOND, |set| set.now.desired_replicas = Some(4));
     web.edit_spec(|deployment| (deployment.spec.strategy, deployment.spec.replicas) = (Strategy::Recreate, 5));
     web.report();
     web.wait(300_000);
