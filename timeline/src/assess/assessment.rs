@@ -147,6 +147,12 @@ impl<'m> Assessment<'m> {
         self.current.is_none() && self.deployment.now.revision.is_none() && self.sees_sets
     }
 
+    /// A revision was rolled out, and all its ReplicaSets are gone.
+    pub fn has_lost_all_sets(&self) -> bool {
+        let mut sets = self.model.owned_sets(self.deployment.uid);
+        self.deployment.now.revision.is_some() && self.sees_sets && sets.next().is_none()
+    }
+
     /// More pods are desired than the limits allow, because they were lowered since and nothing was raised since then.
     pub fn is_lowered(&self) -> bool {
         let [.., (_, before), (since, now)] = self.deployment.limits.as_slice() else { return false };

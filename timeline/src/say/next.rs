@@ -86,6 +86,9 @@ fn paused(assessment: &Assessment<'_>) -> String {
         _ if assessment.awaits_first_revision() => {
             "The first revision is rolled out when somebody resumes the rollout; no progress deadline runs until then."
         }
+        _ if assessment.has_lost_all_sets() => {
+            "The ReplicaSet is created when somebody resumes the rollout; no progress deadline runs until then."
+        }
         _ if is_edited => {
             "The change is rolled out when somebody resumes the rollout; no progress deadline runs until then."
         }

@@ -353,6 +353,26 @@ fn recreate_that_takes_nothing_down_is_blocked_after_a_while() {
     assert_eq!(web.verdict(), "[Blocked] Revision 2 makes no progress: 1 of 5 new pods available.");
 }
 
+/// Paused, the controller creates no ReplicaSet: neither that of an edit nor the one that was there.
+#[test]
+fn a_pause_says_that_no_replica_set_is_left() {
+    let mut web = Web::live(3).at(20_000);
+    web.edit_spec(|deployment| (deployment.spec.paused, deployment.spec.images) = (true, image("v2")));
+    web.report();
+    assert_eq!(web.view().verdict.why, "A change of the template is waiting: image web:v2.");
+    web.wait(4_000).delete_set(2);
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    web.report();
+    assert_eq!(
+        web.view().verdict.why,
+        "No ReplicaSet is left, and the Deployment controller creates none while the Deployment is paused: image web:v2 is waiting."
+    );
+    assert_eq!(
+        web.view().next,
+        "The ReplicaSet is created when somebody resumes the rollout; no progress deadline runs until then."
+    );
+}
+
 #[test]
 fn a_deadline_that_passed_for_the_revision_before_is_not_told_of_the_rollback() {
     let mut web = Web::replacing().at(630_000);
