@@ -287,6 +287,26 @@ fn an_edit_that_is_undone_during_its_take_down_is_told() {
 }
 
 #[test]
+fn an_edit_whose_replica_set_is_refused_is_told_when_it_is_taken_back() {
+    let mut web = Web::live(3).at(60_000);
+    web.set(2, |set| set.now.template = Some(1));
+    web.deployment(|deployment| deployment.template = Some(1));
+    web.edit_spec(|deployment| {
+        (deployment.spec.images, deployment.template) = (image("v2"), Some(2));
+        deployment.status.progressing = Some(condition(ConditionStatus::False, "ReplicaSetCreateError", "no"));
+    });
+    web.wait_until(90_000)
+        .edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v1"), Some(1)));
+    let undone = "A change that waited was not rolled out: image web:v2. The template was changed back: image web:v1.";
+    assert_eq!(web.lines(LineKind::Outside), [undone]);
+    // The next change that nobody refuses is no such one.
+    web.report();
+    web.wait_until(120_000)
+        .edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v3"), Some(3)));
+    assert_eq!(web.lines(LineKind::Outside), [undone]);
+}
+
+#[test]
 fn recreate_chosen_during_a_rollout_waits_only_for_the_old_pods() {
     let mut web = Web::replacing();
     web.add_ready_pod(200, SECOND);
