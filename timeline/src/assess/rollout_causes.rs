@@ -116,10 +116,8 @@ impl<'m> Assessment<'m> {
         let replicas = rollout::stuck_scaling(self.model, self.deployment)?;
         let is_scaling = |mark: &&Mark| matches!(mark.kind, MarkKind::Replicas { .. });
         let since = self.deployment.marks.iter().rfind(is_scaling).map(|mark| mark.at_millis);
-        // ReplicaSets that were scaled arrive in another stream.
-        let is_late = since.is_none_or(|since| self.now.millis - since > rollout::OVERTAKING_MILLIS);
         let evidence = Evidence { object: self.me(), since_millis: since, ..Evidence::default() };
-        is_late.then(|| self.rate_cause(CauseKind::ScalingStuck { replicas }, 0, evidence))
+        Some(self.rate_cause(CauseKind::ScalingStuck { replicas }, 0, evidence))
     }
 
     /// The replicas to scale back to, where a scaling that the controller never finishes keeps the rollout from going on.

@@ -327,7 +327,6 @@ fn recreate_chosen_during_a_rollout_that_is_scaled_never_goes_on() {
     web.add_ready_pod(200, SECOND);
     web.edit_spec(|deployment| (deployment.spec.strategy, deployment.spec.replicas) = (Strategy::Recreate, 5));
     web.report();
-    web.wait(1_001);
     let stuck = "[Blocked] Revision 2 is blocked: Recreate cannot scale several ReplicaSets.";
     for web in [&web, &web.first_listed()] {
         assert_eq!(web.verdict(), stuck);
@@ -352,7 +351,6 @@ fn recreate_chosen_during_a_rollout_that_is_scaled_never_goes_on() {
     back.edit_spec(|deployment| (deployment.revision, deployment.spec.images) = (Some(3), image("v1")));
     back.set(2, |set| set.revision = Some(3));
     back.report();
-    back.wait(1_001);
     assert_eq!(back.verdict(), "[Blocked] Revision 3 is blocked: Recreate cannot scale several ReplicaSets.");
     web.edit_spec(|deployment| deployment.spec.replicas = 3);
     web.report();
