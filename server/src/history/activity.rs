@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use timeline::model::Pod;
 use timeline::phase::PodState;
-use timeline::{Millis, Model, Uid};
+use timeline::{Millis, Model, Uid, rollout};
 
 /// A workload settles after this time at rest: containers that crash now and then make one episode.
 pub const SETTLE_MILLIS: Millis = 60_000;
 /// Most workloads that settle in one update: the writer makes a recording of each before it writes anything else.
 const MOST_SETTLED: usize = 64;
 
-/// Returns `true` if all desired pods are available and there are no others, pods out of rotation left out.
+/// Returns `true` if all desired pods are available and there are no others, pods out of rotation left out, and no ReplicaSet is refused.
 pub fn is_at_rest(model: &Model, workload: Uid) -> bool {
     let Some(deployment) = model.deployments.get(&workload) else { return true };
     // One that ended may lie about for days.
@@ -28,7 +28,8 @@ pub fn is_at_rest(model: &Model, workload: Uid) -> bool {
         count += 1;
         is_available &= pod.state() == PodState::Available;
     }
-    !is_rolling_out && is_available && count == deployment.now.spec.replicas
+    let is_refused = rollout::refusal_of_set(model, deployment).is_some();
+    !is_rolling_out && !is_refused && is_available && count == deployment.now.spec.replicas
 }
 
 /// The activity of recently changed workloads of one cluster.
@@ -129,6 +130,21 @@ mod tests {
     #[test]
     fn very_many_workloads_settle_one_part_after_the_other() {
         assert_eq!(settled(150, &[0, 60_000, 62_000, 64_000, 66_000]), [0, 64, 64, 22, 0]);
+    }
+
+    #[test]
+    fn a_workload_is_not_at_rest_while_its_replica_set_is_refused() {
+        let rests = |conditions: &Value| {
+            let none = json!({ "spec": { "replicas": 0 }, "status": { "conditions": conditions } });
+            let object = object(1, None, &none).to_string();
+            let fact = Object::decode(Kind::Deployment, &object).unwrap().fact(Seen::Added).unwrap().unwrap();
+            let mut timeline = Timeline::new();
+            timeline.apply(1_000, fact);
+            is_at_rest(timeline.model(), uid(1).parse().unwrap())
+        };
+        assert!(rests(&json!([])));
+        let refused = json!({ "type": "Progressing", "status": "False", "reason": "ReplicaSetCreateError" });
+        assert!(!rests(&json!([refused])));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The rows of rollouts and other episodes, so that lists need no recordings.
 
+use timeline::assess::Refused;
 use timeline::model::{Deployment, Gap};
 use timeline::past::course::{self, limits, moment, replicas};
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
@@ -27,12 +28,15 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
         // A paused Deployment does not roll out what is edited: the outage is of the revision that runs.
         let awaits_next = assessment.awaits_revision && !deployment.now.spec.paused;
         let is_done = outcome == Outcome::Complete;
+        let is_next_refused = assessment.decisive().is_some_and(|cause| cause.kind.is_refusal(Refused::ReplicaSet));
         // What is no fault by itself is the cause where the progress deadline passed over it. Before that, the verdict names what is bad.
         let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
         let is_late = deployment.rollouts.last().is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
         match (is_known, is_done) {
             // Pods that a later scaling lacks are no trouble of the rollout.
             (_, true) if matches!(standing, Standing::ScalingUp { .. }) => None,
+            // Nor is that the ReplicaSet of the next one is refused.
+            (_, true) if is_next_refused => None,
             // Once its template is edited, an outage is told of the next rollout.
             (false, true) if !is_outage || awaits_next => None,
             (false, false) if is_late => Some(UNKNOWN_CAUSE.to_owned()),

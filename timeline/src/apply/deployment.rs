@@ -129,7 +129,8 @@ impl Timeline {
 }
 
 /// Tells that the template was changed again while a change of it waited, which the controller has seen; `None` where it was not. A
-/// change waits while the Deployment is paused, and with Recreate while old pods are taken down.
+/// change waits while the Deployment is paused, with Recreate while old pods are taken down, and while its ReplicaSet is refused: then the
+/// spec counts as unobserved, and the condition says that it was seen.
 fn replaced_change(model: &Model, known: &Deployment, after: &DeploymentNow) -> Option<Happening> {
     let before = &known.now;
     let hashes = before.template.zip(after.template);
@@ -138,7 +139,8 @@ fn replaced_change(model: &Model, known: &Deployment, after: &DeploymentNow) -> 
     let has_pods =
         || rollout::current_set(model, known).is_some_and(|set| model.pod_counts(set.uid).count_existing() > 0);
     let is_held = before.spec.paused || (before.spec.strategy == Strategy::Recreate && has_pods());
-    if !(is_changed && is_held && is_seen && rollout::awaits_revision(model, known)) {
+    let waits = (is_held && is_seen) || rollout::refusal_of_set(model, known).is_some();
+    if !(is_changed && waits && rollout::awaits_revision(model, known)) {
         return None;
     }
     // Without the hashes it is not known: other fields of the template than its images may differ.

@@ -147,6 +147,12 @@ impl<'m> Assessment<'m> {
         self.current.is_none() && self.deployment.now.revision.is_none() && self.sees_sets
     }
 
+    /// A revision was rolled out, and all its ReplicaSets are gone.
+    pub fn has_lost_all_sets(&self) -> bool {
+        let mut sets = self.model.owned_sets(self.deployment.uid);
+        self.deployment.now.revision.is_some() && self.sees_sets && sets.next().is_none()
+    }
+
     /// More pods are desired than the limits allow, because they were lowered since and nothing was raised since then.
     pub fn is_lowered(&self) -> bool {
         let [.., (_, before), (since, now)] = self.deployment.limits.as_slice() else { return false };
@@ -211,7 +217,7 @@ impl<'m> Assessment<'m> {
             Next::Spread => true,
             Next::Nothing | Next::Paused | Next::WaitForNew { .. } | Next::WaitForOldGone => false,
         };
-        is_allowed && !has(CauseKind::ControllerSilent)
+        is_allowed && !has(CauseKind::ControllerSilent) && self.replicas_before_stuck_scaling().is_none()
     }
 
     /// ReplicaSets that are replaced: those that the template in force is not of, and that still have something to lose.
@@ -248,7 +254,8 @@ impl<'m> Assessment<'m> {
 }
 
 /// Runs only while a rollout is in progress and its conditions are those of the spec in force. By the API server's clock. While
-/// the ReplicaSet is refused the controller does not come to look at the deadline (`rolloutRolling` in `rolling.go`).
+/// the ReplicaSet is refused the controller does not come to look at the deadline (`rolloutRolling` in `rolling.go`), nor while it only
+/// scales (`syncDeploymentStatus` in `sync.go`).
 fn deadline(model: &Model, deployment: &Deployment) -> Option<Millis> {
     let now = &deployment.now;
     let condition = now.status.progressing.as_ref()?;
@@ -260,6 +267,9 @@ fn deadline(model: &Model, deployment: &Deployment) -> Option<Millis> {
     let seconds = now.spec.progress_deadline_seconds.filter(|_| runs)?;
     if condition.reason == "ProgressDeadlineExceeded" {
         return condition.last_update_millis; // it passed; finding that moved the time
+    }
+    if rollout::stuck_scaling(model, deployment).is_some() {
+        return None;
     }
     Some(condition.last_update_millis?.saturating_add(i64::from(seconds) * 1000))
 }

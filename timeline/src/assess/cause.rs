@@ -182,6 +182,12 @@ pub enum CauseKind {
     ControllerSilent,
     /// The Deployment controller has seen the template and not made its ReplicaSet, and no pods are left.
     SetMissing,
+    /// Recreate, chosen during a rollout together with other replicas: the Deployment controller takes this for a scaling first, which it
+    /// never finishes while several ReplicaSets have replicas.
+    ScalingStuck {
+        /// The replicas that the ReplicaSets were scaled for last: scaled back to them, the rollout goes on.
+        replicas: u32,
+    },
     /// Somebody paused it.
     Paused {
         /// The template was edited meanwhile, or no revision was made of it yet.
@@ -339,6 +345,7 @@ impl CauseKind {
             Self::Flapping { .. } | Self::NodeSilent { .. } | Self::MinReady { .. } => true,
             Self::ControllerSilent | Self::SetMissing | Self::Paused { .. } | Self::Refused { .. } => false,
             Self::Deadlock { .. } | Self::OldNotGoing | Self::OldTroubles { .. } => false,
+            Self::ScalingStuck { .. } => false,
             Self::PodsMissing { .. } | Self::PodsDeleted => false,
         }
     }

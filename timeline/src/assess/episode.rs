@@ -3,11 +3,13 @@
 
 use std::ops::RangeInclusive;
 
+use super::refusals::{is_since, refusal_text};
 use super::severity::OUTAGE_MILLIS;
 use crate::model::fact::Exit;
 use crate::model::story::{Entry, Happening, LineKind};
-use crate::model::{Deployment, EpisodeKind, Mark, MarkKind, Pod, PodState};
+use crate::model::{Deployment, EpisodeKind, KubectlVerdict, Mark, MarkKind, Pod, PodState};
 use crate::rules::messages::{self, ProbeKill};
+use crate::rules::rollout;
 use crate::{Millis, Model, Uid};
 
 /// The objects of a first list arrive within this time.
@@ -30,6 +32,8 @@ pub struct Episode<'m> {
     pub scaled: Option<(u32, u32)>,
     /// The entries of the story that tell of losses, in order, each with whether its node was not ready when pods left it.
     pub losses: Vec<(&'m Happening, bool)>,
+    /// The words of the API server when it refused the ReplicaSet of the next revision last.
+    pub refused: Option<&'m str>,
     /// Nodes that were reported not to be ready, and how many pods were on each.
     pub silent_nodes: Vec<(&'m str, u32)>,
     /// Pods of which containers restarted.
@@ -68,10 +72,11 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let desired = deployment.now.spec.replicas;
     let counted: Vec<_> = pods.iter().map(|pod| (*pod, counted_stretches(model, workload, pod))).collect();
     let shortage = shortage(&counted, scaled.map_or(desired, |(from, _)| from), &scalings);
+    let refusal = refusal(model, deployment);
     let has_failed = losses.iter().any(|entry| matches!(entry.what, Happening::Failed { .. }));
     let kind = match () {
         () if deployment.is_over() => EpisodeKind::Deletion,
-        () if has_failed || !restarted.is_empty() => EpisodeKind::Failure,
+        () if has_failed || !restarted.is_empty() || refusal.is_some() => EpisodeKind::Failure,
         () if !losses.is_empty() => EpisodeKind::Recovery,
         () if scaled.is_some() => EpisodeKind::Scaling,
         () if shortage.most > 0 => EpisodeKind::Failure,
@@ -79,21 +84,26 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     };
     let told = losses.iter().copied().chain(deletion).map(|entry| entry.at_millis);
     let told = told.chain(scalings.iter().map(|(at, _)| *at));
-    let began_millis = told.chain(shortage.since_millis).min().unwrap_or(deployment.first_seen_millis);
+    let refused_millis = refusal.as_ref().map(|refusal| refusal.since_millis);
+    let began_millis =
+        told.chain(shortage.since_millis).chain(refused_millis).min().unwrap_or(deployment.first_seen_millis);
     let is_whole = shortage.is_begin_seen && !deployment.gaps.iter().any(|gap| gap.to_millis >= began_millis);
     let is_gone_before = |at: Millis| pods.iter().all(|pod| pod.gone_millis().is_some_and(|gone| gone <= at));
     let went_before = deletion.filter(|entry| is_gone_before(entry.at_millis)).and(count_gone_before(deployment));
+    let is_of_pods = !losses.is_empty() || !restarted.is_empty() || scaled.is_some() || shortage.most > 0;
     Some(Episode {
         kind,
         began_millis,
-        ended_millis: match deletion.filter(|_| went_before.is_some()) {
-            Some(deletion) => Some(deletion.at_millis),
-            None => ended(deployment, &pods, scaled, &shortage),
+        ended_millis: match (deletion.filter(|_| went_before.is_some()), &refusal) {
+            (Some(deletion), _) => Some(deletion.at_millis),
+            (None, Some(refusal)) if !is_of_pods && !deployment.is_over() => refusal.until_millis,
+            (None, _) => ended(deployment, &pods, scaled, &shortage),
         },
         went_before,
         is_whole,
         scaled,
         losses: losses.into_iter().map(|entry| (&entry.what, is_of_silent_node(deployment, &pods, entry))).collect(),
+        refused: refusal.map(|refusal| refusal.message),
         silent_nodes: silent_nodes(deployment, &pods, began_millis),
         restarted,
         missing: (shortage.most, desired),
@@ -233,6 +243,30 @@ fn is_of_silent_node(deployment: &Deployment, pods: &[&Pod], loss: &Entry) -> bo
         is_it && since < left && messages::was_node_silent(deployment, pod, since - messages::EARLY_MILLIS..=left)
     };
     pods.iter().any(left_silent)
+}
+
+/// A refused ReplicaSet of the next revision.
+struct Refusal<'m> {
+    message: &'m str,
+    since_millis: Millis,
+    until_millis: Option<Millis>,
+}
+
+/// Finds the last refusal of a ReplicaSet. As long as it lasts, the spec counts as unobserved: the Event tells only when it happened last.
+fn refusal<'m>(model: &Model, deployment: &'m Deployment) -> Option<Refusal<'m>> {
+    let mut events = messages::events(deployment, "Deployment", &deployment.name);
+    let event = events.find(|event| event.reason == "ReplicaSetCreateError");
+    let told = || rollout::refusal_of_set(model, deployment).map(|told| told.message.as_str());
+    let message = event.map(refusal_text).or_else(told)?;
+    let is_of_it = |(since, verdict): &(Millis, KubectlVerdict)| {
+        *verdict == KubectlVerdict::NotObserved && event.is_none_or(|event| is_since(event, *since))
+    };
+    let index = deployment.verdicts.iter().rposition(is_of_it)?;
+    let (since_millis, _) = *deployment.verdicts.get(index)?;
+    let until = deployment.verdicts.get(index + 1).map(|(until, _)| *until);
+    // It was refused later, too.
+    let until_millis = until.filter(|until| event.is_none_or(|event| event.at_millis <= until + 1_000));
+    Some(Refusal { message, since_millis, until_millis })
 }
 
 /// When it came to rest.

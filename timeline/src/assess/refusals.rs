@@ -161,12 +161,12 @@ fn refused_by(reason: &str) -> Refused {
 }
 
 /// It happened after that moment; Events count whole seconds.
-const fn is_since(event: &Event, since: Millis) -> bool {
+pub(super) const fn is_since(event: &Event, since: Millis) -> bool {
     event.at_millis >= since - 1_000
 }
 
 /// The API server's words of an Event of a controller, as a condition has them.
-fn refusal_text(event: &Event) -> &str {
+pub(super) fn refusal_text(event: &Event) -> &str {
     let text = messages::text(event);
     text.strip_prefix("Error creating: ").or_else(|| text.strip_prefix("Error deleting: ")).unwrap_or(text)
 }

@@ -21,6 +21,11 @@ pub enum Remedy {
         /// The revision, where it is not the one that `kubectl rollout undo` takes by itself.
         to: Option<u64>,
     },
+    /// Scale back, so that the controller goes on with the rollout.
+    ScaleBack {
+        /// The replicas that the ReplicaSets were scaled for last.
+        replicas: u32,
+    },
     /// Look at the quota that refuses pods.
     ShowQuota,
     /// Look at what a pod's container wrote.
@@ -52,6 +57,12 @@ impl Assessment<'_> {
             _ if let Some(pod) = self.lost_pod(standing) => Some(pod),
             Standing::Paused => Some(Remedy::Resume),
             _ if self.has_lost_all_pods() => Some(Remedy::ShowNamespace),
+            // Until then the controller rolls nothing back either.
+            Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked
+                if let Some(replicas) = self.replicas_before_stuck_scaling() =>
+            {
+                Some(Remedy::ScaleBack { replicas })
+            }
             Standing::DeadlineExceeded | Standing::Failing | Standing::Blocked => {
                 Some(self.quota().or_else(|| self.undo()).unwrap_or_else(|| self.show()))
             }

@@ -7,10 +7,10 @@ use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, Evidence, Obstacle, Refused, Severity};
 use crate::Millis;
 use crate::model::fact::Strategy;
-use crate::model::{EndReason, KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, order};
+use crate::model::{EndReason, KubectlVerdict, Mark, MarkKind, Pod, PodState, ReplicaSet, order};
 use crate::rules::budget::Next;
 use crate::rules::messages::{self, StartHold};
-use crate::rules::verdict;
+use crate::rules::{rollout, verdict};
 
 /// A controller that has not reacted for this long is silent.
 const SILENT_MILLIS: Millis = 5_000;
@@ -31,6 +31,7 @@ impl<'m> Assessment<'m> {
         let mut causes = Vec::new();
         causes.extend(self.silent());
         causes.extend(self.set_missing());
+        causes.extend(self.scaling_stuck());
         causes.extend(self.paused());
         causes.extend(self.refused());
         let of_pods = self.of_pods(&[self.new_pods(), self.stranded_pods(silent)].concat(), silent);
@@ -108,6 +109,23 @@ impl<'m> Assessment<'m> {
         let evidence = Evidence { object: self.me(), since_millis: Some(since), ..Evidence::default() };
         (self.now.millis - since > SET_MISSING_MILLIS && self.refused_set().is_none())
             .then(|| self.rate_cause(CauseKind::SetMissing, 0, evidence))
+    }
+
+    /// A scaling that the controller tries before everything else, and never finishes.
+    fn scaling_stuck(&self) -> Option<Cause> {
+        let replicas = rollout::stuck_scaling(self.model, self.deployment)?;
+        let is_scaling = |mark: &&Mark| matches!(mark.kind, MarkKind::Replicas { .. });
+        let since = self.deployment.marks.iter().rfind(is_scaling).map(|mark| mark.at_millis);
+        let evidence = Evidence { object: self.me(), since_millis: since, ..Evidence::default() };
+        Some(self.rate_cause(CauseKind::ScalingStuck { replicas }, 0, evidence))
+    }
+
+    /// The replicas to scale back to, where a scaling that the controller never finishes keeps the rollout from going on.
+    pub fn replicas_before_stuck_scaling(&self) -> Option<u32> {
+        self.causes.iter().find_map(|cause| match cause.kind {
+            CauseKind::ScalingStuck { replicas } => Some(replicas),
+            _ => None,
+        })
     }
 
     fn paused(&self) -> Option<Cause> {

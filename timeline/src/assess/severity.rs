@@ -72,7 +72,7 @@ impl Assessment<'_> {
                 bad_after(IDLE_MILLIS, Severity::Slow)
             }
             CauseKind::NoScheduler { .. } | CauseKind::OldNotGoing => bad_after(IDLE_MILLIS, Severity::Slow),
-            CauseKind::SetMissing => Severity::Bad,
+            CauseKind::SetMissing | CauseKind::ScalingStuck { .. } => Severity::Bad,
             CauseKind::Refused { older: Some(_), .. } => Severity::Normal,
             CauseKind::Refused { what, .. } => {
                 let is_quota = is_quota(&evidence.message);

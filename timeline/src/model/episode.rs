@@ -13,7 +13,7 @@ pub enum EpisodeKind {
     Scaling,
     /// Pods were deleted, evicted or lost with their node, and replaced.
     Recovery,
-    /// Containers restarted, pods failed, or pods were not available for a reason that is not known.
+    /// Containers restarted, pods failed, the next ReplicaSet was refused, or pods were not available for a reason that is not known.
     Failure,
     /// The workload was deleted.
     Deletion,

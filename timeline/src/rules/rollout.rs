@@ -227,6 +227,22 @@ fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -
     !is_ahead && (is_edited(set, deployment) || is_paused_edit)
 }
 
+/// The replicas that the ReplicaSets were scaled for last, where the controller takes other ones for a scaling that it never finishes: more
+/// than one has replicas (`isScalingEvent` in `sync.go`), which only RollingUpdate spreads (`scale`), and none says the new number, so that
+/// the new one does not count as saturated.
+pub fn stuck_scaling(model: &Model, deployment: &Deployment) -> Option<u32> {
+    let now = &deployment.now;
+    let is_seen = now.generation <= now.status.observed_generation;
+    if now.spec.strategy != Strategy::Recreate || now.spec.paused || !is_seen {
+        return None;
+    }
+    let active = || model.owned_sets(deployment.uid).filter(|set| set.now.counts.desired > 0);
+    let mut replicas = active().filter_map(|set| set.now.desired_replicas);
+    let before = replicas.next()?;
+    let is_stuck = before != now.spec.replicas && active().nth(1).is_some() && replicas.all(|other| other == before);
+    is_stuck.then_some(before)
+}
+
 /// The template of a Deployment is another one than that of a ReplicaSet.
 fn is_edited(set: &ReplicaSet, deployment: &Deployment) -> bool {
     let now = &deployment.now;

@@ -42,6 +42,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let since = evidence.since_millis.map(|since| (assessment.now.millis - since).div_euclid(1_000) * 1_000);
             format!("The Deployment controller has not reacted for {least}{}.", since.map(duration).unwrap_or_default())
         }
+        // Which template the last one had is not known any more: it comes back, or an edit does.
+        CauseKind::Paused { .. } if assessment.has_lost_all_sets() => format!(
+            "No ReplicaSet is left, and the Deployment controller creates none while the Deployment is paused: image {} is waiting.",
+            images(&spec.images)
+        ),
         CauseKind::Paused { is_edited: true } if assessment.awaits_first_revision() => {
             format!("The first revision is waiting: image {}.", images(&spec.images))
         }
@@ -69,6 +74,13 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::SetMissing => {
             format!("No pod is left, and the Deployment controller has not made the next ReplicaSet for {since}.")
         }
+        CauseKind::ScalingStuck { replicas } => format!(
+            "{} {} desired instead of {replicas}: before the rollout goes on, the Deployment controller has to scale, and with Recreate it \
+             cannot scale several ReplicaSets. Scale back to {replicas}, and to {} once the rollout is complete.",
+            count(spec.replicas, "replica"),
+            is_are(spec.replicas),
+            spec.replicas
+        ),
         CauseKind::Image { image, container } => {
             let image =
                 image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));

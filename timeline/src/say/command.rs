@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assess::Remedy;
 use crate::model::Deployment;
-use crate::words::shell_word;
+use crate::words::{count, shell_word};
 
 /// A command for somebody's terminal, and what it does or shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ impl Command {
 
     /// Whether it changes what is in the cluster; others show something.
     pub fn changes_cluster(&self) -> bool {
-        ["undo", "resume"].iter().any(|verb| self.command.contains(&format!(" rollout {verb} ")))
+        [" rollout undo ", " rollout resume ", " scale deployment/"].iter().any(|verb| self.command.contains(verb))
     }
 }
 
@@ -39,6 +39,10 @@ pub fn remedy(way: &Remedy, deployment: &Deployment) -> Command {
         Remedy::Undo { to: Some(revision) } => (
             format!("Go back to revision {revision}"),
             format!("rollout undo deployment/{name} --to-revision={revision}"),
+        ),
+        Remedy::ScaleBack { replicas } => (
+            format!("Scale back to {}", count(*replicas, "replica")),
+            format!("scale deployment/{name} --replicas={replicas}"),
         ),
         Remedy::ShowQuota => ("Show the quota".to_owned(), "describe resourcequota".to_owned()),
         Remedy::ShowLogs { pod, container, is_previous } => {
@@ -71,6 +75,7 @@ mod tests {
         let changes = |rest: &str| Command::kubectl("", "shop", rest).changes_cluster();
         assert!(changes("rollout undo deployment/web --to-revision=3"));
         assert!(changes("rollout resume deployment/web"));
+        assert!(changes("scale deployment/web --replicas=6"));
         for shows in ["rollout history deployment/undo --revision=3", "logs undo", "describe pod rollout-undo-1"] {
             assert!(!changes(shows), "{shows}");
         }

@@ -2,8 +2,10 @@
 
 use super::cause::exit_words;
 use super::happening::{departure, pods_named};
+use super::headline::refusal_matter;
+use super::past::past;
 use crate::Millis;
-use crate::assess::{Episode, Restarted};
+use crate::assess::{Episode, Refused, Restarted};
 use crate::model::story::{Entry, Happening, NodeDeparture};
 use crate::model::{Deployment, EndReason, EpisodeKind};
 use crate::rules::rollout;
@@ -24,7 +26,7 @@ struct LostPods<'m> {
 /// The title of an episode, safe to show. An episode that goes on has no end in its title.
 pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     let Episode { kind, began_millis, ended_millis, went_before, is_whole, scaled, .. } = episode;
-    let Episode { losses, silent_nodes, restarted, missing, outage_millis, .. } = episode;
+    let Episode { losses, refused, silent_nodes, restarted, missing, outage_millis, .. } = episode;
     let (most, desired) = *missing;
     let after = ended_millis.filter(|_| *is_whole).map(|ended| format!(" after {}", duration(ended - began_millis)));
     let mut events = Vec::new();
@@ -37,6 +39,10 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     events.extend(scaled.map(|(from, to)| match from == to {
         true => format!("Scaled, and back to {to}"),
         false => format!("Scaled from {from} to {to}"),
+    }));
+    events.extend(refused.map(|message| {
+        let said = format!("The next revision cannot start: {}", refusal_matter(Refused::ReplicaSet, message));
+        if is_open { said } else { past(&said) }
     }));
     // The node's own failure, unless the departure of its pods says it too.
     let is_named = |node: &str| {
@@ -68,6 +74,8 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         (_, Some((_, 0)), _) => after.map(|after| format!("done{after}")),
         (EpisodeKind::Scaling, Some((from, to)), _) if to < from => after.map(|after| format!("done{after}")),
         (EpisodeKind::Scaling, ..) => after.map(|after| format!("ready{after}")),
+        // No pod was missing.
+        _ if refused.is_some() && most == 0 => after.map(|after| format!("over{after}")),
         // Containers restarted, and all pods stayed available.
         (EpisodeKind::Failure, None, _) if most == 0 && losses.is_empty() => None,
         _ => Some(format!("recovered{}", after.unwrap_or_default())),

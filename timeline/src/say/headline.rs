@@ -51,18 +51,7 @@ fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
             }
         }
         CauseKind::Crash(crash) => crashes(crash),
-        CauseKind::Refused { what, .. } => match (quota(&evidence.message), what) {
-            (Some(quota), _) if quota.is_used_up => format!("quota {} is used up", quota.name),
-            (Some(quota), _) => format!("quota {} has no room", quota.name),
-            (None, Refused::ReplicaSet | Refused::Pods)
-                if let Some(webhook) = quoted(&evidence.message, "failed calling webhook \"") =>
-            {
-                format!("webhook {} cannot be called", safe(webhook))
-            }
-            (None, Refused::ReplicaSet) => format!("{} the new ReplicaSet", refuses(&evidence.message)),
-            (None, Refused::Pods) => format!("{} new pods", refuses(&evidence.message)),
-            (None, Refused::Deletion) => "the API server refuses to delete pods".to_owned(),
-        },
+        CauseKind::Refused { what, .. } => refusal_matter(*what, &evidence.message),
         CauseKind::Starting { hold, .. } if hold.is_error() => {
             let words = start_words(&evidence.reason, &evidence.message);
             match hold {
@@ -95,6 +84,7 @@ fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::PodsMissing { .. } => "the ReplicaSet controller creates no pods".to_owned(),
         CauseKind::PodsDeleted => "all pods were deleted".to_owned(),
         CauseKind::SetMissing => "the Deployment controller makes no ReplicaSet".to_owned(),
+        CauseKind::ScalingStuck { .. } => "Recreate cannot scale several ReplicaSets".to_owned(),
         CauseKind::Deadlock { .. } => "no pod can be added or removed".to_owned(),
         CauseKind::NodeSilent { node } => match node {
             Some(node) => format!("node {} is not ready", safe(node)),
@@ -113,6 +103,22 @@ fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("container {} does not start ({})", safe(container), safe(&evidence.reason))
         }
         _ => format!("pod {} does not start ({})", safe(short(evidence.object_name())), safe(&evidence.reason)),
+    }
+}
+
+/// The refusal of a request in a few words: "quota rs is used up", "webhook policy denies the new ReplicaSet".
+pub(super) fn refusal_matter(what: Refused, message: &str) -> String {
+    match (quota(message), what) {
+        (Some(quota), _) if quota.is_used_up => format!("quota {} is used up", quota.name),
+        (Some(quota), _) => format!("quota {} has no room", quota.name),
+        (None, Refused::ReplicaSet | Refused::Pods)
+            if let Some(webhook) = quoted(message, "failed calling webhook \"") =>
+        {
+            format!("webhook {} cannot be called", safe(webhook))
+        }
+        (None, Refused::ReplicaSet) => format!("{} the new ReplicaSet", refuses(message)),
+        (None, Refused::Pods) => format!("{} new pods", refuses(message)),
+        (None, Refused::Deletion) => "the API server refuses to delete pods".to_owned(),
     }
 }
 

@@ -88,6 +88,9 @@ fn paused(assessment: &Assessment<'_>) -> String {
         _ if assessment.awaits_first_revision() => {
             "The first revision is rolled out when somebody resumes the rollout; no progress deadline runs until then."
         }
+        _ if assessment.has_lost_all_sets() => {
+            "The ReplicaSet is created when somebody resumes the rollout; no progress deadline runs until then."
+        }
         _ if is_edited => {
             "The change is rolled out when somebody resumes the rollout; no progress deadline runs until then."
         }
@@ -135,6 +138,10 @@ fn owed(assessment: &Assessment<'_>) -> Option<String> {
 fn step_of_rollout(assessment: &Assessment<'_>) -> Option<String> {
     let floor = assessment.limits.floor;
     let missing = assessment.deployment.now.spec.replicas.saturating_sub(assessment.counts.new_available);
+    if let Some(replicas) = assessment.replicas_before_stuck_scaling() {
+        let again = format!("{} {} desired again", count(replicas, "replica"), is_are(replicas));
+        return Some(format!("the Deployment controller scales no ReplicaSet until {again}"));
+    }
     let said = match assessment.next {
         Next::Nothing if assessment.counts.not_yet > 0 && missing > 0 => {
             format!("{} still to become available", count(missing, "pod"))
@@ -195,7 +202,9 @@ fn deadline(standing: Standing, assessment: &Assessment<'_>) -> Option<String> {
         ),
         Some(at) => format!("Progress deadline: {at} UTC."),
         None if !is_bad => return None,
-        None if is_set_refused(assessment) => "Kubernetes does not roll back by itself.".to_owned(),
+        None if is_set_refused(assessment) || assessment.replicas_before_stuck_scaling().is_some() => {
+            "Kubernetes does not roll back by itself.".to_owned()
+        }
         None if !is_over && now.spec.progress_deadline_seconds.is_none() => {
             "No progress deadline is set; Kubernetes keeps trying and does not roll back by itself.".to_owned()
         }

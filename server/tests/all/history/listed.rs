@@ -395,6 +395,28 @@ fn a_scaling_after_completion_is_no_cause_of_the_rollout() {
     assert_eq!(index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap().cause, "");
 }
 
+/// An edit whose ReplicaSet is refused is no trouble of the rollout that was complete before it.
+#[test]
+fn a_refused_replica_set_of_the_next_revision_is_no_cause_of_the_rollout_before() {
+    let mut timeline = complete();
+    let Fact::Deployment(mut edit, _) = web(1, [1, 1, 1]) else { unreachable!() };
+    (edit.now.generation, edit.now.spec.images) = (2, vec![Image { container: "web".into(), image: "web:v2".into() }]);
+    edit.now.status.progressing = Some(Condition {
+        status: ConditionStatus::False,
+        reason: "ReplicaSetCreateError".into(),
+        message: "no".into(),
+        last_transition_millis: Some(20_000),
+        ..Condition::default()
+    });
+    timeline.apply(20_000, Fact::Deployment(edit, Seen::Modified));
+    let now = Now { millis: 60_000, skew_millis: 0 };
+    let view = view::view(timeline.model(), Uid::from_bits(1), now).unwrap();
+    let headline = "The next revision cannot start: the API server refuses the new ReplicaSet.";
+    assert_eq!((view.verdict.sentence.as_str(), view.verdict.tone), (headline, Tone::Bad));
+    let row = index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap();
+    assert_eq!((row.outcome, row.cause.as_str()), (Outcome::Complete, ""));
+}
+
 /// The revision that runs has the outage, as nothing is rolled out before the Deployment is resumed.
 #[test]
 fn an_outage_of_a_paused_deployment_is_told_although_an_edit_waits() {

@@ -22,7 +22,9 @@ impl Timeline {
         match scale.cause {
             // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the
             // first step of its rollout.
-            ScaleCause::Scaling if !self.is_first_step(set, scale) => {
+            _ if self.is_scaled_back(set, scale)
+                || (scale.cause == ScaleCause::Scaling && !self.is_first_step(set, scale)) =>
+            {
                 let desired = set.now.desired_replicas;
                 self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
             }
@@ -50,6 +52,16 @@ impl Timeline {
                 || (set.revision() == Some(last.revision) && last.is_open() && last.available_millis.is_none())
         });
         scale.from == 0 && (is_to_come || others.any(|other| other.now.counts.desired > 0))
+    }
+
+    /// The Deployment controller takes back what somebody else added: the last revision, while it alone has pods, goes down to the replicas
+    /// of the Deployment, which did not change.
+    fn is_scaled_back(&self, set: &ReplicaSet, scale: &Scale) -> bool {
+        let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
+        scale.cause == ScaleCause::Rollout
+            && scale.to < scale.from
+            && set.now.desired_replicas == Some(scale.to)
+            && others.all(|other| other.now.counts.desired == 0 && other.revision() < set.revision())
     }
 
     /// Somebody else scaled it. The Deployment controller asks the last revision, while it alone has pods, for as many as the Deployment:

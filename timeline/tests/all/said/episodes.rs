@@ -1,12 +1,12 @@
 //! Episodes without a rollout: their kind, their begin and end, and their title.
 
-use timeline::fact::{Exit, Phase, PodFact, Seen};
+use timeline::fact::{ConditionStatus, EventFact, Exit, Phase, PodFact, Seen};
 use timeline::model::EndReason;
 use timeline::model::story::Happening;
 use timeline::{EpisodeKind, Fact, Millis, Uid, assess, rollout, say};
 
 use super::restarts::lost_and_evicted;
-use crate::made::{WEB, Web, crashing, next_revision, pod, ready, unready};
+use crate::made::{WEB, Web, condition, crashing, image, next_revision, pod, ready, unready, warning};
 
 /// A Deployment at rest, as the recording of an episode begins.
 fn at_rest(replicas: u32) -> Web {
@@ -49,6 +49,32 @@ fn pods_of_which_more_seconds_are_asked_are_no_episode() {
     let mut unready_before = asked();
     unready_before.wait_until(110_000).pod(100, unready);
     assert_eq!(begins(&unready_before), Some(110_000));
+}
+
+#[test]
+fn an_edit_whose_replica_set_is_refused_is_a_failure_until_it_is_taken_back() {
+    let mut web = at_rest(3);
+    let why = "admission webhook \"policy\" denied the request: no";
+    web.edit_spec(|deployment| {
+        deployment.spec.images = image("v2");
+        deployment.status.progressing = Some(condition(ConditionStatus::False, "ReplicaSetCreateError", why));
+    });
+    let open = assess::episode(web.timeline.model(), WEB, 0).unwrap();
+    assert_eq!((open.kind, open.began_millis, open.ended_millis), (EpisodeKind::Failure, 105_000, None));
+    assert_eq!(say::episode(&open, true), "The next revision cannot start: webhook policy denies the new ReplicaSet");
+    let warning = warning(900, 1, ("Deployment", "web"), "ReplicaSetCreateError", why);
+    let event = Box::new(EventFact { last_millis: Some(135_000), ..warning });
+    web.timeline.apply(135_000, Fact::Event(event.clone()));
+    web.wait_until(165_000).edit("v1");
+    web.report();
+    let title = "The next revision could not start: webhook policy denied the new ReplicaSet, over after 1 min 0 s";
+    assert_eq!(told(&web), (EpisodeKind::Failure, 105_000, Some(165_000), title.to_owned()));
+    // Later episodes do not tell of it.
+    let mut later = web.at(300_000).first_listed().at(305_000);
+    later.timeline.apply(305_000, Fact::Event(event));
+    later.edit_spec(|_| {});
+    later.report();
+    assert!(assess::episode(later.timeline.model(), WEB, 0).is_none());
 }
 
 #[test]

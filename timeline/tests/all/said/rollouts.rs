@@ -287,6 +287,26 @@ fn an_edit_that_is_undone_during_its_take_down_is_told() {
 }
 
 #[test]
+fn an_edit_whose_replica_set_is_refused_is_told_when_it_is_taken_back() {
+    let mut web = Web::live(3).at(60_000);
+    web.set(2, |set| set.now.template = Some(1));
+    web.deployment(|deployment| deployment.template = Some(1));
+    web.edit_spec(|deployment| {
+        (deployment.spec.images, deployment.template) = (image("v2"), Some(2));
+        deployment.status.progressing = Some(condition(ConditionStatus::False, "ReplicaSetCreateError", "no"));
+    });
+    web.wait_until(90_000)
+        .edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v1"), Some(1)));
+    let undone = "A change that waited was not rolled out: image web:v2. The template was changed back: image web:v1.";
+    assert_eq!(web.lines(LineKind::Outside), [undone]);
+    // The next change that nobody refuses is no such one.
+    web.report();
+    web.wait_until(120_000)
+        .edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v3"), Some(3)));
+    assert_eq!(web.lines(LineKind::Outside), [undone]);
+}
+
+#[test]
 fn recreate_chosen_during_a_rollout_waits_only_for_the_old_pods() {
     let mut web = Web::replacing();
     web.add_ready_pod(200, SECOND);
@@ -300,17 +320,75 @@ fn recreate_chosen_during_a_rollout_waits_only_for_the_old_pods() {
     );
 }
 
-/// Two ReplicaSets have pods, and none says the new number of replicas: the controller does nothing any more.
+/// Two ReplicaSets have pods, and both say the number of replicas before: the controller tries to scale them, and does nothing.
 #[test]
-fn recreate_chosen_during_a_rollout_that_is_scaled_takes_nothing_down() {
+fn recreate_chosen_during_a_rollout_that_is_scaled_never_goes_on() {
     let mut web = Web::replacing();
     web.add_ready_pod(200, SECOND);
+    web.edit_spec(|deployment| (deployment.spec.strategy, deployment.spec.replicas) = (Strategy::Recreate, 5));
+    web.report();
+    let stuck = "[Blocked] Revision 2 is blocked: Recreate cannot scale several ReplicaSets.";
+    for web in [&web, &web.first_listed()] {
+        assert_eq!(web.verdict(), stuck);
+        let view = web.view();
+        assert_eq!(
+            view.verdict.why,
+            "5 replicas are desired instead of 3: before the rollout goes on, the Deployment controller has to scale, and with \
+             Recreate it cannot scale several ReplicaSets. Scale back to 3, and to 5 once the rollout is complete."
+        );
+        assert_eq!(
+            view.next,
+            "The Deployment controller scales no ReplicaSet until 3 replicas are desired again. Kubernetes does not roll back by \
+             itself."
+        );
+        let remedy = view.remedy.unwrap();
+        assert_eq!(remedy.what, "Scale back to 3 replicas");
+        assert_eq!(remedy.command, "kubectl --namespace shop scale deployment/web --replicas=3");
+        assert_eq!(view.deadline_millis, None);
+    }
+    // A rollback does not move it.
+    let mut back = web.first_listed();
+    back.edit_spec(|deployment| (deployment.revision, deployment.spec.images) = (Some(3), image("v1")));
+    back.set(2, |set| set.revision = Some(3));
+    back.report();
+    assert_eq!(back.verdict(), "[Blocked] Revision 3 is blocked: Recreate cannot scale several ReplicaSets.");
+    web.edit_spec(|deployment| deployment.spec.replicas = 3);
+    web.report();
+    assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before revision 2 goes on.");
+}
+
+/// Two ReplicaSets have pods, and they say different numbers of replicas.
+#[test]
+fn recreate_that_takes_nothing_down_is_blocked_after_a_while() {
+    let mut web = Web::replacing();
+    web.add_ready_pod(200, SECOND);
+    web.set(SECOND, |set| set.now.desired_replicas = Some(4));
     web.edit_spec(|deployment| (deployment.spec.strategy, deployment.spec.replicas) = (Strategy::Recreate, 5));
     web.report();
     web.wait(300_000);
     assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before revision 2 goes on.");
     web.wait(1);
     assert_eq!(web.verdict(), "[Blocked] Revision 2 makes no progress: 1 of 5 new pods available.");
+}
+
+/// Paused, the controller creates no ReplicaSet: neither that of an edit nor the one that was there.
+#[test]
+fn a_pause_says_that_no_replica_set_is_left() {
+    let mut web = Web::live(3).at(20_000);
+    web.edit_spec(|deployment| (deployment.spec.paused, deployment.spec.images) = (true, image("v2")));
+    web.report();
+    assert_eq!(web.view().verdict.why, "A change of the template is waiting: image web:v2.");
+    web.wait(4_000).delete_set(2);
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    web.report();
+    assert_eq!(
+        web.view().verdict.why,
+        "No ReplicaSet is left, and the Deployment controller creates none while the Deployment is paused: image web:v2 is waiting."
+    );
+    assert_eq!(
+        web.view().next,
+        "The ReplicaSet is created when somebody resumes the rollout; no progress deadline runs until then."
+    );
 }
 
 #[test]
