@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use leptos::prelude::*;
 use timeline::list::{ClusterState, Group, ListCopy, Row, Window};
-use timeline::wire::{Scope, ServerFrame};
+use timeline::wire::{ConnectionState, Scope, ServerFrame};
 
 use super::age::Age;
 use super::board::{Seat, WallBoard};
@@ -120,6 +120,9 @@ impl WallScreen {
         let active = |group| of_group(copy, group).map(move |row: &Row| (row.key(), group));
         let all: Vec<(Key, Group)> = active(Group::InTrouble).chain(active(Group::InProgress)).collect();
         let on_stage = state.seats.direct(&all, page_millis);
+        if copy.overall.clusters.iter().any(|cluster| cluster.connection.state == ConnectionState::Connecting) {
+            state.seats.forget_trouble();
+        }
         let is_stable = on_stage.iter().all(Option::is_none);
         let past: Vec<Key> = of_group(copy, Group::Finished).map(Row::key).take(PAST).collect();
         let wanted: Vec<(Option<Key>, SeatState)> = if is_stable {

@@ -99,6 +99,11 @@ impl Seats {
         self.stage.map(key)
     }
 
+    /// While a cluster is loaded, old trouble comes little by little: the next look is like the first one.
+    pub fn forget_trouble(&mut self) {
+        self.troubled = None;
+    }
+
     /// Returns whether who has the seat took it when their trouble began: not when this page, or a seat, was there for old trouble.
     pub fn has_new_trouble(&self, seat: usize) -> bool {
         self.has_new_trouble.get(seat).copied().unwrap_or_default()
@@ -178,6 +183,17 @@ mod tests {
         assert_eq!(new_after(&[(3, STUCK), (2, STUCK), (4, STUCK), (5, STUCK)], 3_000.0), [false, false, true, false]);
         let later = [(7, STUCK), (3, STUCK), (2, STUCK), (5, STUCK)];
         assert_eq!(new_after(&later, 4_000.0), [false, false, true, true], "4 is over, and 7 stuck");
+    }
+
+    #[test]
+    fn trouble_that_a_cluster_had_before_it_was_loaded_is_not_new() {
+        let mut seats = Seats::default();
+        seats.direct(&[], 0.0);
+        seats.forget_trouble();
+        seats.direct(&active(&[(1, STUCK)]), 1_000.0);
+        assert!(!seats.has_new_trouble(0), "it was loaded since");
+        seats.direct(&active(&[(1, STUCK), (2, STUCK)]), 2_000.0);
+        assert!(seats.has_new_trouble(1));
     }
 
     #[test]
