@@ -36,6 +36,11 @@ test("on a phone no flag of a command is broken", async ({ page, serve }) => {
   expect(heights).toHaveLength(7);
   expect(new Set(heights).size, "each is one line").toBe(1);
   expect(await command.evaluate((code) => code.getBoundingClientRect().height > 2 * code.querySelector(".word")!.getBoundingClientRect().height), "the command is not").toBe(true);
+  const selected = await command.evaluate((code) => {
+    getSelection()!.selectAllChildren(code);
+    return getSelection()!.toString();
+  });
+  expect(selected, "one line with single spaces").toBe("kubectl --namespace rollover rollout history deployment/web --revision=1");
 });
 
 test("a pod that its ReplicaSet let go of says why it was this one", async ({ page, serve }) => {
