@@ -328,11 +328,11 @@ fn a_container_that_its_kubelet_stopped_is_told_with_the_probe_and_not_with_its_
 #[test]
 fn a_pod_that_stayed_ready_while_its_container_restarted_did_not_recover() {
     let mut web = at_rest(3);
-    web.event_of(100, "web", "Killing", "Container web failed liveness probe, will be restarted");
     web.wait_until(106_000).pod(100, |pod| {
         let exit = Exit { code: 0, reason: "Completed".into(), ..Exit::default() };
         (pod.containers[0].restarts, pod.containers[0].last_exit) = (1, Some(exit.into()));
     });
+    web.event_of(100, "web", "Killing", "Container web failed liveness probe, will be restarted");
     assert_eq!(title(&web), "Pod p0100 restarted once (liveness probe failed)");
 }
 
