@@ -87,7 +87,9 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let refused_millis = refusal.as_ref().map(|refusal| refusal.since_millis);
     let began_millis =
         told.chain(shortage.since_millis).chain(refused_millis).min().unwrap_or(deployment.first_seen_millis);
-    let is_whole = shortage.is_begin_seen && !deployment.gaps.iter().any(|gap| gap.to_millis >= began_millis);
+    // What was refused in the list with which the recording begins was so before.
+    let is_begin_seen = shortage.is_begin_seen && refused_millis != Some(deployment.first_seen_millis);
+    let is_whole = is_begin_seen && !deployment.gaps.iter().any(|gap| gap.to_millis >= began_millis);
     let is_gone_before = |at: Millis| pods.iter().all(|pod| pod.gone_millis().is_some_and(|gone| gone <= at));
     let went_before = deletion.filter(|entry| is_gone_before(entry.at_millis)).and(count_gone_before(deployment));
     let is_of_pods = !losses.is_empty() || !restarted.is_empty() || scaled.is_some() || shortage.most > 0;
