@@ -22,6 +22,8 @@ impl Timeline {
         if matches!(seen, Seen::InList | Seen::Added) {
             self.take_back_set(uid);
         }
+        // Pods are listed again at the same time: until that list is complete, those that went while nobody looked count.
+        let is_listed_again = seen == Seen::InList && !self.is_first_list(Kind::ReplicaSet, &fact.meta.namespace);
         match self.model.replica_sets.get(&uid) {
             Some(known) if known.removed_millis.is_some() => return,
             Some(known) => {
@@ -89,7 +91,9 @@ impl Timeline {
         }
         if let Some(deployment) = fact.meta.controller {
             self.begin_rollout(at, deployment);
-            self.note_peaks(deployment);
+            if !is_listed_again {
+                self.note_peaks(deployment);
+            }
         }
     }
 

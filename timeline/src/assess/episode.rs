@@ -32,8 +32,8 @@ pub struct Episode<'m> {
     pub scaled: Option<(u32, u32)>,
     /// The entries of the story that tell of losses, in order, each with whether its node was not ready when pods left it.
     pub losses: Vec<(&'m Happening, bool)>,
-    /// The words of the API server when it refused the ReplicaSet of the next revision last.
-    pub refused: Option<&'m str>,
+    /// The words of the API server when it refused the ReplicaSet of the next revision last, and whether that is over.
+    pub refused: Option<(&'m str, bool)>,
     /// Nodes that were reported not to be ready, and how many pods were on each.
     pub silent_nodes: Vec<(&'m str, u32)>,
     /// Pods of which containers restarted.
@@ -87,7 +87,9 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let refused_millis = refusal.as_ref().map(|refusal| refusal.since_millis);
     let began_millis =
         told.chain(shortage.since_millis).chain(refused_millis).min().unwrap_or(deployment.first_seen_millis);
-    let is_whole = shortage.is_begin_seen && !deployment.gaps.iter().any(|gap| gap.to_millis >= began_millis);
+    // What was refused in the list with which the recording begins was so before.
+    let is_begin_seen = shortage.is_begin_seen && refused_millis != Some(deployment.first_seen_millis);
+    let is_whole = is_begin_seen && !deployment.gaps.iter().any(|gap| gap.to_millis >= began_millis);
     let is_gone_before = |at: Millis| pods.iter().all(|pod| pod.gone_millis().is_some_and(|gone| gone <= at));
     let went_before = deletion.filter(|entry| is_gone_before(entry.at_millis)).and(count_gone_before(deployment));
     let is_of_pods = !losses.is_empty() || !restarted.is_empty() || scaled.is_some() || shortage.most > 0;
@@ -103,7 +105,7 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         is_whole,
         scaled,
         losses: losses.into_iter().map(|entry| (&entry.what, is_of_silent_node(deployment, &pods, entry))).collect(),
-        refused: refusal.map(|refusal| refusal.message),
+        refused: refusal.map(|refusal| (refusal.message, refusal.until_millis.is_some())),
         silent_nodes: silent_nodes(deployment, &pods, began_millis),
         restarted,
         missing: (shortage.most, desired),

@@ -259,7 +259,7 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
     if is_made_again(deployment, index) {
         return Trigger::Adopted;
     }
-    if let Some(set) = replica_set(model, deployment, rollout.revision) {
+    if let Some(set) = set_of_rollout(model, deployment, rollout) {
         let is_of_another = set.owners.first().is_some_and(|owner| *owner != deployment.uid);
         if rollout.is_first && is_of_another {
             return Trigger::Adopted; // numbers that it carried for another Deployment are not of this one

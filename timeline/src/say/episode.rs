@@ -40,9 +40,9 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         true => format!("Scaled, and back to {to}"),
         false => format!("Scaled from {from} to {to}"),
     }));
-    events.extend(refused.map(|message| {
+    events.extend(refused.map(|(message, is_over)| {
         let said = format!("The next revision cannot start: {}", refusal_matter(Refused::ReplicaSet, message));
-        if is_open { said } else { past(&said) }
+        if is_open && !is_over { said } else { past(&said) }
     }));
     // The node's own failure, unless the departure of its pods says it too.
     let is_named = |node: &str| {

@@ -11,6 +11,8 @@ use crate::words::{capitalized, count, is_are, moment};
 /// Says what comes next, in whole sentences; never empty.
 pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
     let left = assessment.counts.available + assessment.counts.not_yet + assessment.counts.terminating;
+    let is_unsteady = standing == Standing::Degraded { is_stuck: true }
+        && assessment.counts.available >= assessment.deployment.now.spec.replicas;
     let first = match standing {
         Standing::Deleted if left > 0 => {
             "Kubernetes deletes its ReplicaSets and pods, unless it was deleted with --cascade=orphan.".to_owned()
@@ -38,9 +40,7 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
                 format!("Recreate: the next revision starts when {} {} gone.", count(left, "pod"), is_are(left));
             [Some(starts), grace_period(assessment)].into_iter().flatten().collect::<Vec<_>>().join(" ")
         }
-        Standing::Degraded { is_stuck: true }
-            if assessment.counts.available >= assessment.deployment.now.spec.replicas =>
-        {
+        _ if is_unsteady => {
             let is_flapping = assessment.decisive().is_some_and(|cause| cause.kind.is_loss());
             let event = if is_flapping { "lost its readiness" } else { "failed" };
             format!("It counts as degraded until no pod has {event} for {} s.", FAILED_MILLIS / 1_000)
@@ -49,7 +49,8 @@ pub fn next(standing: Standing, assessment: &Assessment<'_>) -> String {
     };
     // In a namespace that is being deleted the controllers do not keep trying: only a deadline that runs is told.
     let is_told = !assessment.has_lost_all_pods() || assessment.deadline_millis.is_some();
-    let has_deadline = standing.has_deadline() && is_told;
+    // Nor do they try anything while all pods are there.
+    let has_deadline = standing.has_deadline() && is_told && !is_unsteady;
     let deadline = has_deadline.then(|| deadline(standing, assessment)).flatten();
     [Some(first), deadline].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }

@@ -97,7 +97,7 @@ impl Timeline {
         let rollout = deployment.rollouts.get(index)?;
         let (revision, images) = (rollout.revision, images(&rollout.images));
         let trigger = rollout::trigger(&self.model, deployment, index);
-        let set = rollout::replica_set(&self.model, deployment, rollout.revision);
+        let set = rollout::set_of_rollout(&self.model, deployment, rollout);
         if trigger == Trigger::Unknown {
             // The template may have been edited since; the ReplicaSet has what runs.
             let images = set.map_or(images, |set| self::images(&set.images));

@@ -64,11 +64,18 @@ fn an_edit_whose_replica_set_is_refused_is_a_failure_until_it_is_taken_back() {
     assert_eq!(say::episode(&open, true), "The next revision cannot start: webhook policy denies the new ReplicaSet");
     let warning = warning(900, 1, ("Deployment", "web"), "ReplicaSetCreateError", why);
     let event = Box::new(EventFact { last_millis: Some(135_000), ..warning });
-    web.timeline.apply(135_000, Fact::Event(event.clone()));
-    web.wait_until(165_000).edit("v1");
-    web.report();
-    let title = "The next revision could not start: webhook policy denied the new ReplicaSet, over after 1 min 0 s";
-    assert_eq!(told(&web), (EpisodeKind::Failure, 105_000, Some(165_000), title.to_owned()));
+    let mut late = web.first_listed();
+    for web in [&mut web, &mut late] {
+        web.timeline.apply(135_000, Fact::Event(event.clone()));
+        web.wait_until(165_000).edit("v1");
+        web.report();
+    }
+    let refused = "The next revision could not start: webhook policy denied the new ReplicaSet";
+    let settling = assess::episode(web.timeline.model(), WEB, 0).unwrap();
+    assert_eq!(say::episode(&settling, true), refused, "it is open until it has been at rest for a while");
+    let title = format!("{refused}, over after 1 min 0 s");
+    assert_eq!(told(&web), (EpisodeKind::Failure, 105_000, Some(165_000), title));
+    assert_eq!(told(&late).3, refused, "it was refused before somebody looked");
     // Later episodes do not tell of it.
     let mut later = web.at(300_000).first_listed().at(305_000);
     later.timeline.apply(305_000, Fact::Event(event));

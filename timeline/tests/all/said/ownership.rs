@@ -125,6 +125,27 @@ fn a_rollout_whose_number_was_used_before_has_the_pods_of_its_own_replica_set() 
 }
 
 #[test]
+fn a_rollout_whose_number_a_rollback_had_before_is_no_rollback() {
+    let mut web = Web::reported().at(60_000);
+    web.edit("v1");
+    web.set(2, |set| (set.revision, set.now.counts.desired) = (Some(3), 3));
+    web.deployment(|deployment| deployment.revision = Some(3));
+    web.wait_until(120_000);
+    [2, SECOND].into_iter().for_each(|number| web.delete_set(number));
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    web.add_set(4, set(4, 1, 3, 0));
+    web.deployment(|deployment| deployment.revision = Some(1));
+    for (number, revision) in [(5, 2), (6, 3)] {
+        web.wait(10_000).edit(&format!("v{revision}"));
+        web.add_set(number, set(number, revision, 1, 0));
+        web.deployment(|deployment| deployment.revision = Some(revision));
+    }
+    let before = [(1, Trigger::Created), (2, Trigger::Template), (3, Trigger::Rollback)];
+    let after = [(1, Trigger::Adopted), (2, Trigger::Template), (3, Trigger::Template)];
+    assert_eq!(triggers(&web.timeline, WEB), [before, after].concat());
+}
+
+#[test]
 fn a_rollout_whose_replica_set_is_created_again_with_a_lower_number_is_told_as_complete() {
     let mut web = Web::replacing().at(26_000);
     [2, SECOND].into_iter().for_each(|number| web.delete_set(number));

@@ -1,6 +1,6 @@
 //! What nobody saw is told as such, or not at all.
 
-use crate::made::{WEB, Web, condition, crashing, deployment, image, next_revision, ready, set, unready};
+use crate::made::{WEB, Web, condition, crashing, deployment, image, next_revision, pod, ready, set, unready};
 use timeline::fact::{ConditionStatus, ContainerState, Exit, Kind, Phase, PodFact, Seen, Strategy};
 use timeline::past::course;
 use timeline::rollout::{self, Trigger};
@@ -188,6 +188,19 @@ fn pods_that_went_unseen_are_not_counted_with_those_that_came() {
     web.wait_until(61_000).add_pod(203, 3, |_| {});
     let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap();
     assert_eq!((rollout.peak_active, rollout.peak_pods), (5, 5));
+    // The kinds are listed at the same time.
+    let mut web = begun().at(60_000);
+    web.restore(&later);
+    for number in [201, 202] {
+        let mut came = pod(number, 3, &format!("web-3-p0{number}"));
+        ready(&mut came);
+        web.timeline.apply(60_000, Fact::Pod(Box::new(came), Seen::InList));
+    }
+    let second = web.replica_set(3);
+    web.timeline.apply(60_000, Fact::ReplicaSet(Box::new(second), Seen::InList));
+    web.relisted(25_000);
+    let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap();
+    assert_eq!((rollout.peak_active, rollout.peak_pods), (4, 4));
 }
 
 #[test]
