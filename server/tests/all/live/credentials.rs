@@ -12,7 +12,9 @@ use server::kube::Pace;
 use timeline::{Retention, fact::Kind};
 
 use crate::common::until::until;
-use crate::live::support::{Verb, Watched, is_stale, pod, quick, shop_of, until_connection, until_live, until_stale};
+use crate::live::support::{
+    Fault, Verb, Watched, is_stale, pod, quick, shop_of, until_connection, until_live, until_stale,
+};
 
 /// A folder of its own with a kubeconfig, gone when the test ends.
 struct Folder(tempfile::TempDir);
@@ -211,6 +213,36 @@ async fn a_cluster_that_moved_is_found_where_the_kubeconfig_says_and_listed_agai
     folder.write(api.address, "{}");
     watched.until_pods(&["web-a"]).await;
     assert!(api.requests(Verb::List, "pods") >= 1, "positions of another place mean nothing");
+}
+
+#[tokio::test]
+async fn a_request_without_an_answer_is_made_again_with_the_next_credentials() {
+    let (api, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
+    folder.write(api.address, &token("one"));
+    api.fault(Verb::Stream, "deployments", Fault::Hang);
+    let watched = folder.watch_at(Pace { probe: Duration::from_millis(50), ..quick() }).await;
+    until("a request that hangs", async || api.requests(Verb::Stream, "deployments") == 1).await;
+    folder.write(api.address, &token("two"));
+    api.take_only("two");
+    until_live(&watched.hub).await;
+    assert_eq!(api.requests(Verb::Stream, "deployments"), 2);
+}
+
+#[tokio::test]
+async fn a_watch_without_an_answer_is_not_made_again_at_another_place() {
+    let (before, folder) = (shop_of(1, &["web-a"]).await, Folder::new());
+    let api = shop_of(2, &["web-a", "web-b"]).await;
+    folder.write(before.address, "{}");
+    before.fault(Verb::Watch, "deployments", Fault::Hang);
+    let watched = folder.watch_at(Pace { probe: Duration::from_millis(50), ..quick() }).await;
+    until("a watch that hangs", async || before.requests(Verb::Watch, "deployments") == 1).await;
+    folder.write(api.address, "{}");
+    before.take_only("none");
+    before.hang_up();
+    watched.until_pods(&["web-a", "web-b"]).await;
+    until("a watch", async || api.requests(Verb::Watch, "deployments") >= 1).await;
+    let (listed, watches) = (api.times(Verb::List, "deployments"), api.times(Verb::Watch, "deployments"));
+    assert!(listed[0] < watches[0], "positions of another place mean nothing");
 }
 
 /// Whether a process is there and no mere entry of one that has ended.
