@@ -304,8 +304,11 @@ impl Recorder {
                     continue;
                 }
                 let object: Option<ObjectRelations> = serde_json::from_str(read.object.get()).ok();
-                let workload = object.and_then(|object| recorder.workload_of(object.metadata.uid));
-                let last_millis = workload.and_then(|workload| known.get(&workload));
+                // One that is gone is no member of its workload any more; its owner is.
+                let last_millis = object.and_then(|ObjectRelations { metadata, .. }| {
+                    let owners = metadata.owner_references.iter().filter_map(|owner| owner.uid);
+                    std::iter::once(metadata.uid).chain(owners).find_map(|uid| known.get(&recorder.workload_of(uid)?))
+                });
                 if last_millis.is_none_or(|last| read.observed_at_millis > *last) {
                     recorder.record(line);
                 }

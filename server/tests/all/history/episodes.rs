@@ -472,6 +472,51 @@ fn an_old_list_takes_nothing_away_from_what_was_restored() {
     assert!(made.model().deployments.values().all(|deployment| deployment.deleted_millis.is_none()));
 }
 
+/// What was gone when its workload came to rest is not taken up again from lines of the log before that: the next list ended it once
+/// more, as what disappeared while not observed.
+#[test]
+fn what_was_gone_before_a_workload_rested_is_not_restored_from_older_lines() {
+    let uid = web();
+    let tell = |at_millis: Millis, kind: &str, number: u64, r#type: &str| {
+        let line = line(at_millis, kind, number, r#type);
+        // A pod of the ReplicaSet that goes.
+        if number == 12 { line.replace("8000-000000000002", "8000-000000000003") } else { line }
+    };
+    let objects = [("Deployment", vec![1]), ("ReplicaSet", vec![2, 3]), ("Pod", vec![10, 11, 12])];
+    let listed = objects.map(|(kind, numbers)| {
+        let lines: String = numbers.into_iter().map(|number| tell(1_000, kind, number, "LISTED")).collect();
+        lines + &list_done_of(1_000, kind)
+    });
+    let changed = [
+        (2_000, "ReplicaSet", 3, "MODIFIED"),
+        (2_000, "Pod", 13, "ADDED"),
+        (3_000, "Pod", 11, "DELETED"),
+        (3_000, "Pod", 12, "DELETED"),
+        (3_000, "Pod", 13, "DELETED"),
+        (3_000, "ReplicaSet", 3, "DELETED"),
+        (4_000, "Deployment", 1, "MODIFIED"),
+    ];
+    let changed = changed.map(|(at_millis, kind, number, r#type)| tell(at_millis, kind, number, r#type));
+    let log = listed.concat() + &changed.concat();
+    let mut recorder = Recorder::default();
+    recorder.record(&log);
+    recorder.begin_episode(uid);
+    assert!(recorder.settle(uid).is_some());
+    let (_, snapshots) = recorder.pending_writes();
+    assert_eq!(snapshots.len(), 1);
+    let body = pack(&(log + &tell(4_500, "Pod", 14, "ADDED"))).unwrap();
+    let batches = vec![Batch { seq: 1, from_millis: 1_000, to_millis: 4_500, format: FORMAT, body }];
+    let mut restored = Recorder::restore(&RecorderState { snapshots, open: Vec::new(), batches });
+    let there = [("Deployment", 1), ("ReplicaSet", 2), ("Pod", 10), ("Pod", 14)];
+    let there = there.map(|(kind, number)| tell(9_000, kind, number, "LISTED")).concat();
+    restored.record(&(there + &list_done(9_000, Some(5_000))));
+    restored.begin_episode(uid);
+    let made = Recording::read(&unpack(&restored.settle(uid).unwrap().body).unwrap()).play();
+    let pods: Vec<_> = made.model().pods.values().map(|pod| (pod.name.as_str(), pod.gone_millis())).collect();
+    assert_eq!(pods, [("web-1-10", None), ("web-1-14", None)]);
+    assert_eq!(made.model().replica_sets.values().count(), 1);
+}
+
 /// That of a paused rollout may have no line for a day.
 #[test]
 fn of_the_log_only_what_an_open_episode_may_lack_is_read_for_it() {
