@@ -18,7 +18,10 @@ impl Timeline {
     pub(super) fn note_revision(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, was_seen: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let last = deployment.rollouts.last();
-        let Some(revision) = now.revision.filter(|new| last.is_none_or(|last| last.revision != *new)) else {
+        let is_new = |new: &u64| {
+            last.is_none_or(|last| last.revision != *new || rollout::is_number_reused(&self.model, deployment, last))
+        };
+        let Some(revision) = now.revision.filter(is_new) else {
             self.drafts.remove(&uid);
             return;
         };
@@ -102,7 +105,7 @@ impl Timeline {
         self.take_template_of_set(uid);
         let is_more = !self.is_renumbered(uid);
         let began_millis = self.tell_start(since_millis, uid, was_seen);
-        if let Some(before) = overtaken.filter(|_| is_more) {
+        if let Some(before) = overtaken.filter(|before| is_more && *before != revision) {
             self.tell(uid, began_millis, Happening::Superseded { revision: before, by: revision, gone_millis: None });
         }
         self.note_all_available(at, uid);
@@ -166,8 +169,7 @@ impl Timeline {
     fn is_renumbered(&self, uid: Uid) -> bool {
         let Some(deployment) = self.model.deployments.get(&uid) else { return false };
         let last = deployment.rollouts.len().saturating_sub(1);
-        let set =
-            deployment.rollouts.get(last).and_then(|one| rollout::replica_set(&self.model, deployment, one.revision));
+        let set = deployment.rollouts.get(last).and_then(|one| rollout::set_of_rollout(&self.model, deployment, one));
         set.is_some_and(|set| rollout::is_renumbered(&self.model, deployment, last, set))
     }
 

@@ -319,12 +319,15 @@ impl<'m> Assessment<'m> {
         let failures: Vec<(&Pod, Millis)> = ended.filter_map(|pod| Some((pod, self.failed_millis(pod)?))).collect();
         let late: Vec<_> = failures.iter().filter(|(_, at)| self.now.millis - at <= FAILED_MILLIS).collect();
         let (pod, since) = **late.first()?;
-        let mut times: Vec<Millis> = failures.iter().map(|(_, at)| *at).collect();
+        // Each when it failed, and when it was created.
+        let skew_millis = self.now.skew_millis;
+        let mut times: Vec<_> = failures.iter().map(|(pod, at)| (*at, pod.created_millis(skew_millis))).collect();
         times.sort_unstable();
-        // Another one had failed when it was created, not long before it failed itself.
+        // An older one had failed when it was created, at the same moment at the latest, and not long before it failed itself.
         let is_replacement = |pod: &Pod, at: Millis| {
-            let before = times.partition_point(|time| *time < pod.created_millis(self.now.skew_millis));
-            times.get(..before).and_then(<[Millis]>::last).is_some_and(|time| at - time <= FAILED_MILLIS)
+            let created = pod.created_millis(skew_millis);
+            let before = times.partition_point(|known| *known < (created, created));
+            times.get(..before).and_then(<[_]>::last).is_some_and(|(time, _)| at - time <= FAILED_MILLIS)
         };
         let mut replacements =
             late.iter().map(|(pod, at)| (pod, *at)).filter(|(pod, at)| is_replacement(pod, *at)).peekable();

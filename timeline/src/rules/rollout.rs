@@ -90,8 +90,7 @@ pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
 pub fn first_sign_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let started = rollout.started_millis?;
     let before = deployment.rollouts.iter().filter_map(|other| other.started_millis.filter(|at| *at < started)).max();
-    let revised =
-        replica_set(model, deployment, rollout.revision).and_then(|set| revised_millis(set, rollout.revision));
+    let revised = set_of_rollout(model, deployment, rollout).and_then(|set| revised_millis(set, rollout.revision));
     // What was there earlier is of the rollout before, or of a Deployment that owned the ReplicaSet before this one adopted it.
     let signs = [unobserved_millis(deployment, started), revised].into_iter().flatten();
     let after = before.unwrap_or(deployment.first_seen_millis - ADOPTED_BEFORE_MILLIS);
@@ -175,6 +174,20 @@ pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
 /// The ReplicaSet that is scaled up; `None` while the revision of an edited template is awaited.
 pub fn new_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
     current_set(model, deployment).filter(|set| !is_to_be_replaced(model, deployment, set))
+}
+
+/// Another template has the number of the last rollout: the controller counts from 1 again once all ReplicaSets are deleted, as those of a
+/// Deployment that is edited while it is paused.
+pub fn is_number_reused(model: &Model, deployment: &Deployment, last: &Rollout) -> bool {
+    let now = &deployment.now;
+    let is_other = last.images != now.spec.images
+        || last.restarted_at != now.restarted_at
+        || last.template_apart != now.template_apart;
+    let is_gone = |set: &ReplicaSet| {
+        set_of_rollout(model, deployment, last)
+            .is_some_and(|known| known.removed_millis.is_some() && known.name != set.name)
+    };
+    is_other && new_set(model, deployment).is_some_and(|set| set.revision() == Some(last.revision) && is_gone(set))
 }
 
 /// A condition is about a ReplicaSet: its message names it.

@@ -13,6 +13,8 @@ use crate::words::{count, duration, moment, safe, was_were};
 
 /// Most events that a title names.
 const MOST: usize = 3;
+/// What ended sooner ended at once.
+const AT_ONCE_MILLIS: Millis = 100;
 
 /// Pods that one thing happened to.
 struct LostPods<'m> {
@@ -28,7 +30,10 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     let Episode { kind, began_millis, ended_millis, went_before, is_whole, scaled, .. } = episode;
     let Episode { losses, refused, silent_nodes, restarted, missing, outage_millis, .. } = episode;
     let (most, desired) = *missing;
-    let after = ended_millis.filter(|_| *is_whole).map(|ended| format!(" after {}", duration(ended - began_millis)));
+    let after = ended_millis.filter(|_| *is_whole).map(|ended| match ended - began_millis {
+        took if took < AT_ONCE_MILLIS => " at once".to_owned(),
+        took => format!(" after {}", duration(took)),
+    });
     let mut events = Vec::new();
     events.extend((*kind == EpisodeKind::Deletion).then(|| match went_before {
         Some(pods) => {

@@ -343,6 +343,18 @@ fn a_pod_that_stayed_ready_while_its_container_restarted_did_not_recover() {
     assert_eq!(title(&web), "Pod p0100 restarted once (liveness probe failed)");
 }
 
+/// The kubelet may report that a pod is not ready, and that it is again, milliseconds apart.
+#[test]
+fn a_pod_that_is_ready_again_at_once_has_no_duration() {
+    let restarted = |millis: Millis| {
+        let mut web = crashed_once(Exit { code: 1, reason: "Error".into(), ..Exit::default() });
+        web.wait(millis).pod(100, runs);
+        title(&web)
+    };
+    assert_eq!(restarted(99), "Pod p0100 restarted once (exit code 1), recovered at once");
+    assert_eq!(restarted(100), "Pod p0100 restarted once (exit code 1), recovered after 0.1 s");
+}
+
 #[test]
 fn a_node_that_was_not_ready_is_named_before_what_came_of_it() {
     let mut web = at_rest(3);

@@ -391,3 +391,37 @@ fn it_is_degraded_until_no_pod_has_failed_for_90_seconds() {
         assert!(web.verdict().starts_with(badge), "{now}: {}", web.verdict());
     }
 }
+
+/// The ReplicaSet controller replaces a pod in the same millisecond; lists tell whole seconds of both.
+#[test]
+fn a_replacement_of_the_moment_of_the_failure_is_one() {
+    let degraded = "[Degraded] Revision 1 has 2 of 2 available, but its pods fail (Evicted).";
+    let evict = |web: &mut Web, now, pod: u128| {
+        web.wait_until(now).pod(pod, |pod| {
+            (pod.phase, pod.reason) = (Phase::Failed, "Evicted".into());
+            let exit = Exit { reason: "Completed".into(), finished_millis: Some(now), ..Exit::default() };
+            pod.containers[0].last_exit = Some(exit.into());
+        });
+        web.add_ready_pod(pod + 100, 2);
+        web.report();
+    };
+    let mut web = Web::live(2);
+    evict(&mut web, 10_000, 100);
+    assert!(web.verdict().starts_with("[Complete]"), "{}", web.verdict());
+    evict(&mut web, 60_000, 200);
+    assert_eq!(web.verdict(), degraded);
+    let (mut seen, mut web) = (Web::live(2), Web::live(2));
+    evict(&mut seen, 10_000, 100);
+    web.restore(&seen);
+    web.wait_until(30_000).relisted(8_000);
+    evict(&mut web, 60_000, 200);
+    assert_eq!(web.verdict(), degraded);
+    // Two of the same second are no replacements of each other.
+    let mut both = Web::live(2);
+    both.wait_until(10_000).add_ready_pod(200, 2);
+    both.add_ready_pod(201, 2);
+    (100..102).for_each(|pod| both.delete_pod(pod));
+    evict(&mut both, 10_000, 200);
+    evict(&mut both, 60_000, 201);
+    assert!(both.verdict().starts_with("[Complete]"), "{}", both.verdict());
+}

@@ -2,7 +2,7 @@
 
 use crate::made::{self, SECOND, WEB, Web, image, next_revision, ready, set, warning};
 use crate::said::told::since;
-use timeline::fact::{DeploymentFact, Kind, Seen};
+use timeline::fact::{ConditionStatus, DeploymentFact, Kind, Seen};
 use timeline::model::Rollout;
 use timeline::past::course;
 use timeline::rollout::{self, Trigger};
@@ -101,6 +101,35 @@ fn a_replica_set_that_is_created_again_with_a_lower_number_is_no_new_template() 
     assert_eq!(triggers(&web.timeline, WEB), expected);
     let told = "Revision 1 (was 2): its ReplicaSet was deleted and created again; image web:v2.";
     assert_eq!(web.lines(LineKind::Revision).pop().unwrap(), told);
+}
+
+/// Edited while paused, and all ReplicaSets deleted: the controller counts from 1 again once it is resumed.
+#[test]
+fn another_template_with_the_number_of_the_last_rollout_is_rolled_out() {
+    let mut web = Web::live(3).at(20_000);
+    web.edit_spec(|deployment| (deployment.spec.paused, deployment.spec.images) = (true, image("v2")));
+    web.report();
+    web.wait_until(24_000).delete_set(2);
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    web.report();
+    web.wait_until(90_000).edit_spec(|deployment| {
+        deployment.spec.paused = false;
+        deployment.status.progressing = Some(made::condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+    });
+    let mut next = set(4, 1, 3, 0);
+    (next.meta.name, next.template_hash, next.images) = ("web-2".into(), "2".into(), image("v2"));
+    web.wait_until(90_100).add_set(4, next);
+    (200..203).for_each(|pod| web.add_pod(pod, 4, |_| {}));
+    web.report();
+    web.wait_until(91_000).pod(200, ready);
+    web.report();
+    assert_eq!(web.verdict(), "[Rolling out] Revision 1: 1 of 3 available.");
+    assert_eq!(web.view().verdict.why, "");
+    assert_eq!(web.lines(LineKind::Revision).pop().unwrap(), "Revision 1 starts: image web:v2.");
+    (201..203).for_each(|pod| web.pod(pod, ready));
+    web.report();
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 3 of 3 available.");
+    assert_eq!(triggers(&web.timeline, WEB), [(1, Trigger::Created), (1, Trigger::Template)]);
 }
 
 #[test]
