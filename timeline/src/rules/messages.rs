@@ -29,7 +29,7 @@ pub fn last_event<'m>(deployment: &'m Deployment, pod: &str, reason: &str) -> Op
 /// The kubelet stops a container to start it again with other resources, as its `resizePolicy` wants: no fault of the container.
 const RESIZE: &str = "resize";
 /// The kubelet stops all containers of a pod that lost its sandbox, and starts them again in a new one: no fault of theirs.
-const SANDBOX: &str = "sandbox";
+pub const SANDBOX: &str = "sandbox";
 
 /// The probe or hook for which the kubelet kills a container.
 #[derive(Debug, Clone, PartialEq, Eq)]

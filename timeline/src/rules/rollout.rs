@@ -269,7 +269,8 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
     if rollout.started_millis.is_none() {
         return Trigger::Unknown;
     }
-    if is_made_again(deployment, index) {
+    let before = index.checked_sub(1).and_then(|at| deployment.rollouts.get(at));
+    if before.is_some_and(|before| is_made_again(before, rollout)) {
         return Trigger::Adopted;
     }
     if let Some(set) = set_of_rollout(model, deployment, rollout) {
@@ -302,7 +303,7 @@ pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: 
     else {
         return false;
     };
-    if is_made_again(deployment, index) {
+    if is_made_again(before, rollout) {
         return true;
     }
     let is_between = |revision: u64| before.revision < revision && revision < rollout.revision;
@@ -312,13 +313,9 @@ pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: 
             .any(|other| other.uid != set.uid && other.revisions.iter().any(|(revision, _)| is_between(*revision)))
 }
 
-/// The rollout at `index` has the template of the one before and a lower number: ReplicaSets were deleted, that one among them. The
-/// controller made it again with the number after the highest one that was left (`getNewReplicaSet` in `sync.go`).
-fn is_made_again(deployment: &Deployment, index: usize) -> bool {
-    let [Some(before), Some(rollout)] = [index.checked_sub(1), Some(index)].map(|at| deployment.rollouts.get(at?))
-    else {
-        return false;
-    };
+/// A rollout has the template of the one before and a lower number: ReplicaSets were deleted, that one among them. The controller made it
+/// again with the number after the highest one that was left (`getNewReplicaSet` in `sync.go`).
+fn is_made_again(before: &Rollout, rollout: &Rollout) -> bool {
     rollout.revision < before.revision
         && rollout.images == before.images
         && rollout.restarted_at == before.restarted_at

@@ -139,7 +139,7 @@ fn last_end(deployment: &Deployment, pod: &Pod, container: &Container, skew_mill
     }
     match messages::probe_kill(deployment, pod, container, skew_millis).map(|kill| kill.probe) {
         // Its exit code says nothing of it.
-        Some("sandbox") => ContainerEnd::Unknown,
+        Some(messages::SANDBOX) => ContainerEnd::Unknown,
         Some("liveness probe") => ContainerEnd::LivenessProbe,
         Some("startup probe") => ContainerEnd::StartupProbe,
         Some("postStart hook") => ContainerEnd::PostStartHook,

@@ -1,5 +1,7 @@
 //! ReplicaSets that a Deployment lets go, takes up again, or takes over from another one.
 
+use std::ops::Range;
+
 use crate::made::{self, SECOND, WEB, Web, image, next_revision, ready, set, warning};
 use crate::said::told::since;
 use timeline::fact::{ConditionStatus, DeploymentFact, Kind, Seen};
@@ -18,6 +20,12 @@ fn triggers(timeline: &Timeline, deployment: Uid) -> Vec<(u64, Trigger)> {
         .enumerate()
         .map(|(index, one)| (one.revision, rollout::trigger(model, found, index)))
         .collect()
+}
+
+/// Somebody deletes all ReplicaSets with their pods.
+fn delete_sets(web: &mut Web, pods: Range<u128>) {
+    [2, SECOND].into_iter().for_each(|number| web.delete_set(number));
+    pods.for_each(|pod| web.delete_pod(pod));
 }
 
 /// A ReplicaSet of two pods loses the labels that its Deployment selects; another one of the same template is made.
@@ -91,8 +99,7 @@ fn a_replica_set_that_was_made_by_hand_is_scaled_with_its_deployment() {
 #[test]
 fn a_replica_set_that_is_created_again_with_a_lower_number_is_no_new_template() {
     let mut web = Web::reported().at(60_000);
-    [2, SECOND].into_iter().for_each(|number| web.delete_set(number));
-    (200..203).for_each(|pod| web.delete_pod(pod));
+    delete_sets(&mut web, 200..203);
     let mut again = set(4, 1, 3, 0);
     again.images = image("v2");
     web.add_set(4, again);
@@ -135,8 +142,7 @@ fn another_template_with_the_number_of_the_last_rollout_is_rolled_out() {
 #[test]
 fn a_rollout_whose_number_was_used_before_has_the_pods_of_its_own_replica_set() {
     let mut web = Web::reported().at(60_000);
-    [2, SECOND].into_iter().for_each(|number| web.delete_set(number));
-    (200..203).for_each(|pod| web.delete_pod(pod));
+    delete_sets(&mut web, 200..203);
     let mut again = set(4, 1, 3, 0);
     (again.meta.name, again.images) = ("web-2".into(), image("v2"));
     web.add_set(4, again);
@@ -160,8 +166,7 @@ fn a_rollout_whose_number_a_rollback_had_before_is_no_rollback() {
     web.set(2, |set| (set.revision, set.now.counts.desired) = (Some(3), 3));
     web.deployment(|deployment| deployment.revision = Some(3));
     web.wait_until(120_000);
-    [2, SECOND].into_iter().for_each(|number| web.delete_set(number));
-    (200..203).for_each(|pod| web.delete_pod(pod));
+    delete_sets(&mut web, 200..203);
     web.add_set(4, set(4, 1, 3, 0));
     web.deployment(|deployment| deployment.revision = Some(1));
     for (number, revision) in [(5, 2), (6, 3)] {
@@ -177,8 +182,7 @@ fn a_rollout_whose_number_a_rollback_had_before_is_no_rollback() {
 #[test]
 fn a_rollout_whose_replica_set_is_created_again_with_a_lower_number_is_told_as_complete() {
     let mut web = Web::replacing().at(26_000);
-    [2, SECOND].into_iter().for_each(|number| web.delete_set(number));
-    (100..103).for_each(|pod| web.delete_pod(pod));
+    delete_sets(&mut web, 100..103);
     let mut again = set(4, 1, 3, 0);
     again.images = image("v2");
     web.add_set(4, again);
