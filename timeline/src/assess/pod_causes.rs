@@ -52,8 +52,12 @@ impl<'m> Assessment<'m> {
                 (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) => {
                     *saw = saw.take().or_else(|| other.clone());
                 }
-                (CauseKind::Flapping { is_recent, .. }, CauseKind::Flapping { is_recent: other, .. }) => {
-                    *is_recent |= other;
+                (
+                    CauseKind::Flapping { is_recent, is_over, .. },
+                    CauseKind::Flapping { is_recent: recent, is_over: over, .. },
+                ) => {
+                    *is_recent |= recent;
+                    *is_over &= over;
                 }
                 // A code that only some of them ended with is not said of all, nor are containers that end in some of them.
                 (CauseKind::Crash(known), CauseKind::Crash(other)) => {

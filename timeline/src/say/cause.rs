@@ -288,10 +288,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let of_one = if cause.is_mixed { ", one of them" } else { "" };
             format!("{} {verb} {what}{container}{of_one} for {since}.{saw}{over}", pod_of(pods))
         }
-        CauseKind::Flapping { losses, .. } => {
+        CauseKind::Flapping { losses, is_over, .. } => {
             let saw = quote("A probe saw", Some(evidence.message.as_str()));
             let minutes = FLAP_MILLIS / 60_000;
-            format!("Pods lose readiness repeatedly ({one_is}: {losses} times in the last {minutes} min).{saw}")
+            let verb = if *is_over { "lost" } else { "lose" };
+            format!("Pods {verb} readiness repeatedly ({one_is}: {losses} times in the last {minutes} min).{saw}")
         }
         CauseKind::NodeSilent { node } => {
             let node = node.as_deref().map_or_else(|| "A node".to_owned(), |node| format!("Node {}", safe(node)));
