@@ -7,7 +7,9 @@ use crate::model::fact::Role;
 use crate::model::pod::FLAP_MILLIS;
 use crate::rules::messages::{self, NewNode, StartHold};
 use crate::rules::pulls::{self, NEVER_PULL, PullFailure};
-use crate::words::{capitalized, count, duration, images, is_are, list, moment, safe, sentence_end, short};
+use crate::words::{
+    capitalized, count, duration, duration_in_words, images, is_are, list, moment, safe, sentence_end, short,
+};
 
 /// Restarts within less time than this say nothing of how often they come.
 const LONG_MILLIS: crate::Millis = 10_000;
@@ -22,7 +24,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let (pods, evidence) = (cause.pods, &cause.evidence);
     let name = safe(short(evidence.object_name()));
     let least = if evidence.is_least { "at least " } else { "" };
-    let since = evidence.since_millis.map(|since| format!("{least}{}", duration(assessment.now.millis - since)));
+    let words = if evidence.is_least { duration } else { duration_in_words };
+    let since = evidence.since_millis.map(|since| format!("{least}{}", words(assessment.now.millis - since)));
     let since = since.unwrap_or_default();
     // In a sentence that has the number of pods.
     let example = match (pods > 1, cause.is_mixed) {
@@ -126,13 +129,13 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let what = capitalized(crashes(crash));
             let runs = match crash.runs_millis {
                 Some(runs) if !crash.is_loop && crash.is_ready => {
-                    format!(" It has been running again for {}.", duration(runs))
+                    format!(" It has been running again for {}.", duration_in_words(runs))
                 }
                 Some(runs) if !crash.is_loop => {
                     // Init containers are never ready, and of a container of several the pod alone is known not to be.
                     let is_init = crash.role == Role::Init;
                     let lacks = if is_init { "has not completed" } else { "its pod is not ready" };
-                    format!(" It has been running again for {}, and {lacks}.", duration(runs))
+                    format!(" It has been running again for {}, and {lacks}.", duration_in_words(runs))
                 }
                 _ => String::new(),
             };

@@ -9,7 +9,7 @@ use crate::assess::{Episode, Refused, Restarted};
 use crate::model::story::{Entry, Happening, NodeDeparture};
 use crate::model::{Deployment, EndReason, EpisodeKind};
 use crate::rules::rollout;
-use crate::words::{count, duration, moment, safe, was_were};
+use crate::words::{count, duration, duration_in_words, moment, safe, was_were};
 
 /// Most events that a title names.
 const MOST: usize = 3;
@@ -87,7 +87,8 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     };
     if events.is_empty() {
         let lasted = ended_millis.filter(|_| *is_whole && !is_open);
-        let lasted = lasted.map(|ended| format!(" for {}", duration(ended - began_millis))).unwrap_or_default();
+        let lasted =
+            lasted.map(|ended| format!(" for {}", duration_in_words(ended - began_millis))).unwrap_or_default();
         return format!("{missing}{lasted}");
     }
     let events = first_events(events);

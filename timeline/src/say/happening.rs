@@ -8,7 +8,7 @@ use crate::model::story::{
     TargetFailure,
 };
 use crate::model::{EndReason, Trigger};
-use crate::words::{capitalized, count, duration, list, safe, sentence_end, short, was_were};
+use crate::words::{capitalized, count, duration, duration_in_words, list, safe, sentence_end, short, was_were};
 
 /// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
 const AT_ONCE_MILLIS: crate::Millis = 1_000;
@@ -105,7 +105,7 @@ pub fn happening(happening: &Happening) -> String {
         }
         Happening::Back { millis } => format!(
             "The Deployment was gone for {} and is there again, as after a restore of the cluster's data.",
-            duration(*millis)
+            duration_in_words(*millis)
         ),
         Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
         Happening::LeftNode { pod, pods, node, why, resource, .. } => left(pod, *pods, node, *why, resource),
@@ -157,7 +157,7 @@ pub fn happening(happening: &Happening) -> String {
                 None => String::new(),
             };
             let outage = match outage_millis {
-                Some(outage) => format!("; {} with nothing available", duration(*outage)),
+                Some(outage) => format!("; {} with nothing available", duration_in_words(*outage)),
                 None => String::new(),
             };
             format!("ReplicaSet {} was deleted, not by its Deployment{again}{outage}.", safe(hash))
@@ -317,9 +317,9 @@ fn killed(
     if let Some((other, available)) = replacement {
         said.push_str(&format!(" Replacement: {}", pod_name(other)));
         if let Some(after) = available {
-            said.push_str(&format!(", available after {}", duration(*after)));
+            said.push_str(&format!(", available after {}", duration_in_words(*after)));
             if let Some(drained) = drained.filter(|drained| drained > after) {
-                said.push_str(&format!("; the old one drained {} more", duration(drained - after)));
+                said.push_str(&format!("; the old one drained {} more", duration_in_words(drained - after)));
             }
         }
         said.push('.');

@@ -226,7 +226,7 @@ fn a_container_that_is_started_again_in_a_new_sandbox_does_not_crash() {
         web.report();
     };
     let begin = "Container web is started again in a new sandbox of its pod";
-    let end = "It has been running again for 0.0 s, and its pod is not ready.";
+    let end = "It has been running again for less than 0.1 s, and its pod is not ready.";
     for (restarts, times) in [(1, "1 restart so far"), (2, "2 restarts in 1 min 0 s")] {
         web.wait(60_000).event(100, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
         ended(&mut web, restarts, 2, 50_000);
@@ -261,7 +261,7 @@ fn an_init_container_that_runs_again_in_a_new_sandbox_does_not_crash() {
     });
     web.report();
     let begin = "Init container warm is started again in a new sandbox of its pod: 1 restart so far (pod p0100).";
-    assert_eq!(first(&web), format!("{begin} It has been running again for 0.0 s, and has not completed."));
+    assert_eq!(first(&web), format!("{begin} It has been running again for less than 0.1 s, and has not completed."));
     assert_eq!(web.lines(LineKind::Bad), ["Pod p0100 of revision 1: init container warm was restarted."]);
 }
 
