@@ -70,6 +70,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             started_millis: rollout::began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis),
             ended_millis: rollout.completed_millis.or(rollout.superseded_millis),
             is_part_unseen: rollout::is_part_unseen(model, deployment, rollout),
+            has_gap: rollout::has_gap(model, deployment, rollout),
             outcome,
             cause: if index == last { cause(outcome) } else { course::never_ready(model, deployment, rollout) }
                 .unwrap_or_default(),

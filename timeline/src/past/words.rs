@@ -28,10 +28,10 @@ impl PastRollout {
         let end = capitalized(outcome_name(self.outcome).to_owned());
         let passed = self.deadline_millis.filter(|_| self.outcome != Outcome::DeadlineExceeded);
         let passed = passed.map(|_| ", progress deadline passed").unwrap_or_default();
-        let unseen = if self.is_part_unseen { ", part not observed" } else { "" };
+        let unseen = if self.is_part_unseen || self.has_gap { ", part not observed" } else { "" };
         match self.took_millis() {
-            Some(took) if took < AT_ONCE_MILLIS => format!("{end} at once{passed}"),
-            Some(took) => format!("{end} after {}{passed}", duration(took)),
+            Some(took) if took < AT_ONCE_MILLIS => format!("{end} at once{passed}{unseen}"),
+            Some(took) => format!("{end} after {}{passed}{unseen}", duration(took)),
             None => format!("{end}{passed}{unseen}"),
         }
     }
@@ -94,7 +94,7 @@ impl PastRollout {
 
     /// Its extremes: "3 replicas, observed peak 4 pods (ceiling: 4 desired), lowest 3 available (floor: 3)". A gap may hide others.
     pub fn extremes(&self) -> String {
-        if self.is_part_unseen {
+        if self.is_part_unseen || self.has_gap {
             return count(self.replicas, "replica");
         }
         let lowest = Some(self.min_available).filter(|_| replaces(self.trigger, self.revision));

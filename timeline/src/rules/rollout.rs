@@ -119,6 +119,13 @@ pub fn is_part_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout)
     rollout.is_end_unseen || is_begin_unseen(model, deployment, rollout)
 }
 
+/// Nobody looked for a part of a rollout: there may have been more pods at once, or fewer available ones.
+pub fn has_gap(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
+    let from = began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis);
+    let to = rollout.completed_millis.or(rollout.superseded_millis).unwrap_or(Millis::MAX);
+    deployment.gaps.iter().any(|gap| gap.from_millis < to && gap.to_millis > from)
+}
+
 /// A rollout, or the take-down before it, began while nobody looked.
 pub fn is_begin_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
     let taken_down = take_down_millis(model, deployment, rollout);
