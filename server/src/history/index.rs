@@ -75,7 +75,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             cause: if index == last { cause(outcome) } else { course::never_ready(model, deployment, rollout) }
                 .unwrap_or_default(),
             losses: name_losses(timeline, deployment, index, now.millis),
-            deadline_millis: course::deadline_passed(deployment, rollout),
+            deadline_millis: rollout.deadline_exceeded_millis,
             images: images(&rollout.images),
             images_before: String::new(), // the store looks it up
             replicas: replicas(deployment, index),

@@ -253,17 +253,24 @@ impl Timeline {
         uids.into_iter().for_each(|uid| self.note_available(at, uid, true));
     }
 
-    /// A deadline of the last rollout passed: told once, when it passed. Where nobody saw that, the condition tells when it was: before the
-    /// first look it is of no moment that is known, and it may be of a revision that no ReplicaSet is seen to carry yet.
+    /// When the deadline passed of which a Deployment tells. Where nobody saw that, the condition tells when it was: before the first look
+    /// it is of no moment that is known.
+    fn deadline_time(&self, at: Millis, deployment: &Deployment, was_seen: bool) -> Option<Millis> {
+        let told = deployment.now.deadline_passed_millis().map(|told| told.saturating_add(self.skew.millis()).min(at));
+        if was_seen { Some(at) } else { told.filter(|told| *told > deployment.first_seen_millis) }
+    }
+
+    /// A deadline of the last rollout passed: told once, when it passed. Where nobody saw that, it may be of a revision that no ReplicaSet is
+    /// seen to carry yet; of a rollout that nobody saw begin it is told after the begin.
     pub(super) fn tell_deadline(&mut self, at: Millis, uid: Uid, had_passed: bool, was_seen: bool) {
         let Some(deployment) = self.model.deployments.get(&uid).filter(|deployment| has_passed(deployment)) else {
             return;
         };
-        let Some(revision) = deployment.rollouts.last().map(|rollout| rollout.revision) else { return };
-        let told = deployment.now.deadline_passed_millis().filter(|_| !self.drafts.contains_key(&uid));
-        let told = told.map(|told| told.saturating_add(self.skew.millis()).min(at));
-        let unseen = told.filter(|told| *told > deployment.first_seen_millis);
-        let Some(passed) = (if was_seen { Some(at) } else { unseen }) else { return };
+        let Some(rollout) = deployment.rollouts.last() else { return };
+        let (revision, started) = (rollout.revision, rollout.started_millis);
+        let is_clear = was_seen || !self.drafts.contains_key(&uid);
+        let passed = self.deadline_time(at, deployment, was_seen).filter(|_| is_clear);
+        let Some(passed) = passed.map(|passed| passed.max(started.unwrap_or(passed))) else { return };
         let is_it = |entry: &Entry| matches!(entry.what, Happening::Deadline { revision: told } if told == revision);
         if !had_passed && self.entry(uid, is_it).is_none() {
             self.tell(uid, passed, Happening::Deadline { revision });
@@ -278,13 +285,15 @@ impl Timeline {
         // What was complete when watching began did not end since.
         let is_end_unseen = !was_seen && !self.is_first_list(Kind::Deployment, &known.namespace);
         let passed_millis = known.now.deadline_passed_millis();
+        let passed = self.deadline_time(at, known, was_seen).unwrap_or(at);
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete && !is_stale {
                 (rollout.completed_millis, rollout.is_end_unseen) = (Some(at), is_end_unseen);
             }
             if verdict == KubectlVerdict::DeadlineExceeded && !rollout.has_deadline_of_before(passed_millis) {
-                rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(at));
+                let passed = passed.max(rollout.started_millis.unwrap_or(passed));
+                rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(passed));
             }
         });
         self.note_all_available(at, uid);

@@ -2,7 +2,6 @@
 
 use crate::made::{WEB, Web, condition, crashing, deployment, image, next_revision, pod, ready, set, unready};
 use timeline::fact::{ConditionStatus, ContainerState, Exit, Kind, Phase, PodFact, Seen, Strategy};
-use timeline::past::course;
 use timeline::rollout::{self, Trigger};
 use timeline::story::{self, LineKind};
 use timeline::{Fact, Millis, Timeline, Uid};
@@ -349,8 +348,8 @@ fn a_deadline_that_passed_while_nobody_looked_is_told_at_the_time_of_its_conditi
     let deadline = "Progress deadline passed for revision 2. Kubernetes keeps trying; it does not roll back by itself.";
     assert_eq!(bad.collect::<Vec<_>>(), [(620_000, deadline)]);
     let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-    assert_eq!(course::deadline_passed(deployment, &deployment.rollouts[0]), None);
-    assert_eq!(course::deadline_passed(deployment, &deployment.rollouts[1]), Some(620_000), "not when it arrived");
+    let passed = deployment.rollouts.iter().map(|rollout| rollout.deadline_exceeded_millis);
+    assert_eq!(passed.collect::<Vec<_>>(), [None, Some(620_000)], "not when it arrived");
 }
 
 #[test]
@@ -372,6 +371,10 @@ fn a_deadline_that_passed_while_nobody_looked_is_not_told_of_the_revision_before
     web.relisted(25_000);
     let deadline = "Progress deadline passed for revision 3. Kubernetes keeps trying; it does not roll back by itself.";
     assert_eq!(web.lines(LineKind::Bad), [deadline]);
+    let told = story::story(web.timeline.model(), WEB).into_iter().map(|line| (line.at_millis, line.text));
+    let last = told.filter(|(_, text)| text.starts_with("Revision 3") || text == deadline).collect::<Vec<_>>();
+    let begins = "Revision 3 started while not observed: image web:v3.".to_owned();
+    assert_eq!(last, [(900_000, begins), (900_000, deadline.to_owned())]);
 }
 
 #[test]
