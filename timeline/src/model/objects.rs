@@ -248,7 +248,7 @@ pub struct Rollout {
     pub passed_before: Option<Millis>,
     /// Arrival of the next revision's start, when this one was not complete.
     pub superseded_millis: Option<Millis>,
-    /// Arrival of the first deadlineExceeded verdict.
+    /// When its progress deadline passed: arrival of the first deadlineExceeded verdict, or the time of its condition where nobody saw that.
     pub deadline_exceeded_millis: Option<Millis>,
     /// Least `status.availableReplicas` from start to completion.
     pub min_available: u32,
