@@ -266,6 +266,11 @@ pub enum Happening {
         /// The change of each ReplicaSet; in the middle of a rollout also those that keep their replicas.
         parts: Vec<Part>,
     },
+    /// The Deployment controller took back replicas that somebody else had added to a ReplicaSet.
+    ScaledBack {
+        /// The change of the ReplicaSet.
+        part: Part,
+    },
     /// Steps of the rollout in one instant.
     Rolled {
         /// The change of each ReplicaSet.
@@ -508,6 +513,7 @@ impl Happening {
             Self::Begins { .. } | Self::Starts { .. } => LineKind::Revision,
             Self::Completed { .. } => LineKind::Done,
             Self::Rolled { .. } | Self::AndSoOn { .. } | Self::Moved { .. } | Self::CleanedUp { .. } => LineKind::Step,
+            Self::ScaledBack { .. } => LineKind::Step,
             Self::Ended { reason: EndReason::Unknown, .. }
             | Self::Unseen { .. }
             | Self::Back { .. }

@@ -60,6 +60,11 @@ pub fn happening(happening: &Happening) -> String {
             "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
         ),
         Happening::Scaled { replicas, desired, parts } => scaled(*replicas, *desired, parts),
+        Happening::ScaledBack { part } => {
+            let of = part.revision.map(|revision| format!("the ReplicaSet of revision {revision}"));
+            let set = of.unwrap_or_else(|| who(part));
+            format!("The Deployment controller scaled {set} back {} → {}.", part.from, part.to)
+        }
         Happening::Rolled { parts, budget, .. } => rolled(parts, budget),
         Happening::Moved { parts } => {
             let parts: Vec<String> =

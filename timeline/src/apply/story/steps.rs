@@ -22,11 +22,12 @@ impl Timeline {
         match scale.cause {
             // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the
             // first step of its rollout.
-            _ if self.is_scaled_back(set, scale)
-                || (scale.cause == ScaleCause::Scaling && !self.is_first_step(set, scale)) =>
-            {
+            ScaleCause::Scaling if !self.is_first_step(set, scale) => {
                 let desired = set.now.desired_replicas;
                 self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
+            }
+            ScaleCause::Rollout if self.is_scaled_back(set, scale) => {
+                self.tell(scale.deployment, scale.at_millis, Happening::ScaledBack { part });
             }
             ScaleCause::Rollout
                 if self.is_scaled_alone(set, scale)
@@ -58,8 +59,7 @@ impl Timeline {
     /// of the Deployment, which did not change.
     fn is_scaled_back(&self, set: &ReplicaSet, scale: &Scale) -> bool {
         let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
-        scale.cause == ScaleCause::Rollout
-            && scale.to < scale.from
+        scale.to < scale.from
             && set.now.desired_replicas == Some(scale.to)
             && others.all(|other| other.now.counts.desired == 0 && other.revision() < set.revision())
     }
