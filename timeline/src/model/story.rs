@@ -147,6 +147,8 @@ pub enum ContainerEnd {
     StartupProbe,
     /// The kubelet stopped it: its postStart hook failed.
     PostStartHook,
+    /// Its pod lost its sandbox, in which it ran or had ended.
+    Sandbox,
     /// Its status does not tell, or has an exit code that is made up.
     Unknown,
 }

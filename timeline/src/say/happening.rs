@@ -351,8 +351,10 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
         ContainerEnd::LivenessProbe => killed("liveness probe"),
         ContainerEnd::StartupProbe => killed("startup probe"),
         ContainerEnd::PostStartHook => killed("postStart hook"),
-        ContainerEnd::Unknown => String::new(),
+        ContainerEnd::Sandbox | ContainerEnd::Unknown => String::new(),
     };
+    // Init containers that had completed run again there, too.
+    let place = if restart.end == ContainerEnd::Sandbox { " in a new sandbox of its pod" } else { "" };
     let times = match (restarts, pods) {
         (1, _) => String::new(),
         (restarts, 1) => format!(" {restarts} times"),
@@ -363,7 +365,7 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
         true if lasted_millis >= LASTING_MILLIS => format!(", the last time {} later", duration(lasted_millis)),
         true => String::new(),
     };
-    format!("{who}{of}: {container}{end} was restarted{times}{when}.")
+    format!("{who}{of}: {container}{end} was restarted{times}{place}{when}.")
 }
 
 /// Pods that went, or were asked to, while nobody looked.

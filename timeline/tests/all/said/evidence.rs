@@ -233,7 +233,8 @@ fn a_container_that_is_started_again_in_a_new_sandbox_does_not_crash() {
         assert_eq!(first(&web), format!("{begin}: {times} (pod p0100). {end}"));
         assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
     }
-    let told = "Pod p0100 of revision 1: container web was restarted 2 times, the last time 1 min 0 s later.";
+    let again = "container web was restarted 2 times in a new sandbox of its pod, the last time 1 min 0 s later.";
+    let told = format!("Pod p0100 of revision 1: {again}");
     assert_eq!(web.lines(LineKind::Bad), [told]);
     // What ends by itself in the new sandbox did not end for it.
     ended(web.wait(20_000), 3, 1, 19_000);
@@ -262,7 +263,8 @@ fn an_init_container_that_runs_again_in_a_new_sandbox_does_not_crash() {
     web.report();
     let begin = "Init container warm is started again in a new sandbox of its pod: 1 restart so far (pod p0100).";
     assert_eq!(first(&web), format!("{begin} It has been running again for less than 0.1 s, and has not completed."));
-    assert_eq!(web.lines(LineKind::Bad), ["Pod p0100 of revision 1: init container warm was restarted."]);
+    let told = "Pod p0100 of revision 1: init container warm was restarted in a new sandbox of its pod.";
+    assert_eq!(web.lines(LineKind::Bad), [told]);
 }
 
 #[test]
