@@ -157,7 +157,7 @@ impl RolloutLine {
         let end = outcome_name(self.end);
         let passed = self.is_past_deadline && self.end != Outcome::DeadlineExceeded;
         let passed = if passed { ", progress deadline passed" } else { "" };
-        let is_over = matches!(self.end, Outcome::Complete | Outcome::Superseded);
+        let is_over = matches!(self.end, Outcome::Complete | Outcome::ScaledToZero | Outcome::Superseded);
         let is_part_unseen = self.has_gap || (self.took_millis.is_none() && is_over && self.started_millis.is_some());
         let unseen = if is_part_unseen { ", part not observed" } else { "" };
         match self.took_millis {

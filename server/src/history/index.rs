@@ -74,7 +74,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             outcome,
             cause: if index == last { cause(outcome) } else { course::never_ready(model, deployment, rollout) }
                 .unwrap_or_default(),
-            losses: name_losses(timeline, deployment, index, now.millis),
+            losses: name_losses(timeline, deployment, index, now.millis).filter(|_| outcome == Outcome::Complete),
             deadline_millis: rollout.deadline_exceeded_millis,
             images: images(&rollout.images),
             images_before: String::new(), // the store looks it up

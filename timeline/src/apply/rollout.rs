@@ -7,7 +7,9 @@ use super::Timeline;
 use super::pending::DraftRollout;
 use crate::model::fact::{Kind, Strategy};
 use crate::model::story::{Entry, Happening, RolloutStart};
-use crate::model::{Deployment, DeploymentNow, KubectlVerdict, PodCounts, ReplicaSet, Rollout, Trigger};
+use crate::model::{
+    Deployment, DeploymentNow, KubectlVerdict, Mark, MarkKind, PodCounts, ReplicaSet, Rollout, Trigger,
+};
 use crate::rules::{budget, rollout, verdict};
 use crate::{Change, Millis, Uid};
 
@@ -286,10 +288,15 @@ impl Timeline {
         let is_end_unseen = !was_seen && !self.is_first_list(Kind::Deployment, &known.namespace);
         let passed_millis = known.now.deadline_passed_millis();
         let passed = self.deadline_time(at, known, was_seen).unwrap_or(at);
+        let is_to_zero = |mark: &&Mark| matches!(mark.kind, MarkKind::Replicas { to: 0, .. });
+        let emptied = known.marks.iter().rfind(is_to_zero).filter(|_| known.now.spec.replicas == 0 && !is_end_unseen);
+        let emptied_millis = emptied.map(|mark| mark.at_millis);
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete && !is_stale {
                 (rollout.completed_millis, rollout.is_end_unseen) = (Some(at), is_end_unseen);
+                let is_in_it = emptied_millis.zip(rollout.started_millis).is_some_and(|(at, started)| at >= started);
+                rollout.was_scaled_to_zero = is_in_it && rollout.was_start_seen && rollout.available_millis.is_none();
             }
             if verdict == KubectlVerdict::DeadlineExceeded && !rollout.has_deadline_of_before(passed_millis) {
                 let passed = passed.max(rollout.started_millis.unwrap_or(passed));
@@ -321,7 +328,9 @@ impl Timeline {
             return;
         }
         let taken_down_millis = self.since_take_down(completed, uid);
-        self.tell(uid, completed, Happening::Completed { revision, was_seen, took_millis, taken_down_millis });
+        let was_scaled_to_zero = rollout.was_scaled_to_zero;
+        let what = Happening::Completed { revision, was_seen, took_millis, taken_down_millis, was_scaled_to_zero };
+        self.tell(uid, completed, what);
     }
 
     /// Time from the take-down before the last rollout to its completion.

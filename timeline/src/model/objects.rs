@@ -243,6 +243,8 @@ pub struct Rollout {
     pub was_start_seen: bool,
     /// It ended while nobody looked: the list after that tells its end, and not when it was.
     pub is_end_unseen: bool,
+    /// It is complete for Kubernetes because the Deployment was scaled to zero before everything was available.
+    pub was_scaled_to_zero: bool,
     /// When the condition moved last that told at its start that a deadline had passed: that one was of the rollout before.
     #[serde(with = "server_only")]
     pub passed_before: Option<Millis>,

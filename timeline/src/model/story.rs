@@ -244,6 +244,8 @@ pub enum Happening {
         took_millis: Option<Millis>,
         /// Time since Recreate began to take down the revision before; `None` where it took nothing down.
         taken_down_millis: Option<Millis>,
+        /// It is for Kubernetes alone: the Deployment was scaled to zero before everything was available.
+        was_scaled_to_zero: bool,
     },
     /// A rollout is superseded by the next one.
     Superseded {
@@ -513,6 +515,7 @@ impl Happening {
     pub const fn kind(&self) -> LineKind {
         match self {
             Self::Begins { .. } | Self::Starts { .. } => LineKind::Revision,
+            Self::Completed { was_scaled_to_zero: true, .. } => LineKind::Outside,
             Self::Completed { .. } => LineKind::Done,
             Self::Rolled { .. } | Self::AndSoOn { .. } | Self::Moved { .. } | Self::CleanedUp { .. } => LineKind::Step,
             Self::ScaledBack { .. } => LineKind::Step,

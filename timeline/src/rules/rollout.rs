@@ -20,6 +20,8 @@ pub const OVERTAKING_MILLIS: Millis = 1_000;
 pub enum Outcome {
     /// Every replica was replaced and available.
     Complete,
+    /// The Deployment was scaled to zero before every replica was available.
+    ScaledToZero,
     /// The next revision began before it was complete.
     Superseded,
     /// The Deployment was deleted before it was complete.
@@ -344,7 +346,9 @@ pub fn came_to_nothing(model: &Model, deployment: &Deployment, rollout: &Rollout
 
 /// Derives the outcome of the rollout.
 pub fn outcome(deployment: &Deployment, rollout: &Rollout) -> Outcome {
-    if rollout.completed_millis.is_some() {
+    if rollout.was_scaled_to_zero {
+        Outcome::ScaledToZero
+    } else if rollout.completed_millis.is_some() {
         Outcome::Complete
     } else if rollout.superseded_millis.is_some() {
         Outcome::Superseded

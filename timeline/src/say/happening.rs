@@ -32,6 +32,9 @@ pub fn happening(happening: &Happening) -> String {
             }
             said
         }
+        Happening::Completed { revision, was_scaled_to_zero: true, .. } => {
+            format!("Revision {revision} ended before it was complete: the Deployment was scaled to zero.")
+        }
         Happening::Completed { revision, took_millis: Some(took), taken_down_millis, .. } => {
             let is_at_once = *took < AT_ONCE_MILLIS / 10;
             let after = if is_at_once { "at once".to_owned() } else { format!("after {}", duration(*took)) };
