@@ -40,13 +40,18 @@ impl Assessment<'_> {
         found.into_iter().map(|(kind, evidence)| self.rate_cause(kind, 0, evidence)).collect()
     }
 
-    /// When pods were refused last, if an Event tells that this was a while ago, or a quota may have room again: whether they would be
-    /// refused now is not known before the controller tries again.
+    /// When pods or a ReplicaSet were refused last, if an Event tells that this was a while ago, or a quota may have room again: whether
+    /// they would be refused now is not known before the controller tries again.
     pub fn old_refusal_millis(&self, cause: &Cause) -> Option<Millis> {
-        let CauseKind::Refused { what: Refused::Pods, .. } = cause.kind else { return None };
+        let CauseKind::Refused { what: what @ (Refused::Pods | Refused::ReplicaSet), .. } = cause.kind else {
+            return None;
+        };
         let object = cause.evidence.object.split_once(' ')?;
         let since = cause.evidence.since_millis.unwrap_or_default();
         let last = self.last_refusal(object, &cause.evidence.reason, since)?.at_millis;
+        if what == Refused::ReplicaSet {
+            return Some(last).filter(|_| !self.may_retry_set());
+        }
         let is_old = self.now.millis - last > FRESH_MILLIS;
         // Events count whole seconds.
         let has_room = self.room_millis.is_some_and(|at| at >= last + 1_000);

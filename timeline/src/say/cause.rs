@@ -65,12 +65,12 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::Paused { is_edited: false } => "The rollout is paused before it is complete.".to_owned(),
         CauseKind::Refused { what, older } => match (older, assessment.old_refusal_millis(cause)) {
             (None, None) => refused(*what, &evidence.message),
-            (None, Some(last)) => was_refused(assessment.now.millis - last, &evidence.message),
+            (None, Some(last)) => was_refused(*what, assessment.now.millis - last, &evidence.message),
             (Some(revision), None) => {
                 format!("Revision {revision} cannot replace a pod: {}", refused(Refused::Pods, &evidence.message))
             }
             (Some(revision), Some(last)) => {
-                let refused = was_refused(assessment.now.millis - last, &evidence.message);
+                let refused = was_refused(*what, assessment.now.millis - last, &evidence.message);
                 format!("Revision {revision} could not replace a pod: {refused}")
             }
         },
@@ -508,9 +508,10 @@ fn tail(message: &str) -> String {
     if message.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(message)) }
 }
 
-/// A refusal of pods that was a while ago, and may be over.
-fn was_refused(ago_millis: crate::Millis, message: &str) -> String {
-    let refused = format!("The API server last refused a pod {} ago", duration(ago_millis));
+/// A refusal that was a while ago, and may be over.
+fn was_refused(what: Refused, ago_millis: crate::Millis, message: &str) -> String {
+    let what = if what == Refused::ReplicaSet { "the new ReplicaSet" } else { "a pod" };
+    let refused = format!("The API server last refused {what} {} ago", duration(ago_millis));
     refused_for(&refused, message, ["was used up", "had no room"])
 }
 

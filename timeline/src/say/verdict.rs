@@ -216,9 +216,11 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
 fn failing(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let is_refused = cause.kind.is_refusal(Refused::ReplicaSet);
     let who = if is_refused { "The next revision".to_owned() } else { rolled_out(assessment) };
+    let is_old = assessment.old_refusal_millis(cause).is_some();
     let verb = match cause.kind {
+        CauseKind::Refused { what: Refused::ReplicaSet, .. } if is_old => "could not start",
         CauseKind::Refused { what: Refused::ReplicaSet, .. } => "cannot start",
-        CauseKind::Refused { .. } if assessment.old_refusal_millis(cause).is_some() => "could not create pods",
+        CauseKind::Refused { .. } if is_old => "could not create pods",
         CauseKind::Refused { .. } => "cannot create pods",
         _ if !cause.kind.is_failure() => "is blocked",
         // Containers of a crash loop run for moments.

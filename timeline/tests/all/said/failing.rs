@@ -183,9 +183,12 @@ fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
     web.wait_until(600_000).edit("v4");
     let refused = warning(900, 1, ("Deployment", "web"), "ReplicaSetCreateError", "no latest tags");
     web.timeline.apply(web.now, Fact::Event(Box::new(refused)));
-    for (now, said) in [(690_000, next), (690_001, stopped)] {
+    for (now, said, refused) in [(690_000, next, "cannot start"), (690_001, stopped, "could not start")] {
         assert_eq!(web.wait_until(now).view().next, said);
+        assert!(web.verdict().starts_with(&format!("[Failing] The next revision {refused}: ")), "{}", web.verdict());
     }
+    let last = "The API server last refused the new ReplicaSet 1 min 30 s ago: no latest tags.";
+    assert_eq!(web.view().reasons[0].sentence, last);
 }
 
 /// Kubernetes keeps the condition until something moves or the deadline passes.
