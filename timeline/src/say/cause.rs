@@ -1,6 +1,7 @@
 //! A cause in words. [`super::excerpt`] takes what decides out of messages that say it at length.
 
 use super::excerpt::{Quota, named_containers, quota, refusal, scheduler_says, start_words, without_pod};
+use super::past::past;
 use crate::assess::pod_causes::{COMPLETED, FAILED_MILLIS};
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
 use crate::model::fact::Role;
@@ -424,7 +425,7 @@ pub(super) fn failed_step(reason: &str) -> &'static str {
 /// fails", "container web ends with exit code 0 (Completed) and is started again".
 pub(super) fn crashes(crash: &CrashCause) -> String {
     let who = container_name(crash.role, &crash.container);
-    match (crash.exit_code, &crash.probe) {
+    let said = match (crash.exit_code, &crash.probe) {
         _ if crash.is_final => format!("{who} {} and is not started again", last_end(crash)),
         _ if crash.needs_restart_of_all => {
             format!("{who} {} and is started again only with all others", last_end(crash))
@@ -444,7 +445,9 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
         (Some(code), None) => format!("{who} ended with {}", exit_words(code)),
         (None, None) if crash.is_loop => format!("{who} crashes"),
         (None, None) => format!("{who} ended"),
-    }
+    };
+    // What ended and runs again is past, unless it ends again and again.
+    if crash.runs_millis.is_some() && !crash.is_loop { past(&said) } else { said }
 }
 
 /// A container by its part in the pod and its name: "init container migrate".
