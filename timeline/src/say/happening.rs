@@ -59,9 +59,9 @@ pub fn happening(happening: &Happening) -> String {
                  {revision} was gone {gone}."
             )
         }
-        Happening::Deadline { revision } => format!(
-            "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
-        ),
+        Happening::Deadline { revision } => {
+            format!("Progress deadline passed for revision {revision}. Kubernetes does not roll back by itself.")
+        }
         Happening::Scaled { replicas, desired, parts } => scaled(*replicas, *desired, parts),
         Happening::ScaledBack { part } => {
             let of = part.revision.map(|revision| format!("the ReplicaSet of revision {revision}"));

@@ -345,7 +345,7 @@ fn a_deadline_that_passed_while_nobody_looked_is_told_at_the_time_of_its_conditi
     web.relisted(600_000);
     let told = story::story(web.timeline.model(), WEB);
     let bad = told.iter().filter(|line| line.kind == LineKind::Bad).map(|line| (line.at_millis, line.text.as_str()));
-    let deadline = "Progress deadline passed for revision 2. Kubernetes keeps trying; it does not roll back by itself.";
+    let deadline = "Progress deadline passed for revision 2. Kubernetes does not roll back by itself.";
     assert_eq!(bad.collect::<Vec<_>>(), [(620_000, deadline)]);
     let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
     let passed = deployment.rollouts.iter().map(|rollout| rollout.deadline_exceeded_millis);
@@ -369,7 +369,7 @@ fn a_deadline_that_passed_while_nobody_looked_is_not_told_of_the_revision_before
         sets.insert(4, set(4, 3, 1, 0));
     });
     web.relisted(25_000);
-    let deadline = "Progress deadline passed for revision 3. Kubernetes keeps trying; it does not roll back by itself.";
+    let deadline = "Progress deadline passed for revision 3. Kubernetes does not roll back by itself.";
     assert_eq!(web.lines(LineKind::Bad), [deadline]);
     let told = story::story(web.timeline.model(), WEB).into_iter().map(|line| (line.at_millis, line.text));
     let last = told.filter(|(_, text)| text.starts_with("Revision 3") || text == deadline).collect::<Vec<_>>();
