@@ -389,7 +389,6 @@ fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str) ->
     let who = pods_named(pod, pods);
     let left = departure(node, why, resource);
     match why {
-        NodeDeparture::ShutDown => format!("{who} ended because node {} shuts down; the revision stays.", safe(node)),
         NodeDeparture::Preempted => format!("{who} {} {left}; the revision stays.", was_were(pods)),
         NodeDeparture::Lost => format!("{who} lost: node {} is gone.", safe(node)),
         _ => format!("{who} {left}; the revision stays."),
