@@ -27,7 +27,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
         let is_outage = assessment.is_headline_outage(standing);
         // A paused Deployment does not roll out what is edited: the outage is of the revision that runs.
         let awaits_next = assessment.awaits_revision && !deployment.now.spec.paused;
-        let is_done = outcome == Outcome::Complete;
+        let is_done = matches!(outcome, Outcome::Complete | Outcome::ScaledToZero);
         let is_next_refused = assessment.decisive().is_some_and(|cause| cause.kind.is_refusal(Refused::ReplicaSet));
         // What is no fault by itself is the cause where the progress deadline passed over it. Before that, the verdict names what is bad.
         let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);

@@ -115,7 +115,7 @@ impl PastRollout {
 
     /// Removes the trouble and the losses after it was complete, which are told elsewhere or are not known to be its own.
     pub fn clear_aftermath(&mut self) {
-        if self.outcome == Outcome::Complete {
+        if matches!(self.outcome, Outcome::Complete | Outcome::ScaledToZero) {
             self.cause.clear();
             self.losses = None;
         }
