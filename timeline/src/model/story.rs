@@ -270,7 +270,7 @@ pub enum Happening {
         /// The change of each ReplicaSet; in the middle of a rollout also those that keep their replicas.
         parts: Vec<Part>,
     },
-    /// The Deployment controller took back replicas that somebody else had added to a ReplicaSet.
+    /// The Deployment controller gave a ReplicaSet its replicas back that somebody else had scaled.
     ScaledBack {
         /// The change of the ReplicaSet.
         part: Part,

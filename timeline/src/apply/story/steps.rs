@@ -55,11 +55,13 @@ impl Timeline {
         scale.from == 0 && (is_to_come || others.any(|other| other.now.counts.desired > 0))
     }
 
-    /// The Deployment controller takes back what somebody else added: the last revision, while it alone has pods, goes down to the replicas
-    /// of the Deployment, which did not change.
+    /// The Deployment controller takes back what somebody else did: the last revision, while it alone has pods, gets the replicas of the
+    /// Deployment, which did not change. It goes up so at rest alone: in a rollout, that is a step.
     fn is_scaled_back(&self, set: &ReplicaSet, scale: &Scale) -> bool {
         let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
-        scale.to < scale.from
+        let last = self.model.deployments.get(&scale.deployment).and_then(|deployment| deployment.rollouts.last());
+        let is_at_rest = last.is_some_and(|last| !last.is_open() && set.revision() == Some(last.revision));
+        (scale.to < scale.from || (scale.from > 0 && is_at_rest))
             && set.now.desired_replicas == Some(scale.to)
             && others.all(|other| other.now.counts.desired == 0 && other.revision() < set.revision())
     }
