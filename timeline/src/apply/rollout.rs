@@ -215,7 +215,8 @@ impl Timeline {
         let Some(rollout) = deployment.rollouts.last() else { return };
         let status = &deployment.now.status;
         let is_told = || {
-            deployment.now.generation <= status.observed_generation
+            !rollout.was_scaled_to_zero
+                && deployment.now.generation <= status.observed_generation
                 && status.updated == status.replicas
                 && status.progress_reason() == "NewReplicaSetAvailable"
                 && !self.is_condition_of_before(deployment)

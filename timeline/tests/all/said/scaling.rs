@@ -57,16 +57,17 @@ fn a_rollout_in_the_middle_of_which_it_is_scaled_to_zero_was_not_complete() {
         pods.for_each(|pod| web.delete_pod(pod));
         web.report();
         let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-        (rollout::outcome(deployment, deployment.rollouts.last().unwrap()), web.told().pop().unwrap())
+        let last = deployment.rollouts.last().unwrap();
+        (rollout::outcome(deployment, last), last.available_millis, web.told().pop().unwrap())
     };
     let mut web = Web::replacing();
     web.add_pod(103, SECOND, unready);
     web.report();
     let said = "Revision 2 ended before it was complete: the Deployment was scaled to zero.".to_owned();
-    assert_eq!(ended(web, 100..104), (Outcome::ScaledToZero, said));
+    assert_eq!(ended(web, 100..104), (Outcome::ScaledToZero, None, said));
     // Everything was available before.
     let complete = "Revision 2 is complete after 10 s.".to_owned();
-    assert_eq!(ended(Web::replaced(), 200..203), (Outcome::Complete, complete));
+    assert_eq!(ended(Web::replaced(), 200..203), (Outcome::Complete, Some(20_000), complete));
 }
 
 #[test]
