@@ -215,7 +215,10 @@ fn of_rollout(model: &Model, deployment: &Deployment, index: usize, rollout: &Ro
         completed_millis: rollout.completed_millis,
         superseded_millis: rollout.superseded_millis,
         deadline_exceeded_millis: rollout.deadline_exceeded_millis,
-        outcome: rollout::outcome(deployment, rollout),
+        outcome: match rollout::outcome(deployment, rollout) {
+            Outcome::ScaledToZero => Outcome::Complete, // as for Kubernetes
+            outcome => outcome,
+        },
         min_available: rollout.min_available,
         peak_pods: rollout.peak_pods,
         peak_terminating: rollout.peak_terminating,

@@ -45,13 +45,14 @@ impl Course {
         let started_millis = began(model, deployment, rollout);
         let ended_millis = rollout.completed_millis.or(rollout.superseded_millis);
         let until = ended_millis.unwrap_or(now.millis);
-        let took = rollout.started_millis.and(rollout.completed_millis).map(|to| to - started_millis);
+        let completed_millis = rollout.completed_millis.filter(|_| !rollout.was_scaled_to_zero);
+        let took = rollout.started_millis.and(completed_millis).map(|to| to - started_millis);
         Some(Self {
             revision,
             images: images(&rollout.images),
             started_millis,
             took_millis: took.filter(|_| !is_part_unseen(model, deployment, rollout)),
-            is_complete: rollout.completed_millis.is_some(),
+            is_complete: completed_millis.is_some(),
             first_available_millis: first_available(model, deployment, rollout),
             restarts: restarts(model, deployment, rollout),
             replicas: replicas(deployment, index),

@@ -6,7 +6,7 @@ use timeline::model::{Deployment, Model, Rollout};
 use timeline::past::course::{limits, moment};
 use timeline::past::{PastRollout, Status, extremes, outcome_name, replaces};
 use timeline::rollout::{self, Outcome};
-use timeline::words::{capitalized, count, duration, images, is_are, safe};
+use timeline::words::{capitalized, count, duration_in_words, images, is_are, safe};
 use timeline::{Millis, Uid, Workload};
 
 use crate::measure::Measure;
@@ -47,6 +47,8 @@ pub struct RolloutLine {
     pub trouble: Option<String>,
     /// Time until it was complete or superseded; `None` where it did not begin and end while it was observed.
     pub took_millis: Option<Millis>,
+    /// Nobody looked for a part of it.
+    pub has_gap: bool,
     /// The most pods that there were at once.
     pub peak_pods: u32,
     /// The least pods that were available at once; `None` where it replaced nothing, which begins with none.
@@ -120,6 +122,7 @@ impl RolloutLine {
             is_past_deadline: rollout.deadline_exceeded_millis.is_some(),
             trouble: None,
             took_millis: took.filter(|_| !rollout::is_part_unseen(model, deployment, rollout)),
+            has_gap: rollout::has_gap(model, deployment, rollout),
             peak_pods: rollout.peak_active,
             min_available: Some(rollout.min_available)
                 .filter(|_| replaces(rollout::trigger(model, deployment, index), rollout.revision)),
@@ -154,18 +157,20 @@ impl RolloutLine {
         let end = outcome_name(self.end);
         let passed = self.is_past_deadline && self.end != Outcome::DeadlineExceeded;
         let passed = if passed { ", progress deadline passed" } else { "" };
-        let is_over = matches!(self.end, Outcome::Complete | Outcome::Superseded);
+        let is_over = matches!(self.end, Outcome::Complete | Outcome::ScaledToZero | Outcome::Superseded);
+        let is_part_unseen = self.has_gap || (self.took_millis.is_none() && is_over && self.started_millis.is_some());
+        let unseen = if is_part_unseen { ", part not observed" } else { "" };
         match self.took_millis {
-            Some(took) => format!("{end} after {}{passed}", duration(took)),
-            None if is_over && self.started_millis.is_some() => format!("{end}{passed}, part not observed"),
-            None => format!("{end}{passed}"),
+            Some(took) => format!("{end} after {}{passed}{unseen}", duration_in_words(took)),
+            None => format!("{end}{passed}{unseen}"),
         }
     }
 
     /// Formats the result for a list of rollouts: "took 12 s, complete".
     pub fn took(&self) -> String {
         match self.took_millis.filter(|_| self.end == Outcome::Complete) {
-            Some(took) => format!("took {}, complete", duration(took)),
+            Some(took) if !self.has_gap => format!("took {}, complete", duration_in_words(took)),
+            Some(took) => format!("took {}, complete, part not observed", duration_in_words(took)),
             None => self.ended(),
         }
     }
@@ -239,6 +244,7 @@ mod tests {
             is_past_deadline: false,
             trouble: None,
             took_millis,
+            has_gap: false,
             peak_pods: 1,
             min_available: Some(3),
             limits: (4, 3),
@@ -251,6 +257,12 @@ mod tests {
         assert_eq!(line(Outcome::Complete, None).took(), "complete");
         let in_gap = RolloutLine { started_millis: Some(1_000), ..line(Outcome::Complete, None) };
         assert_eq!(in_gap.took(), "complete, part not observed");
+        let with_gap = RolloutLine { has_gap: true, ..line(Outcome::Complete, Some(12_000)) };
+        let (ended, took) = (with_gap.ended(), with_gap.took());
+        assert_eq!(
+            (ended.as_str(), took.as_str()),
+            ("complete after 12 s, part not observed", "took 12 s, complete, part not observed")
+        );
         assert_eq!(line(Outcome::Superseded, Some(12_000)).took(), "superseded after 12 s");
         assert_eq!(line(Outcome::Progressing, None).ended(), "in progress");
         let passed = RolloutLine { is_past_deadline: true, ..line(Outcome::Superseded, Some(12_000)) };

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use timeline::Millis;
 use timeline::address;
 use timeline::past::PastRollout;
-use timeline::words::{count, duration, is_are, safe};
+use timeline::words::{count, duration, duration_in_words, is_are, safe};
 
 use crate::compare::earlier::{is_alike, why_not_compared};
 use crate::compare::startup::{STEPS, Startup};
@@ -197,7 +197,7 @@ fn Courses(course: Course, other: Option<Course>) -> impl IntoView {
     let (this, before) = (path(&course), other.as_ref().map(path));
     let words = |of: &Course| {
         let took = match of.took_millis {
-            Some(took) => format!("took {}", duration(took)),
+            Some(took) => format!("took {}", duration_in_words(took)),
             None if of.is_complete => "complete, part not observed".to_owned(),
             None => "not complete".to_owned(),
         };
@@ -226,18 +226,19 @@ fn Place(took: Millis, durations: Vec<(u64, Millis)>, beside: Option<u64>) -> im
     let x = scale(span);
     let points = durations.iter().map(|(revision, took)| {
         let class = if Some(*revision) == beside { "other" } else { "before" };
-        let words = format!("revision {revision}: {}", duration(*took));
+        let words = format!("revision {revision}: {}", duration_in_words(*took));
         view! { <circle class=class cx=rounded(x(*took)) cy="18" r="5"><title>{words}</title></circle> }
     });
     let points = points.collect_view();
-    let label = format!("It took {}, among {}", duration(took), count(durations.len() as u32, "complete rollout"));
+    let label =
+        format!("It took {}, among {}", duration_in_words(took), count(durations.len() as u32, "complete rollout"));
     view! {
         <section>
         <h2>"Duration"</h2>
         <svg class="courses place" viewBox=format!("0 0 {WIDTH} 62") role="img" aria-label=label>
             {axis(span, 34.0)}
             {points}
-            <circle class="this" cx=rounded(x(took)) cy="18" r="7"><title>{format!("this one: {}", duration(took))}</title></circle>
+            <circle class="this" cx=rounded(x(took)) cy="18" r="7"><title>{format!("this one: {}", duration_in_words(took))}</title></circle>
         </svg>
         </section>
     }
@@ -255,7 +256,7 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
         let parts = pod.steps.iter().zip(STEPS).map(|(took, (name, state))| {
             let (begin, end) = (x(from), x(from + took));
             from += took;
-            let words = format!("{}: {name} after {}", pod.name, duration(*took));
+            let words = format!("{}: {name} after {}", pod.name, duration_in_words(*took));
             view! {
                 <rect x=rounded(begin) y=rounded(row as f64 * LINE + 1.0) width=rounded(end - begin) height=rounded(LINE - 2.0)
                     fill=PodLook::In(state).ink().colour.var()><title>{words}</title></rect>

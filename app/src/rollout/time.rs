@@ -246,6 +246,7 @@ fn slider_marks(copy: &DeploymentCopy, frame: Frame, (from, live): (Millis, Mill
         // It ends with its Deployment.
         let stopped = one.superseded_millis.or(deployment.deleted_millis);
         let tone = match (one.completed_millis, stopped, one.deadline_exceeded_millis) {
+            (Some(_), ..) if one.was_scaled_to_zero => Tone::Quiet,
             (Some(_), ..) => Tone::Ok,
             (None, _, Some(_)) => Tone::Bad,
             (None, Some(_), None) => Tone::Quiet,

@@ -1,7 +1,7 @@
 //! The rows of rollouts and other episodes, so that lists need no recordings.
 
 use timeline::assess::Refused;
-use timeline::model::{Deployment, Gap};
+use timeline::model::{Deployment, Gap, Model, Rollout};
 use timeline::past::course::{self, limits, moment, replicas};
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
@@ -27,7 +27,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
         let is_outage = assessment.is_headline_outage(standing);
         // A paused Deployment does not roll out what is edited: the outage is of the revision that runs.
         let awaits_next = assessment.awaits_revision && !deployment.now.spec.paused;
-        let is_done = outcome == Outcome::Complete;
+        let is_done = matches!(outcome, Outcome::Complete | Outcome::ScaledToZero);
         let is_next_refused = assessment.decisive().is_some_and(|cause| cause.kind.is_refusal(Refused::ReplicaSet));
         // What is no fault by itself is the cause where the progress deadline passed over it. Before that, the verdict names what is bad.
         let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
@@ -56,6 +56,9 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
         let outcome = rollout::outcome(deployment, rollout);
         let set = rollout::set_of_rollout(model, deployment, rollout).map(|set| &set.now);
         let (ceiling, floor) = limits(deployment, index);
+        let refusal =
+            Some(rollout).filter(|_| index == last).and_then(|last| name_refusal_after(model, deployment, last));
+        let losses = name_losses(timeline, deployment, index, now.millis);
         PastRollout {
             cluster: cluster.to_owned(),
             kind: WorkloadKind::Deployment,
@@ -70,11 +73,13 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             started_millis: rollout::began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis),
             ended_millis: rollout.completed_millis.or(rollout.superseded_millis),
             is_part_unseen: rollout::is_part_unseen(model, deployment, rollout),
+            has_gap: rollout::has_gap(model, deployment, rollout),
             outcome,
             cause: if index == last { cause(outcome) } else { course::never_ready(model, deployment, rollout) }
+                .or_else(|| name_refusal_before(model, deployment, rollout))
                 .unwrap_or_default(),
-            losses: name_losses(timeline, deployment, index, now.millis),
-            deadline_millis: course::deadline_passed(deployment, rollout),
+            losses: losses.into_iter().chain(refusal).reduce(|losses, refusal| format!("{losses}. {refusal}")),
+            deadline_millis: rollout.deadline_exceeded_millis,
             images: images(&rollout.images),
             images_before: String::new(), // the store looks it up
             replicas: replicas(deployment, index),
@@ -106,9 +111,24 @@ fn with_leading_cause(view: View, is_outage: bool) -> String {
     }
 }
 
+/// Says that the ReplicaSet of a rollout that is over was refused before it began: until then the controller had not observed the edit.
+fn name_refusal_before(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<String> {
+    let sign = rollout::first_sign_millis(model, deployment, rollout).filter(|_| !rollout.is_open())?;
+    // Events count whole seconds.
+    let message = assess::find_set_refusal(model, deployment, sign - 1_000..=rollout.started_millis?)?;
+    Some(format!("{}.", say::say_refusal(&format!("Revision {}", rollout.revision), message)))
+}
+
+/// Says that the ReplicaSet of the next revision was refused after the last rollout was complete.
+fn name_refusal_after(model: &Model, deployment: &Deployment, last: &Rollout) -> Option<String> {
+    let message = assess::find_set_refusal(model, deployment, last.completed_millis? + 1..=Millis::MAX)?;
+    Some(say::say_refusal("The next revision", message))
+}
+
 /// Names the outage and the pods and ReplicaSets that went after the rollout at `index` was complete and before the next one.
 fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_millis: Millis) -> Option<String> {
-    let completed_millis = deployment.rollouts.get(index)?.completed_millis?;
+    let rollout = deployment.rollouts.get(index).filter(|rollout| !rollout.was_scaled_to_zero)?;
+    let completed_millis = rollout.completed_millis?;
     // The lists after a gap do not tell whether a pod went before the completion that fell into it.
     let settling_millis = timeline.settling_millis();
     let is_around = |gap: &Gap| (gap.from_millis - settling_millis..=gap.to_millis).contains(&completed_millis);

@@ -43,7 +43,7 @@ impl Tally {
         let (uid, ended) = match change {
             Change::Rollout(uid, _, rollout) => {
                 let ends = [
-                    (rollout.completed_millis, "complete"),
+                    (rollout.completed_millis.filter(|_| !rollout.was_scaled_to_zero), "complete"),
                     (rollout.superseded_millis, "superseded"),
                     (rollout.deadline_exceeded_millis, "deadline-passed"),
                 ];

@@ -7,7 +7,9 @@ use super::Timeline;
 use super::pending::DraftRollout;
 use crate::model::fact::{Kind, Strategy};
 use crate::model::story::{Entry, Happening, RolloutStart};
-use crate::model::{Deployment, DeploymentNow, KubectlVerdict, PodCounts, ReplicaSet, Rollout, Trigger};
+use crate::model::{
+    Deployment, DeploymentNow, KubectlVerdict, Mark, MarkKind, PodCounts, ReplicaSet, Rollout, Trigger,
+};
 use crate::rules::{budget, rollout, verdict};
 use crate::{Change, Millis, Uid};
 
@@ -213,7 +215,8 @@ impl Timeline {
         let Some(rollout) = deployment.rollouts.last() else { return };
         let status = &deployment.now.status;
         let is_told = || {
-            deployment.now.generation <= status.observed_generation
+            !rollout.was_scaled_to_zero
+                && deployment.now.generation <= status.observed_generation
                 && status.updated == status.replicas
                 && status.progress_reason() == "NewReplicaSetAvailable"
                 && !self.is_condition_of_before(deployment)
@@ -253,17 +256,24 @@ impl Timeline {
         uids.into_iter().for_each(|uid| self.note_available(at, uid, true));
     }
 
-    /// A deadline of the last rollout passed: told once, when it passed. Where nobody saw that, the condition tells when it was: before the
-    /// first look it is of no moment that is known, and it may be of a revision that no ReplicaSet is seen to carry yet.
+    /// When the deadline passed of which a Deployment tells. Where nobody saw that, the condition tells when it was: before the first look
+    /// it is of no moment that is known.
+    fn deadline_time(&self, at: Millis, deployment: &Deployment, was_seen: bool) -> Option<Millis> {
+        let told = deployment.now.deadline_passed_millis().map(|told| told.saturating_add(self.skew.millis()).min(at));
+        if was_seen { Some(at) } else { told.filter(|told| *told > deployment.first_seen_millis) }
+    }
+
+    /// A deadline of the last rollout passed: told once, when it passed. Where nobody saw that, it may be of a revision that no ReplicaSet is
+    /// seen to carry yet; of a rollout that nobody saw begin it is told after the begin.
     pub(super) fn tell_deadline(&mut self, at: Millis, uid: Uid, had_passed: bool, was_seen: bool) {
         let Some(deployment) = self.model.deployments.get(&uid).filter(|deployment| has_passed(deployment)) else {
             return;
         };
-        let Some(revision) = deployment.rollouts.last().map(|rollout| rollout.revision) else { return };
-        let told = deployment.now.deadline_passed_millis().filter(|_| !self.drafts.contains_key(&uid));
-        let told = told.map(|told| told.saturating_add(self.skew.millis()).min(at));
-        let unseen = told.filter(|told| *told > deployment.first_seen_millis);
-        let Some(passed) = (if was_seen { Some(at) } else { unseen }) else { return };
+        let Some(rollout) = deployment.rollouts.last() else { return };
+        let (revision, started) = (rollout.revision, rollout.started_millis);
+        let is_clear = was_seen || !self.drafts.contains_key(&uid);
+        let passed = self.deadline_time(at, deployment, was_seen).filter(|_| is_clear);
+        let Some(passed) = passed.map(|passed| passed.max(started.unwrap_or(passed))) else { return };
         let is_it = |entry: &Entry| matches!(entry.what, Happening::Deadline { revision: told } if told == revision);
         if !had_passed && self.entry(uid, is_it).is_none() {
             self.tell(uid, passed, Happening::Deadline { revision });
@@ -278,13 +288,20 @@ impl Timeline {
         // What was complete when watching began did not end since.
         let is_end_unseen = !was_seen && !self.is_first_list(Kind::Deployment, &known.namespace);
         let passed_millis = known.now.deadline_passed_millis();
+        let passed = self.deadline_time(at, known, was_seen).unwrap_or(at);
+        let is_to_zero = |mark: &&Mark| matches!(mark.kind, MarkKind::Replicas { to: 0, .. });
+        let emptied = known.marks.iter().rfind(is_to_zero).filter(|_| known.now.spec.replicas == 0 && !is_end_unseen);
+        let emptied_millis = emptied.map(|mark| mark.at_millis);
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete && !is_stale {
                 (rollout.completed_millis, rollout.is_end_unseen) = (Some(at), is_end_unseen);
+                let is_in_it = emptied_millis.zip(rollout.started_millis).is_some_and(|(at, started)| at >= started);
+                rollout.was_scaled_to_zero = is_in_it && rollout.was_start_seen && rollout.available_millis.is_none();
             }
             if verdict == KubectlVerdict::DeadlineExceeded && !rollout.has_deadline_of_before(passed_millis) {
-                rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(at));
+                let passed = passed.max(rollout.started_millis.unwrap_or(passed));
+                rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(passed));
             }
         });
         self.note_all_available(at, uid);
@@ -312,7 +329,9 @@ impl Timeline {
             return;
         }
         let taken_down_millis = self.since_take_down(completed, uid);
-        self.tell(uid, completed, Happening::Completed { revision, was_seen, took_millis, taken_down_millis });
+        let was_scaled_to_zero = rollout.was_scaled_to_zero;
+        let what = Happening::Completed { revision, was_seen, took_millis, taken_down_millis, was_scaled_to_zero };
+        self.tell(uid, completed, what);
     }
 
     /// Time from the take-down before the last rollout to its completion.

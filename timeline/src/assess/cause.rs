@@ -271,6 +271,8 @@ pub enum CauseKind {
         losses: usize,
         /// One of them is not ready at the moment, or was not lately, and no other pod is missing.
         is_recent: bool,
+        /// All of them are ready, and none was not lately.
+        is_over: bool,
     },
     /// Their node was reported not to be ready: nobody asks their probes.
     NodeSilent {

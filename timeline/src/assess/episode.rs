@@ -271,6 +271,21 @@ fn refusal<'m>(model: &Model, deployment: &'m Deployment) -> Option<Refusal<'m>>
     Some(Refusal { message, since_millis, until_millis })
 }
 
+/// Finds the words of the API server when it refused the ReplicaSet of a revision last in that time, also where that goes on.
+pub fn find_set_refusal<'m>(
+    model: &Model,
+    deployment: &'m Deployment,
+    times: RangeInclusive<Millis>,
+) -> Option<&'m str> {
+    let mut events = messages::events(deployment, "Deployment", &deployment.name);
+    let event = events.find(|event| event.reason == "ReplicaSetCreateError" && times.contains(&event.at_millis));
+    let told = || {
+        let is_since = deployment.verdicts.last().is_some_and(|(since, _)| times.contains(since));
+        rollout::refusal_of_set(model, deployment).filter(|_| is_since).map(|told| told.message.as_str())
+    };
+    event.map(refusal_text).or_else(told)
+}
+
 /// When it came to rest.
 fn ended(deployment: &Deployment, pods: &[&Pod], scaled: Option<(u32, u32)>, shortage: &Shortage) -> Option<Millis> {
     let is_going = |pod: &&Pod| pod.state() == PodState::Terminating && !pod.is_out_of_rotation();

@@ -8,6 +8,7 @@ use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, Severity, StartTime};
 use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
+use super::severity::NEW_NODE_MILLIS;
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, PodCondition, Role};
@@ -51,8 +52,12 @@ impl<'m> Assessment<'m> {
                 (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) => {
                     *saw = saw.take().or_else(|| other.clone());
                 }
-                (CauseKind::Flapping { is_recent, .. }, CauseKind::Flapping { is_recent: other, .. }) => {
-                    *is_recent |= other;
+                (
+                    CauseKind::Flapping { is_recent, is_over, .. },
+                    CauseKind::Flapping { is_recent: recent, is_over: over, .. },
+                ) => {
+                    *is_recent |= recent;
+                    *is_over &= over;
                 }
                 // A code that only some of them ended with is not said of all, nor are containers that end in some of them.
                 (CauseKind::Crash(known), CauseKind::Crash(other)) => {
@@ -356,7 +361,7 @@ impl<'m> Assessment<'m> {
 
     /// A node that is being added for one of these pods, which has none yet: others that fit on it get no answer of their own.
     fn coming_node(&self, pods: &[&Pod]) -> Option<NewNode> {
-        let lately = self.now.millis - super::severity::NEW_NODE_MILLIS;
+        let lately = self.now.millis - NEW_NODE_MILLIS;
         let recent = self.deployment.events.iter().rev().filter(|event| event.at_millis >= lately);
         let mut answers = recent.filter_map(|event| Some((event, messages::node_comes(event)?))).peekable();
         answers.peek()?;
@@ -373,7 +378,10 @@ impl<'m> Assessment<'m> {
                 let nominated = pod.now.nominated_node.as_deref().map(str::to_owned);
                 lasts.then_some(CauseKind::NoScheduler { nominated })
             }
-            _ => Some(CauseKind::Unschedulable { node: new_node(self.deployment, pod).or_else(|| comes.cloned()) }),
+            _ => {
+                let answer = new_node(self.deployment, pod, self.now.millis - NEW_NODE_MILLIS);
+                Some(CauseKind::Unschedulable { node: answer.or_else(|| comes.cloned()) })
+            }
         }
     }
 

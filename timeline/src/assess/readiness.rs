@@ -74,7 +74,8 @@ impl Assessment<'_> {
         let is_late = losses.first().is_some_and(|last| self.now.millis - last <= FAILED_MILLIS);
         let has_all = (1..=self.counts.available).contains(&self.deployment.now.spec.replicas);
         let is_recent = is_unready || (is_late && (has_all || pod.state() == PodState::Ready));
-        Some((CauseKind::Flapping { losses: losses.len(), is_recent }, evidence))
+        let is_over = !is_unready && !is_late;
+        Some((CauseKind::Flapping { losses: losses.len(), is_recent, is_over }, evidence))
     }
 }
 

@@ -10,6 +10,11 @@ use crate::rules::{messages, rollout, verdict};
 
 /// A refusal is told as what is for so long. Later the ReplicaSet controller tries again seldom: it waits twice as long each time.
 const FRESH_MILLIS: Millis = 30_000;
+/// The Deployment controller is refused a ReplicaSet and tries again, from 5 ms on after twice the time each, until it gives up within
+/// this time (`maxRetries` in `deployment_controller.go`).
+const RETRIES_MILLIS: Millis = 180_000;
+/// Time between the last two of these tries, at the most.
+const LAST_RETRY_MILLIS: Millis = 90_000;
 
 impl Assessment<'_> {
     /// Finds what is refused now: the ReplicaSet of a new template, pods of the current revision, pods of an older one.
@@ -35,13 +40,18 @@ impl Assessment<'_> {
         found.into_iter().map(|(kind, evidence)| self.rate_cause(kind, 0, evidence)).collect()
     }
 
-    /// When pods were refused last, if an Event tells that this was a while ago, or a quota may have room again: whether they would be
-    /// refused now is not known before the controller tries again.
+    /// When pods or a ReplicaSet were refused last, if an Event tells that this was a while ago, or a quota may have room again: whether
+    /// they would be refused now is not known before the controller tries again.
     pub fn old_refusal_millis(&self, cause: &Cause) -> Option<Millis> {
-        let CauseKind::Refused { what: Refused::Pods, .. } = cause.kind else { return None };
+        let CauseKind::Refused { what: what @ (Refused::Pods | Refused::ReplicaSet), .. } = cause.kind else {
+            return None;
+        };
         let object = cause.evidence.object.split_once(' ')?;
         let since = cause.evidence.since_millis.unwrap_or_default();
         let last = self.last_refusal(object, &cause.evidence.reason, since)?.at_millis;
+        if what == Refused::ReplicaSet {
+            return Some(last).filter(|_| !self.may_retry_set());
+        }
         let is_old = self.now.millis - last > FRESH_MILLIS;
         // Events count whole seconds.
         let has_room = self.room_millis.is_some_and(|at| at >= last + 1_000);
@@ -85,6 +95,16 @@ impl Assessment<'_> {
         let is_awaited = is_unseen || self.awaits_revision;
         let event = self.last_refusal(about, "ReplicaSetCreateError", *since)?;
         is_awaited.then(|| of_event(self.me(), event))
+    }
+
+    /// The Deployment controller may still try by itself to create the ReplicaSet that it is refused. A later edit has tries of its own, of
+    /// which Events alone tell.
+    pub fn may_retry_set(&self) -> bool {
+        let told = rollout::refusal_of_set(self.model, self.deployment).and_then(|told| told.last_update_millis);
+        let until = told.map(|at| at.saturating_add(self.now.skew_millis + RETRIES_MILLIS));
+        let last = self.last_refusal(("Deployment", self.deployment.name.as_str()), "ReplicaSetCreateError", 0);
+        let later = last.map(|event| event.at_millis).filter(|last| until.is_none_or(|until| *last > until));
+        later.map(|last| last + LAST_RETRY_MILLIS).or(until).is_some_and(|until| self.now.millis <= until)
     }
 
     fn refused_of(&self, set: &ReplicaSet) -> Option<(Refused, Evidence)> {

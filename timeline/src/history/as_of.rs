@@ -45,6 +45,7 @@ fn deployment_at(known: &Deployment, at: Millis) -> Deployment {
             *end = end.filter(|end| *end <= at);
         }
         rollout.is_end_unseen &= !rollout.is_open();
+        rollout.was_scaled_to_zero &= !rollout.is_open();
     }
     then.now.revision = then.rollouts.last().map(|rollout| rollout.revision);
     then.gaps.retain(|gap| gap.to_millis <= at);

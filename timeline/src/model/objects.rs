@@ -243,12 +243,14 @@ pub struct Rollout {
     pub was_start_seen: bool,
     /// It ended while nobody looked: the list after that tells its end, and not when it was.
     pub is_end_unseen: bool,
+    /// It is complete for Kubernetes because the Deployment was scaled to zero before everything was available.
+    pub was_scaled_to_zero: bool,
     /// When the condition moved last that told at its start that a deadline had passed: that one was of the rollout before.
     #[serde(with = "server_only")]
     pub passed_before: Option<Millis>,
     /// Arrival of the next revision's start, when this one was not complete.
     pub superseded_millis: Option<Millis>,
-    /// Arrival of the first deadlineExceeded verdict.
+    /// When its progress deadline passed: arrival of the first deadlineExceeded verdict, or the time of its condition where nobody saw that.
     pub deadline_exceeded_millis: Option<Millis>,
     /// Least `status.availableReplicas` from start to completion.
     pub min_available: u32,

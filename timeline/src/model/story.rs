@@ -147,6 +147,8 @@ pub enum ContainerEnd {
     StartupProbe,
     /// The kubelet stopped it: its postStart hook failed.
     PostStartHook,
+    /// Its pod lost its sandbox, in which it ran or had ended.
+    Sandbox,
     /// Its status does not tell, or has an exit code that is made up.
     Unknown,
 }
@@ -242,6 +244,8 @@ pub enum Happening {
         took_millis: Option<Millis>,
         /// Time since Recreate began to take down the revision before; `None` where it took nothing down.
         taken_down_millis: Option<Millis>,
+        /// It is for Kubernetes alone: the Deployment was scaled to zero before everything was available.
+        was_scaled_to_zero: bool,
     },
     /// A rollout is superseded by the next one.
     Superseded {
@@ -265,6 +269,11 @@ pub enum Happening {
         desired: Option<u32>,
         /// The change of each ReplicaSet; in the middle of a rollout also those that keep their replicas.
         parts: Vec<Part>,
+    },
+    /// The Deployment controller gave a ReplicaSet its replicas back that somebody else had scaled.
+    ScaledBack {
+        /// The change of the ReplicaSet.
+        part: Part,
     },
     /// Steps of the rollout in one instant.
     Rolled {
@@ -506,8 +515,10 @@ impl Happening {
     pub const fn kind(&self) -> LineKind {
         match self {
             Self::Begins { .. } | Self::Starts { .. } => LineKind::Revision,
+            Self::Completed { was_scaled_to_zero: true, .. } => LineKind::Outside,
             Self::Completed { .. } => LineKind::Done,
             Self::Rolled { .. } | Self::AndSoOn { .. } | Self::Moved { .. } | Self::CleanedUp { .. } => LineKind::Step,
+            Self::ScaledBack { .. } => LineKind::Step,
             Self::Ended { reason: EndReason::Unknown, .. }
             | Self::Unseen { .. }
             | Self::Back { .. }

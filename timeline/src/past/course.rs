@@ -2,7 +2,6 @@
 
 use crate::Millis;
 use crate::budget::Limits;
-use crate::model::story::{Entry, Happening};
 use crate::model::{Deployment, Model, Pod, Rollout};
 use crate::phase::{PodState, SLOWER, allowed_until_ready_millis};
 use crate::rollout;
@@ -23,14 +22,6 @@ pub fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -
 fn available_spans(pod: &Pod) -> impl Iterator<Item = (Millis, Millis)> {
     let available = pod.spans().filter(|(state, ..)| *state == PodState::Available);
     available.map(|(_, from, to)| (from, to.unwrap_or(Millis::MAX)))
-}
-
-/// When the progress deadline of a rollout passed: as the story tells it, where the list after a gap told of it.
-pub fn deadline_passed(deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
-    let arrived = rollout.deadline_exceeded_millis?;
-    let is_it = |entry: &&Entry| matches!(entry.what, Happening::Deadline { revision } if revision == rollout.revision);
-    let told = deployment.story.iter().rfind(is_it).filter(|_| rollout::is_in_gap(deployment, arrived));
-    Some(told.map_or(arrived, |told| told.at_millis.min(arrived)))
 }
 
 /// Time until the first pod that was made for a rollout was available; `None` where the list after a gap told of either.

@@ -51,6 +51,9 @@ pub struct PastRollout {
     /// It began or ended while nobody looked: neither its duration nor its extremes are known.
     #[serde(default)]
     pub is_part_unseen: bool,
+    /// Nobody looked for a part of it: its extremes are not known.
+    #[serde(default)]
+    pub has_gap: bool,
     /// Outcome so far, or at the end.
     pub outcome: Outcome,
     /// Why it was stuck, or why its pods failed in its episode after it was complete, as a sentence; empty if neither was so.
@@ -112,7 +115,7 @@ impl PastRollout {
 
     /// Removes the trouble and the losses after it was complete, which are told elsewhere or are not known to be its own.
     pub fn clear_aftermath(&mut self) {
-        if self.outcome == Outcome::Complete {
+        if matches!(self.outcome, Outcome::Complete | Outcome::ScaledToZero) {
             self.cause.clear();
             self.losses = None;
         }

@@ -43,9 +43,10 @@ pub struct Search {
 pub const UTC: &str = "utc";
 
 /// Outcomes by their names in addresses.
-pub const OUTCOMES: [(&str, Outcome, &str); 5] = [
+pub const OUTCOMES: [(&str, Outcome, &str); 6] = [
     ("complete", Outcome::Complete, "Complete"),
     ("failed", Outcome::DeadlineExceeded, "Deadline passed"),
+    ("scaled-to-zero", Outcome::ScaledToZero, "Scaled to zero"),
     ("superseded", Outcome::Superseded, "Superseded"),
     ("deleted", Outcome::Deleted, "Deleted"),
     ("in-progress", Outcome::Progressing, "In progress"),

@@ -15,6 +15,7 @@ const AT_ONCE_MILLIS: Millis = 100;
 pub const fn outcome_name(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Complete => "complete",
+        Outcome::ScaledToZero => "scaled to zero",
         Outcome::Superseded => "superseded",
         Outcome::DeadlineExceeded => "progress deadline passed",
         Outcome::Deleted => "Deployment deleted",
@@ -28,10 +29,10 @@ impl PastRollout {
         let end = capitalized(outcome_name(self.outcome).to_owned());
         let passed = self.deadline_millis.filter(|_| self.outcome != Outcome::DeadlineExceeded);
         let passed = passed.map(|_| ", progress deadline passed").unwrap_or_default();
-        let unseen = if self.is_part_unseen { ", part not observed" } else { "" };
+        let unseen = if self.is_part_unseen || self.has_gap { ", part not observed" } else { "" };
         match self.took_millis() {
-            Some(took) if took < AT_ONCE_MILLIS => format!("{end} at once{passed}"),
-            Some(took) => format!("{end} after {}{passed}", duration(took)),
+            Some(took) if took < AT_ONCE_MILLIS => format!("{end} at once{passed}{unseen}"),
+            Some(took) => format!("{end} after {}{passed}{unseen}", duration(took)),
             None => format!("{end}{passed}{unseen}"),
         }
     }
@@ -94,7 +95,7 @@ impl PastRollout {
 
     /// Its extremes: "3 replicas, observed peak 4 pods (ceiling: 4 desired), lowest 3 available (floor: 3)". A gap may hide others.
     pub fn extremes(&self) -> String {
-        if self.is_part_unseen {
+        if self.is_part_unseen || self.has_gap {
             return count(self.replicas, "replica");
         }
         let lowest = Some(self.min_available).filter(|_| replaces(self.trigger, self.revision));
@@ -139,7 +140,10 @@ impl Status {
             (Outcome::Complete, false) => (StatusMark::Ok, "Complete", ""),
             (Outcome::DeadlineExceeded, _) => (StatusMark::Bad, "Deadline passed", ""),
             (Outcome::Superseded, true) => (StatusMark::Bad, "Deadline passed", "then superseded"),
+            (Outcome::ScaledToZero, true) => (StatusMark::Bad, "Deadline passed", "then scaled to zero"),
             (Outcome::Deleted, true) => (StatusMark::Bad, "Deadline passed", "then deleted"),
+            (Outcome::ScaledToZero, false) if had_trouble => (StatusMark::Bad, "Scaled to zero", "after trouble"),
+            (Outcome::ScaledToZero, false) => (StatusMark::Quiet, "Scaled to zero", ""),
             (Outcome::Superseded, false) if had_trouble => (StatusMark::Bad, "Superseded", "after trouble"),
             (Outcome::Superseded, false) => (StatusMark::Quiet, "Superseded", ""),
             (Outcome::Deleted, false) if had_trouble => (StatusMark::Bad, "Deleted", "after trouble"),
@@ -174,7 +178,7 @@ impl StatusMark {
         (Self::Late, "Complete with trouble"),
         (Self::Busy, "In progress"),
         (Self::Bad, "Failed or had trouble"),
-        (Self::Quiet, "Superseded or deleted"),
+        (Self::Quiet, "Superseded, deleted or scaled to zero"),
     ];
 
     /// Class name of the sign.
@@ -208,6 +212,10 @@ mod tests {
         assert_eq!(status(Outcome::Complete, None, ""), (StatusMark::Ok, "Complete", ""));
         assert_eq!(status(Outcome::Superseded, None, ""), (StatusMark::Quiet, "Superseded", ""));
         assert_eq!(status(Outcome::Superseded, None, "why"), (StatusMark::Bad, "Superseded", "after trouble"));
+        let to_zero = |passed, cause| status(Outcome::ScaledToZero, passed, cause);
+        assert_eq!(to_zero(passed, "why"), (StatusMark::Bad, "Deadline passed", "then scaled to zero"));
+        assert_eq!(to_zero(None, "why"), (StatusMark::Bad, "Scaled to zero", "after trouble"));
+        assert_eq!(to_zero(None, ""), (StatusMark::Quiet, "Scaled to zero", ""));
         assert_eq!(status(Outcome::Deleted, None, "why"), (StatusMark::Bad, "Deleted", "after trouble"));
         assert_eq!(status(Outcome::Progressing, None, ""), (StatusMark::Busy, "In progress", ""));
         assert_eq!(status(Outcome::Progressing, None, "why"), (StatusMark::Bad, "In progress", "with trouble"));

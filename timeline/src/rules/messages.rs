@@ -176,16 +176,20 @@ pub enum NewNode {
     Refused(String),
 }
 
-/// Reads the last answer of an autoscaler to a pod without a node, and for which node it is nominated where none is being added.
-pub fn new_node(deployment: &Deployment, pod: &Pod) -> Option<NewNode> {
+/// Reads the last answer of an autoscaler to a pod without a node, and for which node it is nominated where none is being added. That one
+/// is being added holds for Events since then.
+pub fn new_node(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> Option<NewNode> {
     let answer = events(deployment, "Pod", &pod.name).find_map(|event| match event.reason.as_str() {
-        "NotTriggerScaleUp" => Some(NewNode::Refused(event.message.clone())),
+        "NotTriggerScaleUp" => Some((event, NewNode::Refused(event.message.clone()))),
         // Karpenter's, with the reason that the scheduler's Events have.
         "FailedScheduling" => {
-            text(event).strip_prefix("Failed to schedule pod, ").map(|why| NewNode::Refused(why.to_owned()))
+            let why = text(event).strip_prefix("Failed to schedule pod, ")?;
+            Some((event, NewNode::Refused(why.to_owned())))
         }
-        _ => node_comes(event),
+        _ => Some((event, node_comes(event)?)),
     });
+    let is_late = |node: &NewNode, at_millis: Millis| matches!(node, NewNode::Comes(_)) && at_millis < since_millis;
+    let answer = answer.filter(|(event, node)| !is_late(node, event.at_millis)).map(|(_, node)| node);
     match (answer, pod.now.nominated_node.as_deref()) {
         (answer @ Some(NewNode::Comes(_)), _) | (answer, None) => answer,
         (_, Some(node)) => Some(NewNode::Nominated(node.to_owned())),

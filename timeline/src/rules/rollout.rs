@@ -20,6 +20,8 @@ pub const OVERTAKING_MILLIS: Millis = 1_000;
 pub enum Outcome {
     /// Every replica was replaced and available.
     Complete,
+    /// The Deployment was scaled to zero before every replica was available.
+    ScaledToZero,
     /// The next revision began before it was complete.
     Superseded,
     /// The Deployment was deleted before it was complete.
@@ -117,6 +119,13 @@ pub fn began_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -
 /// A rollout began or ended while nobody looked: the list after that tells neither when it was nor how many pods there were until then.
 pub fn is_part_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
     rollout.is_end_unseen || is_begin_unseen(model, deployment, rollout)
+}
+
+/// Nobody looked for a part of a rollout: there may have been more pods at once, or fewer available ones.
+pub fn has_gap(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
+    let from = began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis);
+    let to = rollout.completed_millis.or(rollout.superseded_millis).unwrap_or(Millis::MAX);
+    deployment.gaps.iter().any(|gap| gap.from_millis < to && gap.to_millis > from)
 }
 
 /// A rollout, or the take-down before it, began while nobody looked.
@@ -337,7 +346,9 @@ pub fn came_to_nothing(model: &Model, deployment: &Deployment, rollout: &Rollout
 
 /// Derives the outcome of the rollout.
 pub fn outcome(deployment: &Deployment, rollout: &Rollout) -> Outcome {
-    if rollout.completed_millis.is_some() {
+    if rollout.was_scaled_to_zero {
+        Outcome::ScaledToZero
+    } else if rollout.completed_millis.is_some() {
         Outcome::Complete
     } else if rollout.superseded_millis.is_some() {
         Outcome::Superseded

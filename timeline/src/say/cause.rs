@@ -1,13 +1,16 @@
 //! A cause in words. [`super::excerpt`] takes what decides out of messages that say it at length.
 
 use super::excerpt::{Quota, named_containers, quota, refusal, scheduler_says, start_words, without_pod};
+use super::past::past;
 use crate::assess::pod_causes::{COMPLETED, FAILED_MILLIS};
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
 use crate::model::fact::Role;
 use crate::model::pod::FLAP_MILLIS;
 use crate::rules::messages::{self, NewNode, StartHold};
 use crate::rules::pulls::{self, NEVER_PULL, PullFailure};
-use crate::words::{capitalized, count, duration, images, is_are, list, moment, safe, sentence_end, short};
+use crate::words::{
+    capitalized, count, duration, duration_in_words, images, is_are, list, moment, safe, sentence_end, short,
+};
 
 /// Restarts within less time than this say nothing of how often they come.
 const LONG_MILLIS: crate::Millis = 10_000;
@@ -22,7 +25,8 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let (pods, evidence) = (cause.pods, &cause.evidence);
     let name = safe(short(evidence.object_name()));
     let least = if evidence.is_least { "at least " } else { "" };
-    let since = evidence.since_millis.map(|since| format!("{least}{}", duration(assessment.now.millis - since)));
+    let words = if evidence.is_least { duration } else { duration_in_words };
+    let since = evidence.since_millis.map(|since| format!("{least}{}", words(assessment.now.millis - since)));
     let since = since.unwrap_or_default();
     // In a sentence that has the number of pods.
     let example = match (pods > 1, cause.is_mixed) {
@@ -62,12 +66,12 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::Paused { is_edited: false } => "The rollout is paused before it is complete.".to_owned(),
         CauseKind::Refused { what, older } => match (older, assessment.old_refusal_millis(cause)) {
             (None, None) => refused(*what, &evidence.message),
-            (None, Some(last)) => was_refused(assessment.now.millis - last, &evidence.message),
+            (None, Some(last)) => was_refused(*what, assessment.now.millis - last, &evidence.message),
             (Some(revision), None) => {
                 format!("Revision {revision} cannot replace a pod: {}", refused(Refused::Pods, &evidence.message))
             }
             (Some(revision), Some(last)) => {
-                let refused = was_refused(assessment.now.millis - last, &evidence.message);
+                let refused = was_refused(*what, assessment.now.millis - last, &evidence.message);
                 format!("Revision {revision} could not replace a pod: {refused}")
             }
         },
@@ -126,13 +130,13 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let what = capitalized(crashes(crash));
             let runs = match crash.runs_millis {
                 Some(runs) if !crash.is_loop && crash.is_ready => {
-                    format!(" It has been running again for {}.", duration(runs))
+                    format!(" It has been running again for {}.", duration_in_words(runs))
                 }
                 Some(runs) if !crash.is_loop => {
                     // Init containers are never ready, and of a container of several the pod alone is known not to be.
                     let is_init = crash.role == Role::Init;
                     let lacks = if is_init { "has not completed" } else { "its pod is not ready" };
-                    format!(" It has been running again for {}, and {lacks}.", duration(runs))
+                    format!(" It has been running again for {}, and {lacks}.", duration_in_words(runs))
                 }
                 _ => String::new(),
             };
@@ -288,10 +292,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let of_one = if cause.is_mixed { ", one of them" } else { "" };
             format!("{} {verb} {what}{container}{of_one} for {since}.{saw}{over}", pod_of(pods))
         }
-        CauseKind::Flapping { losses, .. } => {
+        CauseKind::Flapping { losses, is_over, .. } => {
             let saw = quote("A probe saw", Some(evidence.message.as_str()));
             let minutes = FLAP_MILLIS / 60_000;
-            format!("Pods lose readiness repeatedly ({one_is}: {losses} times in the last {minutes} min).{saw}")
+            let verb = if *is_over { "lost" } else { "lose" };
+            format!("Pods {verb} readiness repeatedly ({one_is}: {losses} times in the last {minutes} min).{saw}")
         }
         CauseKind::NodeSilent { node } => {
             let node = node.as_deref().map_or_else(|| "A node".to_owned(), |node| format!("Node {}", safe(node)));
@@ -420,7 +425,7 @@ pub(super) fn failed_step(reason: &str) -> &'static str {
 /// fails", "container web ends with exit code 0 (Completed) and is started again".
 pub(super) fn crashes(crash: &CrashCause) -> String {
     let who = container_name(crash.role, &crash.container);
-    match (crash.exit_code, &crash.probe) {
+    let said = match (crash.exit_code, &crash.probe) {
         _ if crash.is_final => format!("{who} {} and is not started again", last_end(crash)),
         _ if crash.needs_restart_of_all => {
             format!("{who} {} and is started again only with all others", last_end(crash))
@@ -440,7 +445,9 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
         (Some(code), None) => format!("{who} ended with {}", exit_words(code)),
         (None, None) if crash.is_loop => format!("{who} crashes"),
         (None, None) => format!("{who} ended"),
-    }
+    };
+    // What ended and runs again is past, unless it ends again and again.
+    if crash.runs_millis.is_some() && !crash.is_loop { past(&said) } else { said }
 }
 
 /// A container by its part in the pod and its name: "init container migrate".
@@ -504,9 +511,10 @@ fn tail(message: &str) -> String {
     if message.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(message)) }
 }
 
-/// A refusal of pods that was a while ago, and may be over.
-fn was_refused(ago_millis: crate::Millis, message: &str) -> String {
-    let refused = format!("The API server last refused a pod {} ago", duration(ago_millis));
+/// A refusal that was a while ago, and may be over.
+fn was_refused(what: Refused, ago_millis: crate::Millis, message: &str) -> String {
+    let what = if what == Refused::ReplicaSet { "the new ReplicaSet" } else { "a pod" };
+    let refused = format!("The API server last refused {what} {} ago", duration(ago_millis));
     refused_for(&refused, message, ["was used up", "had no room"])
 }
 

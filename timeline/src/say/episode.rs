@@ -9,7 +9,7 @@ use crate::assess::{Episode, Refused, Restarted};
 use crate::model::story::{Entry, Happening, NodeDeparture};
 use crate::model::{Deployment, EndReason, EpisodeKind};
 use crate::rules::rollout;
-use crate::words::{count, duration, moment, safe, was_were};
+use crate::words::{count, duration, duration_in_words, moment, safe, was_were};
 
 /// Most events that a title names.
 const MOST: usize = 3;
@@ -46,7 +46,7 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         false => format!("Scaled from {from} to {to}"),
     }));
     events.extend(refused.map(|(message, is_over)| {
-        let said = format!("The next revision cannot start: {}", refusal_matter(Refused::ReplicaSet, message));
+        let said = cannot_start("The next revision", message);
         if is_open && !is_over { said } else { past(&said) }
     }));
     // The node's own failure, unless the departure of its pods says it too.
@@ -87,7 +87,8 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
     };
     if events.is_empty() {
         let lasted = ended_millis.filter(|_| *is_whole && !is_open);
-        let lasted = lasted.map(|ended| format!(" for {}", duration(ended - began_millis))).unwrap_or_default();
+        let lasted =
+            lasted.map(|ended| format!(" for {}", duration_in_words(ended - began_millis))).unwrap_or_default();
         return format!("{missing}{lasted}");
     }
     let events = first_events(events);
@@ -103,6 +104,15 @@ pub fn say_losses(losses: &[&Happening], outage: Option<Millis>, has_gap: bool) 
     let events: Vec<String> = outage.into_iter().chain(lost.iter().map(LostPods::said)).collect();
     let unseen = if has_gap { " (part not observed)" } else { "" };
     (!events.is_empty()).then(|| format!("{} after the rollout was complete{unseen}", first_events(events)))
+}
+
+/// A refusal of the ReplicaSet of a revision as past, safe to show: "The next revision could not start: quota sets was used up".
+pub fn say_refusal(revision: &str, message: &str) -> String {
+    past(&cannot_start(revision, message))
+}
+
+fn cannot_start(revision: &str, message: &str) -> String {
+    format!("{revision} cannot start: {}", refusal_matter(Refused::ReplicaSet, message))
 }
 
 /// Losses in sentences, each with how many of its pods are missing, each kind of them once in the order of its last one, safe to show:

@@ -8,7 +8,7 @@ use crate::model::story::{
     TargetFailure,
 };
 use crate::model::{EndReason, Trigger};
-use crate::words::{capitalized, count, duration, list, safe, sentence_end, short, was_were};
+use crate::words::{capitalized, count, duration, duration_in_words, list, safe, sentence_end, short, was_were};
 
 /// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
 const AT_ONCE_MILLIS: crate::Millis = 1_000;
@@ -31,6 +31,9 @@ pub fn happening(happening: &Happening) -> String {
                 said.push_str(&format!(" Change-cause: {}", sentence_end(cause)));
             }
             said
+        }
+        Happening::Completed { revision, was_scaled_to_zero: true, .. } => {
+            format!("Revision {revision} ended before it was complete: the Deployment was scaled to zero.")
         }
         Happening::Completed { revision, took_millis: Some(took), taken_down_millis, .. } => {
             let is_at_once = *took < AT_ONCE_MILLIS / 10;
@@ -56,10 +59,15 @@ pub fn happening(happening: &Happening) -> String {
                  {revision} was gone {gone}."
             )
         }
-        Happening::Deadline { revision } => format!(
-            "Progress deadline passed for revision {revision}. Kubernetes keeps trying; it does not roll back by itself."
-        ),
+        Happening::Deadline { revision } => {
+            format!("Progress deadline passed for revision {revision}. Kubernetes does not roll back by itself.")
+        }
         Happening::Scaled { replicas, desired, parts } => scaled(*replicas, *desired, parts),
+        Happening::ScaledBack { part } => {
+            let of = part.revision.map(|revision| format!("the ReplicaSet of revision {revision}"));
+            let set = of.unwrap_or_else(|| who(part));
+            format!("The Deployment controller scaled {set} back {} → {}.", part.from, part.to)
+        }
         Happening::Rolled { parts, budget, .. } => rolled(parts, budget),
         Happening::Moved { parts } => {
             let parts: Vec<String> =
@@ -105,7 +113,7 @@ pub fn happening(happening: &Happening) -> String {
         }
         Happening::Back { millis } => format!(
             "The Deployment was gone for {} and is there again, as after a restore of the cluster's data.",
-            duration(*millis)
+            duration_in_words(*millis)
         ),
         Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
         Happening::LeftNode { pod, pods, node, why, resource, .. } => left(pod, *pods, node, *why, resource),
@@ -157,7 +165,7 @@ pub fn happening(happening: &Happening) -> String {
                 None => String::new(),
             };
             let outage = match outage_millis {
-                Some(outage) => format!("; {} with nothing available", duration(*outage)),
+                Some(outage) => format!("; {} with nothing available", duration_in_words(*outage)),
                 None => String::new(),
             };
             format!("ReplicaSet {} was deleted, not by its Deployment{again}{outage}.", safe(hash))
@@ -317,9 +325,9 @@ fn killed(
     if let Some((other, available)) = replacement {
         said.push_str(&format!(" Replacement: {}", pod_name(other)));
         if let Some(after) = available {
-            said.push_str(&format!(", available after {}", duration(*after)));
+            said.push_str(&format!(", available after {}", duration_in_words(*after)));
             if let Some(drained) = drained.filter(|drained| drained > after) {
-                said.push_str(&format!("; the old one drained {} more", duration(drained - after)));
+                said.push_str(&format!("; the old one drained {} more", duration_in_words(drained - after)));
             }
         }
         said.push('.');
@@ -346,8 +354,10 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
         ContainerEnd::LivenessProbe => killed("liveness probe"),
         ContainerEnd::StartupProbe => killed("startup probe"),
         ContainerEnd::PostStartHook => killed("postStart hook"),
-        ContainerEnd::Unknown => String::new(),
+        ContainerEnd::Sandbox | ContainerEnd::Unknown => String::new(),
     };
+    // Init containers that had completed run again there, too.
+    let place = if restart.end == ContainerEnd::Sandbox { " in a new sandbox of its pod" } else { "" };
     let times = match (restarts, pods) {
         (1, _) => String::new(),
         (restarts, 1) => format!(" {restarts} times"),
@@ -358,7 +368,7 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
         true if lasted_millis >= LASTING_MILLIS => format!(", the last time {} later", duration(lasted_millis)),
         true => String::new(),
     };
-    format!("{who}{of}: {container}{end} was restarted{times}{when}.")
+    format!("{who}{of}: {container}{end} was restarted{times}{place}{when}.")
 }
 
 /// Pods that went, or were asked to, while nobody looked.
@@ -379,7 +389,6 @@ fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str) ->
     let who = pods_named(pod, pods);
     let left = departure(node, why, resource);
     match why {
-        NodeDeparture::ShutDown => format!("{who} ended because node {} shuts down; the revision stays.", safe(node)),
         NodeDeparture::Preempted => format!("{who} {} {left}; the revision stays.", was_were(pods)),
         NodeDeparture::Lost => format!("{who} lost: node {} is gone.", safe(node)),
         _ => format!("{who} {left}; the revision stays."),

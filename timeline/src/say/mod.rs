@@ -21,7 +21,7 @@ mod verdict;
 pub use cause::cause;
 pub use choice::choice;
 pub use command::{Command, remedy};
-pub use episode::{episode, say_losses};
+pub use episode::{episode, say_losses, say_refusal};
 pub use happening::happening;
 pub use next::next;
 pub use past::past;

@@ -150,10 +150,13 @@ fn step_of_rollout(assessment: &Assessment<'_>) -> Option<String> {
         Next::Nothing | Next::Paused => return None,
         Next::Spread => "the controller spreads the replicas over the ReplicaSets".to_owned(),
         // It gives up after `maxRetries` (`deployment_controller.go`).
-        Next::CreateSet if is_set_refused(assessment) => {
+        Next::CreateSet if is_set_refused(assessment) && assessment.may_retry_set() => {
             "the Deployment controller tries again 15 times in three minutes to create the ReplicaSet, then only when the Deployment or \
              one of its ReplicaSets changes"
                 .to_owned()
+        }
+        Next::CreateSet if is_set_refused(assessment) => {
+            "the Deployment controller tries again to create the ReplicaSet when the Deployment or one of its ReplicaSets changes".to_owned()
         }
         Next::CreateSet => "the controller creates the ReplicaSet".to_owned(),
         Next::AddNew(pods) => format!("{} can be added", count(pods, "new pod")),

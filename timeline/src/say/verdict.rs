@@ -11,7 +11,7 @@ use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
 use crate::rules::budget::Next;
 use crate::say::cause;
 use crate::say::cause::crashes;
-use crate::words::{capitalized, count, duration, is_are, list, moment, safe, sentence_end};
+use crate::words::{capitalized, count, duration, duration_in_words, is_are, list, moment, safe, sentence_end};
 
 /// The end of a headline, where nothing is worse than that nobody serves during a rollout or a pause.
 const NO_POD: &str = "no pod is available.";
@@ -112,8 +112,11 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
     match standing {
         Standing::Deleted => {
             let ago = assessment.deployment.deleted_millis.map_or(0, |at| assessment.now.millis - at);
-            let least = if assessment.went_unseen() { "at least " } else { "" };
-            format!("This Deployment was deleted {least}{} ago.", duration(ago))
+            let ago = match assessment.went_unseen() {
+                true => format!("at least {}", duration(ago)),
+                false => duration_in_words(ago),
+            };
+            format!("This Deployment was deleted {ago} ago.")
         }
         Standing::Deleting => "This Deployment is being deleted.".to_owned(),
         Standing::Paused if desired == 0 && remaining == 0 => "Paused, and scaled to zero.".to_owned(),
@@ -213,9 +216,11 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
 fn failing(cause: &Cause, assessment: &Assessment<'_>) -> String {
     let is_refused = cause.kind.is_refusal(Refused::ReplicaSet);
     let who = if is_refused { "The next revision".to_owned() } else { rolled_out(assessment) };
+    let is_old = assessment.old_refusal_millis(cause).is_some();
     let verb = match cause.kind {
+        CauseKind::Refused { what: Refused::ReplicaSet, .. } if is_old => "could not start",
         CauseKind::Refused { what: Refused::ReplicaSet, .. } => "cannot start",
-        CauseKind::Refused { .. } if assessment.old_refusal_millis(cause).is_some() => "could not create pods",
+        CauseKind::Refused { .. } if is_old => "could not create pods",
         CauseKind::Refused { .. } => "cannot create pods",
         _ if !cause.kind.is_failure() => "is blocked",
         // Containers of a crash loop run for moments.

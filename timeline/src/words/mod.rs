@@ -68,6 +68,11 @@ pub fn duration(millis: Millis) -> String {
     }
 }
 
+/// A duration for a sentence: one that the figures of [`duration`] do not tell is "less than 0.1 s".
+pub fn duration_in_words(millis: Millis) -> String {
+    if millis < 100 { "less than 0.1 s".to_owned() } else { duration(millis) }
+}
+
 /// Rough age of something: "18 s", "4 min", "9 h", "2 d".
 pub fn age(millis: Millis) -> String {
     let seconds = millis.max(0) / 1000;
@@ -220,6 +225,7 @@ mod tests {
         ] {
             assert_eq!((duration(millis), age(millis)), (long.to_owned(), rough.to_owned()));
         }
+        assert_eq!([0, 99, 100].map(duration_in_words), ["less than 0.1 s", "less than 0.1 s", "0.1 s"]);
     }
 
     #[test]

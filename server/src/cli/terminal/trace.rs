@@ -220,6 +220,7 @@ fn is_repeated(line: &Line, printed: &[Line], story: &[Line]) -> bool {
 fn without_durations(text: &str) -> String {
     let is_number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
     let is_unit = |word: &str| matches!(word.trim_end_matches(['.', ',', ':', ';']), "s" | "min" | "h" | "days");
+    let text = text.replace("less than ", "");
     let words: Vec<&str> = text.split(' ').collect();
     let is_of_duration = |at: usize| {
         let word = |at: usize| words.get(at).copied().unwrap_or_default();
@@ -238,6 +239,7 @@ mod tests {
         let said =
             |time: &str| without_durations(&format!("[Not observed] It has not reacted for {time}. 2 of 3 pods"));
         assert_eq!(said("5.2 s"), said("1 min 3 s"));
+        assert_eq!(said("5.2 s"), said("less than 0.1 s"));
         assert_eq!(said("5.2 s"), "[Not observed] It has not reacted for 2 of 3 pods");
         assert_ne!(without_durations("1 of 3 new pods"), without_durations("2 of 3 new pods"));
     }

@@ -10,7 +10,7 @@ use futures::future::join_all;
 use futures::stream::FuturesUnordered;
 use timeline::phase::PodState;
 use timeline::view::View;
-use timeline::words::duration;
+use timeline::words::duration_in_words;
 use timeline::{Millis, Workload};
 
 pub use super::decide::WaitOutcome;
@@ -129,7 +129,7 @@ impl WaitSettings {
 
     /// "failed after 4.1 s:".
     fn word(&self, ended: WaitOutcome) -> String {
-        let took = duration(i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX));
+        let took = duration_in_words(i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX));
         let word = match ended {
             WaitOutcome::Complete => "complete",
             WaitOutcome::Failed => "failed",

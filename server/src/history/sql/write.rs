@@ -203,6 +203,7 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
         started_millis: first.started_millis,
         // The timeline forgets gaps of long ago.
         is_part_unseen: known.is_part_unseen || rollout.is_part_unseen,
+        has_gap: known.has_gap || rollout.has_gap,
         deadline_millis: known.deadline_millis.or(rollout.deadline_millis),
         available_millis: known.available_millis.or(rollout.available_millis),
         losses: rollout.losses.clone().or_else(|| known.losses.clone()),

@@ -10,8 +10,8 @@ use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
-    DeploymentStatus, Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow,
-    Role, Seen, Strategy,
+    DeploymentStatus, EventFact, Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact,
+    ReplicaSetNow, Role, Seen, Strategy,
 };
 use timeline::model::{Gap, Pod};
 use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
@@ -415,6 +415,34 @@ fn a_refused_replica_set_of_the_next_revision_is_no_cause_of_the_rollout_before(
     assert_eq!((view.verdict.sentence.as_str(), view.verdict.tone), (headline, Tone::Bad));
     let row = index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap();
     assert_eq!((row.outcome, row.cause.as_str()), (Outcome::Complete, ""));
+    let refused = "could not start: the API server refused the new ReplicaSet";
+    assert_eq!(row.losses, Some(format!("The next revision {refused}")));
+    // It is rolled out after all.
+    let warning = EventFact {
+        uid: Uid::from_bits(900),
+        namespace: "shop".into(),
+        about: Uid::from_bits(1),
+        about_kind: "Deployment".into(),
+        about_name: "web".into(),
+        reason: "ReplicaSetCreateError".into(),
+        message: "no".into(),
+        is_warning: true,
+        count: 3,
+        last_millis: Some(65_000),
+        ..EventFact::default()
+    };
+    timeline.apply(65_000, Fact::Event(Box::new(warning)));
+    let Fact::Deployment(mut begun, _) = web(2, [1, 0, 1]) else { unreachable!() };
+    begun.now.status.observed_generation = 1;
+    timeline.apply(70_000, set(2, 0, Seen::Added));
+    timeline.apply(70_000, Fact::Deployment(begun, Seen::Modified));
+    for fact in [web(2, [2, 1, 1]), pod(2, true, Seen::Added), web(2, [1, 1, 1])] {
+        timeline.apply(80_000, fact);
+    }
+    let rows = index::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 90_000, ..now }, 9).into_iter();
+    let causes: Vec<_> = rows.map(|row| (row.revision, row.outcome, row.cause)).collect();
+    let late = format!("Revision 2 {refused}.");
+    assert_eq!(causes, [(1, Outcome::Complete, String::new()), (2, Outcome::Complete, late)]);
 }
 
 /// The revision that runs has the outage, as nothing is rolled out before the Deployment is resumed.
@@ -478,6 +506,16 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
     let unseen = ("Complete, part not observed".to_owned(), String::new(), "1 replica".to_owned());
     assert_eq!(replaced(Some(21_000)), unseen);
     assert_eq!(replaced(Some(79_999)), unseen);
+    // A gap in between leaves the duration.
+    let mut timeline = complete();
+    for fact in [web(2, [2, 1, 1]), set(2, 0, Seen::Added), pod(2, false, Seen::Added)] {
+        timeline.apply(20_000, fact);
+    }
+    listed(&mut timeline, 40_000, web(2, [2, 1, 1]), 21_000);
+    timeline.apply(80_000, pod(2, true, Seen::Modified));
+    timeline.apply(80_000, web(2, [1, 1, 1]));
+    let (took, replicas) = ("1 min 0 s".to_owned(), "1 replica".to_owned());
+    assert_eq!(said(&timeline), (format!("Complete after {took}, part not observed"), took, replicas));
     // One that was created in the gap was not complete at once.
     let mut created = Timeline::new();
     for kind in Kind::ALL {

@@ -11,7 +11,7 @@ mod steps;
 
 use super::Timeline;
 use crate::model::story::{Entry, Happening, RolloutStart, TargetFailure};
-use crate::model::{Deployment, Event, Gap, Pod, Trigger};
+use crate::model::{Deployment, Event, Gap, Pod, Rollout, Trigger};
 use crate::rules::{messages, rollout};
 use crate::words::images;
 use crate::{Change, Millis, Uid};
@@ -112,8 +112,8 @@ impl Timeline {
         let change_cause = self.change_cause(deployment);
         let has_same_images = earlier.clone().next().is_some_and(|last| last.images == rollout.images);
         let target = earlier.find(|one| trigger == Trigger::Rollback && Some(one.revision) == before);
-        let failed =
-            target.filter(|one| one.was_start_seen && one.available_millis.is_none() && one.completed_millis.is_none());
+        let came_to_end = |one: &&Rollout| one.completed_millis.is_some() && !one.was_scaled_to_zero;
+        let failed = target.filter(|one| one.was_start_seen && one.available_millis.is_none() && !came_to_end(one));
         let failure = failed.map(|one| {
             let had_none = set.is_some_and(|set| rollout::came_to_nothing(&self.model, deployment, one, set));
             if had_none { TargetFailure::NeverAvailable } else { TargetFailure::NeverComplete }

@@ -138,8 +138,7 @@ fn last_end(deployment: &Deployment, pod: &Pod, container: &Container, skew_mill
         return ContainerEnd::NotStarted;
     }
     match messages::probe_kill(deployment, pod, container, skew_millis).map(|kill| kill.probe) {
-        // Its exit code says nothing of it.
-        Some(messages::SANDBOX) => ContainerEnd::Unknown,
+        Some(messages::SANDBOX) => ContainerEnd::Sandbox,
         Some("liveness probe") => ContainerEnd::LivenessProbe,
         Some("startup probe") => ContainerEnd::StartupProbe,
         Some("postStart hook") => ContainerEnd::PostStartHook,

@@ -22,11 +22,12 @@ impl Timeline {
         match scale.cause {
             // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the
             // first step of its rollout.
-            _ if self.is_scaled_back(set, scale)
-                || (scale.cause == ScaleCause::Scaling && !self.is_first_step(set, scale)) =>
-            {
+            ScaleCause::Scaling if !self.is_first_step(set, scale) => {
                 let desired = set.now.desired_replicas;
                 self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
+            }
+            ScaleCause::Rollout if self.is_scaled_back(set, scale) => {
+                self.tell(scale.deployment, scale.at_millis, Happening::ScaledBack { part });
             }
             ScaleCause::Rollout
                 if self.is_scaled_alone(set, scale)
@@ -54,12 +55,13 @@ impl Timeline {
         scale.from == 0 && (is_to_come || others.any(|other| other.now.counts.desired > 0))
     }
 
-    /// The Deployment controller takes back what somebody else added: the last revision, while it alone has pods, goes down to the replicas
-    /// of the Deployment, which did not change.
+    /// The Deployment controller takes back what somebody else did: the last revision, while it alone has pods, gets the replicas of the
+    /// Deployment, which did not change. It goes up so at rest alone: in a rollout, that is a step.
     fn is_scaled_back(&self, set: &ReplicaSet, scale: &Scale) -> bool {
         let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
-        scale.cause == ScaleCause::Rollout
-            && scale.to < scale.from
+        let last = self.model.deployments.get(&scale.deployment).and_then(|deployment| deployment.rollouts.last());
+        let is_at_rest = last.is_some_and(|last| !last.is_open() && set.revision() == Some(last.revision));
+        (scale.to < scale.from || (scale.from > 0 && is_at_rest))
             && set.now.desired_replicas == Some(scale.to)
             && others.all(|other| other.now.counts.desired == 0 && other.revision() < set.revision())
     }

@@ -465,8 +465,12 @@ fn pods_that_are_not_available_for_an_unknown_reason_are_counted() {
     (0..2).for_each(|number| web.pod(100 + number, unready));
     web.now = 705_000;
     (0..2).for_each(|number| web.pod(100 + number, ready));
-    let title = "2 of 5 pods were not available for 10 min 0 s".to_owned();
-    assert_eq!(told(&web), (EpisodeKind::Failure, 105_000, Some(705_000), title));
+    let words = "2 of 5 pods were not available for 10 min 0 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Failure, 105_000, Some(705_000), words));
+    let mut web = at_rest(1);
+    web.pod(100, unready);
+    web.wait(99).pod(100, ready);
+    assert_eq!(title(&web), "1 of 1 pod was not available for less than 0.1 s");
 }
 
 #[test]

@@ -225,15 +225,16 @@ fn a_container_that_is_started_again_in_a_new_sandbox_does_not_crash() {
         });
         web.report();
     };
-    let begin = "Container web is started again in a new sandbox of its pod";
-    let end = "It has been running again for 0.0 s, and its pod is not ready.";
+    let begin = "Container web was started again in a new sandbox of its pod";
+    let end = "It has been running again for less than 0.1 s, and its pod is not ready.";
     for (restarts, times) in [(1, "1 restart so far"), (2, "2 restarts in 1 min 0 s")] {
         web.wait(60_000).event(100, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
         ended(&mut web, restarts, 2, 50_000);
         assert_eq!(first(&web), format!("{begin}: {times} (pod p0100). {end}"));
         assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
     }
-    let told = "Pod p0100 of revision 1: container web was restarted 2 times, the last time 1 min 0 s later.";
+    let again = "container web was restarted 2 times in a new sandbox of its pod, the last time 1 min 0 s later.";
+    let told = format!("Pod p0100 of revision 1: {again}");
     assert_eq!(web.lines(LineKind::Bad), [told]);
     // What ends by itself in the new sandbox did not end for it.
     ended(web.wait(20_000), 3, 1, 19_000);
@@ -260,9 +261,10 @@ fn an_init_container_that_runs_again_in_a_new_sandbox_does_not_crash() {
         (pod.containers[1].state, pod.containers[1].last_exit) = (Some(done), exit(65_000));
     });
     web.report();
-    let begin = "Init container warm is started again in a new sandbox of its pod: 1 restart so far (pod p0100).";
-    assert_eq!(first(&web), format!("{begin} It has been running again for 0.0 s, and has not completed."));
-    assert_eq!(web.lines(LineKind::Bad), ["Pod p0100 of revision 1: init container warm was restarted."]);
+    let begin = "Init container warm was started again in a new sandbox of its pod: 1 restart so far (pod p0100).";
+    assert_eq!(first(&web), format!("{begin} It has been running again for less than 0.1 s, and has not completed."));
+    let told = "Pod p0100 of revision 1: init container warm was restarted in a new sandbox of its pod.";
+    assert_eq!(web.lines(LineKind::Bad), [told]);
 }
 
 #[test]
@@ -278,7 +280,7 @@ fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
             pod.containers[0].last_exit = Some(Exit { code: 143, reason: "Error".into(), ..Exit::default() }.into());
         });
         web.report();
-        let said = "Container web is restarted for a resize of its resources: ";
+        let said = "Container web was restarted for a resize of its resources: ";
         assert!(first(&web).starts_with(said), "{}", first(&web));
         assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
         assert!(!web.view().reasons[0].is_fatal);
@@ -596,7 +598,7 @@ fn one_end_is_told_until_the_container_has_started_again() {
     });
     web.report();
     web.now += 120_000;
-    assert!(first(&web).starts_with("Container web runs out of memory: 1 restart"), "{}", first(&web));
+    assert!(first(&web).starts_with("Container web ran out of memory: 1 restart"), "{}", first(&web));
     assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
     web.now += 600_000;
     assert_eq!(web.view().verdict.tone, Tone::Bad, "{}", web.verdict());

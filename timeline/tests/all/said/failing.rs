@@ -1,7 +1,8 @@
 //! Faults that are certain outrank everything at once, those that may pass do not; what comes next, what the progress deadline
 //! does, and which command undoes it.
 
-use crate::made::{SECOND, Web, condition, crashing, image, next_revision, unready, waiting};
+use crate::made::{SECOND, Web, condition, crashing, image, next_revision, unready, waiting, warning};
+use timeline::Fact;
 use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodFact, Role};
 use timeline::view::Tone;
 
@@ -173,6 +174,21 @@ fn a_revision_that_was_refused_is_undone_to_the_one_that_runs() {
     let next = "The Deployment controller tries again 15 times in three minutes to create the ReplicaSet, then only when the Deployment \
                 or one of its ReplicaSets changes. Kubernetes does not roll back by itself.";
     assert_eq!(web.view().next, next);
+    // Its tries are over; only the Event tells of those of a later edit.
+    let stopped = "The Deployment controller tries again to create the ReplicaSet when the Deployment or one of its ReplicaSets changes. \
+                   Kubernetes does not roll back by itself.";
+    for (now, said) in [(180_000, next), (180_001, stopped)] {
+        assert_eq!(web.wait_until(now).view().next, said);
+    }
+    web.wait_until(600_000).edit("v4");
+    let refused = warning(900, 1, ("Deployment", "web"), "ReplicaSetCreateError", "no latest tags");
+    web.timeline.apply(web.now, Fact::Event(Box::new(refused)));
+    for (now, said, refused) in [(690_000, next, "cannot start"), (690_001, stopped, "could not start")] {
+        assert_eq!(web.wait_until(now).view().next, said);
+        assert!(web.verdict().starts_with(&format!("[Failing] The next revision {refused}: ")), "{}", web.verdict());
+    }
+    let last = "The API server last refused the new ReplicaSet 1 min 30 s ago: no latest tags.";
+    assert_eq!(web.view().reasons[0].sentence, last);
 }
 
 /// Kubernetes keeps the condition until something moves or the deadline passes.

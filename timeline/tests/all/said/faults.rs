@@ -256,7 +256,7 @@ fn a_sandbox_that_cannot_be_made_again_is_the_cause_and_not_the_exit_before_it()
         pod.containers[0].state = Some(ContainerState::Running);
         pod.containers[0].restarts = 1;
     });
-    assert!(first(&web).starts_with(exit), "{}", first(&web));
+    assert!(first(&web).starts_with("Container web ran out of memory: 1 restart"), "{}", first(&web));
     assert_eq!(web.verdict(), recovers);
 
     // A crash loop does not pass because one sandbox fails.
@@ -300,7 +300,7 @@ fn an_init_container_that_runs_again_is_the_cause_and_not_the_exit_before_it() {
         pod.containers[0].state = Some(ContainerState::Terminated { exit_code, reason, message });
         (pod.containers[1].state, pod.containers[1].restarts) = (Some(ContainerState::Running), 1);
     });
-    let ended = "Container web runs out of memory: 1 restart";
+    let ended = "Container web ran out of memory: 1 restart";
     assert!(web.view().reasons[0].sentence.starts_with(ended), "{:?}", web.view().reasons);
 }
 

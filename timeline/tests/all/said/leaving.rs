@@ -22,7 +22,7 @@ fn failed(change: impl FnOnce(&mut PodFact)) -> Vec<String> {
 
 #[test]
 fn a_node_that_shuts_down_evicts_nobody() {
-    let told = ["60000 Pod p0100 ended because node node-1 shuts down; the revision stays."];
+    let told = ["60000 Pod p0100 ended because node node-1 shut down; the revision stays."];
     let by_kubelet = |reason: &'static str, condition: Option<&'static str>| {
         failed(move |pod| (pod.reason, pod.disruption) = (reason.into(), condition.map(str::to_owned)))
     };
@@ -179,7 +179,7 @@ fn a_condition_says_why_a_kubelet_ended_a_pod_that_says_nothing() {
     let told = |message: &str| failed(ended_by_kubelet(message));
     assert_eq!(
         told("Pod was terminated in response to imminent node shutdown."),
-        ["60000 Pod p0100 ended because node node-1 shuts down; the revision stays."]
+        ["60000 Pod p0100 ended because node node-1 shut down; the revision stays."]
     );
     assert_eq!(
         told("The node was low on resource: memory. Threshold quantity: 100Mi, available: 40Mi."),

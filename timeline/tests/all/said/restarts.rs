@@ -108,7 +108,7 @@ fn an_event_that_arrives_after_the_restart_says_why_the_containers_ended() {
 }
 
 #[test]
-fn a_late_event_of_a_new_sandbox_takes_the_exit_code_back() {
+fn a_late_event_of_a_new_sandbox_takes_the_place_of_the_exit_code() {
     let mut web = Web::live(1).at(60_000);
     web.pod(100, |pod| {
         restarted(1, 0, "Completed")(pod);
@@ -121,7 +121,7 @@ fn a_late_event_of_a_new_sandbox_takes_the_exit_code_back() {
     let event = warning(900, 100, ("Pod", "web-2-p0100"), "SandboxChanged", said);
     let event = EventFact { is_warning: false, last_millis: Some(58_000), ..event };
     web.timeline.apply(63_000, Fact::Event(Box::new(event)));
-    assert_eq!(since(&web, 60_000), [format!("{pod} was restarted.")]);
+    assert_eq!(since(&web, 60_000), [format!("{pod} was restarted in a new sandbox of its pod.")]);
 }
 
 #[test]

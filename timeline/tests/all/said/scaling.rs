@@ -1,7 +1,8 @@
 //! Scaling and recovering are told apart.
 
-use crate::made::{Web, condition, ready, unready};
+use crate::made::{SECOND, WEB, Web, condition, ready, unready};
 use timeline::fact::{ConditionStatus, Phase};
+use timeline::rollout::{self, Outcome};
 use timeline::view::Tone;
 
 #[test]
@@ -46,6 +47,27 @@ fn from_zero_it_scales_up_too() {
     web.report();
     web.now = 95_000;
     assert_eq!(web.verdict(), scales_up);
+}
+
+#[test]
+fn a_rollout_in_the_middle_of_which_it_is_scaled_to_zero_was_not_complete() {
+    let ended = |mut web: Web, pods: std::ops::Range<u128>| {
+        web.wait_until(30_000).scale(SECOND, 0);
+        web.set(2, |set| set.now.counts.desired = 0);
+        pods.for_each(|pod| web.delete_pod(pod));
+        web.report();
+        let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+        let last = deployment.rollouts.last().unwrap();
+        (rollout::outcome(deployment, last), last.available_millis, web.told().pop().unwrap())
+    };
+    let mut web = Web::replacing();
+    web.add_pod(103, SECOND, unready);
+    web.report();
+    let said = "Revision 2 ended before it was complete: the Deployment was scaled to zero.".to_owned();
+    assert_eq!(ended(web, 100..104), (Outcome::ScaledToZero, None, said));
+    // Everything was available before.
+    let complete = "Revision 2 is complete after 10 s.".to_owned();
+    assert_eq!(ended(Web::replaced(), 200..203), (Outcome::Complete, Some(20_000), complete));
 }
 
 #[test]

@@ -217,6 +217,12 @@ fn a_node_that_is_added_for_one_pod_is_for_all() {
     web.now += 10_000;
     let comes = "No node fits 2 pods: 1 Insufficient cpu. A node is being added (cluster-autoscaler).";
     assert_eq!((first(&web).as_str(), web.view().verdict.tone), (comes, Tone::Busy));
+    // One that does not come for so long is not being added any more.
+    let added_millis = web.now - 70_000;
+    web.now = added_millis + 900_000;
+    assert_eq!(first(&web), comes);
+    web.now += 1;
+    assert_eq!(first(&web), "No node fits 2 pods: 1 Insufficient cpu.");
 }
 
 /// Lists have Events by name, which tells when each came for the first time.

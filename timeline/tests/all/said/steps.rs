@@ -51,7 +51,7 @@ fn a_replica_set_that_somebody_else_scales_is_no_step_of_its_deployment() {
         since(&web, 60_000),
         [
             "60000 The ReplicaSet of revision 1 was scaled 3 → 1, not by its Deployment.",
-            "60100 Revision 1 up 1 → 3: 3 of at most 4."
+            "60100 The Deployment controller scaled the ReplicaSet of revision 1 back 1 → 3."
         ]
     );
     let mut web = Web::replaced().at(60_000);
@@ -64,7 +64,7 @@ fn a_replica_set_that_somebody_else_scales_is_no_step_of_its_deployment() {
         since(&web, 60_000),
         [
             "60000 The ReplicaSet of revision 1 was scaled 3 → 4, not by its Deployment.",
-            "60100 Scaled, not a rollout: revision 1 4 → 3."
+            "60100 The Deployment controller scaled the ReplicaSet of revision 1 back 4 → 3."
         ]
     );
     // Beside a later revision, or with pods of an older one, it may be a step; to none it may be Recreate.

@@ -614,7 +614,7 @@ fn a_deadline_that_passes_is_told_once_per_rollout() {
     web.wait_until(61_000).deployment(|deployment| deployment.status.available = 2);
     assert_eq!(
         since(&web, 60_000),
-        ["60000 Progress deadline passed for revision 2. Kubernetes keeps trying; it does not roll back by itself."]
+        ["60000 Progress deadline passed for revision 2. Kubernetes does not roll back by itself."]
     );
     let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap().clone();
     assert_eq!((rollout.deadline_exceeded_millis, rollout.is_open()), (Some(60_000), true));

@@ -2,7 +2,6 @@
 
 use crate::made::{WEB, Web, condition, crashing, deployment, image, next_revision, pod, ready, set, unready};
 use timeline::fact::{ConditionStatus, ContainerState, Exit, Kind, Phase, PodFact, Seen, Strategy};
-use timeline::past::course;
 use timeline::rollout::{self, Trigger};
 use timeline::story::{self, LineKind};
 use timeline::{Fact, Millis, Timeline, Uid};
@@ -346,11 +345,11 @@ fn a_deadline_that_passed_while_nobody_looked_is_told_at_the_time_of_its_conditi
     web.relisted(600_000);
     let told = story::story(web.timeline.model(), WEB);
     let bad = told.iter().filter(|line| line.kind == LineKind::Bad).map(|line| (line.at_millis, line.text.as_str()));
-    let deadline = "Progress deadline passed for revision 2. Kubernetes keeps trying; it does not roll back by itself.";
+    let deadline = "Progress deadline passed for revision 2. Kubernetes does not roll back by itself.";
     assert_eq!(bad.collect::<Vec<_>>(), [(620_000, deadline)]);
     let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
-    assert_eq!(course::deadline_passed(deployment, &deployment.rollouts[0]), None);
-    assert_eq!(course::deadline_passed(deployment, &deployment.rollouts[1]), Some(620_000), "not when it arrived");
+    let passed = deployment.rollouts.iter().map(|rollout| rollout.deadline_exceeded_millis);
+    assert_eq!(passed.collect::<Vec<_>>(), [None, Some(620_000)], "not when it arrived");
 }
 
 #[test]
@@ -370,8 +369,12 @@ fn a_deadline_that_passed_while_nobody_looked_is_not_told_of_the_revision_before
         sets.insert(4, set(4, 3, 1, 0));
     });
     web.relisted(25_000);
-    let deadline = "Progress deadline passed for revision 3. Kubernetes keeps trying; it does not roll back by itself.";
+    let deadline = "Progress deadline passed for revision 3. Kubernetes does not roll back by itself.";
     assert_eq!(web.lines(LineKind::Bad), [deadline]);
+    let told = story::story(web.timeline.model(), WEB).into_iter().map(|line| (line.at_millis, line.text));
+    let last = told.filter(|(_, text)| text.starts_with("Revision 3") || text == deadline).collect::<Vec<_>>();
+    let begins = "Revision 3 started while not observed: image web:v3.".to_owned();
+    assert_eq!(last, [(900_000, begins), (900_000, deadline.to_owned())]);
 }
 
 #[test]
