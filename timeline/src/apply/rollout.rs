@@ -196,8 +196,7 @@ impl Timeline {
             | Happening::Completed { revision, .. } => revision == of,
             _ => false,
         };
-        let story = self.model.deployments.get(&uid).map(|deployment| deployment.story.as_slice()).unwrap_or_default();
-        let ids: Vec<u64> = story.iter().filter(is_of_it).map(|entry| entry.id).collect();
+        let ids: Vec<u64> = self.story(uid).iter().filter(is_of_it).map(|entry| entry.id).collect();
         ids.into_iter().for_each(|id| self.untell(uid, id));
     }
 

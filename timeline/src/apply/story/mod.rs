@@ -34,12 +34,23 @@ impl Timeline {
 
     /// Alters an entry that is still kept.
     pub(super) fn retell(&mut self, deployment: Uid, id: u64, alter: impl FnOnce(&mut Entry)) {
-        let Some(known) = self.entry(deployment, |entry| entry.id == id) else { return };
-        let mut entry = known.clone();
+        self.retell_last(deployment, |entry| entry.id == id, alter);
+    }
+
+    /// Alters the last entry of a Deployment that is like this, and returns its id; `None` where there is none.
+    pub(super) fn retell_last(
+        &mut self,
+        deployment: Uid,
+        is_it: impl Fn(&Entry) -> bool,
+        alter: impl FnOnce(&mut Entry),
+    ) -> Option<u64> {
+        let known = self.entry(deployment, is_it)?;
+        let (id, mut entry) = (known.id, known.clone());
         alter(&mut entry);
         if entry != *known {
             self.emit(Change::Story(deployment, Box::new(entry)));
         }
+        Some(id)
     }
 
     /// Takes an entry out of the story of its Deployment.
@@ -51,7 +62,12 @@ impl Timeline {
 
     /// The last entry of a Deployment that is like this, in the order of telling.
     pub(super) fn entry(&self, deployment: Uid, is_it: impl Fn(&Entry) -> bool) -> Option<&Entry> {
-        self.model.deployments.get(&deployment)?.story.iter().rev().find(|entry| is_it(entry))
+        self.story(deployment).iter().rev().find(|entry| is_it(entry))
+    }
+
+    /// The entries of a Deployment, in the order of telling.
+    pub(super) fn story(&self, deployment: Uid) -> &[Entry] {
+        self.model.deployments.get(&deployment).map(|known| known.story.as_slice()).unwrap_or_default()
     }
 
     /// The Deployment whose story a pod is part of.
@@ -136,10 +152,8 @@ impl Timeline {
             let mut sets = self.model.sets_of(deployment.uid);
             sets.find(|set| set.revision() == Some(revision)).and_then(|set| set.now.change_cause.clone())
         };
-        let [.., before, now] = deployment.rollouts.as_slice() else {
-            return cause(deployment.rollouts.last()?.revision);
-        };
-        cause(now.revision).filter(|said| cause(before.revision).as_ref() != Some(said))
+        let mut causes = deployment.rollouts.iter().rev().map(|rollout| cause(rollout.revision));
+        causes.next()?.filter(|said| causes.next().flatten().as_ref() != Some(said))
     }
 
     /// A ReplicaSet changed: what was told of the start of the rollout that it carries may be told better. What made it start is
@@ -149,8 +163,13 @@ impl Timeline {
         let start = match self.start_of(deployment, true) {
             Some(Happening::Starts(start)) => start,
             Some(begins @ Happening::Begins { .. }) => {
+                // Watching began with a revision whose ReplicaSet is listed a moment later.
+                let first_seen = deployment.first_seen_millis;
+                let is_begin =
+                    |entry: &Entry| matches!(entry.what, Happening::Begins { .. }) && entry.at_millis == first_seen;
                 self.take_template_of_set(uid);
-                return self.retell_begin(uid, begins);
+                self.retell_last(uid, is_begin, |entry| entry.what = begins);
+                return;
             }
             _ => return,
         };
@@ -170,17 +189,6 @@ impl Timeline {
         // Of a list, the ReplicaSet of a revision in between may come later: what is complete is not the revision before then.
         if is_new_revision && is_young {
             self.tell_complete(uid);
-        }
-    }
-
-    /// Watching began with a revision whose ReplicaSet is listed a moment later.
-    fn retell_begin(&mut self, uid: Uid, begins: Happening) {
-        let Some(first_seen) = self.model.deployments.get(&uid).map(|deployment| deployment.first_seen_millis) else {
-            return;
-        };
-        let is_begin = |entry: &Entry| matches!(entry.what, Happening::Begins { .. }) && entry.at_millis == first_seen;
-        if let Some(id) = self.entry(uid, is_begin).map(|entry| entry.id) {
-            self.retell(uid, id, |entry| entry.what = begins);
         }
     }
 
@@ -217,20 +225,14 @@ impl Timeline {
             }
             _ => false,
         };
-        let what = |count| Happening::Event {
+        let what = || Happening::Event {
             about: event.about.clone(),
             container: named.to_owned(),
             reason: event.reason.clone(),
             message: event.message.clone(),
-            count,
+            count: event.count,
         };
-        let Some(known) = self.entry(uid, is_same) else {
-            self.make_room_for_event(uid);
-            self.tell(uid, at_millis, what(event.count)); // earlier ones may have been routine
-            return;
-        };
-        let id = known.id;
-        self.retell(uid, id, |entry| {
+        let told = self.retell_last(uid, is_same, |entry| {
             let is_later = at_millis >= entry.at_millis;
             if let Happening::Event { count, message, .. } = &mut entry.what {
                 *count = count.saturating_add(more);
@@ -240,11 +242,14 @@ impl Timeline {
             }
             entry.at_millis = entry.at_millis.max(at_millis);
         });
+        if told.is_none() {
+            self.make_room_for_event(uid);
+            self.tell(uid, at_millis, what()); // earlier ones may have been routine
+        }
     }
 
     fn make_room_for_event(&mut self, uid: Uid) {
-        let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let events = deployment.story.iter().filter(|entry| matches!(entry.what, Happening::Event { .. }));
+        let events = self.story(uid).iter().filter(|entry| matches!(entry.what, Happening::Event { .. }));
         let events: Vec<u64> = events.map(|entry| entry.id).collect();
         if events.len() >= MOST_EVENTS {
             events.into_iter().take(MOST_EVENTS / 2).for_each(|id| self.untell(uid, id));

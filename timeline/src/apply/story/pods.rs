@@ -50,27 +50,29 @@ impl Timeline {
             (EndReason::DeletedManually, Some(set), _) if !was_released => {
                 let revision = self.revision_of(deployment);
                 let is_near = |entry: &&Entry| at - entry.at_millis <= TOGETHER_MILLIS;
-                let story = self.model.deployments.get(&deployment).map(|known| known.story.as_slice());
-                let near = story.unwrap_or_default().iter().rev().filter(is_near);
                 let is_one =
                     |entry: &&Entry| matches!(entry.what, Happening::Killed { revision: r, .. } if r == revision);
-                if near.filter(is_one).count() >= ONE_BY_ONE {
-                    let entry = self.tell_killed_more(deployment, at, revision);
-                    self.told_ends.insert(uid, (deployment, entry));
-                    return;
+                if self.story(deployment).iter().filter(is_near).filter(is_one).count() >= ONE_BY_ONE {
+                    let more = Happening::KilledMore { pods: 1, revision, last_millis: at };
+                    self.tell_together(deployment, at, Millis::MIN, more)
+                } else {
+                    let what = Happening::Killed { pod: name, revision, replacement: None, drained_millis: None };
+                    let entry = self.tell(deployment, at, what);
+                    if self.replacing.len() == MOST_REPLACED {
+                        self.replacing.remove(0);
+                    }
+                    let replacing =
+                        AwaitedReplacement { deployment, entry, pod: uid, set, at_millis: at, replacement: None };
+                    self.replacing.push(replacing);
+                    entry
                 }
-                let what = Happening::Killed { pod: name, revision, replacement: None, drained_millis: None };
-                let entry = self.tell(deployment, at, what);
-                if self.replacing.len() == MOST_REPLACED {
-                    self.replacing.remove(0);
-                }
-                let replacing =
-                    AwaitedReplacement { deployment, entry, pod: uid, set, at_millis: at, replacement: None };
-                self.replacing.push(replacing);
-                entry
             }
             (EndReason::Unknown, ..) => {
-                self.tell_unseen(deployment, at, name, !is_there);
+                // Somebody may have looked since the last one.
+                let gap = self.model.deployments.get(&deployment).and_then(|known| known.gaps.last());
+                let since = gap.map_or(Millis::MIN, |gap| gap.from_millis);
+                let unseen = Happening::Unseen { pod: name, pods: 1, is_gone: !is_there, last_millis: at };
+                self.tell_together(deployment, at, since, unseen);
                 return;
             }
             (EndReason::NodeLost | EndReason::Evicted | EndReason::DeletedManually, ..) => {
@@ -161,21 +163,12 @@ impl Timeline {
                 let reason = reason_without_node(reason, &left);
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released });
             }
-            (None, _) => self.tell_failed(deployment, at, name, &fact.reason),
-        }
-    }
-
-    /// Pods that fail for the same reason one after the other are told together.
-    fn tell_failed(&mut self, deployment: Uid, at: Millis, pod: String, reason: &str) {
-        let revision = self.revision_of(deployment);
-        let is_same = |entry: &Entry| match &entry.what {
-            Happening::Failed { reason: other, revision: then, last_millis, .. } => {
-                other == reason && *then == revision && is_together(at, entry, *last_millis)
+            (None, _) => {
+                let (reason, revision) = (fact.reason.clone(), self.revision_of(deployment));
+                let first = Happening::Failed { pod: name, pods: 1, reason, revision, last_millis: at };
+                self.tell_together(deployment, at, Millis::MIN, first);
             }
-            _ => false,
-        };
-        let first = Happening::Failed { pod, pods: 1, reason: reason.to_owned(), revision, last_millis: at };
-        self.tell_together(deployment, at, is_same, first);
+        }
     }
 
     /// The revision that a Deployment is at.
@@ -183,46 +176,10 @@ impl Timeline {
         rollout::current_revision(&self.model, self.model.deployments.get(&deployment)?)
     }
 
-    /// Pods that leave the same node for the same reason one after the other are told together.
     fn tell_left(&mut self, deployment: Uid, at: Millis, pod: String, node: String, left: PodDeparture) {
-        let revision = self.revision_of(deployment);
-        let PodDeparture { why, resource } = left;
-        let is_same = |entry: &Entry| match &entry.what {
-            Happening::LeftNode { node: other, revision: then, why: known, resource: short, last_millis, .. } => {
-                *other == node
-                    && (*then, *known, short) == (revision, why, &resource)
-                    && is_together(at, entry, *last_millis)
-            }
-            _ => false,
-        };
-        let (node, resource) = (node.clone(), resource.clone());
+        let (revision, PodDeparture { why, resource }) = (self.revision_of(deployment), left);
         let first = Happening::LeftNode { pod, pods: 1, node, revision, why, resource, last_millis: at };
-        self.tell_together(deployment, at, is_same, first);
-    }
-
-    /// After a few pods that were deleted from outside the others are told together.
-    fn tell_killed_more(&mut self, deployment: Uid, at: Millis, revision: Option<u64>) -> u64 {
-        let is_same = |entry: &Entry| match &entry.what {
-            Happening::KilledMore { revision: then, last_millis, .. } => {
-                *then == revision && is_together(at, entry, *last_millis)
-            }
-            _ => false,
-        };
-        let first = Happening::KilledMore { pods: 1, revision, last_millis: at };
-        self.tell_together(deployment, at, is_same, first)
-    }
-
-    /// Pods that went, or were asked to go, while nobody looked are told together, unless somebody looked in between.
-    fn tell_unseen(&mut self, deployment: Uid, at: Millis, pod: String, is_gone: bool) {
-        let gap = self.model.deployments.get(&deployment).and_then(|known| known.gaps.last());
-        let since = gap.map_or(Millis::MIN, |gap| gap.from_millis);
-        let is_same = |entry: &Entry| match &entry.what {
-            Happening::Unseen { is_gone: other, last_millis, .. } => {
-                *other == is_gone && *last_millis >= since && is_together(at, entry, *last_millis)
-            }
-            _ => false,
-        };
-        self.tell_together(deployment, at, is_same, Happening::Unseen { pod, pods: 1, is_gone, last_millis: at });
+        self.tell_together(deployment, at, Millis::MIN, first);
     }
 
     /// Takes back what was told of the end of a pod, as it is told better.
@@ -266,18 +223,15 @@ impl Timeline {
         self.tell(deployment, since, Happening::WentBefore { pods });
     }
 
-    /// One pod more in the entry that tells of others like it; without one it is the first.
-    fn tell_together(
-        &mut self,
-        deployment: Uid,
-        at: Millis,
-        is_same: impl Fn(&Entry) -> bool,
-        first: Happening,
-    ) -> u64 {
-        let Some(id) = self.entry(deployment, is_same).map(|entry| entry.id) else {
-            return self.tell(deployment, at, first);
+    /// Pods that go in the same way one after the other are told together: one more in the entry whose last one went after `since`; without
+    /// an entry it is the first.
+    fn tell_together(&mut self, deployment: Uid, at: Millis, since: Millis, first: Happening) -> u64 {
+        let is_same = |entry: &Entry| {
+            let last = last_alike(&entry.what, &first).filter(|last| *last >= since);
+            // An Event may tell late, of a time before.
+            last.is_some_and(|last| (entry.at_millis - TOGETHER_MILLIS..=last + TOGETHER_MILLIS).contains(&at))
         };
-        self.retell(deployment, id, |entry| {
+        let told = self.retell_last(deployment, is_same, |entry| {
             if let Happening::Failed { pods, last_millis, .. }
             | Happening::LeftNode { pods, last_millis, .. }
             | Happening::KilledMore { pods, last_millis, .. }
@@ -286,7 +240,7 @@ impl Timeline {
                 (*pods, *last_millis) = (*pods + 1, at.max(*last_millis));
             }
         });
-        id
+        told.unwrap_or_else(|| self.tell(deployment, at, first))
     }
 
     /// A ReplicaSet let go of a pod.
@@ -362,8 +316,7 @@ impl Timeline {
             Happening::Superseded { revision, gone_millis: None, .. } => Some(revision) == carried,
             _ => false,
         };
-        let Some(id) = self.entry(deployment, is_it).map(|entry| entry.id) else { return };
-        self.retell(deployment, id, |entry| {
+        self.retell_last(deployment, is_it, |entry| {
             if let Happening::Superseded { gone_millis, .. } = &mut entry.what {
                 *gone_millis = Some(at - entry.at_millis);
             }
@@ -383,9 +336,24 @@ impl Timeline {
     }
 }
 
-/// A pod that goes at this time goes with those of an entry. An Event may tell late, of a time before.
-fn is_together(at: Millis, entry: &Entry, last_millis: Millis) -> bool {
-    (entry.at_millis - TOGETHER_MILLIS..=last_millis + TOGETHER_MILLIS).contains(&at)
+/// When the last pod went of which an entry tells the same as of another one.
+fn last_alike(known: &Happening, other: &Happening) -> Option<Millis> {
+    use Happening::{Failed, KilledMore, LeftNode, Unseen};
+    let (is_alike, last_millis) = match (known, other) {
+        (Failed { reason, revision, last_millis, .. }, Failed { reason: r, revision: then, .. }) => {
+            ((reason, revision) == (r, then), last_millis)
+        }
+        (
+            LeftNode { node, revision, why, resource, last_millis, .. },
+            LeftNode { node: n, revision: then, why: w, resource: r, .. },
+        ) => ((node, revision, why, resource) == (n, then, w, r), last_millis),
+        (KilledMore { revision, last_millis, .. }, KilledMore { revision: then, .. }) => {
+            (revision == then, last_millis)
+        }
+        (Unseen { is_gone, last_millis, .. }, Unseen { is_gone: gone, .. }) => (is_gone == gone, last_millis),
+        _ => return None,
+    };
+    is_alike.then_some(*last_millis)
 }
 
 /// The end of a pod that is told without its node. A taint evicts it, and the node may be ready.

@@ -176,9 +176,7 @@ impl Timeline {
             }
             _ => false,
         };
-        if let Some(id) = self.entry(uid, is_after).map(|entry| entry.id) {
-            self.retell(uid, id, |entry| entry.at_millis = at);
-        }
+        self.retell_last(uid, is_after, |entry| entry.at_millis = at);
     }
 
     fn tell_rolling(&mut self, uid: Uid, at: Millis, part: Part, mut budget: StepBudget) {
