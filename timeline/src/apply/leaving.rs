@@ -78,19 +78,22 @@ fn left_because(fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
         (is_shut_down(fact) || matches!(fact.reason.as_str(), "Evicted" | "Preempting")).then_some(EndReason::Evicted)
     };
     let reason = disrupted(fact.disruption.as_deref()).or_else(by_kubelet)?;
-    Some((reason, PodDeparture { why: left(fact.disruption.as_deref(), Some(fact)), resource: resource(Some(fact)) }))
+    Some((reason, PodDeparture::read(fact.disruption.as_deref(), Some(fact))))
 }
 
-/// In which way it had to leave its node, if it had to.
-pub(super) fn left(disruption: Option<&str>, fact: Option<&PodFact>) -> NodeDeparture {
-    match disruption {
-        Some("DeletionByPodGC") => NodeDeparture::Lost,
-        Some("DeletionByTaintManager") => NodeDeparture::Tainted,
-        Some("PreemptionByScheduler") => NodeDeparture::Preempted,
-        _ if fact.is_some_and(is_shut_down) => NodeDeparture::ShutDown,
-        _ if fact.is_some_and(is_preempted) => NodeDeparture::Preempted,
-        _ if fact.is_some_and(is_over_limit) => NodeDeparture::OverLimit,
-        _ => NodeDeparture::Evicted,
+impl PodDeparture {
+    /// Reads in which way a pod had to leave its node, if it had to.
+    pub(super) fn read(disruption: Option<&str>, fact: Option<&PodFact>) -> Self {
+        let why = match disruption {
+            Some("DeletionByPodGC") => NodeDeparture::Lost,
+            Some("DeletionByTaintManager") => NodeDeparture::Tainted,
+            Some("PreemptionByScheduler") => NodeDeparture::Preempted,
+            _ if fact.is_some_and(is_shut_down) => NodeDeparture::ShutDown,
+            _ if fact.is_some_and(is_preempted) => NodeDeparture::Preempted,
+            _ if fact.is_some_and(is_over_limit) => NodeDeparture::OverLimit,
+            _ => NodeDeparture::Evicted,
+        };
+        Self { why, resource: fact.map(resource).unwrap_or_default() }
     }
 }
 
@@ -122,8 +125,8 @@ fn end_message(fact: &PodFact) -> &str {
 }
 
 /// Reads the resource of an eviction: "The node was low on resource: memory. Threshold quantity: …".
-pub(super) fn resource(fact: Option<&PodFact>) -> String {
-    let message = fact.filter(|fact| matches!(fact.reason.as_str(), "" | "Evicted")).map_or("", end_message);
+fn resource(fact: &PodFact) -> String {
+    let message = if matches!(fact.reason.as_str(), "" | "Evicted") { end_message(fact) } else { "" };
     let named = message.split_once("low on resource: ").map_or("", |(_, named)| named);
     named.split(['.', ' ', ',']).next().unwrap_or_default().to_owned()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Timeline;
-use super::leaving::{PodDeparture, disrupted, left, resource};
+use super::leaving::{PodDeparture, disrupted};
 use super::orders::is_later;
 use super::pending::{EndMark, UnsettledEnd};
 use crate::model::fact::{Container, Phase, PodFact, Seen};
@@ -45,20 +45,6 @@ fn pull_error(containers: &[Container], known: &str) -> Box<str> {
     told.or(Some(known).filter(|known| !known.is_empty())).unwrap_or(first.1).into()
 }
 
-/// When what a pod is in began, or begins.
-struct StateStart {
-    /// It starts to count then.
-    due: Option<Millis>,
-    /// It is seen for the first time.
-    is_first: bool,
-    /// It ended then.
-    terminal_millis: Option<Millis>,
-    /// A list told its state.
-    listed_millis: Option<Millis>,
-    /// It was disrupted, and when that arrived.
-    disruption: Option<Box<(String, Millis)>>,
-}
-
 impl Timeline {
     pub(super) fn pod(&mut self, at: Millis, fact: &PodFact, seen: Seen) {
         let uid = fact.meta.uid;
@@ -67,6 +53,7 @@ impl Timeline {
         // One of a store that was restored from a backup: it begins anew.
         let known = self.model.pods.get(&uid).filter(|_| !is_back);
         let (before, owner) = (known.map(tally), known.and_then(|pod| pod.owner));
+        let (state_before, first_restarts) = (known.map(Pod::state), known.map(|pod| pod.now.first_restarts));
         match before {
             Some(None) => return,
             None if fact.meta.controller.is_none() || seen == Seen::Deleted => return,
@@ -109,29 +96,31 @@ impl Timeline {
                     self.tell_replacement(at, set, uid);
                 }
             }
-            let is_other = before.is_none() || self.model.pods.get(&uid).is_some_and(|pod| pod.state() != state);
-            if is_other && seen == Seen::InList && state == PodState::Available {
+            let is_listed = seen == Seen::InList && state_before != Some(state);
+            if is_listed && state == PodState::Available {
                 // When it became available, nobody saw.
                 self.replacing.retain(|one| one.replacement != Some(uid));
             }
             self.enter(at, uid, state);
             // What it was before a list first told of it is not known.
             let is_old = before.is_none() && seen == Seen::InList;
+            let is_terminal = fact.phase.is_terminal();
             // Its containers may end with exit code 0 when its kubelet evicts it.
-            let because = if reading.is_terminal { self.left_because(uid, fact) } else { None };
+            let because = if is_terminal { self.left_because(uid, fact) } else { None };
             let is_end = match state {
                 PodState::Failing => true,
                 PodState::Finished => because.is_some(),
                 _ => false,
             };
-            let has_failed = reading.is_terminal && is_end && !is_old;
+            let has_failed = is_terminal && is_end && !is_old;
             let was_terminal = self.model.pods.get(&uid).is_some_and(|pod| pod.now.terminal_millis.is_some());
-            let begun = StateStart {
-                due,
-                is_first: before.is_none(),
-                terminal_millis: reading.is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at }),
-                listed_millis: (is_other && seen == Seen::InList).then_some(at),
+            let begun = PodNow {
+                first_restarts: first_restarts.unwrap_or(reading.restarts),
+                available_at_millis: due,
+                terminal_millis: is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at }),
+                listed_millis: is_listed.then_some(at),
                 disruption: fact.disruption.clone().map(|reason| Box::new((reason, at))),
+                ..PodNow::default()
             };
             if before.is_some() {
                 self.tell_restarts(at, uid, fact, seen != Seen::InList);
@@ -229,8 +218,7 @@ impl Timeline {
         self.emit(Change::PodEnds(uid, reason));
         let node = fact.and_then(|fact| fact.node.clone());
         let node = node.or_else(|| self.model.pods.get(&uid)?.now.node.clone());
-        let disruption = self.disruption(at, uid, fact);
-        let left = PodDeparture { why: left(disruption.as_deref(), fact), resource: resource(fact) };
+        let left = PodDeparture::read(self.disruption(at, uid, fact).as_deref(), fact);
         self.tell_end(at, uid, reason, node, left, fact.is_some());
     }
 
@@ -250,7 +238,8 @@ impl Timeline {
         }
     }
 
-    fn note_now(&mut self, at: Millis, uid: Uid, fact: &PodFact, reading: Reading, begun: StateStart) {
+    /// Keeps what a fact says of a pod, with what `begun` has of the state that it is in.
+    fn note_now(&mut self, at: Millis, uid: Uid, fact: &PodFact, reading: Reading, begun: PodNow) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let known = pod.now.disruption.as_deref().map(|(reason, _)| reason);
         let now = PodNow {
@@ -259,9 +248,7 @@ impl Timeline {
             message: reading.message,
             restarts: reading.restarts,
             most_restarts: pod.now.most_restarts.max(reading.all_restarts),
-            first_restarts: if begun.is_first { reading.restarts } else { pod.now.first_restarts },
             pull_error: pull_error(&fact.containers, &pod.now.pull_error),
-            available_at_millis: begun.due,
             deletion_at_millis: fact.deletion_at_millis,
             terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
@@ -271,6 +258,7 @@ impl Timeline {
             deletion_cost: fact.deletion_cost,
             containers: remembering(&fact.containers, &pod.now.containers, at.saturating_sub(self.skew.millis())),
             conditions: fact.conditions.clone(),
+            ..begun
         };
         self.keep_now(uid, now);
     }

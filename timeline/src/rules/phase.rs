@@ -37,8 +37,6 @@ pub struct Reading {
     pub restarts: u32,
     /// Sum of the restarts of all containers.
     pub all_restarts: u32,
-    /// Its phase is Succeeded or Failed: it runs no more and never will.
-    pub is_terminal: bool,
 }
 
 /// Computes how long containers may run before they are ready: half as much again as their probes allow, as the kubelet is slower
@@ -59,7 +57,6 @@ pub fn read(pod: &PodFact) -> Reading {
         ready_since_millis: None,
         restarts: restarts(&pod.containers),
         all_restarts: sum_restarts(pod.containers.iter()),
-        is_terminal: pod.phase.is_terminal(),
     };
     if pod.deletion_at_millis.is_some() {
         return say(PodState::Terminating, &pod.reason, &pod.message);
@@ -134,13 +131,8 @@ pub const fn is_over(container: &Container) -> bool {
 /// sidecars and app containers.
 fn restarts(containers: &[Container]) -> u32 {
     let is_initializing = containers.iter().any(|c| c.role == Role::Init && !is_done(c));
-    let role = |is_app: bool| containers.iter().filter(move |c| (c.role == Role::App) == is_app);
-    let is_sidecar = |c: &&Container| c.role == Role::Sidecar;
-    if is_initializing {
-        sum_restarts(role(false))
-    } else {
-        sum_restarts(role(false).filter(is_sidecar).chain(role(true)))
-    }
+    let left_out = if is_initializing { Role::App } else { Role::Init };
+    sum_restarts(containers.iter().filter(|c| c.role != left_out))
 }
 
 fn sum_restarts<'c>(containers: impl Iterator<Item = &'c Container>) -> u32 {
