@@ -310,15 +310,9 @@ impl Timeline {
         if (was_complete && self.is_renumbered(uid)) || self.entry(uid, is_it).is_some() {
             return;
         }
-        let taken_down_millis = self.since_take_down(completed, uid);
+        let taken_down = rollout::take_down_millis(&self.model, deployment, rollout);
+        let taken_down_millis = taken_down.map(|at| completed - at);
         self.tell(uid, completed, Happening::Completed { revision, was_seen, took_millis, taken_down_millis });
-    }
-
-    /// Time from the take-down before the last rollout to its completion.
-    fn since_take_down(&self, completed: Millis, uid: Uid) -> Option<Millis> {
-        let deployment = self.model.deployments.get(&uid)?;
-        let last = deployment.rollouts.last()?;
-        rollout::take_down_millis(&self.model, deployment, last).map(|at| completed - at)
     }
 
     /// Keeps the most pods seen at once while the rollout is open. Called after anything that moves pods or ReplicaSets.
