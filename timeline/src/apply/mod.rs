@@ -216,7 +216,7 @@ impl Timeline {
             self.tell_state(since, uid, PodState::Available);
             let set = owner.and_then(|set| self.model.replica_sets.get(&set));
             if let Some(deployment) = set.and_then(|set| set.owner) {
-                self.note_all_available(since, deployment);
+                self.note_available(since, deployment, false);
             }
         }
     }

@@ -376,7 +376,7 @@ impl Timeline {
             if seen != Seen::InList {
                 self.note_peaks(deployment);
             }
-            self.note_all_available(at, deployment);
+            self.note_available(at, deployment, false);
         }
     }
 }

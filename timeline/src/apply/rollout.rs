@@ -108,7 +108,7 @@ impl Timeline {
         if let Some(before) = overtaken.filter(|before| is_more && *before != revision) {
             self.tell(uid, began_millis, Happening::Superseded { revision: before, by: revision, gone_millis: None });
         }
-        self.note_all_available(at, uid);
+        self.note_available(at, uid, false);
         self.tell_deadline(at, uid, !is_of_it, was_seen);
         self.tell_complete(uid);
     }
@@ -200,13 +200,9 @@ impl Timeline {
         ids.into_iter().for_each(|id| self.untell(uid, id));
     }
 
-    /// Keeps when as many pods of the last rollout as are desired were available first, and for how many replicas last.
-    pub(super) fn note_all_available(&mut self, at: Millis, uid: Uid) {
-        self.note_available(at, uid, false);
-    }
-
-    /// The same, and where it is judged anew it is forgotten that they were.
-    fn note_available(&mut self, at: Millis, uid: Uid, is_anew: bool) {
+    /// Keeps when as many pods of the last rollout as are desired were available first, and for how many replicas last. Where it is judged
+    /// anew it is forgotten that they were.
+    pub(super) fn note_available(&mut self, at: Millis, uid: Uid, is_anew: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
         let Some(rollout) = deployment.rollouts.last() else { return };
@@ -286,7 +282,7 @@ impl Timeline {
                 rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(at));
             }
         });
-        self.note_all_available(at, uid);
+        self.note_available(at, uid, false);
         let after = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last());
         let is_over = after.is_some_and(|after| after.completed_millis.is_some());
         if is_over && before.as_ref().is_some_and(Rollout::is_open) {

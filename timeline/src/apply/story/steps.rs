@@ -19,27 +19,30 @@ impl Timeline {
     pub(in crate::apply) fn tell_step(&mut self, set: Uid, scale: &Scale, was_max: Option<u32>) {
         let Some(set) = self.model.replica_sets.get(&set) else { return };
         let part = self.part(set, scale);
-        match scale.cause {
+        let is_below = |other: &ReplicaSet| other.now.counts.desired == 0 && other.revision() < set.revision();
+        let is_alone = self.model.owned_sets(scale.deployment).all(|other| other.uid == set.uid || is_below(other));
+        let is_scaling = match scale.cause {
+            // The Deployment controller takes back what somebody else added: the last revision, while it alone has pods, goes down to the
+            // replicas of the Deployment, which did not change.
+            ScaleCause::Rollout => is_alone && scale.to < scale.from && set.now.desired_replicas == Some(scale.to),
             // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the
             // first step of its rollout.
-            _ if self.is_scaled_back(set, scale)
-                || (scale.cause == ScaleCause::Scaling && !self.is_first_step(set, scale)) =>
-            {
-                let desired = set.now.desired_replicas;
-                self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
-            }
-            ScaleCause::Rollout
-                if self.is_scaled_alone(set, scale)
-                    || self.is_scaled_below_floor(set, scale, was_max)
-                    || self.is_scaled_backwards(set, scale, was_max) =>
-            {
-                let what = Happening::Scaled { replicas: None, desired: None, parts: vec![part] };
-                self.tell(scale.deployment, scale.at_millis, what);
-            }
-            _ => {
-                let Some(budget) = self.step_budget(set, scale, was_max) else { return };
-                self.tell_rolling(scale.deployment, scale.at_millis, part, budget);
-            }
+            ScaleCause::Scaling => !self.is_first_step(set, scale),
+        };
+        if is_scaling {
+            let desired = set.now.desired_replicas;
+            return self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
+        }
+        let is_by_another = || {
+            (is_alone && is_scaled_beyond(set, scale))
+                || self.is_scaled_below_floor(set, scale, was_max)
+                || self.is_scaled_backwards(set, scale, was_max)
+        };
+        if scale.cause == ScaleCause::Rollout && is_by_another() {
+            let what = Happening::Scaled { replicas: None, desired: None, parts: vec![part] };
+            self.tell(scale.deployment, scale.at_millis, what);
+        } else if let Some(budget) = self.step_budget(set, scale, was_max) {
+            self.tell_rolling(scale.deployment, scale.at_millis, part, budget);
         }
     }
 
@@ -52,28 +55,6 @@ impl Timeline {
                 || (set.revision() == Some(last.revision) && last.is_open() && last.available_millis.is_none())
         });
         scale.from == 0 && (is_to_come || others.any(|other| other.now.counts.desired > 0))
-    }
-
-    /// The Deployment controller takes back what somebody else added: the last revision, while it alone has pods, goes down to the replicas
-    /// of the Deployment, which did not change.
-    fn is_scaled_back(&self, set: &ReplicaSet, scale: &Scale) -> bool {
-        let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
-        scale.cause == ScaleCause::Rollout
-            && scale.to < scale.from
-            && set.now.desired_replicas == Some(scale.to)
-            && others.all(|other| other.now.counts.desired == 0 && other.revision() < set.revision())
-    }
-
-    /// Somebody else scaled it. The Deployment controller asks the last revision, while it alone has pods, for as many as the Deployment:
-    /// it scales down to no fewer, except to none (Recreate), and up to no more.
-    fn is_scaled_alone(&self, set: &ReplicaSet, scale: &Scale) -> bool {
-        let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
-        let is_beyond = |desired: u32| match scale.to {
-            to if to < scale.from => to > 0 && to < desired,
-            to => scale.from > 0 && to > desired,
-        };
-        set.now.desired_replicas.is_some_and(is_beyond)
-            && others.all(|other| other.now.counts.desired == 0 && other.revision() < set.revision())
     }
 
     /// Somebody else scaled it down during a pause: all ReplicaSets together have fewer replicas than the floor. An annotation
@@ -267,6 +248,16 @@ impl Timeline {
             }),
         }
     }
+}
+
+/// Somebody else scaled it. The Deployment controller asks the last revision, while it alone has pods, for as many as the Deployment: it
+/// scales down to no fewer, except to none (Recreate), and up to no more.
+fn is_scaled_beyond(set: &ReplicaSet, scale: &Scale) -> bool {
+    let is_beyond = |desired: u32| match scale.to {
+        to if to < scale.from => to > 0 && to < desired,
+        to => scale.from > 0 && to > desired,
+    };
+    set.now.desired_replicas.is_some_and(is_beyond)
 }
 
 /// A change of the Deployment's replicas, with one more step that follows from it, the first of `parts`; `None` for a step of another
