@@ -291,14 +291,18 @@ impl Timeline {
         if !matches!(state, PodState::Available | PodState::Gone) || self.replacing.is_empty() {
             return;
         }
-        let is_about = |one: &&AwaitedReplacement| one.pod == uid || one.replacement == Some(uid);
+        // A replacement that is deleted before it is available is replaced itself.
+        let is_about = |one: &&AwaitedReplacement| match state {
+            PodState::Gone => one.pod == uid,
+            _ => one.replacement == Some(uid),
+        };
         let Some(one) = self.replacing.iter().find(is_about) else { return };
-        let (deployment, entry, after, is_old) = (one.deployment, one.entry, at - one.at_millis, one.pod == uid);
+        let (deployment, entry, after) = (one.deployment, one.entry, at - one.at_millis);
         self.retell(deployment, entry, |entry| {
             let Happening::Killed { replacement, drained_millis, .. } = &mut entry.what else { return };
             match (state, replacement) {
-                (PodState::Gone, _) if is_old => *drained_millis = Some(after),
-                (PodState::Available, Some((_, available @ None))) if !is_old => *available = Some(after),
+                (PodState::Gone, _) => *drained_millis = Some(after),
+                (_, Some((_, available @ None))) => *available = Some(after),
                 _ => {}
             }
         });
