@@ -45,8 +45,7 @@ impl PodCounts {
         }
         let is_leftover = pod.is_leftover();
         let is_failing = state == PodState::Failing && !is_leftover;
-        let is_starting =
-            matches!(state, PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready);
+        let is_starting = PodLayer::of(state) == Some(PodLayer::NotYet);
         let count = |is: bool| u32::from(is_owned && is);
         Self {
             live: count(pod.now.deletion_at_millis.is_none()),
