@@ -29,7 +29,7 @@ impl Timeline {
 
     /// Why a pod that ended as a whole had to leave its node, as it says itself. Where it says nothing, as one does that is evicted for what
     /// it wrote and whose containers end with exit code 0, the Event of its kubelet does.
-    pub(super) fn left_because(&self, uid: Uid, fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
+    pub(super) fn left_because(&self, uid: Uid, fact: &PodFact) -> Option<PodDeparture> {
         let by_event = || {
             if !fact.reason.is_empty() || !fact.phase.is_terminal() {
                 return None;
@@ -69,16 +69,14 @@ pub(super) fn disrupted(disruption: Option<&str>) -> Option<EndReason> {
 }
 
 /// Why a pod that failed as a whole had to leave its node; `None` when it failed in another way. Kubelets of old set no condition.
-fn left_because(fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
+fn left_because(fact: &PodFact) -> Option<PodDeparture> {
     // It never ran there: a kubelet refuses pods with the reasons of those that it ends (`rejectPod` in `kubelet.go`).
-    if fact.message.starts_with("Pod was rejected") {
-        return None;
-    }
-    let by_kubelet = || {
-        (is_shut_down(fact) || matches!(fact.reason.as_str(), "Evicted" | "Preempting")).then_some(EndReason::Evicted)
-    };
-    let reason = disrupted(fact.disruption.as_deref()).or_else(by_kubelet)?;
-    Some((reason, PodDeparture::read(fact.disruption.as_deref(), Some(fact))))
+    let is_rejected = fact.message.starts_with("Pod was rejected");
+    let disruption = fact.disruption.as_deref();
+    let has_left = disrupted(disruption).is_some()
+        || is_shut_down(fact)
+        || matches!(fact.reason.as_str(), "Evicted" | "Preempting");
+    (has_left && !is_rejected).then(|| PodDeparture::read(disruption, Some(fact)))
 }
 
 impl PodDeparture {
@@ -94,6 +92,11 @@ impl PodDeparture {
             _ => NodeDeparture::Evicted,
         };
         Self { why, resource: fact.map(resource).unwrap_or_default() }
+    }
+
+    /// The end that is told without the node. A taint evicts, and the node may be ready.
+    pub(super) fn end_reason(&self) -> EndReason {
+        if self.why == NodeDeparture::Lost { EndReason::NodeLost } else { EndReason::Evicted }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::apply::Timeline;
 use crate::apply::leaving::PodDeparture;
 use crate::apply::pending::AwaitedReplacement;
 use crate::model::fact::PodFact;
-use crate::model::story::{Adopter, Entry, Happening, NodeDeparture};
+use crate::model::story::{Adopter, Entry, Happening};
 use crate::model::{EndReason, PodCounts, PodState, ReplicaSet, Scale};
 use crate::rules::rollout;
 use crate::{Millis, Uid};
@@ -75,8 +75,11 @@ impl Timeline {
                 self.tell_together(deployment, at, since, unseen);
                 return;
             }
-            (EndReason::NodeLost | EndReason::Evicted | EndReason::DeletedManually, ..) => {
-                let reason = reason_without_node(reason, &left);
+            (EndReason::NodeLost | EndReason::Evicted, ..) => {
+                let reason = left.end_reason();
+                self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
+            }
+            (EndReason::DeletedManually, ..) => {
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
             }
             (EndReason::ScaledDown, Some(set), _) => match self.tell_surplus_pod(deployment, at, set, name) {
@@ -147,20 +150,14 @@ impl Timeline {
     }
 
     /// A pod failed as a whole: it had to leave its node, or another reason is given. Its object may lie about for days.
-    pub(in crate::apply) fn tell_failure(
-        &mut self,
-        at: Millis,
-        uid: Uid,
-        left: Option<(EndReason, PodDeparture)>,
-        fact: &PodFact,
-    ) {
+    pub(in crate::apply) fn tell_failure(&mut self, at: Millis, uid: Uid, left: Option<PodDeparture>, fact: &PodFact) {
         let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else { return };
         let Some(deployment) = self.teller(pod) else { return };
         let (name, was_released, node) = (pod.name.clone(), pod.is_out_of_rotation(), pod.now.node.clone());
         match (left, node) {
-            (Some((_, left)), Some(node)) if !was_released => self.tell_left(deployment, at, name, node, left),
-            (Some((reason, left)), _) => {
-                let reason = reason_without_node(reason, &left);
+            (Some(left), Some(node)) if !was_released => self.tell_left(deployment, at, name, node, left),
+            (Some(left), _) => {
+                let reason = left.end_reason();
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released });
             }
             (None, _) => {
@@ -358,9 +355,4 @@ fn last_alike(known: &Happening, other: &Happening) -> Option<Millis> {
         _ => return None,
     };
     is_alike.then_some(*last_millis)
-}
-
-/// The end of a pod that is told without its node. A taint evicts it, and the node may be ready.
-fn reason_without_node(reason: EndReason, left: &PodDeparture) -> EndReason {
-    if left.why == NodeDeparture::Tainted { EndReason::Evicted } else { reason }
 }
