@@ -104,17 +104,16 @@ impl Timeline {
 
     /// A mark as an entry of the story; a change of replicas together with the steps that follow from it.
     fn tell_mark(&mut self, at: Millis, uid: Uid, kind: &MarkKind) {
-        let what = match kind {
-            MarkKind::Paused => Happening::Paused,
-            MarkKind::Resumed => Happening::Resumed,
+        let (at, what) = match kind {
+            MarkKind::Paused => (at, Happening::Paused),
+            MarkKind::Resumed => (self.resumed_millis(at, uid), Happening::Resumed),
             MarkKind::Deleting => {
                 self.retell_ends(at, uid);
                 self.retell_removals(at, uid);
-                Happening::Deleting
+                (at, Happening::Deleting)
             }
             MarkKind::Replicas { from, to } => return self.tell_replicas(uid, at, *from, *to),
         };
-        let at = if *kind == MarkKind::Resumed { self.resumed_millis(at, uid) } else { at };
         self.tell(uid, at, what);
     }
 

@@ -220,11 +220,8 @@ impl Timeline {
         let is_due = is_anew || rollout.available_millis.is_none();
         let is_so = is_due && ((has_all && desired > 0) || is_told());
         let available_of = if has_all { Some(desired) } else { rollout.available_of.filter(|_| !is_anew) };
-        let available_millis = match (is_so, is_anew) {
-            (true, _) => rollout.available_millis.or(Some(at)),
-            (false, true) => None,
-            (false, false) => rollout.available_millis,
-        };
+        let known_millis = rollout.available_millis.filter(|_| is_so || !is_anew);
+        let available_millis = known_millis.or(is_so.then_some(at));
         if (available_millis, available_of) != (rollout.available_millis, rollout.available_of) {
             let altered = Rollout { available_millis, available_of, ..rollout.clone() };
             self.emit(Change::Rollout(uid, index, Box::new(altered)));

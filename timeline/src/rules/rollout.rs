@@ -180,9 +180,8 @@ pub fn new_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m Repl
 /// Deployment that is edited while it is paused.
 pub fn is_number_reused(model: &Model, deployment: &Deployment, last: &Rollout) -> bool {
     let now = &deployment.now;
-    let is_other = last.images != now.spec.images
-        || last.restarted_at != now.restarted_at
-        || last.template_apart != now.template_apart;
+    let is_other = (&last.images, &last.restarted_at, last.template_apart)
+        != (&now.spec.images, &now.restarted_at, now.template_apart);
     let is_gone = |set: &ReplicaSet| {
         set_of_rollout(model, deployment, last)
             .is_some_and(|known| known.removed_millis.is_some() && known.name != set.name)
@@ -317,9 +316,8 @@ pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: 
 /// again with the number after the highest one that was left (`getNewReplicaSet` in `sync.go`).
 fn is_made_again(before: &Rollout, rollout: &Rollout) -> bool {
     rollout.revision < before.revision
-        && rollout.images == before.images
-        && rollout.restarted_at == before.restarted_at
-        && rollout.template_apart == before.template_apart
+        && (&rollout.images, &rollout.restarted_at, rollout.template_apart)
+            == (&before.images, &before.restarted_at, before.template_apart)
 }
 
 /// Pods of a rollout were made in its ReplicaSet, and none of these was ever available, also before it was deleted and made again. Its
