@@ -234,16 +234,14 @@ impl Timeline {
             let created = is_before.then(|| d.created_at_millis.saturating_add(skew_millis));
             created.map_or(d.first_seen_millis, |created| created.min(d.first_seen_millis))
         };
-        let gaps: Vec<(Uid, Gap)> = known
-            .map(|d| (d.uid, Gap { from_millis: since.max(begun(d)), to_millis: at_millis }))
-            .filter(|(uid, gap)| {
-                let last = self.model.deployments.get(uid).and_then(|d| d.gaps.last());
-                last.is_none_or(|last| last.from_millis > gap.from_millis || last.to_millis < gap.to_millis)
-            })
-            .collect();
-        for (uid, gap) in gaps {
+        let gap = |d: &Deployment| {
+            let (from_millis, last) = (since.max(begun(d)), d.gaps.last());
+            let is_new = last.is_none_or(|last| last.from_millis > from_millis || last.to_millis < at_millis);
+            is_new.then_some((d.uid, Gap { from_millis, to_millis: at_millis }))
+        };
+        for (uid, gap) in known.filter_map(gap).collect::<Vec<_>>() {
             self.emit(Change::Gap(uid, gap));
-            self.tell_gap(uid, gap);
+            self.tell_gap(uid);
         }
     }
 

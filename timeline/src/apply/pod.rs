@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Timeline;
-use super::leaving::{PodDeparture, disrupted};
+use super::leaving::disrupted;
 use super::orders::is_later;
 use super::pending::{EndMark, UnsettledEnd};
 use crate::model::fact::{Container, Phase, PodFact, Seen};
@@ -143,10 +143,8 @@ impl Timeline {
 
     /// A ReplicaSet was seen, or asks for more or fewer `minReadySeconds`: its pods that are ready count earlier or later.
     pub(super) fn recount_pods(&mut self, at: Millis, set: Uid, min_ready_seconds: u32) {
-        let is_ready = |pod: &&Pod| pod.owner == Some(set) && pod.state().is_ready();
-        let ready: Vec<Uid> = self.model.pods_of(set).filter(is_ready).map(|pod| pod.uid).collect();
-        for uid in ready {
-            let since = self.model.pods.get(&uid).and_then(|pod| pod.now.ready_since_millis);
+        let ready = self.model.controlled_pods(set).filter(|pod| pod.state().is_ready());
+        for (uid, since) in ready.map(|pod| (pod.uid, pod.now.ready_since_millis)).collect::<Vec<_>>() {
             let due = self.due_at(since, min_ready_seconds, at);
             self.recount_pod(at, uid, set, due);
         }
@@ -216,10 +214,7 @@ impl Timeline {
 
     fn end(&mut self, at: Millis, uid: Uid, reason: EndReason, fact: Option<&PodFact>) {
         self.emit(Change::PodEnds(uid, reason));
-        let node = fact.and_then(|fact| fact.node.clone());
-        let node = node.or_else(|| self.model.pods.get(&uid)?.now.node.clone());
-        let left = PodDeparture::read(self.disruption(at, uid, fact).as_deref(), fact);
-        self.tell_end(at, uid, reason, node, left, fact.is_some());
+        self.tell_end(at, uid, reason, fact);
     }
 
     fn change_owner(&mut self, at: Millis, uid: Uid, controller: Option<Uid>) {

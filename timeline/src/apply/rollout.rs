@@ -264,7 +264,7 @@ impl Timeline {
 
     pub(super) fn follow_rollout(&mut self, at: Millis, uid: Uid, verdict: KubectlVerdict, was_seen: bool) {
         let Some(known) = self.model.deployments.get(&uid) else { return };
-        let (before, status) = (known.rollouts.last().cloned(), &known.now.status);
+        let (was_open, status) = (known.rollouts.last().is_some_and(Rollout::is_open), &known.now.status);
         // Until its next sync the controller reports the counts from before it created the ReplicaSet.
         let (available, is_stale) = (status.available, status.progress_reason() == "NewReplicaSetCreated");
         // What was complete when watching began did not end since.
@@ -282,7 +282,7 @@ impl Timeline {
         self.note_available(at, uid, false);
         let after = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last());
         let is_over = after.is_some_and(|after| after.completed_millis.is_some());
-        if is_over && before.as_ref().is_some_and(Rollout::is_open) {
+        if is_over && was_open {
             self.tell_complete(uid);
         }
     }

@@ -193,9 +193,9 @@ impl Timeline {
     }
 
     /// Nobody looked for a while; gaps that touch are one.
-    pub(super) fn tell_gap(&mut self, uid: Uid, gap: Gap) {
-        let Gap { from_millis, to_millis } =
-            self.model.deployments.get(&uid).and_then(|deployment| deployment.gaps.last().copied()).unwrap_or(gap);
+    pub(super) fn tell_gap(&mut self, uid: Uid) {
+        let gap = self.model.deployments.get(&uid).and_then(|deployment| deployment.gaps.last());
+        let Some(Gap { from_millis, to_millis }) = gap.copied() else { return };
         let millis = to_millis - from_millis;
         if millis < GAP_MILLIS {
             return;

@@ -23,16 +23,8 @@ const ONE_BY_ONE: usize = 3;
 const MOST_REPLACED: usize = 32;
 
 impl Timeline {
-    /// Why a pod goes was decided, or decided better. `is_there` while it is seen to exist.
-    pub(in crate::apply) fn tell_end(
-        &mut self,
-        at: Millis,
-        uid: Uid,
-        reason: EndReason,
-        node: Option<String>,
-        left: PodDeparture,
-        is_there: bool,
-    ) {
+    /// Why a pod goes was decided, or decided better. `fact` tells of it while it is seen to exist.
+    pub(in crate::apply) fn tell_end(&mut self, at: Millis, uid: Uid, reason: EndReason, fact: Option<&PodFact>) {
         self.untell_end(uid);
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let was_going = pod.states.first().is_some_and(|(state, _)| state.is_ending());
@@ -40,6 +32,8 @@ impl Timeline {
             return; // that it failed was told then; or it was going before anybody looked
         }
         let Some(deployment) = self.teller(pod) else { return };
+        let left = PodDeparture::read(self.disruption(at, uid, fact).as_deref(), fact);
+        let node = fact.and_then(|fact| fact.node.clone()).or_else(|| pod.now.node.clone());
         let at = pod.ended_millis().unwrap_or(at);
         let (name, was_released, owner) = (pod.name.clone(), pod.is_out_of_rotation(), pod.owner);
         let entry = match (reason, owner, node) {
@@ -71,7 +65,7 @@ impl Timeline {
                 // Somebody may have looked since the last one.
                 let gap = self.model.deployments.get(&deployment).and_then(|known| known.gaps.last());
                 let since = gap.map_or(Millis::MIN, |gap| gap.from_millis);
-                let unseen = Happening::Unseen { pod: name, pods: 1, is_gone: !is_there, last_millis: at };
+                let unseen = Happening::Unseen { pod: name, pods: 1, is_gone: fact.is_none(), last_millis: at };
                 self.tell_together(deployment, at, since, unseen);
                 return;
             }
