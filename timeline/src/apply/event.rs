@@ -108,13 +108,8 @@ impl Timeline {
         if self.namespace_of(about).is_some_and(|namespace| namespace != fact.namespace) {
             return None;
         }
-        if self.model.deployments.contains_key(&about) {
-            return Some(about);
-        }
-        if self.model.replica_sets.contains_key(&about) {
-            return self.teller_of_set(about);
-        }
-        self.model.pods.get(&about).and_then(|pod| self.teller(pod))
+        let own = self.model.deployments.get(&about).map(|known| known.uid);
+        own.or_else(|| self.teller_of_set(about)).or_else(|| self.teller(self.model.pods.get(&about)?))
     }
 }
 

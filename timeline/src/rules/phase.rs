@@ -49,7 +49,6 @@ pub fn allowed_until_ready_millis(probe_millis: Millis) -> Millis {
 /// Reads a pod's state. A ready pod reads as [`PodState::Ready`] with the time it became ready; whether it counts
 /// already is for [`available_at`] to say.
 pub fn read(pod: &PodFact) -> Reading {
-    let ready = pod.ready.as_ref().filter(|c| c.status == ConditionStatus::True);
     let say = |state, reason: &str, message: &str| Reading {
         state,
         reason: reason.to_owned(),
@@ -65,16 +64,13 @@ pub fn read(pod: &PodFact) -> Reading {
         let (reason, message) = ended_by_kubelet(pod);
         return say(PodState::Finished, reason, message);
     }
-    let failed = failed_container(&pod.containers);
-    if pod.phase == Phase::Failed {
-        let own = (pod.reason.as_str(), pod.message.as_str());
-        let (reason, message) = failed.filter(|_| pod.reason.is_empty()).unwrap_or(own);
+    // A pod that failed says why itself before its containers do.
+    let own = (pod.phase == Phase::Failed).then_some((pod.reason.as_str(), pod.message.as_str()));
+    let told = own.filter(|(reason, _)| !reason.is_empty());
+    if let Some((reason, message)) = told.or_else(|| failed_container(&pod.containers)).or(own) {
         return say(PodState::Failing, reason, message);
     }
-    if let Some((reason, message)) = failed {
-        return say(PodState::Failing, reason, message);
-    }
-    if let Some(condition) = ready {
+    if let Some(condition) = pod.ready.as_ref().filter(|c| c.status == ConditionStatus::True) {
         return Reading { ready_since_millis: condition.last_transition_millis, ..say(PodState::Ready, "", "") };
     }
     if pod.node.is_none() {

@@ -4,7 +4,7 @@
 //! Nothing is stored for it: states have their starts, so any moment can be looked at again. What was not seen exactly
 //! enough, such as the ready time of a pod that was ready when watching began, is not guessed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::fact::Role;
 use crate::model::{EndReason, Model, Pod, PodState};
@@ -69,15 +69,12 @@ impl<'m> Choices<'m> {
     /// The criteria that made a pod go before every other one that its ReplicaSet had; `None` if it did not go because its
     /// ReplicaSet shrank, if all pods went, or if it cannot be told.
     pub fn criteria(&mut self, pod: &Pod) -> Option<Vec<Criterion>> {
-        let mut found = Vec::new();
-        for pair in self.pairs(pod) {
-            let Comparison::Before(criterion) = pair else { return None };
-            if !found.contains(&criterion) {
-                found.push(criterion);
-            }
-        }
-        found.sort_unstable();
-        Some(found).filter(|found| !found.is_empty())
+        let criterion = |pair| match pair {
+            Comparison::Before(criterion) => Some(criterion),
+            Comparison::After | Comparison::Unclear => None,
+        };
+        let found = self.pairs(pod).map(criterion).collect::<Option<BTreeSet<Criterion>>>()?;
+        (!found.is_empty()).then(|| found.into_iter().collect())
     }
 
     /// A pod that went, held against every pod of its ReplicaSet that stayed.
