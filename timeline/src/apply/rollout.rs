@@ -59,7 +59,7 @@ impl Timeline {
             min_available: now.status.available,
             peak_pods: owned.live,
             peak_active: owned.active,
-            peak_terminating: owned.going,
+            peak_terminating: owned.terminating,
             ..Rollout::default()
         };
         DraftRollout { rollout, last: last.cloned(), since_millis: at, was_seen }
@@ -319,7 +319,7 @@ impl Timeline {
         self.change_open_rollout(deployment, |rollout| {
             rollout.peak_pods = rollout.peak_pods.max(owned.live);
             rollout.peak_active = rollout.peak_active.max(owned.active);
-            rollout.peak_terminating = rollout.peak_terminating.max(owned.going);
+            rollout.peak_terminating = rollout.peak_terminating.max(owned.terminating);
         });
     }
 
