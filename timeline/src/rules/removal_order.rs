@@ -97,7 +97,8 @@ impl<'m> Choices<'m> {
         let rounds = self.rounds.entry(set).or_insert_with(|| RemovalRound::all(model, set));
         let round = rounds.iter_mut().find(|round| round.has(pod))?;
         if round.stayed.is_none() {
-            round.look(model, set);
+            let is_stayed = |other: &&Pod| !round.has(other) && other.is_active_at(round.from - 1);
+            round.stayed = Some(model.controlled_pods(set).filter(is_stayed).collect());
         }
         let seen = || ControllerView::new(model, set, (round.from, at), skew_millis);
         let view = self.views.entry((set, at)).or_insert_with(seen);
@@ -113,19 +114,13 @@ struct RemovalRound<'m> {
     stayed: Option<Vec<&'m Pod>>,
 }
 
-impl<'m> RemovalRound<'m> {
+impl RemovalRound<'_> {
     fn all(model: &Model, set: Uid) -> Vec<Self> {
         let mut all: Vec<Millis> = model.pods_of(set).filter_map(went).collect();
         all.sort_unstable();
         let rounds = all.chunk_by(|one, next| next - one <= NEXT_MILLIS);
         let round = |round: &[Millis]| Some((*round.first()?, *round.last()?));
         rounds.filter_map(round).map(|(from, to)| Self { from, to, stayed: None }).collect()
-    }
-
-    fn look(&mut self, model: &'m Model, set: Uid) {
-        let stayed = model.controlled_pods(set).filter(|other| !self.has(other));
-        let before = self.from - 1;
-        self.stayed = Some(stayed.filter(|other| other.is_active_at(before)).collect());
     }
 
     fn has(&self, pod: &Pod) -> bool {
