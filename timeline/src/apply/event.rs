@@ -115,8 +115,7 @@ impl Timeline {
 
 fn event(at: Millis, fact: EventFact, skew_millis: Millis) -> Event {
     let mut message = fact.message;
-    let cut = (0..=Event::LONGEST).rev().find(|cut| message.is_char_boundary(*cut)).unwrap_or(0);
-    message.truncate(cut);
+    message.truncate(message.floor_char_boundary(Event::LONGEST));
     Event {
         uid: fact.uid,
         // An Event of the future is one of a wrong clock.
