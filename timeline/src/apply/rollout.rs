@@ -50,7 +50,6 @@ impl Timeline {
             images: now.spec.images.clone(),
             restarted_at: now.restarted_at.clone(),
             template_apart: now.template_apart,
-            is_first: index == 0,
             is_restart: is_restart && now.restarted_at.is_some(),
             max_surge: limits.max_surge,
             max_unavailable: limits.max_unavailable,
@@ -84,7 +83,6 @@ impl Timeline {
         if let Some(before) = last_now.as_ref().filter(|_| is_correction) {
             self.untell_rollout(uid, before.revision);
             rollout.started_millis = rollout.started_millis.filter(|_| before.started_millis.is_some());
-            rollout.is_first = true;
         } else if let Some(mut superseded) = last.filter(Rollout::is_open) {
             superseded.superseded_millis = Some(since_millis);
             superseded.is_end_unseen = !was_seen;
@@ -160,7 +158,7 @@ impl Timeline {
     /// The only rollout was begun before ReplicaSets were seen, and none of them carries its revision.
     fn is_correction(&self, deployment: &Deployment) -> bool {
         let [last] = deployment.rollouts.as_slice() else { return false };
-        last.is_first
+        deployment.rollouts_pruned == 0
             && !self.is_first_list(Kind::ReplicaSet, &deployment.namespace)
             && rollout::replica_set(&self.model, deployment, last.revision).is_none()
     }

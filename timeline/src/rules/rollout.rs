@@ -268,13 +268,14 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
     if rollout.started_millis.is_none() {
         return Trigger::Unknown;
     }
+    let is_first = index == 0 && deployment.rollouts_pruned == 0;
     let before = index.checked_sub(1).and_then(|at| deployment.rollouts.get(at));
     if before.is_some_and(|before| is_made_again(before, rollout)) {
         return Trigger::Adopted;
     }
     if let Some(set) = set_of_rollout(model, deployment, rollout) {
         let is_of_another = set.owners.first().is_some_and(|owner| *owner != deployment.uid);
-        if rollout.is_first && is_of_another {
+        if is_first && is_of_another {
             return Trigger::Adopted; // numbers that it carried for another Deployment are not of this one
         }
         if set.revisions.first().is_some_and(|(revision, _)| *revision != rollout.revision) {
@@ -286,7 +287,7 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
             return Trigger::Adopted;
         }
     }
-    match (rollout.is_first, rollout.is_restart) {
+    match (is_first, rollout.is_restart) {
         // Created while nobody looked, and rolled out again.
         (true, _) if rollout.revision > 1 && !rollout.was_start_seen => Trigger::Unknown,
         (true, _) => Trigger::Created,
