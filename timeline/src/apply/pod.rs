@@ -302,17 +302,14 @@ impl Timeline {
 
     /// A Deployment or a ReplicaSet changed: ends that were just decided are looked at again.
     pub(super) fn settle_ends(&mut self) {
-        let better: Vec<(Uid, EndReason)> = self
-            .settling
-            .iter()
-            .map(|end| (end.pod, self.end_by_owners(Some(end.set), end.mark)))
-            .filter(|(pod, reason)| self.model.pods.get(pod).is_some_and(|pod| pod.end_reason != Some(*reason)))
-            .collect();
-        for (pod, reason) in better {
+        let better = |end: &UnsettledEnd| {
+            let (pod, reason) = (self.model.pods.get(&end.pod)?, self.end_by_owners(Some(end.set), end.mark));
+            (pod.end_reason != Some(reason)).then(|| (end.pod, reason, pod.ended_millis().unwrap_or_default()))
+        };
+        for (pod, reason, at) in self.settling.iter().filter_map(better).collect::<Vec<_>>() {
             if !is_guess(reason) {
                 self.settling.retain(|end| end.pod != pod);
             }
-            let at = self.model.pods.get(&pod).and_then(Pod::ended_millis).unwrap_or_default();
             self.end(at, pod, reason, None);
         }
     }
@@ -366,8 +363,7 @@ impl Timeline {
             return;
         }
         let owner = |set: Uid| self.model.replica_sets.get(&set)?.owner;
-        let deployments: Vec<Uid> = sets.into_iter().filter_map(owner).collect();
-        for deployment in deployments {
+        for deployment in sets.into_iter().filter_map(owner).collect::<Vec<_>>() {
             if seen != Seen::InList {
                 self.note_peaks(deployment);
             }

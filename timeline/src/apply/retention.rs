@@ -52,13 +52,8 @@ impl Timeline {
     /// Prunes what `retention` does not keep at `now_millis`. Deployments that are on somebody's screen stay.
     pub fn prune(&mut self, now_millis: Millis, retention: &Retention, on_screen: &BTreeSet<Uid>) -> Vec<Change> {
         self.prune_deleted(now_millis, retention, on_screen);
-        let cuts: Vec<(Uid, Millis)> = self
-            .model
-            .deployments
-            .values()
-            .filter_map(|deployment| Some((deployment.uid, self.cut(deployment, now_millis, retention)?)))
-            .collect();
-        for (uid, before) in cuts {
+        let cut = |known: &Deployment| Some((known.uid, self.cut(known, now_millis, retention)?));
+        for (uid, before) in self.model.deployments.values().filter_map(cut).collect::<Vec<_>>() {
             self.emit(Change::Pruned(Some(uid), Box::new(Pruned::before(&self.model, uid, before))));
         }
         self.prune_unowned(now_millis, retention);

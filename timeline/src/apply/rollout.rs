@@ -230,14 +230,10 @@ impl Timeline {
     /// were known from before may be gone.
     pub(super) fn note_listed_pods(&mut self, at: Millis, namespace: Option<&str>) {
         let is_it = |deployment: &&Deployment| {
-            let last = deployment.rollouts.last().zip(deployment.gaps.last());
-            namespace.is_none_or(|scope| scope == deployment.namespace)
-                && last.is_some_and(|(rollout, gap)| {
-                    rollout.is_open()
-                        && !rollout.was_start_seen
-                        && gap.to_millis == at
-                        && rollout.started_millis.is_some_and(|started| started > gap.from_millis)
-                })
+            let Some((last, gap)) = deployment.rollouts.last().zip(deployment.gaps.last()) else { return false };
+            let began_in_it = !last.was_start_seen && last.started_millis > Some(gap.from_millis);
+            let in_scope = namespace.is_none_or(|scope| scope == deployment.namespace);
+            in_scope && last.is_open() && began_in_it && gap.to_millis == at
         };
         let uids: Vec<Uid> = self.model.deployments.values().filter(is_it).map(|deployment| deployment.uid).collect();
         uids.into_iter().for_each(|uid| self.note_available(at, uid, true));

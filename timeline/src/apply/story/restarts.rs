@@ -86,10 +86,8 @@ impl Timeline {
             let last_millis = told.last_millis;
             told.pods.contains(&uid) && stopped_millis <= last_millis && at - last_millis <= LATE_MILLIS
         };
-        let near = self.restarting.iter().filter(is_near);
-        let better: Vec<(u64, ContainerEnd)> =
-            near.filter_map(|told| Some((told.entry, self.shared_end(known, told, uid)?))).collect();
-        for (id, end) in better {
+        let better = |told: &ToldRestarts| Some((told.entry, self.shared_end(known, told, uid)?));
+        for (id, end) in self.restarting.iter().filter(is_near).filter_map(better).collect::<Vec<_>>() {
             self.retell(deployment, id, |entry| {
                 if let Happening::Restarted { restart, .. } = &mut entry.what {
                     restart.end = end;
