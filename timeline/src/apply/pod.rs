@@ -107,11 +107,7 @@ impl Timeline {
             let is_terminal = fact.phase.is_terminal();
             // Its containers may end with exit code 0 when its kubelet evicts it.
             let because = if is_terminal { self.left_because(uid, fact) } else { None };
-            let is_end = match state {
-                PodState::Failing => true,
-                PodState::Finished => because.is_some(),
-                _ => false,
-            };
+            let is_end = state == PodState::Failing || (state == PodState::Finished && because.is_some());
             let has_failed = is_terminal && is_end && !is_old;
             let was_terminal = self.model.pods.get(&uid).is_some_and(|pod| pod.now.terminal_millis.is_some());
             let begun = PodNow {

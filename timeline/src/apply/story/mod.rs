@@ -10,7 +10,7 @@ mod sets;
 mod steps;
 
 use super::Timeline;
-use crate::model::story::{Entry, Happening, RolloutStart, TargetFailure};
+use crate::model::story::{Entry, Happening, Part, RolloutStart, TargetFailure};
 use crate::model::{Deployment, Event, Gap, Pod, Trigger};
 use crate::rules::{messages, rollout};
 use crate::words::images;
@@ -93,13 +93,11 @@ impl Timeline {
         // rollback, which may take old pods down.
         let set = rollout::replica_set(&self.model, deployment, revision);
         let carried_millis = set.and_then(|set| rollout::revised_millis(set, revision));
-        let is_first_step = |entry: &&Entry| match &entry.what {
-            Happening::Rolled { parts, .. } => {
-                let is_of_it = parts.iter().any(|part| part.revision == Some(revision))
-                    || carried_millis.is_some_and(|carried| entry.at_millis >= carried);
-                is_of_it && at_millis - entry.at_millis <= self.settling_millis()
-            }
-            _ => false,
+        let is_its = |part: &Part| part.revision == Some(revision);
+        let is_first_step = |entry: &&Entry| {
+            let is_later = carried_millis.is_some_and(|carried| entry.at_millis >= carried);
+            at_millis - entry.at_millis <= self.settling_millis()
+                && matches!(&entry.what, Happening::Rolled { parts, .. } if is_later || parts.iter().any(is_its))
         };
         let steps = deployment.story.iter().filter(is_first_step).map(|step| step.at_millis);
         let at_millis = steps.chain([at_millis]).min().unwrap_or(at_millis);

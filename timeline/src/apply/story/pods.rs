@@ -103,13 +103,10 @@ impl Timeline {
             was_scaled_down && others.filter(|pod| pod.is_active_at(at_millis)).count() > desired
         };
         let is_its = |name: &str| self.model.pods_of(set).any(|pod| pod.name == name && pod.last_owner() == Some(set));
-        let is_it = |entry: &Entry| match &entry.what {
-            Happening::Adopted { pod, removed: None, .. } => {
-                (0..=REPLACEMENT_MILLIS).contains(&(at - entry.at_millis))
-                    && is_its(pod)
-                    && !had_too_many(pod, entry.at_millis)
-            }
-            _ => false,
+        let is_it = |entry: &Entry| {
+            let is_why = |pod: &str| is_its(pod) && !had_too_many(pod, entry.at_millis);
+            (0..=REPLACEMENT_MILLIS).contains(&(at - entry.at_millis))
+                && matches!(&entry.what, Happening::Adopted { pod, removed: None, .. } if is_why(pod))
         };
         let id = self.entry(deployment, is_it)?.id;
         self.retell_adoption(deployment, id, Some(name));
@@ -133,11 +130,9 @@ impl Timeline {
             let mut ends = self.model.pods_of(set).filter(|pod| pod.name == name).filter_map(|pod| pod.ended_millis());
             ends.any(|ended| is_recent(ended, settling_millis))
         };
-        let is_it = |entry: &Entry| match &entry.what {
-            Happening::Adopted { removed: Some(pod), .. } => {
-                is_recent(entry.at_millis, REPLACEMENT_MILLIS + settling_millis) && went_just_now(pod)
-            }
-            _ => false,
+        let is_it = |entry: &Entry| {
+            is_recent(entry.at_millis, REPLACEMENT_MILLIS + settling_millis)
+                && matches!(&entry.what, Happening::Adopted { removed: Some(pod), .. } if went_just_now(pod))
         };
         let Some(id) = self.entry(deployment, is_it).map(|entry| entry.id) else { return };
         self.retell_adoption(deployment, id, None);

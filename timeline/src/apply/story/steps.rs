@@ -149,13 +149,10 @@ impl Timeline {
     /// A Deployment may be seen to be complete before the last step of an old ReplicaSet is.
     fn complete_after(&mut self, uid: Uid, at: Millis, part: &Part) {
         let settling_millis = self.settling_millis();
-        let is_after = |entry: &Entry| match entry.what {
-            Happening::Completed { revision, .. } => {
-                part.to < part.from
-                    && part.revision.is_some_and(|old| old < revision)
-                    && at - entry.at_millis <= settling_millis
-            }
-            _ => false,
+        let old = part.revision.filter(|_| part.to < part.from);
+        let is_after = |entry: &Entry| {
+            at - entry.at_millis <= settling_millis
+                && matches!(entry.what, Happening::Completed { revision, .. } if old.is_some_and(|old| old < revision))
         };
         self.retell_last(uid, is_after, |entry| entry.at_millis = at);
     }
