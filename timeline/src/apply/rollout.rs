@@ -7,7 +7,7 @@ use super::Timeline;
 use super::pending::DraftRollout;
 use crate::model::fact::{Kind, Strategy};
 use crate::model::story::{Entry, Happening, RolloutStart};
-use crate::model::{Deployment, DeploymentNow, KubectlVerdict, PodCounts, ReplicaSet, Rollout, Trigger};
+use crate::model::{Deployment, KubectlVerdict, PodCounts, ReplicaSet, Rollout, Trigger};
 use crate::rules::{budget, rollout, verdict};
 use crate::{Change, Millis, Uid};
 
@@ -15,13 +15,13 @@ use crate::{Change, Millis, Uid};
 const UNSEEN_MILLIS: Millis = 60_000;
 
 impl Timeline {
-    pub(super) fn note_revision(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, was_seen: bool) {
+    pub(super) fn note_revision(&mut self, at: Millis, uid: Uid, was_seen: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let last = deployment.rollouts.last();
         let is_new = |new: &u64| {
             last.is_none_or(|last| last.revision != *new || rollout::is_number_reused(&self.model, deployment, last))
         };
-        let Some(revision) = now.revision.filter(is_new) else {
+        let Some(revision) = deployment.now.revision.filter(is_new) else {
             self.drafts.remove(&uid);
             return;
         };
