@@ -206,11 +206,6 @@ impl GroupedLinks {
         }
     }
 
-    /// The UIDs that belong to `owner`.
-    pub fn of(&self, owner: Uid) -> impl Iterator<Item = Uid> {
-        self.rows_of(owner).map(|(owned, _)| owned)
-    }
-
     /// The UIDs that belong to `owner`, with their rows.
     pub(super) fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
         self.0.get(&owner).map(Vec::as_slice).unwrap_or_default().iter().copied()
@@ -260,6 +255,6 @@ mod tests {
         links.unlink(uid(1), uid(9));
         links.unlink(uid(2), uid(0));
         assert_eq!(links.rows_of(uid(1)).collect::<Vec<_>>(), [(uid(0), 4), (uid(u128::MAX), 1)]);
-        assert_eq!((links.of(uid(2)).count(), links.of(uid(3)).count(), links.0.len()), (0, 0, 1));
+        assert_eq!((links.rows_of(uid(2)).count(), links.rows_of(uid(3)).count(), links.0.len()), (0, 0, 1));
     }
 }
