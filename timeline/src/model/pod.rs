@@ -131,11 +131,10 @@ impl Pod {
 
     /// When the story tells of restarts of a container in its name, and whether they were seen.
     pub fn told_restarts(&self, container: &Container, story: &[Entry]) -> impl Iterator<Item = (Millis, bool)> {
-        story.iter().filter_map(move |entry| match &entry.what {
-            Happening::Restarted { pod, restart, .. } if *pod == self.name && restart.container == container.name => {
-                Some((entry.at_millis, restart.was_seen))
-            }
-            _ => None,
+        story.iter().filter_map(move |entry| {
+            let Happening::Restarted { pod, restart, .. } = &entry.what else { return None };
+            let is_its = *pod == self.name && restart.container == container.name;
+            is_its.then_some((entry.at_millis, restart.was_seen))
         })
     }
 

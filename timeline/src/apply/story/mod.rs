@@ -107,8 +107,7 @@ impl Timeline {
 
     /// The entry for the start of the last rollout.
     fn start_of(&self, deployment: &Deployment, was_seen: bool) -> Option<Happening> {
-        let index = deployment.rollouts.len().checked_sub(1)?;
-        let rollout = deployment.rollouts.get(index)?;
+        let (index, rollout) = deployment.rollouts.iter().enumerate().next_back()?;
         let (revision, images) = (rollout.revision, images(&rollout.images));
         let trigger = rollout::trigger(&self.model, deployment, index);
         let set = rollout::set_of_rollout(&self.model, deployment, rollout);

@@ -276,12 +276,8 @@ fn joined(what: Happening, parts: &[Part], desired: Option<u32>) -> Option<Happe
 
 /// The parts of a step that is no repetition.
 fn told_alone(entry: &Entry) -> Option<Vec<(Uid, i64)>> {
-    match &entry.what {
-        Happening::Rolled { parts, is_repeat: false, .. } => {
-            Some(parts.iter().map(|part| (part.set, part.by())).collect())
-        }
-        _ => None,
-    }
+    let Happening::Rolled { parts, is_repeat: false, .. } = &entry.what else { return None };
+    Some(parts.iter().map(|part| (part.set, part.by())).collect())
 }
 
 /// A step joined to those before it that are repetitions; `None` when there are none.
