@@ -133,8 +133,8 @@ impl Timeline {
             self.enter(at, uid, PodState::Gone);
             self.tell_last_gone(at, uid);
         }
-        let controller = fact.meta.controller.filter(|_| seen != Seen::Deleted);
-        self.note_counts(at, uid, before.flatten(), owner.into_iter().chain(controller), seen);
+        let taken_by = fact.meta.controller.filter(|set| seen != Seen::Deleted && owner != Some(*set));
+        self.note_counts(at, uid, before.flatten(), owner.into_iter().chain(taken_by), seen);
     }
 
     /// A ReplicaSet was seen, or asks for more or fewer `minReadySeconds`: its pods that are ready count earlier or later.
