@@ -51,10 +51,10 @@ impl Parameters {
         Query {
             text: self.text("q"),
             labels: self.text("labels"),
-            group: self.get("show").and_then(Group::named),
-            by: self.get("by").and_then(By::named).unwrap_or_default(),
+            group: self.get("show").and_then(Group::from_name),
+            by: self.get("by").and_then(By::from_name).unwrap_or_default(),
             sort: Sort {
-                column: self.get("sort").and_then(Column::named).unwrap_or_default(),
+                column: self.get("sort").and_then(Column::from_name).unwrap_or_default(),
                 is_descending: self.get("order") == Some("desc"),
             },
             cluster,

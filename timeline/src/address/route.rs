@@ -72,18 +72,13 @@ const TIME: &str = "a time such as 2026-11-21T14:02:05.250Z, or milliseconds sin
 const REVISION: &str = "the number of a revision, 1 or more";
 const NUMBER: &str = "a number";
 
+/// Of lists and of the wall, which shows one.
 const LIST: &[Parameter] = &[
     ("show", "trouble, moving, finished or stable"),
     ("by", "namespace or verdict"),
     ("sort", "status, name, available or since"),
     ("order", "asc or desc"),
     ("from", NUMBER),
-];
-const WALL: &[Parameter] = &[
-    ("show", "trouble, moving, finished or stable"),
-    ("by", "namespace or verdict"),
-    ("sort", "status, name, available or since"),
-    ("order", "asc or desc"),
     ("rotate", "seconds, 2 to 3600"),
     ("columns", "1 to 4"),
     ("sound", "on or off"),
@@ -118,8 +113,7 @@ impl Route {
     /// Parameters whose values are checked. Others are free text.
     pub const fn parameters(self) -> &'static [Parameter] {
         match self {
-            Self::AllDeployments | Self::Cluster | Self::Namespace => LIST,
-            Self::Wall => WALL,
+            Self::AllDeployments | Self::Cluster | Self::Namespace | Self::Wall => LIST,
             Self::History | Self::ApiRollouts => HISTORY,
             Self::QrCode => &[("path", "the path of a page of this server")],
             _ => OF_WORKLOAD,

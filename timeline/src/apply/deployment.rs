@@ -27,6 +27,7 @@ impl Timeline {
             return;
         }
         let had_passed = self.model.deployments.get(&uid).is_some_and(has_passed);
+        let (verdict, limits) = (verdict::kubectl(&now), budget::limits(&now.spec));
         match self.model.deployments.get(&uid) {
             None => {
                 self.forget_strangers(uid, &meta.namespace);
@@ -38,19 +39,19 @@ impl Timeline {
                     created_at_millis: meta.created_at_millis,
                     first_seen_millis: at,
                     from_first_list,
-                    now: now.clone(),
-                    limits: vec![(at, budget::limits(&now.spec))],
+                    now,
+                    limits: vec![(at, limits)],
                     ..Deployment::default()
                 })));
                 self.tell_first_steps(uid);
             }
             Some(known) if known.now == now && !is_back => return,
             Some(known) => {
-                let (marks, limits) = (marks_between(&known.now, &now), budget::limits(&now.spec));
+                let marks = marks_between(&known.now, &now);
                 let has_other_limits = known.limits.last().is_none_or(|(_, known)| *known != limits);
                 let replaced = replaced_change(&self.model, known, &now);
                 let settings = changed_settings(&known.now.spec, &now.spec);
-                self.emit(Change::DeploymentNow(uid, Box::new(now.clone())));
+                self.emit(Change::DeploymentNow(uid, Box::new(now)));
                 if has_other_limits {
                     self.emit(Change::Limits(uid, at, limits));
                 }
@@ -63,10 +64,9 @@ impl Timeline {
                 }
             }
         }
-        let verdict = verdict::kubectl(&now);
         self.note_verdict(at, uid, verdict);
         let was_seen = seen != Seen::InList;
-        self.note_revision(at, uid, &now, was_seen);
+        self.note_revision(at, uid, was_seen);
         self.follow_rollout(at, uid, verdict, was_seen);
         self.tell_deadline(at, uid, had_passed, was_seen);
     }
@@ -104,17 +104,16 @@ impl Timeline {
 
     /// A mark as an entry of the story; a change of replicas together with the steps that follow from it.
     fn tell_mark(&mut self, at: Millis, uid: Uid, kind: &MarkKind) {
-        let what = match kind {
-            MarkKind::Paused => Happening::Paused,
-            MarkKind::Resumed => Happening::Resumed,
+        let (at, what) = match kind {
+            MarkKind::Paused => (at, Happening::Paused),
+            MarkKind::Resumed => (self.resumed_millis(at, uid), Happening::Resumed),
             MarkKind::Deleting => {
                 self.retell_ends(at, uid);
                 self.retell_removals(at, uid);
-                Happening::Deleting
+                (at, Happening::Deleting)
             }
             MarkKind::Replicas { from, to } => return self.tell_replicas(uid, at, *from, *to),
         };
-        let at = if *kind == MarkKind::Resumed { self.resumed_millis(at, uid) } else { at };
         self.tell(uid, at, what);
     }
 

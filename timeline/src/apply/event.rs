@@ -1,8 +1,8 @@
 //! Derives changes from Events: Events of the Deployment that they belong to, nothing else.
 
 use super::Timeline;
-use crate::model::Event;
 use crate::model::fact::EventFact;
+use crate::model::{Deployment, Event};
 use crate::rules::messages;
 use crate::rules::phase::allowed_until_ready_millis;
 use crate::{Change, Millis, Uid};
@@ -50,12 +50,8 @@ impl Timeline {
         let Some(known) = self.told_events.insert(event.uid, event.count, &event.message) else { return };
         let is_told = event.is_warning && !self.is_routine_probe(about, &event);
         // One that the log forgot comes again, and is still there.
-        let is_first =
-            known == 0
-                && event.reason == "Evicted"
-                && self.model.deployments.get(&uid).is_some_and(|deployment| {
-                    messages::last_event(deployment, &event.about.1, &event.reason).is_none()
-                });
+        let is_new = |known: &Deployment| messages::last_event(known, &event.about.1, &event.reason).is_none();
+        let is_first = known == 0 && event.reason == "Evicted" && self.model.deployments.get(&uid).is_some_and(is_new);
         self.emit(Change::Event(uid, Box::new(event.clone())));
         if matches!(event.reason.as_str(), "Killing" | "FailedPostStartHook" | "SandboxChanged") {
             self.retell_restart(at, uid, about, event.at_millis);
@@ -108,20 +104,14 @@ impl Timeline {
         if self.namespace_of(about).is_some_and(|namespace| namespace != fact.namespace) {
             return None;
         }
-        if self.model.deployments.contains_key(&about) {
-            return Some(about);
-        }
-        if self.model.replica_sets.contains_key(&about) {
-            return self.teller_of_set(about);
-        }
-        self.model.pods.get(&about).and_then(|pod| self.teller(pod))
+        let own = self.model.deployments.get(&about).map(|known| known.uid);
+        own.or_else(|| self.teller_of_set(about)).or_else(|| self.teller(self.model.pods.get(&about)?))
     }
 }
 
 fn event(at: Millis, fact: EventFact, skew_millis: Millis) -> Event {
     let mut message = fact.message;
-    let cut = (0..=Event::LONGEST).rev().find(|cut| message.is_char_boundary(*cut)).unwrap_or(0);
-    message.truncate(cut);
+    message.truncate(message.floor_char_boundary(Event::LONGEST));
     Event {
         uid: fact.uid,
         // An Event of the future is one of a wrong clock.

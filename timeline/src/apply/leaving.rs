@@ -29,7 +29,7 @@ impl Timeline {
 
     /// Why a pod that ended as a whole had to leave its node, as it says itself. Where it says nothing, as one does that is evicted for what
     /// it wrote and whose containers end with exit code 0, the Event of its kubelet does.
-    pub(super) fn left_because(&self, uid: Uid, fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
+    pub(super) fn left_because(&self, uid: Uid, fact: &PodFact) -> Option<PodDeparture> {
         let by_event = || {
             if !fact.reason.is_empty() || !fact.phase.is_terminal() {
                 return None;
@@ -69,28 +69,34 @@ pub(super) fn disrupted(disruption: Option<&str>) -> Option<EndReason> {
 }
 
 /// Why a pod that failed as a whole had to leave its node; `None` when it failed in another way. Kubelets of old set no condition.
-fn left_because(fact: &PodFact) -> Option<(EndReason, PodDeparture)> {
+fn left_because(fact: &PodFact) -> Option<PodDeparture> {
     // It never ran there: a kubelet refuses pods with the reasons of those that it ends (`rejectPod` in `kubelet.go`).
-    if fact.message.starts_with("Pod was rejected") {
-        return None;
-    }
-    let by_kubelet = || {
-        (is_shut_down(fact) || matches!(fact.reason.as_str(), "Evicted" | "Preempting")).then_some(EndReason::Evicted)
-    };
-    let reason = disrupted(fact.disruption.as_deref()).or_else(by_kubelet)?;
-    Some((reason, PodDeparture { why: left(fact.disruption.as_deref(), Some(fact)), resource: resource(Some(fact)) }))
+    let is_rejected = fact.message.starts_with("Pod was rejected");
+    let disruption = fact.disruption.as_deref();
+    let has_left = disrupted(disruption).is_some()
+        || is_shut_down(fact)
+        || matches!(fact.reason.as_str(), "Evicted" | "Preempting");
+    (has_left && !is_rejected).then(|| PodDeparture::read(disruption, Some(fact)))
 }
 
-/// In which way it had to leave its node, if it had to.
-pub(super) fn left(disruption: Option<&str>, fact: Option<&PodFact>) -> NodeDeparture {
-    match disruption {
-        Some("DeletionByPodGC") => NodeDeparture::Lost,
-        Some("DeletionByTaintManager") => NodeDeparture::Tainted,
-        Some("PreemptionByScheduler") => NodeDeparture::Preempted,
-        _ if fact.is_some_and(is_shut_down) => NodeDeparture::ShutDown,
-        _ if fact.is_some_and(is_preempted) => NodeDeparture::Preempted,
-        _ if fact.is_some_and(is_over_limit) => NodeDeparture::OverLimit,
-        _ => NodeDeparture::Evicted,
+impl PodDeparture {
+    /// Reads in which way a pod had to leave its node, if it had to.
+    pub(super) fn read(disruption: Option<&str>, fact: Option<&PodFact>) -> Self {
+        let why = match disruption {
+            Some("DeletionByPodGC") => NodeDeparture::Lost,
+            Some("DeletionByTaintManager") => NodeDeparture::Tainted,
+            Some("PreemptionByScheduler") => NodeDeparture::Preempted,
+            _ if fact.is_some_and(is_shut_down) => NodeDeparture::ShutDown,
+            _ if fact.is_some_and(is_preempted) => NodeDeparture::Preempted,
+            _ if fact.is_some_and(is_over_limit) => NodeDeparture::OverLimit,
+            _ => NodeDeparture::Evicted,
+        };
+        Self { why, resource: fact.map(resource).unwrap_or_default() }
+    }
+
+    /// The end that is told without the node. A taint evicts, and the node may be ready.
+    pub(super) fn end_reason(&self) -> EndReason {
+        if self.why == NodeDeparture::Lost { EndReason::NodeLost } else { EndReason::Evicted }
     }
 }
 
@@ -122,8 +128,8 @@ fn end_message(fact: &PodFact) -> &str {
 }
 
 /// Reads the resource of an eviction: "The node was low on resource: memory. Threshold quantity: …".
-pub(super) fn resource(fact: Option<&PodFact>) -> String {
-    let message = fact.filter(|fact| matches!(fact.reason.as_str(), "" | "Evicted")).map_or("", end_message);
+fn resource(fact: &PodFact) -> String {
+    let message = if matches!(fact.reason.as_str(), "" | "Evicted") { end_message(fact) } else { "" };
     let named = message.split_once("low on resource: ").map_or("", |(_, named)| named);
     named.split(['.', ' ', ',']).next().unwrap_or_default().to_owned()
 }

@@ -216,7 +216,7 @@ impl Timeline {
             self.tell_state(since, uid, PodState::Available);
             let set = owner.and_then(|set| self.model.replica_sets.get(&set));
             if let Some(deployment) = set.and_then(|set| set.owner) {
-                self.note_all_available(since, deployment);
+                self.note_available(since, deployment, false);
             }
         }
     }
@@ -234,16 +234,14 @@ impl Timeline {
             let created = is_before.then(|| d.created_at_millis.saturating_add(skew_millis));
             created.map_or(d.first_seen_millis, |created| created.min(d.first_seen_millis))
         };
-        let gaps: Vec<(Uid, Gap)> = known
-            .map(|d| (d.uid, Gap { from_millis: since.max(begun(d)), to_millis: at_millis }))
-            .filter(|(uid, gap)| {
-                let last = self.model.deployments.get(uid).and_then(|d| d.gaps.last());
-                last.is_none_or(|last| last.from_millis > gap.from_millis || last.to_millis < gap.to_millis)
-            })
-            .collect();
-        for (uid, gap) in gaps {
+        let gap = |d: &Deployment| {
+            let (from_millis, last) = (since.max(begun(d)), d.gaps.last());
+            let is_new = last.is_none_or(|last| last.from_millis > from_millis || last.to_millis < at_millis);
+            is_new.then_some((d.uid, Gap { from_millis, to_millis: at_millis }))
+        };
+        for (uid, gap) in known.filter_map(gap).collect::<Vec<_>>() {
             self.emit(Change::Gap(uid, gap));
-            self.tell_gap(uid, gap);
+            self.tell_gap(uid);
         }
     }
 
@@ -257,23 +255,21 @@ impl Timeline {
     ) {
         let present: BTreeSet<Uid> = present.iter().copied().collect();
         let in_scope = |other: &str| namespace.as_deref().is_none_or(|scope| scope == other);
+        let is_missing = |uid: Uid, namespace: &str| in_scope(namespace) && !present.contains(&uid);
         match kind {
             Kind::Deployment => {
-                let missing =
-                    self.model.deployments.values().filter(|d| d.deleted_millis.is_none() && in_scope(&d.namespace));
-                let missing: Vec<Uid> = missing.map(|d| d.uid).filter(|uid| !present.contains(uid)).collect();
+                let there = self.model.deployments.values().filter(|d| d.deleted_millis.is_none());
+                let missing: Vec<Uid> = there.filter(|d| is_missing(d.uid, &d.namespace)).map(|d| d.uid).collect();
                 missing.into_iter().for_each(|uid| self.deployment_gone(at_millis, uid));
             }
             Kind::ReplicaSet => {
-                let missing =
-                    self.model.replica_sets.values().filter(|s| s.removed_millis.is_none() && in_scope(&s.namespace));
-                let missing: Vec<Uid> = missing.map(|s| s.uid).filter(|uid| !present.contains(uid)).collect();
+                let there = self.model.replica_sets.values().filter(|s| s.removed_millis.is_none());
+                let missing: Vec<Uid> = there.filter(|s| is_missing(s.uid, &s.namespace)).map(|s| s.uid).collect();
                 missing.into_iter().for_each(|uid| self.replica_set_gone(at_millis, uid, !is_after_gap));
             }
             Kind::Pod => {
-                let missing =
-                    self.model.pods.values().filter(|p| p.state() != PodState::Gone && in_scope(&p.namespace));
-                let missing: Vec<Uid> = missing.map(|p| p.uid).filter(|uid| !present.contains(uid)).collect();
+                let there = self.model.pods.values().filter(|p| p.state() != PodState::Gone);
+                let missing: Vec<Uid> = there.filter(|p| is_missing(p.uid, &p.namespace)).map(|p| p.uid).collect();
                 missing.into_iter().for_each(|uid| self.pod_missing(at_millis, uid, is_after_gap));
                 if is_after_gap {
                     self.note_listed_pods(at_millis, namespace.as_deref());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Timeline;
-use super::leaving::{PodDeparture, disrupted, left, resource};
+use super::leaving::disrupted;
 use super::orders::is_later;
 use super::pending::{EndMark, UnsettledEnd};
 use crate::model::fact::{Container, Phase, PodFact, Seen};
@@ -45,20 +45,6 @@ fn pull_error(containers: &[Container], known: &str) -> Box<str> {
     told.or(Some(known).filter(|known| !known.is_empty())).unwrap_or(first.1).into()
 }
 
-/// When what a pod is in began, or begins.
-struct StateStart {
-    /// It starts to count then.
-    due: Option<Millis>,
-    /// It is seen for the first time.
-    is_first: bool,
-    /// It ended then.
-    terminal_millis: Option<Millis>,
-    /// A list told its state.
-    listed_millis: Option<Millis>,
-    /// It was disrupted, and when that arrived.
-    disruption: Option<Box<(String, Millis)>>,
-}
-
 impl Timeline {
     pub(super) fn pod(&mut self, at: Millis, fact: &PodFact, seen: Seen) {
         let uid = fact.meta.uid;
@@ -67,6 +53,7 @@ impl Timeline {
         // One of a store that was restored from a backup: it begins anew.
         let known = self.model.pods.get(&uid).filter(|_| !is_back);
         let (before, owner) = (known.map(tally), known.and_then(|pod| pod.owner));
+        let (state_before, first_restarts) = (known.map(Pod::state), known.map(|pod| pod.now.first_restarts));
         match before {
             Some(None) => return,
             None if fact.meta.controller.is_none() || seen == Seen::Deleted => return,
@@ -109,29 +96,27 @@ impl Timeline {
                     self.tell_replacement(at, set, uid);
                 }
             }
-            let is_other = before.is_none() || self.model.pods.get(&uid).is_some_and(|pod| pod.state() != state);
-            if is_other && seen == Seen::InList && state == PodState::Available {
+            let is_listed = seen == Seen::InList && state_before != Some(state);
+            if is_listed && state == PodState::Available {
                 // When it became available, nobody saw.
                 self.replacing.retain(|one| one.replacement != Some(uid));
             }
             self.enter(at, uid, state);
             // What it was before a list first told of it is not known.
             let is_old = before.is_none() && seen == Seen::InList;
+            let is_terminal = fact.phase.is_terminal();
             // Its containers may end with exit code 0 when its kubelet evicts it.
-            let because = if reading.is_terminal { self.left_because(uid, fact) } else { None };
-            let is_end = match state {
-                PodState::Failing => true,
-                PodState::Finished => because.is_some(),
-                _ => false,
-            };
-            let has_failed = reading.is_terminal && is_end && !is_old;
+            let because = if is_terminal { self.left_because(uid, fact) } else { None };
+            let is_end = state == PodState::Failing || (state == PodState::Finished && because.is_some());
+            let has_failed = is_terminal && is_end && !is_old;
             let was_terminal = self.model.pods.get(&uid).is_some_and(|pod| pod.now.terminal_millis.is_some());
-            let begun = StateStart {
-                due,
-                is_first: before.is_none(),
-                terminal_millis: reading.is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at }),
-                listed_millis: (is_other && seen == Seen::InList).then_some(at),
+            let begun = PodNow {
+                first_restarts: first_restarts.unwrap_or(reading.restarts),
+                available_at_millis: due,
+                terminal_millis: is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at }),
+                listed_millis: is_listed.then_some(at),
                 disruption: fact.disruption.clone().map(|reason| Box::new((reason, at))),
+                ..PodNow::default()
             };
             if before.is_some() {
                 self.tell_restarts(at, uid, fact, seen != Seen::InList);
@@ -148,16 +133,14 @@ impl Timeline {
             self.enter(at, uid, PodState::Gone);
             self.tell_last_gone(at, uid);
         }
-        let controller = fact.meta.controller.filter(|_| seen != Seen::Deleted);
-        self.note_counts(at, uid, before.flatten(), owner.into_iter().chain(controller), seen);
+        let taken_by = fact.meta.controller.filter(|set| seen != Seen::Deleted && owner != Some(*set));
+        self.note_counts(at, uid, before.flatten(), owner.into_iter().chain(taken_by), seen);
     }
 
     /// A ReplicaSet was seen, or asks for more or fewer `minReadySeconds`: its pods that are ready count earlier or later.
     pub(super) fn recount_pods(&mut self, at: Millis, set: Uid, min_ready_seconds: u32) {
-        let is_ready = |pod: &&Pod| pod.owner == Some(set) && pod.state().is_ready();
-        let ready: Vec<Uid> = self.model.pods_of(set).filter(is_ready).map(|pod| pod.uid).collect();
-        for uid in ready {
-            let since = self.model.pods.get(&uid).and_then(|pod| pod.now.ready_since_millis);
+        let ready = self.model.controlled_pods(set).filter(|pod| pod.state().is_ready());
+        for (uid, since) in ready.map(|pod| (pod.uid, pod.now.ready_since_millis)).collect::<Vec<_>>() {
             let due = self.due_at(since, min_ready_seconds, at);
             self.recount_pod(at, uid, set, due);
         }
@@ -227,11 +210,7 @@ impl Timeline {
 
     fn end(&mut self, at: Millis, uid: Uid, reason: EndReason, fact: Option<&PodFact>) {
         self.emit(Change::PodEnds(uid, reason));
-        let node = fact.and_then(|fact| fact.node.clone());
-        let node = node.or_else(|| self.model.pods.get(&uid)?.now.node.clone());
-        let disruption = self.disruption(at, uid, fact);
-        let left = PodDeparture { why: left(disruption.as_deref(), fact), resource: resource(fact) };
-        self.tell_end(at, uid, reason, node, left, fact.is_some());
+        self.tell_end(at, uid, reason, fact);
     }
 
     fn change_owner(&mut self, at: Millis, uid: Uid, controller: Option<Uid>) {
@@ -250,7 +229,8 @@ impl Timeline {
         }
     }
 
-    fn note_now(&mut self, at: Millis, uid: Uid, fact: &PodFact, reading: Reading, begun: StateStart) {
+    /// Keeps what a fact says of a pod, with what `begun` has of the state that it is in.
+    fn note_now(&mut self, at: Millis, uid: Uid, fact: &PodFact, reading: Reading, begun: PodNow) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let known = pod.now.disruption.as_deref().map(|(reason, _)| reason);
         let now = PodNow {
@@ -259,9 +239,7 @@ impl Timeline {
             message: reading.message,
             restarts: reading.restarts,
             most_restarts: pod.now.most_restarts.max(reading.all_restarts),
-            first_restarts: if begun.is_first { reading.restarts } else { pod.now.first_restarts },
             pull_error: pull_error(&fact.containers, &pod.now.pull_error),
-            available_at_millis: begun.due,
             deletion_at_millis: fact.deletion_at_millis,
             terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),
             listed_millis: begun.listed_millis.or(pod.now.listed_millis),
@@ -271,6 +249,7 @@ impl Timeline {
             deletion_cost: fact.deletion_cost,
             containers: remembering(&fact.containers, &pod.now.containers, at.saturating_sub(self.skew.millis())),
             conditions: fact.conditions.clone(),
+            ..begun
         };
         self.keep_now(uid, now);
     }
@@ -319,17 +298,14 @@ impl Timeline {
 
     /// A Deployment or a ReplicaSet changed: ends that were just decided are looked at again.
     pub(super) fn settle_ends(&mut self) {
-        let better: Vec<(Uid, EndReason)> = self
-            .settling
-            .iter()
-            .map(|end| (end.pod, self.end_by_owners(Some(end.set), end.mark)))
-            .filter(|(pod, reason)| self.model.pods.get(pod).is_some_and(|pod| pod.end_reason != Some(*reason)))
-            .collect();
-        for (pod, reason) in better {
+        let better = |end: &UnsettledEnd| {
+            let (pod, reason) = (self.model.pods.get(&end.pod)?, self.end_by_owners(Some(end.set), end.mark));
+            (pod.end_reason != Some(reason)).then(|| (end.pod, reason, pod.ended_millis().unwrap_or_default()))
+        };
+        for (pod, reason, at) in self.settling.iter().filter_map(better).collect::<Vec<_>>() {
             if !is_guess(reason) {
                 self.settling.retain(|end| end.pod != pod);
             }
-            let at = self.model.pods.get(&pod).and_then(Pod::ended_millis).unwrap_or_default();
             self.end(at, pod, reason, None);
         }
     }
@@ -383,12 +359,11 @@ impl Timeline {
             return;
         }
         let owner = |set: Uid| self.model.replica_sets.get(&set)?.owner;
-        let deployments: Vec<Uid> = sets.into_iter().filter_map(owner).collect();
-        for deployment in deployments {
+        for deployment in sets.into_iter().filter_map(owner).collect::<Vec<_>>() {
             if seen != Seen::InList {
                 self.note_peaks(deployment);
             }
-            self.note_all_available(at, deployment);
+            self.note_available(at, deployment, false);
         }
     }
 }

@@ -149,8 +149,7 @@ impl Timeline {
             let because = self.removal_reason(at, deployment, settling.old);
             (because != RemovedBecause::Deleted).then_some((set.uid, at, because))
         };
-        let better: Vec<(Uid, Millis, RemovedBecause)> = self.settling_sets.iter().filter_map(better).collect();
-        for (uid, at, because) in better {
+        for (uid, at, because) in self.settling_sets.iter().filter_map(better).collect::<Vec<_>>() {
             self.settling_sets.retain(|settling| settling.set != uid);
             self.emit(Change::ReplicaSetRemoved(uid, at, because));
             self.untell_removal(uid);

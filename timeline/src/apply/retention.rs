@@ -40,18 +40,21 @@ impl Default for Retention {
     }
 }
 
+impl Retention {
+    /// Where history is cut, if its counts alone would cut it at `counted`.
+    fn cut_millis(&self, now_millis: Millis, counted: Option<Millis>) -> Millis {
+        let aged = now_millis.saturating_sub(self.age_millis);
+        counted.map_or(aged, |counted| counted.max(aged)).min(now_millis.saturating_sub(self.screen_millis))
+    }
+}
+
 impl Timeline {
     /// Prunes what `retention` does not keep at `now_millis`. Deployments that are on somebody's screen stay.
     pub fn prune(&mut self, now_millis: Millis, retention: &Retention, on_screen: &BTreeSet<Uid>) -> Vec<Change> {
         self.prune_deleted(now_millis, retention, on_screen);
-        let cuts: Vec<(Uid, Millis)> = self
-            .model
-            .deployments
-            .values()
-            .filter_map(|deployment| Some((deployment.uid, self.cut(deployment, now_millis, retention)?)))
-            .collect();
-        for (uid, before) in cuts {
-            self.prune_before(uid, before);
+        let cut = |known: &Deployment| Some((known.uid, self.cut(known, now_millis, retention)?));
+        for (uid, before) in self.model.deployments.values().filter_map(cut).collect::<Vec<_>>() {
+            self.emit(Change::Pruned(Some(uid), Box::new(Pruned::before(&self.model, uid, before))));
         }
         self.prune_unowned(now_millis, retention);
         let model = &self.model;
@@ -62,31 +65,21 @@ impl Timeline {
     /// Where history is cut, when there is something before that.
     fn cut(&self, deployment: &Deployment, now_millis: Millis, retention: &Retention) -> Option<Millis> {
         let pods = self.model.pods_of_deployment(deployment.uid);
-        let mut gone: Vec<Millis> = pods.iter().filter_map(|pod| pod.gone_millis()).collect();
-        let states =
-            pods.iter().filter_map(|pod| nth_last(pod.states.iter().map(|(_, at)| *at), retention.steps)).max();
-        let releases =
-            pods.iter().filter_map(|pod| nth_last(pod.releases.iter().map(|one| one.at_millis), retention.steps)).max();
+        let of_pod = |pod: &&Pod| {
+            let states = nth_last(pod.states.iter().map(|(_, at)| *at), retention.steps);
+            states.max(nth_last(pod.releases.iter().map(|one| one.at_millis), retention.steps))
+        };
         let scales = self.model.sets_of(deployment.uid).flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
-        let mut steps: Vec<Millis> = scales.chain(deployment.marks.iter().map(|mark| mark.at_millis)).collect();
-        gone.sort_unstable();
-        steps.sort_unstable();
-        let mut told: Vec<Millis> = deployment.story.iter().map(|entry| entry.at_millis).collect();
-        told.sort_unstable();
         let rollouts = deployment.rollouts.iter().map(|r| r.started_millis.unwrap_or(deployment.first_seen_millis));
-        let verdicts = deployment.verdicts.iter().map(|(at, _)| *at);
         let counted = [
-            nth_last(gone.into_iter(), retention.gone_pods),
+            nth_last(pods.iter().filter_map(|pod| pod.gone_millis()), retention.gone_pods),
             nth_last(rollouts, retention.rollouts),
-            nth_last(steps.into_iter(), retention.steps),
-            nth_last(verdicts, retention.steps),
-            nth_last(told.into_iter(), retention.steps),
-            states,
-            releases,
+            nth_last(scales.chain(deployment.marks.iter().map(|mark| mark.at_millis)), retention.steps),
+            nth_last(deployment.verdicts.iter().map(|(at, _)| *at), retention.steps),
+            nth_last(deployment.story.iter().map(|entry| entry.at_millis), retention.steps),
+            pods.iter().filter_map(of_pod).max(),
         ];
-        let aged = now_millis.saturating_sub(retention.age_millis);
-        let wanted = counted.into_iter().flatten().max().map_or(aged, |counted| counted.max(aged));
-        let before = wanted.min(now_millis.saturating_sub(retention.screen_millis));
+        let before = retention.cut_millis(now_millis, counted.into_iter().flatten().max());
         self.is_anything_before(deployment, &pods, before).then_some(before)
     }
 
@@ -102,12 +95,6 @@ impl Timeline {
             || deployment.gaps.iter().any(|gap| is_old(gap.to_millis))
             || deployment.events.iter().any(|event| is_old(event.at_millis))
             || self.model.sets_of(deployment.uid).any(|set| set.scales.iter().any(|scale| is_old(scale.at_millis)))
-    }
-
-    fn prune_before(&mut self, uid: Uid, before: Millis) {
-        if self.model.deployments.contains_key(&uid) {
-            self.emit(Change::Pruned(Some(uid), Box::new(Pruned::before(&self.model, uid, before))));
-        }
     }
 
     /// Deleted Deployments go when they are old or too many, and with them what belongs to no other.
@@ -149,12 +136,9 @@ impl Timeline {
         };
         let gone_pod = |pod: &Pod| pod.gone_millis().filter(|_| !pod.owners.iter().any(has_deployment));
         let gone_set = |set: &ReplicaSet| set.removed_millis.filter(|_| !has_deployment(&set.uid));
-        let mut gone: Vec<Millis> = self.model.pods.values().filter_map(gone_pod).collect();
-        gone.extend(self.model.replica_sets.values().filter_map(gone_set));
-        gone.sort_unstable();
-        let aged = now_millis.saturating_sub(retention.age_millis);
-        let wanted = nth_last(gone.into_iter(), retention.gone_pods).map_or(aged, |counted| counted.max(aged));
-        let before = wanted.min(now_millis.saturating_sub(retention.screen_millis));
+        let gone = self.model.pods.values().filter_map(gone_pod);
+        let gone = gone.chain(self.model.replica_sets.values().filter_map(gone_set));
+        let before = retention.cut_millis(now_millis, nth_last(gone, retention.gone_pods));
         let is_over = |pod: &&Pod| gone_pod(pod).is_some_and(|at| at < before);
         let pods: Vec<Uid> = self.model.pods.values().filter(is_over).map(|pod| pod.uid).collect();
         let going: BTreeSet<Uid> = pods.iter().copied().collect();
@@ -194,7 +178,13 @@ impl Pruned {
     }
 }
 
-/// The time of the n-th last of times in order, when there are more than n.
-fn nth_last(times: impl DoubleEndedIterator<Item = Millis> + ExactSizeIterator, n: usize) -> Option<Millis> {
-    if times.len() > n { times.rev().nth(n.saturating_sub(1)) } else { None }
+/// The n-th last of times, when there are more than n.
+fn nth_last(times: impl Iterator<Item = Millis>, n: usize) -> Option<Millis> {
+    // Most pods have few states and releases.
+    if times.size_hint().1.is_some_and(|most| most <= n) {
+        return None;
+    }
+    let mut times: Vec<Millis> = times.collect();
+    times.sort_unstable();
+    if times.len() > n { times.into_iter().rev().nth(n.saturating_sub(1)) } else { None }
 }

@@ -7,9 +7,7 @@ use super::Timeline;
 use super::pending::DraftRollout;
 use crate::model::fact::{Kind, Strategy};
 use crate::model::story::{Entry, Happening, RolloutStart};
-use crate::model::{
-    Deployment, DeploymentNow, KubectlVerdict, Mark, MarkKind, PodCounts, ReplicaSet, Rollout, Trigger,
-};
+use crate::model::{Deployment, KubectlVerdict, Mark, MarkKind, PodCounts, ReplicaSet, Rollout, Trigger};
 use crate::rules::{budget, rollout, verdict};
 use crate::{Change, Millis, Uid};
 
@@ -17,13 +15,13 @@ use crate::{Change, Millis, Uid};
 const UNSEEN_MILLIS: Millis = 60_000;
 
 impl Timeline {
-    pub(super) fn note_revision(&mut self, at: Millis, uid: Uid, now: &DeploymentNow, was_seen: bool) {
+    pub(super) fn note_revision(&mut self, at: Millis, uid: Uid, was_seen: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let last = deployment.rollouts.last();
         let is_new = |new: &u64| {
             last.is_none_or(|last| last.revision != *new || rollout::is_number_reused(&self.model, deployment, last))
         };
-        let Some(revision) = now.revision.filter(is_new) else {
+        let Some(revision) = deployment.now.revision.filter(is_new) else {
             self.drafts.remove(&uid);
             return;
         };
@@ -52,7 +50,6 @@ impl Timeline {
             images: now.spec.images.clone(),
             restarted_at: now.restarted_at.clone(),
             template_apart: now.template_apart,
-            is_first: index == 0,
             is_restart: is_restart && now.restarted_at.is_some(),
             max_surge: limits.max_surge,
             max_unavailable: limits.max_unavailable,
@@ -61,7 +58,7 @@ impl Timeline {
             min_available: now.status.available,
             peak_pods: owned.live,
             peak_active: owned.active,
-            peak_terminating: owned.going,
+            peak_terminating: owned.terminating,
             ..Rollout::default()
         };
         DraftRollout { rollout, last: last.cloned(), since_millis: at, was_seen }
@@ -86,7 +83,6 @@ impl Timeline {
         if let Some(before) = last_now.as_ref().filter(|_| is_correction) {
             self.untell_rollout(uid, before.revision);
             rollout.started_millis = rollout.started_millis.filter(|_| before.started_millis.is_some());
-            rollout.is_first = true;
         } else if let Some(mut superseded) = last.filter(Rollout::is_open) {
             superseded.superseded_millis = Some(since_millis);
             superseded.is_end_unseen = !was_seen;
@@ -110,7 +106,7 @@ impl Timeline {
         if let Some(before) = overtaken.filter(|before| is_more && *before != revision) {
             self.tell(uid, began_millis, Happening::Superseded { revision: before, by: revision, gone_millis: None });
         }
-        self.note_all_available(at, uid);
+        self.note_available(at, uid, false);
         self.tell_deadline(at, uid, !is_of_it, was_seen);
         self.tell_complete(uid);
     }
@@ -162,7 +158,7 @@ impl Timeline {
     /// The only rollout was begun before ReplicaSets were seen, and none of them carries its revision.
     fn is_correction(&self, deployment: &Deployment) -> bool {
         let [last] = deployment.rollouts.as_slice() else { return false };
-        last.is_first
+        deployment.rollouts_pruned == 0
             && !self.is_first_list(Kind::ReplicaSet, &deployment.namespace)
             && rollout::replica_set(&self.model, deployment, last.revision).is_none()
     }
@@ -198,18 +194,13 @@ impl Timeline {
             | Happening::Completed { revision, .. } => revision == of,
             _ => false,
         };
-        let story = self.model.deployments.get(&uid).map(|deployment| deployment.story.as_slice()).unwrap_or_default();
-        let ids: Vec<u64> = story.iter().filter(is_of_it).map(|entry| entry.id).collect();
+        let ids: Vec<u64> = self.story(uid).iter().filter(is_of_it).map(|entry| entry.id).collect();
         ids.into_iter().for_each(|id| self.untell(uid, id));
     }
 
-    /// Keeps when as many pods of the last rollout as are desired were available first, and for how many replicas last.
-    pub(super) fn note_all_available(&mut self, at: Millis, uid: Uid) {
-        self.note_available(at, uid, false);
-    }
-
-    /// The same, and where it is judged anew it is forgotten that they were.
-    fn note_available(&mut self, at: Millis, uid: Uid, is_anew: bool) {
+    /// Keeps when as many pods of the last rollout as are desired were available first, and for how many replicas last. Where it is judged
+    /// anew it is forgotten that they were.
+    pub(super) fn note_available(&mut self, at: Millis, uid: Uid, is_anew: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
         let Some(rollout) = deployment.rollouts.last() else { return };
@@ -228,11 +219,8 @@ impl Timeline {
         let is_due = is_anew || rollout.available_millis.is_none();
         let is_so = is_due && ((has_all && desired > 0) || is_told());
         let available_of = if has_all { Some(desired) } else { rollout.available_of.filter(|_| !is_anew) };
-        let available_millis = match (is_so, is_anew) {
-            (true, _) => rollout.available_millis.or(Some(at)),
-            (false, true) => None,
-            (false, false) => rollout.available_millis,
-        };
+        let known_millis = rollout.available_millis.filter(|_| is_so || !is_anew);
+        let available_millis = known_millis.or(is_so.then_some(at));
         if (available_millis, available_of) != (rollout.available_millis, rollout.available_of) {
             let altered = Rollout { available_millis, available_of, ..rollout.clone() };
             self.emit(Change::Rollout(uid, index, Box::new(altered)));
@@ -243,14 +231,10 @@ impl Timeline {
     /// were known from before may be gone.
     pub(super) fn note_listed_pods(&mut self, at: Millis, namespace: Option<&str>) {
         let is_it = |deployment: &&Deployment| {
-            let last = deployment.rollouts.last().zip(deployment.gaps.last());
-            namespace.is_none_or(|scope| scope == deployment.namespace)
-                && last.is_some_and(|(rollout, gap)| {
-                    rollout.is_open()
-                        && !rollout.was_start_seen
-                        && gap.to_millis == at
-                        && rollout.started_millis.is_some_and(|started| started > gap.from_millis)
-                })
+            let Some((last, gap)) = deployment.rollouts.last().zip(deployment.gaps.last()) else { return false };
+            let began_in_it = !last.was_start_seen && last.started_millis > Some(gap.from_millis);
+            let in_scope = namespace.is_none_or(|scope| scope == deployment.namespace);
+            in_scope && last.is_open() && began_in_it && gap.to_millis == at
         };
         let uids: Vec<Uid> = self.model.deployments.values().filter(is_it).map(|deployment| deployment.uid).collect();
         uids.into_iter().for_each(|uid| self.note_available(at, uid, true));
@@ -282,7 +266,7 @@ impl Timeline {
 
     pub(super) fn follow_rollout(&mut self, at: Millis, uid: Uid, verdict: KubectlVerdict, was_seen: bool) {
         let Some(known) = self.model.deployments.get(&uid) else { return };
-        let (before, status) = (known.rollouts.last().cloned(), &known.now.status);
+        let (was_open, status) = (known.rollouts.last().is_some_and(Rollout::is_open), &known.now.status);
         // Until its next sync the controller reports the counts from before it created the ReplicaSet.
         let (available, is_stale) = (status.available, status.progress_reason() == "NewReplicaSetCreated");
         // What was complete when watching began did not end since.
@@ -304,10 +288,10 @@ impl Timeline {
                 rollout.deadline_exceeded_millis = rollout.deadline_exceeded_millis.or(Some(passed));
             }
         });
-        self.note_all_available(at, uid);
+        self.note_available(at, uid, false);
         let after = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last());
         let is_over = after.is_some_and(|after| after.completed_millis.is_some());
-        if is_over && before.as_ref().is_some_and(Rollout::is_open) {
+        if is_over && was_open {
             self.tell_complete(uid);
         }
     }
@@ -328,17 +312,11 @@ impl Timeline {
         if (was_complete && self.is_renumbered(uid)) || self.entry(uid, is_it).is_some() {
             return;
         }
-        let taken_down_millis = self.since_take_down(completed, uid);
+        let taken_down = rollout::take_down_millis(&self.model, deployment, rollout);
+        let taken_down_millis = taken_down.map(|at| completed - at);
         let was_scaled_to_zero = rollout.was_scaled_to_zero;
         let what = Happening::Completed { revision, was_seen, took_millis, taken_down_millis, was_scaled_to_zero };
         self.tell(uid, completed, what);
-    }
-
-    /// Time from the take-down before the last rollout to its completion.
-    fn since_take_down(&self, completed: Millis, uid: Uid) -> Option<Millis> {
-        let deployment = self.model.deployments.get(&uid)?;
-        let last = deployment.rollouts.last()?;
-        rollout::take_down_millis(&self.model, deployment, last).map(|at| completed - at)
     }
 
     /// Keeps the most pods seen at once while the rollout is open. Called after anything that moves pods or ReplicaSets.
@@ -352,7 +330,7 @@ impl Timeline {
         self.change_open_rollout(deployment, |rollout| {
             rollout.peak_pods = rollout.peak_pods.max(owned.live);
             rollout.peak_active = rollout.peak_active.max(owned.active);
-            rollout.peak_terminating = rollout.peak_terminating.max(owned.going);
+            rollout.peak_terminating = rollout.peak_terminating.max(owned.terminating);
         });
     }
 

@@ -51,10 +51,8 @@ impl Container {
 
     /// Reason and message of one that waits; `None` of others.
     pub fn waiting(&self) -> Option<(&str, &str)> {
-        match &self.state {
-            Some(ContainerState::Waiting { reason, message }) => Some((reason, message)),
-            _ => None,
-        }
+        let Some(ContainerState::Waiting { reason, message }) = &self.state else { return None };
+        Some((reason, message))
     }
 
     /// Counts the ends that were seen: each restart comes after an exit, and a container that ran and does not run ended once more. Of one

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::names::names;
+
 /// The kind of an episode, by its most important event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -19,18 +21,13 @@ pub enum EpisodeKind {
     Deletion,
 }
 
-impl EpisodeKind {
-    /// Every kind.
-    pub const ALL: [Self; 5] = [Self::Rollout, Self::Scaling, Self::Recovery, Self::Failure, Self::Deletion];
-
+names! {
     /// Its name in addresses and in the index of history.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rollout => "rollout",
-            Self::Scaling => "scaling",
-            Self::Recovery => "recovery",
-            Self::Failure => "failure",
-            Self::Deletion => "deletion",
-        }
+    EpisodeKind {
+        Rollout => "rollout",
+        Scaling => "scaling",
+        Recovery => "recovery",
+        Failure => "failure",
+        Deletion => "deletion",
     }
 }

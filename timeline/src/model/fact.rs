@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::names::names;
 use super::server_only;
 use crate::{Millis, Uid};
 
 pub use super::container::{Container, ContainerState, Exit, RESTARTING_ALL, Role, STATUS_UNKNOWN};
 
-/// The kinds of objects that facts speak about.
+/// The kinds of objects that facts speak about, owners before what they own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// `apps/v1` Deployment.
@@ -25,25 +26,17 @@ pub enum Kind {
     Event,
 }
 
-impl Kind {
-    /// Every kind, in the order in which owners come before what they own.
-    pub const ALL: [Self; 4] = [Self::Deployment, Self::ReplicaSet, Self::Pod, Self::Event];
-
+names! {
     /// The kind as Kubernetes spells it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Deployment => "Deployment",
-            Self::ReplicaSet => "ReplicaSet",
-            Self::Pod => "Pod",
-            Self::Event => "Event",
-        }
+    Kind {
+        Deployment => "Deployment",
+        ReplicaSet => "ReplicaSet",
+        Pod => "Pod",
+        Event => "Event",
     }
+}
 
-    /// The kind with that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
+impl Kind {
     /// The resource and its API group, as permissions name it ("replicasets.apps").
     pub const fn resource(self) -> &'static str {
         match self {

@@ -8,6 +8,7 @@ pub mod episode;
 pub mod fact;
 pub mod id;
 pub mod limits;
+pub(crate) mod names;
 pub mod objects;
 pub mod order;
 pub mod pod;

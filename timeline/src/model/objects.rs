@@ -217,9 +217,6 @@ pub struct Rollout {
     /// The template's `restartedAt` at the start.
     #[serde(with = "server_only")]
     pub restarted_at: Option<String>,
-    /// No rollout of this Deployment was seen before it.
-    #[serde(with = "server_only")]
-    pub is_first: bool,
     /// Hash of the template at the start without `restartedAt`; `None` where it is not known.
     #[serde(with = "server_only")]
     pub template_apart: Option<u64>,

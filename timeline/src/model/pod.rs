@@ -88,6 +88,11 @@ impl Pod {
         self.states.last().map_or(PodState::Scheduling, |(state, _)| *state)
     }
 
+    /// The state it was in at that time; `None` before it was seen.
+    pub fn state_at(&self, at_millis: Millis) -> Option<PodState> {
+        self.states.iter().rev().find(|(_, since)| *since <= at_millis).map(|(state, _)| *state)
+    }
+
     /// Since when it is in that state.
     pub fn since_millis(&self) -> Millis {
         self.states.last().map_or(self.created_at_millis, |(_, at)| *at)
@@ -126,11 +131,10 @@ impl Pod {
 
     /// When the story tells of restarts of a container in its name, and whether they were seen.
     pub fn told_restarts(&self, container: &Container, story: &[Entry]) -> impl Iterator<Item = (Millis, bool)> {
-        story.iter().filter_map(move |entry| match &entry.what {
-            Happening::Restarted { pod, restart, .. } if *pod == self.name && restart.container == container.name => {
-                Some((entry.at_millis, restart.was_seen))
-            }
-            _ => None,
+        story.iter().filter_map(move |entry| {
+            let Happening::Restarted { pod, restart, .. } = &entry.what else { return None };
+            let is_its = *pod == self.name && restart.container == container.name;
+            is_its.then_some((entry.at_millis, restart.was_seen))
         })
     }
 
@@ -184,8 +188,8 @@ impl Pod {
 
     /// Controllers counted it at that time; false before it was seen.
     pub fn is_active_at(&self, at_millis: Millis) -> bool {
-        let state = self.states.iter().rev().find(|(_, since)| *since <= at_millis).map(|(state, _)| *state);
-        state.is_some_and(|state| !state.is_ending()) && self.now.terminal_millis.is_none_or(|at| at > at_millis)
+        self.state_at(at_millis).is_some_and(|state| !state.is_ending())
+            && self.now.terminal_millis.is_none_or(|at| at > at_millis)
     }
 
     /// It failed, as a whole and for good, and still lies about.

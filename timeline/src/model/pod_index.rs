@@ -17,8 +17,6 @@ const KEPT_MILLIS: Millis = 120_000;
 pub struct PodCounts {
     /// Pods that exist and have no deletion timestamp, whatever their phase.
     pub live: u32,
-    /// Pods that exist and have a deletion timestamp.
-    pub going: u32,
     /// Pods that controllers count ([`Pod::is_active`]).
     pub active: u32,
     /// Pods that exist and have not ended; those that terminate included.
@@ -31,7 +29,7 @@ pub struct PodCounts {
     pub failing: u32,
     /// Pods that failed for good and still lie about.
     pub failed: u32,
-    /// Pods that terminate.
+    /// Pods that terminate: they exist and have a deletion timestamp.
     pub terminating: u32,
     /// Released pods that still run.
     pub out_of_rotation: u32,
@@ -45,12 +43,10 @@ impl PodCounts {
         }
         let is_leftover = pod.is_leftover();
         let is_failing = state == PodState::Failing && !is_leftover;
-        let is_starting =
-            matches!(state, PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready);
+        let is_starting = PodLayer::of(state) == Some(PodLayer::NotYet);
         let count = |is: bool| u32::from(is_owned && is);
         Self {
             live: count(pod.now.deletion_at_millis.is_none()),
-            going: count(pod.now.deletion_at_millis.is_some()),
             active: count(pod.is_active()),
             there: count(pod.now.terminal_millis.is_none()),
             available: count(state == PodState::Available),
@@ -64,12 +60,11 @@ impl PodCounts {
 
     /// Counts the pods that exist.
     pub const fn count_existing(&self) -> u32 {
-        self.live + self.going
+        self.live + self.terminating
     }
 
     fn combine(&mut self, other: Self, change: impl Fn(u32, u32) -> u32) {
         self.live = change(self.live, other.live);
-        self.going = change(self.going, other.going);
         self.active = change(self.active, other.active);
         self.there = change(self.there, other.there);
         self.available = change(self.available, other.available);

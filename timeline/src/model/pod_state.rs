@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The state of a pod.
+use super::names::names;
+
+/// The state of a pod. In the order of a pod's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PodState {
@@ -26,35 +28,22 @@ pub enum PodState {
     Gone,
 }
 
-impl PodState {
-    /// Every state, in the order of a pod's life.
-    pub const ALL: [Self; 9] = [
-        Self::Scheduling,
-        Self::Starting,
-        Self::Unready,
-        Self::Ready,
-        Self::Available,
-        Self::Failing,
-        Self::Finished,
-        Self::Terminating,
-        Self::Gone,
-    ];
-
+names! {
     /// The state's name as the document, class names and test ids spell it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Scheduling => "scheduling",
-            Self::Starting => "starting",
-            Self::Unready => "unready",
-            Self::Ready => "ready",
-            Self::Available => "available",
-            Self::Failing => "failing",
-            Self::Finished => "finished",
-            Self::Terminating => "terminating",
-            Self::Gone => "gone",
-        }
+    PodState {
+        Scheduling => "scheduling",
+        Starting => "starting",
+        Unready => "unready",
+        Ready => "ready",
+        Available => "available",
+        Failing => "failing",
+        Finished => "finished",
+        Terminating => "terminating",
+        Gone => "gone",
     }
+}
 
+impl PodState {
     /// It is ready, whether it counts already or not.
     pub const fn is_ready(self) -> bool {
         matches!(self, Self::Ready | Self::Available)

@@ -54,7 +54,7 @@ impl Model {
 
     /// Least and most time that pods of a Deployment took from their creation until they were available, as far as that was seen.
     pub fn start_times(&self, deployment: Uid) -> Option<(Millis, Millis)> {
-        let all = self.sets_of.of(deployment).filter_map(|set| self.pod_index.starts(set));
+        let all = self.sets_of.rows_of(deployment).filter_map(|(set, _)| self.pod_index.starts(set));
         all.reduce(|(least, most), (other_least, other_most)| (least.min(other_least), most.max(other_most)))
     }
 
@@ -66,7 +66,7 @@ impl Model {
 
     /// Every pod whose ReplicaSet `deployment` ever controlled, by arrival.
     pub fn pods_of_deployment(&self, deployment: Uid) -> Vec<&Pod> {
-        let pods = self.sets_of.of(deployment).flat_map(|set| self.pods_of(set)).collect();
+        let pods = self.sets_of.rows_of(deployment).flat_map(|(set, _)| self.pods_of(set)).collect();
         let mut pods = order::sort_by(pods, |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()));
         pods.dedup_by_key(|pod| pod.uid); // one that changed its ReplicaSet is there for each
         pods
@@ -108,7 +108,7 @@ impl Model {
         if [Kind::ReplicaSet, Kind::Pod].into_iter().any(|kind| self.unseen_since(kind, namespace).is_some()) {
             return false;
         }
-        let is_seen = self.sets_of.of(deployment).any(|set| self.pod_index.has_pods(set));
+        let is_seen = self.sets_of.rows_of(deployment).any(|(set, _)| self.pod_index.has_pods(set));
         let has_none = || self.owned_sets(deployment).all(|set| set.now.counts.replicas == 0);
         is_seen || (self.sees_sets(deployment) && has_none())
     }
@@ -122,7 +122,7 @@ impl Model {
         }
         let is_here = |set: &ReplicaSet| set.namespace == known.namespace;
         known.now.status.replicas == 0
-            || self.sets_of.of(deployment).next().is_some()
+            || self.sets_of.rows_of(deployment).next().is_some()
             || self.replica_sets.values().any(is_here)
     }
 
@@ -193,29 +193,24 @@ impl Model {
         self.pod_index = PodIndex::default();
         let pods = order::sort_by(self.pods.values().collect(), |pod| (pod.since_millis(), pod.uid.bits()));
         for uid in pods.into_iter().map(|pod| pod.uid).collect::<Vec<_>>() {
-            self.index_pod(uid);
+            self.index_pod(uid, true);
         }
     }
 
     /// Puts a pod in, in the place of an earlier one.
     pub(crate) fn insert_pod(&mut self, pod: Pod) {
-        self.unindex_pod(pod.uid);
         let uid = pod.uid;
+        self.index_pod(uid, false);
         self.pods.insert(uid, pod);
-        self.index_pod(uid);
+        self.index_pod(uid, true);
     }
 
-    fn index_pod(&mut self, uid: Uid) {
+    /// Counts a known pod, or from then on no more.
+    fn index_pod(&mut self, uid: Uid, is_counted: bool) {
         if let Some((row, pod)) = self.pods.row_mut(&uid) {
             let part = self.pod_index.index_pod(pod);
-            self.pod_index.replace(row, &pod.owners, None, part.as_ref());
-        }
-    }
-
-    fn unindex_pod(&mut self, uid: Uid) {
-        if let Some((row, pod)) = self.pods.row_mut(&uid) {
-            let part = self.pod_index.index_pod(pod);
-            self.pod_index.replace(row, &pod.owners, part.as_ref(), None);
+            let (before, after) = if is_counted { (None, part.as_ref()) } else { (part.as_ref(), None) };
+            self.pod_index.replace(row, &pod.owners, before, after);
         }
     }
 
@@ -229,7 +224,7 @@ impl Model {
 
     /// Takes pods out, and every trace of them.
     pub(crate) fn remove_pod(&mut self, uid: Uid) {
-        self.unindex_pod(uid);
+        self.index_pod(uid, false);
         if let Some(pod) = self.pods.remove(&uid) {
             for owner in &pod.owners {
                 self.pods_of.unlink(*owner, uid);

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::container::Role;
 use super::fact::Strategy;
+use super::names::names;
 use super::pod::EndReason;
 use crate::{Millis, Uid};
 
@@ -32,20 +33,20 @@ pub enum LineKind {
     Unknown,
 }
 
-impl LineKind {
+names! {
     /// Class name of the kind.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Revision => "revision",
-            Self::Step => "step",
-            Self::Outside => "outside",
-            Self::Done => "done",
-            Self::Bad => "bad",
-            Self::Event => "event",
-            Self::Unknown => "unknown",
-        }
+    LineKind {
+        Revision => "revision",
+        Step => "step",
+        Outside => "outside",
+        Done => "done",
+        Bad => "bad",
+        Event => "event",
+        Unknown => "unknown",
     }
+}
 
+impl LineKind {
     /// It is worth a mark on the axis.
     pub const fn stands_out(self) -> bool {
         !matches!(self, Self::Step | Self::Unknown)
@@ -558,12 +559,12 @@ impl Happening {
 
 #[cfg(test)]
 mod tests {
-    use super::LineKind::{Bad, Done, Event, Outside, Revision, Step, Unknown};
+    use super::LineKind::{Step, Unknown};
     use super::*;
 
     #[test]
     fn kinds_of_lines_have_names_and_what_controllers_do_does_not_stand_out() {
-        let all = [Revision, Step, Outside, Done, Bad, Event, Unknown];
+        let all = LineKind::ALL;
         assert_eq!(all.map(LineKind::name).join(" "), "revision step outside done bad event unknown");
         let plain: Vec<LineKind> = all.into_iter().filter(|kind| !kind.stands_out()).collect();
         assert_eq!(plain, [Step, Unknown]);

@@ -173,11 +173,6 @@ impl Links {
         self.0.remove(&(owner, owned));
     }
 
-    /// The UIDs that belong to `owner`.
-    pub fn of(&self, owner: Uid) -> impl Iterator<Item = Uid> {
-        self.rows_of(owner).map(|(owned, _)| owned)
-    }
-
     /// The UIDs that belong to `owner`, with their rows.
     pub(super) fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
         self.0.range((owner, LEAST)..=(owner, GREATEST)).map(|((_, owned), row)| (*owned, *row))
@@ -209,11 +204,6 @@ impl GroupedLinks {
         if all.is_empty() {
             self.0.remove(&owner);
         }
-    }
-
-    /// The UIDs that belong to `owner`.
-    pub fn of(&self, owner: Uid) -> impl Iterator<Item = Uid> {
-        self.rows_of(owner).map(|(owned, _)| owned)
     }
 
     /// The UIDs that belong to `owner`, with their rows.
@@ -251,8 +241,8 @@ mod tests {
             links.link(uid(owner), uid(owned), 0);
         }
         links.unlink(uid(1), uid(9));
-        assert_eq!(links.of(uid(1)).map(|uid| uid.bits()).collect::<Vec<_>>(), [0, u128::MAX]);
-        assert_eq!(links.of(uid(3)).count(), 0);
+        assert_eq!(links.rows_of(uid(1)).map(|(uid, _)| uid.bits()).collect::<Vec<_>>(), [0, u128::MAX]);
+        assert_eq!(links.rows_of(uid(3)).count(), 0);
     }
 
     #[test]
@@ -265,6 +255,6 @@ mod tests {
         links.unlink(uid(1), uid(9));
         links.unlink(uid(2), uid(0));
         assert_eq!(links.rows_of(uid(1)).collect::<Vec<_>>(), [(uid(0), 4), (uid(u128::MAX), 1)]);
-        assert_eq!((links.of(uid(2)).count(), links.of(uid(3)).count(), links.0.len()), (0, 0, 1));
+        assert_eq!((links.rows_of(uid(2)).count(), links.rows_of(uid(3)).count(), links.0.len()), (0, 0, 1));
     }
 }

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::Deployment;
+use crate::model::names::names;
 use crate::{Model, Uid};
 
 /// A kind of object that rolls out revisions.
@@ -14,17 +15,14 @@ pub enum WorkloadKind {
     Deployment,
 }
 
-impl WorkloadKind {
-    /// Every kind.
-    pub const ALL: [Self; 1] = [Self::Deployment];
-
+names! {
     /// The kind as Kubernetes spells it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Deployment => "Deployment",
-        }
+    WorkloadKind {
+        Deployment => "Deployment",
     }
+}
 
+impl WorkloadKind {
     /// The resource: the word in paths, of Kubernetes' API and of ours.
     pub const fn resource(self) -> &'static str {
         match self {

@@ -59,10 +59,8 @@ pub struct PastRollout {
     /// Why it was stuck, or why its pods failed in its episode after it was complete, as a sentence; empty if neither was so.
     pub cause: String,
     /// The losses in the episode of a rollout after it was complete, in words.
-    #[serde(default)]
     pub losses: Option<String>,
     /// When its progress deadline passed, whatever came after; `None` where it did not, and of rollouts that an older version wrote.
-    #[serde(default)]
     pub deadline_millis: Option<Millis>,
     /// Images of its template, joined.
     pub images: String,
@@ -74,20 +72,16 @@ pub struct PastRollout {
     /// When as many of its pods as asked for were available.
     pub available_millis: Option<Millis>,
     /// Time until the first pod that was made for it was available, where that is known.
-    #[serde(default)]
     pub first_available_millis: Option<Millis>,
     /// Number of container restarts of its pods until its episode was over, where that is known.
-    #[serde(default)]
     pub restarts: Option<u32>,
     /// The most pods that there were at once.
     pub peak_pods: u32,
     /// The least pods that were available at once.
     pub min_available: u32,
     /// Replicas and `maxSurge`: the most pods that its strategy allowed; `None` of rollouts that an older version wrote.
-    #[serde(default)]
     pub ceiling: Option<u32>,
     /// Replicas less `maxUnavailable`: the least available pods that its strategy allowed; `None` like `ceiling`.
-    #[serde(default)]
     pub floor: Option<u32>,
     /// Annotation `kubernetes.io/change-cause`.
     pub change_cause: Option<String>,
@@ -97,7 +91,6 @@ pub struct PastRollout {
     /// The moment at which it is best looked at; `None` while it goes on.
     pub moment_millis: Option<Millis>,
     /// The last moment that knows nothing of the next rollout; `None` while there is none, and of rollouts that an older version wrote.
-    #[serde(default)]
     pub last_millis: Option<Millis>,
     /// The Deployment is deleted.
     pub is_deleted: bool,

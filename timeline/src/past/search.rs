@@ -71,8 +71,7 @@ pub const KINDS: [(EpisodeKind, &str); 5] = [
 
 /// Reads kinds as addresses have them: "recovery,failure". `None` where one is unknown.
 pub fn kinds(text: &str) -> Option<Vec<EpisodeKind>> {
-    let kind = |name: &str| EpisodeKind::ALL.into_iter().find(|kind| kind.name() == name);
-    let mut kinds = text.split(',').map(kind).collect::<Option<Vec<_>>>()?;
+    let mut kinds = text.split(',').map(EpisodeKind::from_name).collect::<Option<Vec<_>>>()?;
     kinds.sort_unstable();
     kinds.dedup();
     Some(kinds)

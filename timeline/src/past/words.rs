@@ -51,16 +51,14 @@ impl PastRollout {
         let had_trouble = !self.cause.is_empty();
         if !self.is_rollout() {
             let over = if had_trouble { StatusMark::Late } else { StatusMark::Ok };
-            let (mark, word) = match (self.episode, self.is_going_on()) {
-                (EpisodeKind::Scaling, false) => (over, "Scaling"),
-                (EpisodeKind::Scaling, true) => (StatusMark::Busy, "Scaling"),
-                (EpisodeKind::Recovery, false) => (over, "Recovery"),
-                (EpisodeKind::Recovery, true) => (StatusMark::Busy, "Recovery"),
-                (EpisodeKind::Rollout | EpisodeKind::Failure, false) => (StatusMark::Late, "Failure"),
-                (EpisodeKind::Rollout | EpisodeKind::Failure, true) => (StatusMark::Bad, "Failure"),
-                (EpisodeKind::Deletion, _) => (StatusMark::Quiet, "Deletion"),
+            let (word, over, going_on) = match self.episode {
+                EpisodeKind::Scaling => ("Scaling", over, StatusMark::Busy),
+                EpisodeKind::Recovery => ("Recovery", over, StatusMark::Busy),
+                EpisodeKind::Rollout | EpisodeKind::Failure => ("Failure", StatusMark::Late, StatusMark::Bad),
+                EpisodeKind::Deletion => ("Deletion", StatusMark::Quiet, StatusMark::Quiet),
             };
-            return Status { mark, word, note: if self.is_going_on() { "in progress" } else { "" } };
+            let (mark, note) = if self.is_going_on() { (going_on, "in progress") } else { (over, "") };
+            return Status { mark, word, note };
         }
         Status::of_rollout(self.outcome, self.deadline_millis.is_some(), had_trouble)
     }

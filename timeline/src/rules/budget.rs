@@ -155,8 +155,8 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     if spec.paused {
         return if is_spread(spec, sums) { Next::Paused } else { Next::Spread };
     }
-    let old = sums.old_desired();
-    if spec.strategy == Strategy::Recreate {
+    let (old, is_recreate) = (sums.old_desired(), spec.strategy == Strategy::Recreate);
+    if is_recreate {
         if old > 0 {
             return Next::RemoveOld { unhealthy: 0, healthy: old };
         }
@@ -170,7 +170,6 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
         return Next::RemoveNew(new.desired - spec.replicas);
     }
     let (limits, lacks) = (limits(spec), spec.replicas - new.desired);
-    let is_recreate = spec.strategy == Strategy::Recreate;
     let add = if is_recreate { lacks } else { lacks.min(limits.ceiling.saturating_sub(sums.desired)) };
     if add > 0 {
         return Next::AddNew(add);

@@ -37,8 +37,6 @@ pub struct Reading {
     pub restarts: u32,
     /// Sum of the restarts of all containers.
     pub all_restarts: u32,
-    /// Its phase is Succeeded or Failed: it runs no more and never will.
-    pub is_terminal: bool,
 }
 
 /// Computes how long containers may run before they are ready: half as much again as their probes allow, as the kubelet is slower
@@ -51,7 +49,6 @@ pub fn allowed_until_ready_millis(probe_millis: Millis) -> Millis {
 /// Reads a pod's state. A ready pod reads as [`PodState::Ready`] with the time it became ready; whether it counts
 /// already is for [`available_at`] to say.
 pub fn read(pod: &PodFact) -> Reading {
-    let ready = pod.ready.as_ref().filter(|c| c.status == ConditionStatus::True);
     let say = |state, reason: &str, message: &str| Reading {
         state,
         reason: reason.to_owned(),
@@ -59,7 +56,6 @@ pub fn read(pod: &PodFact) -> Reading {
         ready_since_millis: None,
         restarts: restarts(&pod.containers),
         all_restarts: sum_restarts(pod.containers.iter()),
-        is_terminal: pod.phase.is_terminal(),
     };
     if pod.deletion_at_millis.is_some() {
         return say(PodState::Terminating, &pod.reason, &pod.message);
@@ -68,16 +64,13 @@ pub fn read(pod: &PodFact) -> Reading {
         let (reason, message) = ended_by_kubelet(pod);
         return say(PodState::Finished, reason, message);
     }
-    let failed = failed_container(&pod.containers);
-    if pod.phase == Phase::Failed {
-        let own = (pod.reason.as_str(), pod.message.as_str());
-        let (reason, message) = failed.filter(|_| pod.reason.is_empty()).unwrap_or(own);
+    // A pod that failed says why itself before its containers do.
+    let own = (pod.phase == Phase::Failed).then_some((pod.reason.as_str(), pod.message.as_str()));
+    let told = own.filter(|(reason, _)| !reason.is_empty());
+    if let Some((reason, message)) = told.or_else(|| failed_container(&pod.containers)).or(own) {
         return say(PodState::Failing, reason, message);
     }
-    if let Some((reason, message)) = failed {
-        return say(PodState::Failing, reason, message);
-    }
-    if let Some(condition) = ready {
+    if let Some(condition) = pod.ready.as_ref().filter(|c| c.status == ConditionStatus::True) {
         return Reading { ready_since_millis: condition.last_transition_millis, ..say(PodState::Ready, "", "") };
     }
     if pod.node.is_none() {
@@ -134,13 +127,8 @@ pub const fn is_over(container: &Container) -> bool {
 /// sidecars and app containers.
 fn restarts(containers: &[Container]) -> u32 {
     let is_initializing = containers.iter().any(|c| c.role == Role::Init && !is_done(c));
-    let role = |is_app: bool| containers.iter().filter(move |c| (c.role == Role::App) == is_app);
-    let is_sidecar = |c: &&Container| c.role == Role::Sidecar;
-    if is_initializing {
-        sum_restarts(role(false))
-    } else {
-        sum_restarts(role(false).filter(is_sidecar).chain(role(true)))
-    }
+    let left_out = if is_initializing { Role::App } else { Role::Init };
+    sum_restarts(containers.iter().filter(|c| c.role != left_out))
 }
 
 fn sum_restarts<'c>(containers: impl Iterator<Item = &'c Container>) -> u32 {

@@ -4,8 +4,7 @@
 //! Nothing is stored for it: states have their starts, so any moment can be looked at again. What was not seen exactly
 //! enough, such as the ready time of a pod that was ready when watching began, is not guessed.
 
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::fact::Role;
 use crate::model::{EndReason, Model, Pod, PodState};
@@ -70,15 +69,12 @@ impl<'m> Choices<'m> {
     /// The criteria that made a pod go before every other one that its ReplicaSet had; `None` if it did not go because its
     /// ReplicaSet shrank, if all pods went, or if it cannot be told.
     pub fn criteria(&mut self, pod: &Pod) -> Option<Vec<Criterion>> {
-        let mut found = Vec::new();
-        for pair in self.pairs(pod) {
-            let Comparison::Before(criterion) = pair else { return None };
-            if !found.contains(&criterion) {
-                found.push(criterion);
-            }
-        }
-        found.sort_unstable();
-        Some(found).filter(|found| !found.is_empty())
+        let criterion = |pair| match pair {
+            Comparison::Before(criterion) => Some(criterion),
+            Comparison::After | Comparison::Unclear => None,
+        };
+        let found = self.pairs(pod).map(criterion).collect::<Option<BTreeSet<Criterion>>>()?;
+        (!found.is_empty()).then(|| found.into_iter().collect())
     }
 
     /// A pod that went, held against every pod of its ReplicaSet that stayed.
@@ -96,13 +92,13 @@ impl<'m> Choices<'m> {
 
     /// The pods that the controller saw when it removed a pod, and the round in which that was.
     fn looked(&mut self, pod: &Pod) -> Option<(&ControllerView<'m>, &RemovalRound<'m>)> {
-        let set = pod.owner.filter(|_| pod.end_reason == Some(EndReason::ScaledDown))?;
-        let at = pod.ended_millis()?;
+        let (set, at) = pod.owner.zip(went(pod))?;
         let (model, skew_millis) = (self.model, self.skew_millis);
         let rounds = self.rounds.entry(set).or_insert_with(|| RemovalRound::all(model, set));
-        let round = rounds.iter_mut().find(|round| (round.from..=round.to).contains(&at))?;
+        let round = rounds.iter_mut().find(|round| round.has(pod))?;
         if round.stayed.is_none() {
-            round.look(model, set);
+            let is_stayed = |other: &&Pod| !round.has(other) && other.is_active_at(round.from - 1);
+            round.stayed = Some(model.controlled_pods(set).filter(is_stayed).collect());
         }
         let seen = || ControllerView::new(model, set, (round.from, at), skew_millis);
         let view = self.views.entry((set, at)).or_insert_with(seen);
@@ -118,19 +114,13 @@ struct RemovalRound<'m> {
     stayed: Option<Vec<&'m Pod>>,
 }
 
-impl<'m> RemovalRound<'m> {
+impl RemovalRound<'_> {
     fn all(model: &Model, set: Uid) -> Vec<Self> {
         let mut all: Vec<Millis> = model.pods_of(set).filter_map(went).collect();
         all.sort_unstable();
         let rounds = all.chunk_by(|one, next| next - one <= NEXT_MILLIS);
         let round = |round: &[Millis]| Some((*round.first()?, *round.last()?));
         rounds.filter_map(round).map(|(from, to)| Self { from, to, stayed: None }).collect()
-    }
-
-    fn look(&mut self, model: &'m Model, set: Uid) {
-        let stayed = model.controlled_pods(set).filter(|other| !self.has(other));
-        let before = self.from - 1;
-        self.stayed = Some(stayed.filter(|other| other.is_active_at(before)).collect());
     }
 
     fn has(&self, pod: &Pod) -> bool {
@@ -157,7 +147,7 @@ impl<'m> ControllerView<'m> {
             deployment.map_or_else(|| vec![set], |deployment| model.sets_of(deployment).map(|set| set.uid).collect());
         let mut on_node: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
         let is_there = |pod: &Pod, at: Millis| {
-            pod.is_active_at(at) && state_at(pod, at).is_some_and(|state| state != PodState::Scheduling)
+            pod.is_active_at(at) && pod.state_at(at).is_some_and(|state| state != PodState::Scheduling)
         };
         for pod in sets.into_iter().flat_map(|set| model.controlled_pods(set)) {
             // Another ReplicaSet may have let go of it in the same instant, a moment earlier.
@@ -175,7 +165,7 @@ impl<'m> ControllerView<'m> {
     fn states(&self, pod: &Pod) -> Vec<PodState> {
         let mut states = Vec::with_capacity(self.perhaps.len());
         for at in self.perhaps.into_iter().filter(|at| pod.is_active_at(*at)) {
-            states.extend(state_at(pod, at).filter(|state| !states.contains(state)));
+            states.extend(pod.state_at(at).filter(|state| !states.contains(state)));
         }
         states
     }
@@ -249,13 +239,23 @@ impl<'m> ControllerView<'m> {
         self.by_age(one, two, Criterion::Younger)
     }
 
-    /// The pod that began later goes first; within one power of two of age nothing tells them apart.
+    /// The pod that began later goes first; within one power of two of age, in nanoseconds, nothing tells them apart.
     fn by_age(&self, one: Millis, two: Millis, younger: Criterion) -> Comparison {
-        match by_buckets(self.age(one), self.age(two)) {
-            Some(Ordering::Less) => Comparison::Before(younger),
-            Some(Ordering::Greater) => Comparison::After,
-            Some(Ordering::Equal) => Comparison::Before(Criterion::Chance),
-            None => Comparison::Unclear,
+        let bucket = |age: Millis| i128::from(age).checked_mul(1_000_000).and_then(i128::checked_ilog2);
+        // When exactly the controller looked is not known.
+        let least_and_most = |since_millis: Millis| {
+            let age = self.at - self.skew_millis - since_millis;
+            (bucket(age - ARRIVAL_MILLIS), bucket(age + ARRIVAL_MILLIS))
+        };
+        let (one, two) = (least_and_most(one), least_and_most(two));
+        if one.1 < two.0 {
+            Comparison::Before(younger)
+        } else if one.0 > two.1 {
+            Comparison::After
+        } else if one.0 == one.1 && two.0 == two.1 {
+            Comparison::Before(Criterion::Chance)
+        } else {
+            Comparison::Unclear
         }
     }
 
@@ -265,31 +265,10 @@ impl<'m> ControllerView<'m> {
         let is_anew = later.skip_while(|(state, _)| state.is_ready()).any(|(state, _)| state.is_ready());
         pod.now.ready_since_millis.filter(|_| !is_anew)
     }
-
-    /// Least and greatest age of something: when exactly the controller looked is not known.
-    fn age(&self, since_millis: Millis) -> (Millis, Millis) {
-        let age = self.at - self.skew_millis - since_millis;
-        (age - ARRIVAL_MILLIS, age + ARRIVAL_MILLIS)
-    }
 }
 
 const fn before_if(is_before: bool, criterion: Criterion) -> Comparison {
     if is_before { Comparison::Before(criterion) } else { Comparison::After }
-}
-
-/// Which duration is in the lower power of two of nanoseconds; `None` if that depends on what is not known exactly.
-fn by_buckets(one: (Millis, Millis), two: (Millis, Millis)) -> Option<Ordering> {
-    let bucket = |millis: Millis| i128::from(millis).checked_mul(1_000_000).and_then(i128::checked_ilog2);
-    let (one, two) = ((bucket(one.0), bucket(one.1)), (bucket(two.0), bucket(two.1)));
-    if one.1 < two.0 {
-        Some(Ordering::Less)
-    } else if one.0 > two.1 {
-        Some(Ordering::Greater)
-    } else if one.0 == one.1 && two.0 == two.1 {
-        Some(Ordering::Equal)
-    } else {
-        None
-    }
 }
 
 /// The most restarts of a container and, where these are equal, of a sidecar (`maxContainerRestarts`).
@@ -308,10 +287,6 @@ fn node(pod: &Pod) -> &str {
 /// When its ReplicaSet let go of it.
 fn went(pod: &Pod) -> Option<Millis> {
     pod.ended_millis().filter(|_| pod.end_reason == Some(EndReason::ScaledDown))
-}
-
-fn state_at(pod: &Pod, at: Millis) -> Option<PodState> {
-    pod.states.iter().rev().find(|(_, start)| *start <= at).map(|(state, _)| *state)
 }
 
 /// Whether its phase was Running; `None` if the state does not tell.

@@ -189,9 +189,8 @@ pub fn new_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m Repl
 /// Deployment that is edited while it is paused.
 pub fn is_number_reused(model: &Model, deployment: &Deployment, last: &Rollout) -> bool {
     let now = &deployment.now;
-    let is_other = last.images != now.spec.images
-        || last.restarted_at != now.restarted_at
-        || last.template_apart != now.template_apart;
+    let is_other = (&last.images, &last.restarted_at, last.template_apart)
+        != (&now.spec.images, &now.restarted_at, now.template_apart);
     let is_gone = |set: &ReplicaSet| {
         set_of_rollout(model, deployment, last)
             .is_some_and(|known| known.removed_millis.is_some() && known.name != set.name)
@@ -278,13 +277,14 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
     if rollout.started_millis.is_none() {
         return Trigger::Unknown;
     }
+    let is_first = index == 0 && deployment.rollouts_pruned == 0;
     let before = index.checked_sub(1).and_then(|at| deployment.rollouts.get(at));
     if before.is_some_and(|before| is_made_again(before, rollout)) {
         return Trigger::Adopted;
     }
     if let Some(set) = set_of_rollout(model, deployment, rollout) {
         let is_of_another = set.owners.first().is_some_and(|owner| *owner != deployment.uid);
-        if rollout.is_first && is_of_another {
+        if is_first && is_of_another {
             return Trigger::Adopted; // numbers that it carried for another Deployment are not of this one
         }
         if set.revisions.first().is_some_and(|(revision, _)| *revision != rollout.revision) {
@@ -296,7 +296,7 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
             return Trigger::Adopted;
         }
     }
-    match (rollout.is_first, rollout.is_restart) {
+    match (is_first, rollout.is_restart) {
         // Created while nobody looked, and rolled out again.
         (true, _) if rollout.revision > 1 && !rollout.was_start_seen => Trigger::Unknown,
         (true, _) => Trigger::Created,
@@ -326,9 +326,8 @@ pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: 
 /// again with the number after the highest one that was left (`getNewReplicaSet` in `sync.go`).
 fn is_made_again(before: &Rollout, rollout: &Rollout) -> bool {
     rollout.revision < before.revision
-        && rollout.images == before.images
-        && rollout.restarted_at == before.restarted_at
-        && rollout.template_apart == before.template_apart
+        && (&rollout.images, &rollout.restarted_at, rollout.template_apart)
+            == (&before.images, &before.restarted_at, before.template_apart)
 }
 
 /// Pods of a rollout were made in its ReplicaSet, and none of these was ever available, also before it was deleted and made again. Its

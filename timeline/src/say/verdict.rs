@@ -437,7 +437,7 @@ fn subject(assessment: &Assessment<'_>) -> String {
 fn is_first(assessment: &Assessment<'_>) -> bool {
     !assessment.awaits_revision
         && replaced(assessment).is_empty()
-        && assessment.deployment.rollouts.last().is_none_or(|rollout| rollout.is_first)
+        && assessment.deployment.rollouts_seen() <= 1
         && assessment.revision().is_none_or(|revision| revision == 1)
 }
 

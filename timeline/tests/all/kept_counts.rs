@@ -25,11 +25,11 @@ fn counts(model: &Model, set: Uid) -> PodCounts {
             continue;
         }
         let is_going = pod.now.deletion_at_millis.is_some();
+        assert_eq!(is_going, state == PodState::Terminating, "{pod:?}");
         let is_failing = state == PodState::Failing && !is_leftover;
         let is_starting =
             matches!(state, PodState::Scheduling | PodState::Starting | PodState::Unready | PodState::Ready);
         counts.live += u32::from(!is_going);
-        counts.going += u32::from(is_going);
         counts.active += u32::from(pod.is_active());
         counts.there += u32::from(pod.now.terminal_millis.is_none());
         counts.available += u32::from(state == PodState::Available);

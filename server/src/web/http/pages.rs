@@ -34,9 +34,9 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
 }
 
 fn query(address: &Address) -> Result<Query, InvalidParameter> {
-    address.check("show", Group::named)?;
-    address.check("by", By::named)?;
-    address.check("sort", Column::named)?;
+    address.check("show", Group::from_name)?;
+    address.check("by", By::from_name)?;
+    address.check("sort", Column::from_name)?;
     address.check("order", |text| matches!(text, "asc" | "desc").then_some(()))?;
     let place = |name| Some(address.value(name).to_owned()).filter(|value| !value.is_empty());
     Ok(address.parameters.query(place("cluster"), place("namespace")))

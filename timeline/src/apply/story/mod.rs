@@ -10,7 +10,7 @@ mod sets;
 mod steps;
 
 use super::Timeline;
-use crate::model::story::{Entry, Happening, RolloutStart, TargetFailure};
+use crate::model::story::{Entry, Happening, Part, RolloutStart, TargetFailure};
 use crate::model::{Deployment, Event, Gap, Pod, Rollout, Trigger};
 use crate::rules::{messages, rollout};
 use crate::words::images;
@@ -34,12 +34,23 @@ impl Timeline {
 
     /// Alters an entry that is still kept.
     pub(super) fn retell(&mut self, deployment: Uid, id: u64, alter: impl FnOnce(&mut Entry)) {
-        let Some(known) = self.entry(deployment, |entry| entry.id == id) else { return };
-        let mut entry = known.clone();
+        self.retell_last(deployment, |entry| entry.id == id, alter);
+    }
+
+    /// Alters the last entry of a Deployment that is like this, and returns its id; `None` where there is none.
+    pub(super) fn retell_last(
+        &mut self,
+        deployment: Uid,
+        is_it: impl Fn(&Entry) -> bool,
+        alter: impl FnOnce(&mut Entry),
+    ) -> Option<u64> {
+        let known = self.entry(deployment, is_it)?;
+        let (id, mut entry) = (known.id, known.clone());
         alter(&mut entry);
         if entry != *known {
             self.emit(Change::Story(deployment, Box::new(entry)));
         }
+        Some(id)
     }
 
     /// Takes an entry out of the story of its Deployment.
@@ -51,7 +62,12 @@ impl Timeline {
 
     /// The last entry of a Deployment that is like this, in the order of telling.
     pub(super) fn entry(&self, deployment: Uid, is_it: impl Fn(&Entry) -> bool) -> Option<&Entry> {
-        self.model.deployments.get(&deployment)?.story.iter().rev().find(|entry| is_it(entry))
+        self.story(deployment).iter().rev().find(|entry| is_it(entry))
+    }
+
+    /// The entries of a Deployment, in the order of telling.
+    pub(super) fn story(&self, deployment: Uid) -> &[Entry] {
+        self.model.deployments.get(&deployment).map(|known| known.story.as_slice()).unwrap_or_default()
     }
 
     /// The Deployment whose story a pod is part of.
@@ -77,13 +93,11 @@ impl Timeline {
         // rollback, which may take old pods down.
         let set = rollout::replica_set(&self.model, deployment, revision);
         let carried_millis = set.and_then(|set| rollout::revised_millis(set, revision));
-        let is_first_step = |entry: &&Entry| match &entry.what {
-            Happening::Rolled { parts, .. } => {
-                let is_of_it = parts.iter().any(|part| part.revision == Some(revision))
-                    || carried_millis.is_some_and(|carried| entry.at_millis >= carried);
-                is_of_it && at_millis - entry.at_millis <= self.settling_millis()
-            }
-            _ => false,
+        let is_its = |part: &Part| part.revision == Some(revision);
+        let is_first_step = |entry: &&Entry| {
+            let is_later = carried_millis.is_some_and(|carried| entry.at_millis >= carried);
+            at_millis - entry.at_millis <= self.settling_millis()
+                && matches!(&entry.what, Happening::Rolled { parts, .. } if is_later || parts.iter().any(is_its))
         };
         let steps = deployment.story.iter().filter(is_first_step).map(|step| step.at_millis);
         let at_millis = steps.chain([at_millis]).min().unwrap_or(at_millis);
@@ -93,8 +107,7 @@ impl Timeline {
 
     /// The entry for the start of the last rollout.
     fn start_of(&self, deployment: &Deployment, was_seen: bool) -> Option<Happening> {
-        let index = deployment.rollouts.len().checked_sub(1)?;
-        let rollout = deployment.rollouts.get(index)?;
+        let (index, rollout) = deployment.rollouts.iter().enumerate().next_back()?;
         let (revision, images) = (rollout.revision, images(&rollout.images));
         let trigger = rollout::trigger(&self.model, deployment, index);
         let set = rollout::set_of_rollout(&self.model, deployment, rollout);
@@ -136,10 +149,8 @@ impl Timeline {
             let mut sets = self.model.sets_of(deployment.uid);
             sets.find(|set| set.revision() == Some(revision)).and_then(|set| set.now.change_cause.clone())
         };
-        let [.., before, now] = deployment.rollouts.as_slice() else {
-            return cause(deployment.rollouts.last()?.revision);
-        };
-        cause(now.revision).filter(|said| cause(before.revision).as_ref() != Some(said))
+        let mut causes = deployment.rollouts.iter().rev().map(|rollout| cause(rollout.revision));
+        causes.next()?.filter(|said| causes.next().flatten().as_ref() != Some(said))
     }
 
     /// A ReplicaSet changed: what was told of the start of the rollout that it carries may be told better. What made it start is
@@ -149,8 +160,13 @@ impl Timeline {
         let start = match self.start_of(deployment, true) {
             Some(Happening::Starts(start)) => start,
             Some(begins @ Happening::Begins { .. }) => {
+                // Watching began with a revision whose ReplicaSet is listed a moment later.
+                let first_seen = deployment.first_seen_millis;
+                let is_begin =
+                    |entry: &Entry| matches!(entry.what, Happening::Begins { .. }) && entry.at_millis == first_seen;
                 self.take_template_of_set(uid);
-                return self.retell_begin(uid, begins);
+                self.retell_last(uid, is_begin, |entry| entry.what = begins);
+                return;
             }
             _ => return,
         };
@@ -173,21 +189,10 @@ impl Timeline {
         }
     }
 
-    /// Watching began with a revision whose ReplicaSet is listed a moment later.
-    fn retell_begin(&mut self, uid: Uid, begins: Happening) {
-        let Some(first_seen) = self.model.deployments.get(&uid).map(|deployment| deployment.first_seen_millis) else {
-            return;
-        };
-        let is_begin = |entry: &Entry| matches!(entry.what, Happening::Begins { .. }) && entry.at_millis == first_seen;
-        if let Some(id) = self.entry(uid, is_begin).map(|entry| entry.id) {
-            self.retell(uid, id, |entry| entry.what = begins);
-        }
-    }
-
     /// Nobody looked for a while; gaps that touch are one.
-    pub(super) fn tell_gap(&mut self, uid: Uid, gap: Gap) {
-        let Gap { from_millis, to_millis } =
-            self.model.deployments.get(&uid).and_then(|deployment| deployment.gaps.last().copied()).unwrap_or(gap);
+    pub(super) fn tell_gap(&mut self, uid: Uid) {
+        let gap = self.model.deployments.get(&uid).and_then(|deployment| deployment.gaps.last());
+        let Some(Gap { from_millis, to_millis }) = gap.copied() else { return };
         let millis = to_millis - from_millis;
         if millis < GAP_MILLIS {
             return;
@@ -217,20 +222,14 @@ impl Timeline {
             }
             _ => false,
         };
-        let what = |count| Happening::Event {
+        let what = || Happening::Event {
             about: event.about.clone(),
             container: named.to_owned(),
             reason: event.reason.clone(),
             message: event.message.clone(),
-            count,
+            count: event.count,
         };
-        let Some(known) = self.entry(uid, is_same) else {
-            self.make_room_for_event(uid);
-            self.tell(uid, at_millis, what(event.count)); // earlier ones may have been routine
-            return;
-        };
-        let id = known.id;
-        self.retell(uid, id, |entry| {
+        let told = self.retell_last(uid, is_same, |entry| {
             let is_later = at_millis >= entry.at_millis;
             if let Happening::Event { count, message, .. } = &mut entry.what {
                 *count = count.saturating_add(more);
@@ -240,11 +239,14 @@ impl Timeline {
             }
             entry.at_millis = entry.at_millis.max(at_millis);
         });
+        if told.is_none() {
+            self.make_room_for_event(uid);
+            self.tell(uid, at_millis, what()); // earlier ones may have been routine
+        }
     }
 
     fn make_room_for_event(&mut self, uid: Uid) {
-        let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let events = deployment.story.iter().filter(|entry| matches!(entry.what, Happening::Event { .. }));
+        let events = self.story(uid).iter().filter(|entry| matches!(entry.what, Happening::Event { .. }));
         let events: Vec<u64> = events.map(|entry| entry.id).collect();
         if events.len() >= MOST_EVENTS {
             events.into_iter().take(MOST_EVENTS / 2).for_each(|id| self.untell(uid, id));

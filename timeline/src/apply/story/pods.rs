@@ -4,7 +4,7 @@ use crate::apply::Timeline;
 use crate::apply::leaving::PodDeparture;
 use crate::apply::pending::AwaitedReplacement;
 use crate::model::fact::PodFact;
-use crate::model::story::{Adopter, Entry, Happening, NodeDeparture};
+use crate::model::story::{Adopter, Entry, Happening};
 use crate::model::{EndReason, PodCounts, PodState, ReplicaSet, Scale};
 use crate::rules::rollout;
 use crate::{Millis, Uid};
@@ -23,16 +23,8 @@ const ONE_BY_ONE: usize = 3;
 const MOST_REPLACED: usize = 32;
 
 impl Timeline {
-    /// Why a pod goes was decided, or decided better. `is_there` while it is seen to exist.
-    pub(in crate::apply) fn tell_end(
-        &mut self,
-        at: Millis,
-        uid: Uid,
-        reason: EndReason,
-        node: Option<String>,
-        left: PodDeparture,
-        is_there: bool,
-    ) {
+    /// Why a pod goes was decided, or decided better. `fact` tells of it while it is seen to exist.
+    pub(in crate::apply) fn tell_end(&mut self, at: Millis, uid: Uid, reason: EndReason, fact: Option<&PodFact>) {
         self.untell_end(uid);
         let Some(pod) = self.model.pods.get(&uid) else { return };
         let was_going = pod.states.first().is_some_and(|(state, _)| state.is_ending());
@@ -40,6 +32,8 @@ impl Timeline {
             return; // that it failed was told then; or it was going before anybody looked
         }
         let Some(deployment) = self.teller(pod) else { return };
+        let left = PodDeparture::read(self.disruption(at, uid, fact).as_deref(), fact);
+        let node = fact.and_then(|fact| fact.node.clone()).or_else(|| pod.now.node.clone());
         let at = pod.ended_millis().unwrap_or(at);
         let (name, was_released, owner) = (pod.name.clone(), pod.is_out_of_rotation(), pod.owner);
         let entry = match (reason, owner, node) {
@@ -50,31 +44,36 @@ impl Timeline {
             (EndReason::DeletedManually, Some(set), _) if !was_released => {
                 let revision = self.revision_of(deployment);
                 let is_near = |entry: &&Entry| at - entry.at_millis <= TOGETHER_MILLIS;
-                let story = self.model.deployments.get(&deployment).map(|known| known.story.as_slice());
-                let near = story.unwrap_or_default().iter().rev().filter(is_near);
                 let is_one =
                     |entry: &&Entry| matches!(entry.what, Happening::Killed { revision: r, .. } if r == revision);
-                if near.filter(is_one).count() >= ONE_BY_ONE {
-                    let entry = self.tell_killed_more(deployment, at, revision);
-                    self.told_ends.insert(uid, (deployment, entry));
-                    return;
+                if self.story(deployment).iter().filter(is_near).filter(is_one).count() >= ONE_BY_ONE {
+                    let more = Happening::KilledMore { pods: 1, revision, last_millis: at };
+                    self.tell_together(deployment, at, Millis::MIN, more)
+                } else {
+                    let what = Happening::Killed { pod: name, revision, replacement: None, drained_millis: None };
+                    let entry = self.tell(deployment, at, what);
+                    if self.replacing.len() == MOST_REPLACED {
+                        self.replacing.remove(0);
+                    }
+                    let replacing =
+                        AwaitedReplacement { deployment, entry, pod: uid, set, at_millis: at, replacement: None };
+                    self.replacing.push(replacing);
+                    entry
                 }
-                let what = Happening::Killed { pod: name, revision, replacement: None, drained_millis: None };
-                let entry = self.tell(deployment, at, what);
-                if self.replacing.len() == MOST_REPLACED {
-                    self.replacing.remove(0);
-                }
-                let replacing =
-                    AwaitedReplacement { deployment, entry, pod: uid, set, at_millis: at, replacement: None };
-                self.replacing.push(replacing);
-                entry
             }
             (EndReason::Unknown, ..) => {
-                self.tell_unseen(deployment, at, name, !is_there);
+                // Somebody may have looked since the last one.
+                let gap = self.model.deployments.get(&deployment).and_then(|known| known.gaps.last());
+                let since = gap.map_or(Millis::MIN, |gap| gap.from_millis);
+                let unseen = Happening::Unseen { pod: name, pods: 1, is_gone: fact.is_none(), last_millis: at };
+                self.tell_together(deployment, at, since, unseen);
                 return;
             }
-            (EndReason::NodeLost | EndReason::Evicted | EndReason::DeletedManually, ..) => {
-                let reason = reason_without_node(reason, &left);
+            (EndReason::NodeLost | EndReason::Evicted, ..) => {
+                let reason = left.end_reason();
+                self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
+            }
+            (EndReason::DeletedManually, ..) => {
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
             }
             (EndReason::ScaledDown, Some(set), _) => match self.tell_surplus_pod(deployment, at, set, name) {
@@ -104,13 +103,10 @@ impl Timeline {
             was_scaled_down && others.filter(|pod| pod.is_active_at(at_millis)).count() > desired
         };
         let is_its = |name: &str| self.model.pods_of(set).any(|pod| pod.name == name && pod.last_owner() == Some(set));
-        let is_it = |entry: &Entry| match &entry.what {
-            Happening::Adopted { pod, removed: None, .. } => {
-                (0..=REPLACEMENT_MILLIS).contains(&(at - entry.at_millis))
-                    && is_its(pod)
-                    && !had_too_many(pod, entry.at_millis)
-            }
-            _ => false,
+        let is_it = |entry: &Entry| {
+            let is_why = |pod: &str| is_its(pod) && !had_too_many(pod, entry.at_millis);
+            (0..=REPLACEMENT_MILLIS).contains(&(at - entry.at_millis))
+                && matches!(&entry.what, Happening::Adopted { pod, removed: None, .. } if is_why(pod))
         };
         let id = self.entry(deployment, is_it)?.id;
         self.retell_adoption(deployment, id, Some(name));
@@ -134,48 +130,31 @@ impl Timeline {
             let mut ends = self.model.pods_of(set).filter(|pod| pod.name == name).filter_map(|pod| pod.ended_millis());
             ends.any(|ended| is_recent(ended, settling_millis))
         };
-        let is_it = |entry: &Entry| match &entry.what {
-            Happening::Adopted { removed: Some(pod), .. } => {
-                is_recent(entry.at_millis, REPLACEMENT_MILLIS + settling_millis) && went_just_now(pod)
-            }
-            _ => false,
+        let is_it = |entry: &Entry| {
+            is_recent(entry.at_millis, REPLACEMENT_MILLIS + settling_millis)
+                && matches!(&entry.what, Happening::Adopted { removed: Some(pod), .. } if went_just_now(pod))
         };
         let Some(id) = self.entry(deployment, is_it).map(|entry| entry.id) else { return };
         self.retell_adoption(deployment, id, None);
     }
 
     /// A pod failed as a whole: it had to leave its node, or another reason is given. Its object may lie about for days.
-    pub(in crate::apply) fn tell_failure(
-        &mut self,
-        at: Millis,
-        uid: Uid,
-        left: Option<(EndReason, PodDeparture)>,
-        fact: &PodFact,
-    ) {
+    pub(in crate::apply) fn tell_failure(&mut self, at: Millis, uid: Uid, left: Option<PodDeparture>, fact: &PodFact) {
         let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else { return };
         let Some(deployment) = self.teller(pod) else { return };
         let (name, was_released, node) = (pod.name.clone(), pod.is_out_of_rotation(), pod.now.node.clone());
         match (left, node) {
-            (Some((_, left)), Some(node)) if !was_released => self.tell_left(deployment, at, name, node, left),
-            (Some((reason, left)), _) => {
-                let reason = reason_without_node(reason, &left);
+            (Some(left), Some(node)) if !was_released => self.tell_left(deployment, at, name, node, left),
+            (Some(left), _) => {
+                let reason = left.end_reason();
                 self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released });
             }
-            (None, _) => self.tell_failed(deployment, at, name, &fact.reason),
-        }
-    }
-
-    /// Pods that fail for the same reason one after the other are told together.
-    fn tell_failed(&mut self, deployment: Uid, at: Millis, pod: String, reason: &str) {
-        let revision = self.revision_of(deployment);
-        let is_same = |entry: &Entry| match &entry.what {
-            Happening::Failed { reason: other, revision: then, last_millis, .. } => {
-                other == reason && *then == revision && is_together(at, entry, *last_millis)
+            (None, _) => {
+                let (reason, revision) = (fact.reason.clone(), self.revision_of(deployment));
+                let first = Happening::Failed { pod: name, pods: 1, reason, revision, last_millis: at };
+                self.tell_together(deployment, at, Millis::MIN, first);
             }
-            _ => false,
-        };
-        let first = Happening::Failed { pod, pods: 1, reason: reason.to_owned(), revision, last_millis: at };
-        self.tell_together(deployment, at, is_same, first);
+        }
     }
 
     /// The revision that a Deployment is at.
@@ -183,46 +162,10 @@ impl Timeline {
         rollout::current_revision(&self.model, self.model.deployments.get(&deployment)?)
     }
 
-    /// Pods that leave the same node for the same reason one after the other are told together.
     fn tell_left(&mut self, deployment: Uid, at: Millis, pod: String, node: String, left: PodDeparture) {
-        let revision = self.revision_of(deployment);
-        let PodDeparture { why, resource } = left;
-        let is_same = |entry: &Entry| match &entry.what {
-            Happening::LeftNode { node: other, revision: then, why: known, resource: short, last_millis, .. } => {
-                *other == node
-                    && (*then, *known, short) == (revision, why, &resource)
-                    && is_together(at, entry, *last_millis)
-            }
-            _ => false,
-        };
-        let (node, resource) = (node.clone(), resource.clone());
+        let (revision, PodDeparture { why, resource }) = (self.revision_of(deployment), left);
         let first = Happening::LeftNode { pod, pods: 1, node, revision, why, resource, last_millis: at };
-        self.tell_together(deployment, at, is_same, first);
-    }
-
-    /// After a few pods that were deleted from outside the others are told together.
-    fn tell_killed_more(&mut self, deployment: Uid, at: Millis, revision: Option<u64>) -> u64 {
-        let is_same = |entry: &Entry| match &entry.what {
-            Happening::KilledMore { revision: then, last_millis, .. } => {
-                *then == revision && is_together(at, entry, *last_millis)
-            }
-            _ => false,
-        };
-        let first = Happening::KilledMore { pods: 1, revision, last_millis: at };
-        self.tell_together(deployment, at, is_same, first)
-    }
-
-    /// Pods that went, or were asked to go, while nobody looked are told together, unless somebody looked in between.
-    fn tell_unseen(&mut self, deployment: Uid, at: Millis, pod: String, is_gone: bool) {
-        let gap = self.model.deployments.get(&deployment).and_then(|known| known.gaps.last());
-        let since = gap.map_or(Millis::MIN, |gap| gap.from_millis);
-        let is_same = |entry: &Entry| match &entry.what {
-            Happening::Unseen { is_gone: other, last_millis, .. } => {
-                *other == is_gone && *last_millis >= since && is_together(at, entry, *last_millis)
-            }
-            _ => false,
-        };
-        self.tell_together(deployment, at, is_same, Happening::Unseen { pod, pods: 1, is_gone, last_millis: at });
+        self.tell_together(deployment, at, Millis::MIN, first);
     }
 
     /// Takes back what was told of the end of a pod, as it is told better.
@@ -266,18 +209,15 @@ impl Timeline {
         self.tell(deployment, since, Happening::WentBefore { pods });
     }
 
-    /// One pod more in the entry that tells of others like it; without one it is the first.
-    fn tell_together(
-        &mut self,
-        deployment: Uid,
-        at: Millis,
-        is_same: impl Fn(&Entry) -> bool,
-        first: Happening,
-    ) -> u64 {
-        let Some(id) = self.entry(deployment, is_same).map(|entry| entry.id) else {
-            return self.tell(deployment, at, first);
+    /// Pods that go in the same way one after the other are told together: one more in the entry whose last one went after `since`; without
+    /// an entry it is the first.
+    fn tell_together(&mut self, deployment: Uid, at: Millis, since: Millis, first: Happening) -> u64 {
+        let is_same = |entry: &Entry| {
+            let last = last_alike(&entry.what, &first).filter(|last| *last >= since);
+            // An Event may tell late, of a time before.
+            last.is_some_and(|last| (entry.at_millis - TOGETHER_MILLIS..=last + TOGETHER_MILLIS).contains(&at))
         };
-        self.retell(deployment, id, |entry| {
+        let told = self.retell_last(deployment, is_same, |entry| {
             if let Happening::Failed { pods, last_millis, .. }
             | Happening::LeftNode { pods, last_millis, .. }
             | Happening::KilledMore { pods, last_millis, .. }
@@ -286,7 +226,7 @@ impl Timeline {
                 (*pods, *last_millis) = (*pods + 1, at.max(*last_millis));
             }
         });
-        id
+        told.unwrap_or_else(|| self.tell(deployment, at, first))
     }
 
     /// A ReplicaSet let go of a pod.
@@ -337,14 +277,18 @@ impl Timeline {
         if !matches!(state, PodState::Available | PodState::Gone) || self.replacing.is_empty() {
             return;
         }
-        let is_about = |one: &&AwaitedReplacement| one.pod == uid || one.replacement == Some(uid);
+        // A replacement that is deleted before it is available is replaced itself.
+        let is_about = |one: &&AwaitedReplacement| match state {
+            PodState::Gone => one.pod == uid,
+            _ => one.replacement == Some(uid),
+        };
         let Some(one) = self.replacing.iter().find(is_about) else { return };
-        let (deployment, entry, after, is_old) = (one.deployment, one.entry, at - one.at_millis, one.pod == uid);
+        let (deployment, entry, after) = (one.deployment, one.entry, at - one.at_millis);
         self.retell(deployment, entry, |entry| {
             let Happening::Killed { replacement, drained_millis, .. } = &mut entry.what else { return };
             match (state, replacement) {
-                (PodState::Gone, _) if is_old => *drained_millis = Some(after),
-                (PodState::Available, Some((_, available @ None))) if !is_old => *available = Some(after),
+                (PodState::Gone, _) => *drained_millis = Some(after),
+                (_, Some((_, available @ None))) => *available = Some(after),
                 _ => {}
             }
         });
@@ -362,8 +306,7 @@ impl Timeline {
             Happening::Superseded { revision, gone_millis: None, .. } => Some(revision) == carried,
             _ => false,
         };
-        let Some(id) = self.entry(deployment, is_it).map(|entry| entry.id) else { return };
-        self.retell(deployment, id, |entry| {
+        self.retell_last(deployment, is_it, |entry| {
             if let Happening::Superseded { gone_millis, .. } = &mut entry.what {
                 *gone_millis = Some(at - entry.at_millis);
             }
@@ -383,12 +326,22 @@ impl Timeline {
     }
 }
 
-/// A pod that goes at this time goes with those of an entry. An Event may tell late, of a time before.
-fn is_together(at: Millis, entry: &Entry, last_millis: Millis) -> bool {
-    (entry.at_millis - TOGETHER_MILLIS..=last_millis + TOGETHER_MILLIS).contains(&at)
-}
-
-/// The end of a pod that is told without its node. A taint evicts it, and the node may be ready.
-fn reason_without_node(reason: EndReason, left: &PodDeparture) -> EndReason {
-    if left.why == NodeDeparture::Tainted { EndReason::Evicted } else { reason }
+/// When the last pod went of which an entry tells the same as of another one.
+fn last_alike(known: &Happening, other: &Happening) -> Option<Millis> {
+    use Happening::{Failed, KilledMore, LeftNode, Unseen};
+    let (is_alike, last_millis) = match (known, other) {
+        (Failed { reason, revision, last_millis, .. }, Failed { reason: r, revision: then, .. }) => {
+            ((reason, revision) == (r, then), last_millis)
+        }
+        (
+            LeftNode { node, revision, why, resource, last_millis, .. },
+            LeftNode { node: n, revision: then, why: w, resource: r, .. },
+        ) => ((node, revision, why, resource) == (n, then, w, r), last_millis),
+        (KilledMore { revision, last_millis, .. }, KilledMore { revision: then, .. }) => {
+            (revision == then, last_millis)
+        }
+        (Unseen { is_gone, last_millis, .. }, Unseen { is_gone: gone, .. }) => (is_gone == gone, last_millis),
+        _ => return None,
+    };
+    is_alike.then_some(*last_millis)
 }

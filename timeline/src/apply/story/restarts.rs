@@ -56,8 +56,7 @@ impl Timeline {
         let is_open = |told: &ToldRestarts| at - told.last_millis <= FORGETS_MILLIS + LONGEST_BACK_OFF_MILLIS;
         let is_same =
             |entry: &&Entry| matches!(&entry.what, Happening::Restarted { restart: known, .. } if *known == restart);
-        let story = self.model.deployments.get(&deployment).map(|known| known.story.as_slice()).unwrap_or_default();
-        let mut since = story.iter().rev().take_while(|entry| !is_turn(&entry.what));
+        let mut since = self.story(deployment).iter().rev().take_while(|entry| !is_turn(&entry.what));
         let last = since.find(is_same).map(|entry| entry.id);
         let place = last.and_then(|id| self.restarting.binary_search_by_key(&id, |told| told.entry).ok());
         let known = place.and_then(|place| self.restarting.get_mut(place));
@@ -87,10 +86,8 @@ impl Timeline {
             let last_millis = told.last_millis;
             told.pods.contains(&uid) && stopped_millis <= last_millis && at - last_millis <= LATE_MILLIS
         };
-        let near = self.restarting.iter().filter(is_near);
-        let better: Vec<(u64, ContainerEnd)> =
-            near.filter_map(|told| Some((told.entry, self.shared_end(known, told, uid)?))).collect();
-        for (id, end) in better {
+        let better = |told: &ToldRestarts| Some((told.entry, self.shared_end(known, told, uid)?));
+        for (id, end) in self.restarting.iter().filter(is_near).filter_map(better).collect::<Vec<_>>() {
             self.retell(deployment, id, |entry| {
                 if let Happening::Restarted { restart, .. } = &mut entry.what {
                     restart.end = end;

@@ -19,28 +19,26 @@ impl Timeline {
     pub(in crate::apply) fn tell_step(&mut self, set: Uid, scale: &Scale, was_max: Option<u32>) {
         let Some(set) = self.model.replica_sets.get(&set) else { return };
         let part = self.part(set, scale);
-        match scale.cause {
-            // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the
-            // first step of its rollout.
-            ScaleCause::Scaling if !self.is_first_step(set, scale) => {
-                let desired = set.now.desired_replicas;
-                self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
-            }
-            ScaleCause::Rollout if self.is_scaled_back(set, scale) => {
-                self.tell(scale.deployment, scale.at_millis, Happening::ScaledBack { part });
-            }
-            ScaleCause::Rollout
-                if self.is_scaled_alone(set, scale)
-                    || self.is_scaled_below_floor(set, scale, was_max)
-                    || self.is_scaled_backwards(set, scale, was_max) =>
-            {
-                let what = Happening::Scaled { replicas: None, desired: None, parts: vec![part] };
-                self.tell(scale.deployment, scale.at_millis, what);
-            }
-            _ => {
-                let Some(budget) = self.step_budget(set, scale, was_max) else { return };
-                self.tell_rolling(scale.deployment, scale.at_millis, part, budget);
-            }
+        let is_below = |other: &ReplicaSet| other.now.counts.desired == 0 && other.revision() < set.revision();
+        let is_alone = self.model.owned_sets(scale.deployment).all(|other| other.uid == set.uid || is_below(other));
+        // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the first step of
+        // its rollout.
+        if scale.cause == ScaleCause::Scaling && !self.is_first_step(set, scale) {
+            let desired = set.now.desired_replicas;
+            return self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
+        }
+        let is_by_another = || {
+            (is_alone && is_scaled_beyond(set, scale))
+                || self.is_scaled_below_floor(set, scale, was_max)
+                || self.is_scaled_backwards(set, scale, was_max)
+        };
+        if scale.cause == ScaleCause::Rollout && is_alone && self.is_scaled_back(set, scale) {
+            self.tell(scale.deployment, scale.at_millis, Happening::ScaledBack { part });
+        } else if scale.cause == ScaleCause::Rollout && is_by_another() {
+            let what = Happening::Scaled { replicas: None, desired: None, parts: vec![part] };
+            self.tell(scale.deployment, scale.at_millis, what);
+        } else if let Some(budget) = self.step_budget(set, scale, was_max) {
+            self.tell_rolling(scale.deployment, scale.at_millis, part, budget);
         }
     }
 
@@ -55,27 +53,12 @@ impl Timeline {
         scale.from == 0 && (is_to_come || others.any(|other| other.now.counts.desired > 0))
     }
 
-    /// The Deployment controller takes back what somebody else did: the last revision, while it alone has pods, gets the replicas of the
-    /// Deployment, which did not change. It goes up so at rest alone: in a rollout, that is a step.
+    /// The Deployment controller takes back what somebody else did: the last revision gets the replicas of the Deployment, which did not
+    /// change. It goes up so at rest alone: in a rollout, that is a step.
     fn is_scaled_back(&self, set: &ReplicaSet, scale: &Scale) -> bool {
-        let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
         let last = self.model.deployments.get(&scale.deployment).and_then(|deployment| deployment.rollouts.last());
         let is_at_rest = last.is_some_and(|last| !last.is_open() && set.revision() == Some(last.revision));
-        (scale.to < scale.from || (scale.from > 0 && is_at_rest))
-            && set.now.desired_replicas == Some(scale.to)
-            && others.all(|other| other.now.counts.desired == 0 && other.revision() < set.revision())
-    }
-
-    /// Somebody else scaled it. The Deployment controller asks the last revision, while it alone has pods, for as many as the Deployment:
-    /// it scales down to no fewer, except to none (Recreate), and up to no more.
-    fn is_scaled_alone(&self, set: &ReplicaSet, scale: &Scale) -> bool {
-        let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
-        let is_beyond = |desired: u32| match scale.to {
-            to if to < scale.from => to > 0 && to < desired,
-            to => scale.from > 0 && to > desired,
-        };
-        set.now.desired_replicas.is_some_and(is_beyond)
-            && others.all(|other| other.now.counts.desired == 0 && other.revision() < set.revision())
+        (scale.to < scale.from || (scale.from > 0 && is_at_rest)) && set.now.desired_replicas == Some(scale.to)
     }
 
     /// Somebody else scaled it down during a pause: all ReplicaSets together have fewer replicas than the floor. An annotation
@@ -170,17 +153,12 @@ impl Timeline {
     /// A Deployment may be seen to be complete before the last step of an old ReplicaSet is.
     fn complete_after(&mut self, uid: Uid, at: Millis, part: &Part) {
         let settling_millis = self.settling_millis();
-        let is_after = |entry: &Entry| match entry.what {
-            Happening::Completed { revision, .. } => {
-                part.to < part.from
-                    && part.revision.is_some_and(|old| old < revision)
-                    && at - entry.at_millis <= settling_millis
-            }
-            _ => false,
+        let old = part.revision.filter(|_| part.to < part.from);
+        let is_after = |entry: &Entry| {
+            at - entry.at_millis <= settling_millis
+                && matches!(entry.what, Happening::Completed { revision, .. } if old.is_some_and(|old| old < revision))
         };
-        if let Some(id) = self.entry(uid, is_after).map(|entry| entry.id) {
-            self.retell(uid, id, |entry| entry.at_millis = at);
-        }
+        self.retell_last(uid, is_after, |entry| entry.at_millis = at);
     }
 
     fn tell_rolling(&mut self, uid: Uid, at: Millis, part: Part, mut budget: StepBudget) {
@@ -273,6 +251,16 @@ impl Timeline {
     }
 }
 
+/// Somebody else scaled it. The Deployment controller asks the last revision, while it alone has pods, for as many as the Deployment: it
+/// scales down to no fewer, except to none (Recreate), and up to no more.
+fn is_scaled_beyond(set: &ReplicaSet, scale: &Scale) -> bool {
+    let is_beyond = |desired: u32| match scale.to {
+        to if to < scale.from => to > 0 && to < desired,
+        to => scale.from > 0 && to > desired,
+    };
+    set.now.desired_replicas.is_some_and(is_beyond)
+}
+
 /// A change of the Deployment's replicas, with one more step that follows from it, the first of `parts`; `None` for a step of another
 /// change.
 fn joined(what: Happening, parts: &[Part], desired: Option<u32>) -> Option<Happening> {
@@ -292,12 +280,8 @@ fn joined(what: Happening, parts: &[Part], desired: Option<u32>) -> Option<Happe
 
 /// The parts of a step that is no repetition.
 fn told_alone(entry: &Entry) -> Option<Vec<(Uid, i64)>> {
-    match &entry.what {
-        Happening::Rolled { parts, is_repeat: false, .. } => {
-            Some(parts.iter().map(|part| (part.set, part.by())).collect())
-        }
-        _ => None,
-    }
+    let Happening::Rolled { parts, is_repeat: false, .. } = &entry.what else { return None };
+    Some(parts.iter().map(|part| (part.set, part.by())).collect())
 }
 
 /// A step joined to those before it that are repetitions; `None` when there are none.

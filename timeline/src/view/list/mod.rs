@@ -12,6 +12,7 @@ pub mod sent_rows;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::names::names;
 use crate::view::connection::Connection;
 use crate::view::{LAYERS, Lately, Summary, Tone, Verdict};
 use crate::{Millis, Uid};
@@ -53,14 +54,11 @@ pub enum By {
     Place,
 }
 
-impl By {
-    /// Reads its name in addresses.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "verdict" => Some(Self::Verdict),
-            "namespace" => Some(Self::Place),
-            _ => None,
-        }
+names! {
+    /// Its name in addresses.
+    By {
+        Verdict => "verdict",
+        Place => "namespace",
     }
 }
 
@@ -109,25 +107,17 @@ pub enum Column {
     Since,
 }
 
-impl Column {
-    /// All that there are.
-    pub const ALL: [Self; 4] = [Self::Status, Self::Name, Self::Available, Self::Since];
-
+names! {
     /// Its name in addresses.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Status => "status",
-            Self::Name => "name",
-            Self::Available => "available",
-            Self::Since => "since",
-        }
+    Column {
+        Status => "status",
+        Name => "name",
+        Available => "available",
+        Since => "since",
     }
+}
 
-    /// The column of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|column| column.name() == name)
-    }
-
+impl Column {
     /// The order of a list, in a sentence.
     pub const fn words(self) -> &'static str {
         match self {
@@ -152,10 +142,17 @@ pub enum Group {
     Stable,
 }
 
-impl Group {
-    /// All, in the order of the list.
-    pub const ALL: [Self; 4] = [Self::InTrouble, Self::InProgress, Self::Finished, Self::Stable];
+names! {
+    /// Its name in addresses.
+    Group {
+        InTrouble => "trouble",
+        InProgress => "moving",
+        Finished => "finished",
+        Stable => "stable",
+    }
+}
 
+impl Group {
     /// The group of a Deployment at a time of its cluster.
     pub fn of(summary: &Summary, now_millis: Millis) -> Self {
         match (summary.verdict.tone, summary.finished_millis) {
@@ -164,21 +161,6 @@ impl Group {
             (Tone::Ok, Some(at)) if now_millis - at < FINISHED_MILLIS => Self::Finished,
             (Tone::Ok | Tone::Quiet, _) => Self::Stable,
         }
-    }
-
-    /// Its name in addresses.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::InTrouble => "trouble",
-            Self::InProgress => "moving",
-            Self::Finished => "finished",
-            Self::Stable => "stable",
-        }
-    }
-
-    /// The group of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|group| group.name() == name)
     }
 
     /// Its heading.
@@ -350,13 +332,13 @@ mod tests {
     #[test]
     fn groups_have_names_of_their_own() {
         for group in Group::ALL {
-            assert_eq!(Group::named(group.name()), Some(group));
+            assert_eq!(Group::from_name(group.name()), Some(group));
         }
-        assert_eq!(Group::named("bad"), None);
+        assert_eq!(Group::from_name("bad"), None);
         for column in Column::ALL {
-            assert_eq!(Column::named(column.name()), Some(column));
+            assert_eq!(Column::from_name(column.name()), Some(column));
         }
-        assert_eq!(Column::named("moon"), None);
+        assert_eq!(Column::from_name("moon"), None);
     }
 
     #[test]

@@ -154,6 +154,25 @@ fn a_replacement_that_goes_while_the_old_pod_drains_says_nothing_of_that_one() {
 }
 
 #[test]
+fn a_replacement_that_is_deleted_before_it_is_available_drains_for_itself() {
+    let mut web = Web::live(2).at(60_000);
+    web.kill_pod(100);
+    web.add_pod(102, 2, |_| {});
+    web.wait_until(62_000).kill_pod(102);
+    web.add_pod(103, 2, |_| {});
+    web.wait_until(64_000).pod(103, ready);
+    web.wait_until(70_000).delete_pod(102);
+    let deleted = "was deleted, not by the rollout; the revision stays 1. Replacement:";
+    assert_eq!(
+        since(&web, 60_000),
+        [
+            format!("60000 Pod p0100 {deleted} p0102."),
+            format!("62000 Pod p0102 {deleted} p0103, available after 2.0 s; the old one drained 6.0 s more.")
+        ]
+    );
+}
+
+#[test]
 fn a_replacement_that_became_available_while_nobody_looked_has_no_time() {
     let mut web = Web::live(2).at(60_000);
     web.kill_pod(100);
