@@ -22,7 +22,7 @@ use crate::score::scene::{BandRow, Bars, GapArea, HeadPlace, PodHead, Scene, Tab
 use crate::score::style_sheet;
 
 /// The picture of a Deployment. Copies are handles of the same one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Picture {
     /// Before the ids of its patterns and lists: a wall shows several.
     pub prefix: &'static str,
@@ -133,35 +133,15 @@ pub struct Nodes {
 impl Picture {
     /// Returns an empty picture. `prefix` is before the ids of its patterns.
     pub fn new(prefix: &'static str) -> Self {
-        Self::from_scene(prefix, Scene::default(), &[], Frame::unmeasured(0, 60_000.0, 0))
+        Self { prefix, ..Self::default() }
     }
 
-    /// Returns a picture of that scene, drawn for that stretch of time.
-    pub fn from_scene(prefix: &'static str, scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
-        Self {
-            prefix,
-            base_millis: ScopedSignal::new(frame.base_millis),
-            dashed_millis: ScopedSignal::new(scene.dashed_millis),
-            bands: Rows::new(scene.bands),
-            bars: Rows::new(scene.bars),
-            heads: Rows::new(scene.heads),
-            spots: Rows::new(scene.spots),
-            columns: Rows::new(scene.columns),
-            gaps: Rows::new(scene.gaps),
-            table: Rows::new(scene.table),
-            order: RwSignal::new(None),
-            listed: RwSignal::new(scene.listed),
-            story: Rows::new(scene.story),
-            points: Rows::new(scene.points),
-            ticks: Rows::new(keyed(ticks)),
-            strip: RwSignal::new(scene.strip),
-            height: RwSignal::new(scene.height),
-            width: RwSignal::new(None),
-            has_spare: RwSignal::new(false),
-            told: RwSignal::new(None),
-            pointed: ScopedSignal::new(None),
-            nodes: Nodes::default(),
-        }
+    /// Returns a picture of that scene, with these ticks, in which times are counted from `base_millis`.
+    pub fn from_scene(scene: Scene, ticks: &[Millis], base_millis: Millis) -> Self {
+        let picture = Self::default();
+        picture.show(scene, base_millis);
+        picture.tick(ticks);
+        picture
     }
 
     /// The images of each band, joined. Follows the bands.
@@ -193,7 +173,7 @@ impl Picture {
 
     /// Shows these times as ticks of the axis.
     pub fn tick(&self, ticks: &[Millis]) {
-        self.ticks.set(keyed(ticks));
+        self.ticks.set(ticks.iter().map(|at| (*at as u128, *at)).collect());
     }
 
     /// Gives the focus to the pod before or after another one; false where there is none.
@@ -234,10 +214,6 @@ impl Picture {
         }
         *moved = wanted;
     }
-}
-
-fn keyed(ticks: &[Millis]) -> Vec<(u128, Millis)> {
-    ticks.iter().map(|at| (*at as u128, *at)).collect()
 }
 
 /// Styles of the picture that change with every frame.
