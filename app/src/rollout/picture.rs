@@ -18,7 +18,7 @@ use crate::score::ink::{Pattern, PodLook};
 use crate::score::lanes::BandHeading;
 use crate::score::order::PodOrder;
 use crate::score::paint::BarMark;
-use crate::score::scene::{BandRow, Bars, GapArea, HeadPlace, PodHead, Scene, TableScope};
+use crate::score::scene::{BandRow, Bars, GapArea, HeadPlace, PodHead, Scene};
 use crate::score::style_sheet;
 
 /// The picture of a Deployment. Copies are handles of the same one.
@@ -46,8 +46,8 @@ pub struct Picture {
     pub table: Rows<PodHead>,
     /// The order that was chosen for the table; `None` for that of the picture.
     pub order: RwSignal<Option<PodOrder>>,
-    /// Which pods the table has.
-    pub listed: RwSignal<TableScope>,
+    /// Pods that are not available and not in the table ([`Scene::unlisted`]).
+    pub unlisted: RwSignal<Option<usize>>,
     /// The lines of the story, the oldest first.
     pub story: Rows<Line>,
     /// The lines of the story that are points on the axis.
@@ -165,7 +165,7 @@ impl Picture {
             order.sort(&mut scene.table);
         }
         self.table.set(scene.table);
-        set_if_new(&self.listed, scene.listed);
+        set_if_new(&self.unlisted, scene.unlisted);
         self.story.set(scene.story);
         self.points.set(scene.points);
         set_if_new(&self.strip, scene.strip);
@@ -184,8 +184,8 @@ impl Picture {
     /// Gives the focus to the first pod of a band that is still there; false where it has none.
     pub fn focus_first_of(&self, band: &BandHeading) -> bool {
         let is_it = |head: &PodHead| {
-            (head.is_out, head.state != PodState::Gone) == (band.is_out(), true)
-                && (head.is_out || head.revision.is_some() && head.revision == band.revision)
+            (head.is_out(), head.state != PodState::Gone) == (band.is_out(), true)
+                && (head.is_out() || head.revision.is_some() && head.revision == band.revision)
         };
         let is_first = |key: &u128| self.heads.row(*key).is_some_and(|head| head.with_untracked(is_it));
         self.heads.order_untracked().into_iter().find(is_first).is_some_and(|head| self.nodes.heads.focus(head))

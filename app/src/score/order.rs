@@ -60,7 +60,7 @@ impl PodOrder {
 
     fn compare(self, (a_key, a): &(u128, PodHead), (b_key, b): &(u128, PodHead)) -> Ordering {
         // Numbers, and words after them.
-        let revision = |head: &PodHead| (head.is_out, head.revision.is_none(), head.revision);
+        let revision = |head: &PodHead| (head.is_out(), head.revision.is_none(), head.revision);
         let by_column = match self.column {
             PodColumn::Name => Ordering::Equal,
             PodColumn::Revision => revision(a).cmp(&revision(b)),
@@ -87,11 +87,10 @@ mod tests {
                 state,
                 since_millis,
                 reason: String::new(),
-                replica_set: None,
+                replica_set: revision.map(|_| Uid::from_bits(9)),
                 revision,
                 is_newborn: false,
                 is_elsewhere: false,
-                is_out: revision.is_none(),
                 is_shared: false,
             };
             (key, head)

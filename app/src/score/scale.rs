@@ -1,6 +1,6 @@
 //! The time axis: which stretch of time is shown, and where its ticks are.
 
-use timeline::model::{Deployment, Gap, Rollout};
+use timeline::model::{Deployment, Rollout};
 use timeline::{Millis, Model, rollout};
 
 /// Shown before the rollout began.
@@ -126,14 +126,6 @@ pub fn ticks(now_millis: Millis, window_millis: f64, width: f64) -> Vec<Millis> 
     let from = now_millis - window_millis as i64;
     let first = from.div_euclid(step) * step;
     (0..).map(|index| first + index * step).take_while(|at| *at <= now_millis + step).collect()
-}
-
-/// Stretches after `from_millis` that were not seen or are not kept, with what to say of them.
-pub fn gaps(deployment: &Deployment, from_millis: Millis) -> Vec<(Gap, &'static str)> {
-    let unseen = deployment.gaps.iter().map(|gap| (*gap, "not observed"));
-    let kept = deployment.kept_since_millis.map(|kept| Gap { from_millis: from_millis.min(kept), to_millis: kept });
-    let unkept = kept.map(|gap| (gap, "older history not kept"));
-    unseen.chain(unkept).filter(|(gap, _)| gap.to_millis > from_millis).collect()
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ fn PodHead(key: u128, picture: Picture, head: ArcRwSignal<PodHead>, spot: ArcRwS
     };
     let state = Memo::new(move |_| head.read().state);
     let revision = move || match &*head.read() {
-        head if head.is_out => "out".to_owned(),
+        head if head.is_out() => "out".to_owned(),
         head => head.revision.map_or_else(String::new, |revision| revision.to_string()),
     };
     let shift = move || format!("translate(0 {})", fixed(spot.read().y));
@@ -134,7 +134,7 @@ fn class(head: &PodHead, row: f64) -> String {
         (head.is_newborn, " born"),
         // A pod that was released has its head in the other band.
         (head.is_elsewhere, " elsewhere"),
-        (head.is_out, " out"),
+        (head.is_out(), " out"),
         (row < TOKEN_ROW, " small"),
         (row < NAME_ROW, " nameless"),
         (head.is_shared, " shared"),

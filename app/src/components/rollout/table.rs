@@ -12,7 +12,7 @@ use crate::rollout::picture::Picture;
 use crate::rollout::screen::RolloutScreen;
 use crate::scoped::ScopedFor;
 use crate::score::order::{PodColumn, PodOrder};
-use crate::score::scene::{PodHead, TableScope};
+use crate::score::scene::PodHead;
 use crate::zone::Zone;
 
 #[component]
@@ -22,10 +22,10 @@ pub fn PodTable(
     picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let caption = move || match picture.listed.get() {
-        TableScope::All => "Pods in view".to_owned(),
-        TableScope::NotAvailable { more: 0 } => "Pods in view that are not available".to_owned(),
-        TableScope::NotAvailable { more } => {
+    let caption = move || match picture.unlisted.get() {
+        None => "Pods in view".to_owned(),
+        Some(0) => "Pods in view that are not available".to_owned(),
+        Some(more) => {
             format!("Pods in view that are not available; {more} more {} not listed", is_are(more as u32))
         }
     };
