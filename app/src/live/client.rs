@@ -61,8 +61,6 @@ pub enum ScreenRequest {
 #[derive(Clone, Copy)]
 pub struct Live {
     build: StoredValue<String>,
-    /// The file that the page is, where there is no server.
-    exported: StoredValue<Option<Exported>>,
     client: StoredValue<Option<SendWrapper<Client>>>,
     /// The page is about to reload for another build.
     is_reloading: StoredValue<bool>,
@@ -77,7 +75,6 @@ impl Live {
     pub fn provide(build: String) -> Self {
         let live = Self {
             build: StoredValue::new(build),
-            exported: StoredValue::new(Exported::of_app()),
             client: StoredValue::new(None),
             is_reloading: StoredValue::new(false),
             trouble: RwSignal::new(""),
@@ -162,11 +159,11 @@ struct Inner {
 }
 
 impl Client {
-    /// Connects. The page as a whole (`html[data-live]`) is as live as its main client.
+    /// Connects. The page as a whole (`html[data-live]`) is as live as its main client. Called from effects.
     pub fn start(live: Live, is_main: bool) -> Self {
         let client = Self(Rc::new(Inner {
             live,
-            exported: live.exported.get_value(),
+            exported: Exported::of_app(),
             is_main,
             followed: RefCell::default(),
             state: Cell::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
