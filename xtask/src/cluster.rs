@@ -216,7 +216,7 @@ impl Cluster {
             }
         }
         node::remove(&self.folder)?;
-        process::remove_folder(&self.folder)
+        process::remove(&self.folder)
     }
 
     fn answers(&self, binaries: &Binaries) -> bool {

@@ -209,7 +209,7 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
         return Ok(false);
     };
     let recorded = process::workspace_path(RECORDED);
-    process::remove_folder(&recorded)?; // of an earlier run
+    process::remove(&recorded)?; // of an earlier run
     let mut environment: Vec<(&str, OsString)> =
         vec![("ROLLCAST_TEST_KUBECONFIG", kubeconfig.clone().into()), ("ROLLCAST_RECORDED", recorded.clone().into())];
     let mut left_out: &[&str] = &[];
