@@ -13,6 +13,7 @@ use super::places::{Density, bar_height, density};
 /// Stretches narrower than this, in pixels, are flicker.
 const FLICKER: f64 = 10.0;
 const GONE: PodLook = PodLook::In(PodState::Gone);
+const FAILING: PodLook = PodLook::In(PodState::Failing);
 
 /// A drawn state of a pod.
 #[derive(Debug, PartialEq)]
@@ -62,19 +63,11 @@ pub fn bars(pod: &Pod, side: Side, row: f64, y: f64, frame: Frame) -> impl Itera
 fn merge_flicker(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
     let mut merged: Vec<Segment> = Vec::with_capacity(segments.len());
     for segment in segments {
-        let is_narrow = frame.wide(segment.from, segment.to) < FLICKER;
-        match merged.last_mut() {
-            Some(last)
-                if last.look == PodLook::In(PodState::Failing)
-                    && is_narrow
-                    && matches!(
-                        segment.look,
-                        PodLook::In(PodState::Failing | PodState::Unready | PodState::Starting)
-                    )
-                    && last.to == Some(segment.from) =>
-            {
-                last.to = segment.to;
-            }
+        let is_loop = frame.wide(segment.from, segment.to) < FLICKER
+            && matches!(segment.look, PodLook::In(PodState::Failing | PodState::Unready | PodState::Starting));
+        let failing = |last: &&mut Segment| last.look == FAILING && last.to == Some(segment.from);
+        match merged.last_mut().filter(failing) {
+            Some(last) if is_loop => last.to = segment.to,
             _ => merged.push(segment),
         }
     }

@@ -202,7 +202,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
     let placed: Vec<PlacedBand> = placed.collect();
     let bands_height = placed.last().map_or(0.0, |last| last.place.top + last.place.height);
     let mut scene = Scene {
-        bands: placed.iter().map(|one| (band_key(&one.band), band_row(one))).collect(),
+        bands: placed.iter().map(band_row).collect(),
         gaps: gaps(deployment, said.view.as_ref().and_then(|view| view.unseen_millis), frame),
         story,
         points: points(&said.story, frame),
@@ -228,7 +228,7 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
             let odd: Vec<&Pod> = pods.into_iter().map(|(pod, _)| pod).filter(is_listed).collect();
             *unlisted += odd.len().saturating_sub(MOST_ROWS);
             let rows = odd.into_iter().take(MOST_ROWS);
-            scene.table.extend(rows.map(|pod| (key(&one.band, pod), head(one, pod, false, frame.now_millis))));
+            scene.table.extend(rows.map(|pod| (key(&one.band, pod), head(one, pod, frame.now_millis))));
         } else {
             pods.into_iter().for_each(|(pod, slot)| scene.add_pod(one, pod, slot, frame, &placed));
         }
@@ -270,14 +270,13 @@ impl Scene {
                 self.bars.push((key, Bars { pod: Some(pod.uid), shift, marks }));
             }
         }
-        let is_elsewhere = is_elsewhere(one, pod);
-        let before = if is_elsewhere { None } else { place_before(all, pod, frame.now_millis) };
-        let head = head(one, pod, is_elsewhere, frame.now_millis);
-        if !is_elsewhere {
+        let (mut came_from, head) = (None, head(one, pod, frame.now_millis));
+        if !head.is_elsewhere {
+            came_from = place_before(all, pod, frame.now_millis).map(|before| before - y);
             self.table.push((key, head.clone()));
         }
         self.heads.push((key, head));
-        self.spots.push((key, HeadPlace { y, row, came_from: before.map(|before| before - y) }));
+        self.spots.push((key, HeadPlace { y, row, came_from }));
     }
 }
 
@@ -299,7 +298,7 @@ fn is_elsewhere(one: &PlacedBand, pod: &Pod) -> bool {
     pod.owner != one.band.heading.replica_set
 }
 
-fn head(one: &PlacedBand, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> PodHead {
+fn head(one: &PlacedBand, pod: &Pod, now_millis: Millis) -> PodHead {
     PodHead {
         uid: pod.uid,
         name: pod.name.clone(),
@@ -309,13 +308,13 @@ fn head(one: &PlacedBand, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> 
         replica_set: one.band.heading.replica_set,
         revision: one.band.heading.revision,
         is_newborn: now_millis - pod.first_seen_millis() < NEWBORN_MILLIS,
-        is_elsewhere,
+        is_elsewhere: is_elsewhere(one, pod),
         is_shared: one.is_ribbon,
     }
 }
 
-fn band_row(one: &PlacedBand) -> BandRow {
-    BandRow { place: one.place, is_ribbon: one.is_ribbon, heading: one.band.heading.clone() }
+fn band_row(one: &PlacedBand) -> (u128, BandRow) {
+    (band_key(&one.band), BandRow { place: one.place, is_ribbon: one.is_ribbon, heading: one.band.heading.clone() })
 }
 
 /// The last one may not have ended: pods that may not be listed since then are not seen until now.
