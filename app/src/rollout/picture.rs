@@ -100,10 +100,8 @@ pub enum TipContent {
         /// Why it is not well; empty where nothing is known.
         reason: String,
     },
-    /// A ribbon: how many of its pods looked like what.
-    Ribbon(Vec<(PodLook, usize)>),
-    /// The strip: how many pods were in which state, and the limits that were in force.
-    Budget(Vec<(PodState, u32)>, Option<Limits>),
+    /// A ribbon or the strip: how many pods looked like what; of the strip, the limits that were in force.
+    Counts(Vec<(PodLook, usize)>, Option<Limits>),
 }
 
 /// Elements of a picture that are measured or move with every frame.

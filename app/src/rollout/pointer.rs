@@ -53,13 +53,11 @@ struct PartRects {
 }
 
 impl PartRects {
-    /// A place as what is told of it stands there.
-    fn place(&self, (x, y): (f64, f64)) -> String {
-        style_sheet::tip((x - self.score.left(), y - self.score.top()), (self.score.width(), self.score.height()))
-    }
-
-    fn crosshair(&self, x: f64) -> f64 {
-        x.min(self.canvas.right()) - self.score.left()
+    /// A tip that stands beside a place.
+    fn tip(&self, (x, y): (f64, f64), at_millis: Millis, told: TipContent) -> Tip {
+        let (left, size) = (self.score.left(), (self.score.width(), self.score.height()));
+        let place = style_sheet::tip((x - left, y - self.score.top()), size);
+        Tip { place, x: x.min(self.canvas.right()) - left, at_millis, told }
     }
 }
 
@@ -225,23 +223,22 @@ impl RolloutScreen {
             None
         } else if is_in(&room.strip) {
             let deployment = state.copy.deployment()?;
-            let (counts, limits) = budget::count_states(&state.copy.model, deployment, at_millis);
-            Some(TipContent::Budget(counts, limits))
+            let (counts, limits) = budget::count_looks(&state.copy.model, deployment, at_millis);
+            Some(TipContent::Counts(counts, limits))
         } else if is_in(&room.scroller) {
             let y = y - room.canvas.top();
             self.pod_at(state, y, at_millis).or_else(|| self.ribbon_at(state, y, at_millis))
         } else {
             None
         };
-        told.map(|told| Tip { place: room.place((x, y)), x: room.crosshair(x), at_millis, told })
+        told.map(|told| room.tip((x, y), at_millis, told))
     }
 
     fn told_of_head(&self, state: &State, room: &PartRects, key: u128) -> Option<Tip> {
         let at_millis = state.frame.now_millis;
         let y = self.0.picture.spots.row(key)?.with_untracked(|spot| spot.y);
         let told = self.pod(state, key, at_millis)?;
-        let x = room.canvas.right();
-        Some(Tip { place: room.place((x, room.canvas.top() + y)), x: room.crosshair(x), at_millis, told })
+        Some(room.tip((room.canvas.right(), room.canvas.top() + y), at_millis, told))
     }
 
     fn pod_at(&self, state: &State, y: f64, at_millis: Millis) -> Option<TipContent> {
@@ -285,7 +282,7 @@ impl RolloutScreen {
         };
         let side = bands.order_untracked().into_iter().find_map(|key| bands.row(key)?.with_untracked(side))?;
         let (model, deployment) = (&state.copy.model, state.copy.deployment?);
-        Some(TipContent::Ribbon(scene::count_looks(model, deployment, side, at_millis, state.frame)))
+        Some(TipContent::Counts(scene::count_looks(model, deployment, side, at_millis, state.frame), None))
     }
 }
 

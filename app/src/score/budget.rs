@@ -43,17 +43,17 @@ pub const fn fill(layer: PodState) -> (Colour, Fill) {
     (ink.colour, ink.low)
 }
 
-/// Returns the number of pods in each state at a moment, and the limits that were in force then.
-pub fn count_states(
+/// Counts the pods of a strip by look at a moment. Returns also the limits that were in force then.
+pub fn count_looks(
     model: &Model,
     deployment: &Deployment,
     at_millis: Millis,
-) -> (Vec<(PodState, u32)>, Option<Limits>) {
+) -> (Vec<(PodLook, usize)>, Option<Limits>) {
     let steps = steps(model, deployment, at_millis);
     let counts = steps.first().map(|(_, counts)| *counts).unwrap_or_default();
     let counts = LAYERS.into_iter().zip(counts).filter(|(_, count)| *count > 0);
     let limits = deployment.limits.iter().rev().find(|(since, _)| *since <= at_millis).map(|(_, limits)| *limits);
-    (counts.map(|(state, count)| (state, count.unsigned_abs())).collect(), limits)
+    (counts.map(|(state, count)| (PodLook::In(state), count.unsigned_abs() as usize)).collect(), limits)
 }
 
 /// Class of the mark beside the limits; it is not there while nothing holds the controller.
