@@ -121,7 +121,8 @@ impl PanelState {
         let asked_millis = browser::page_millis();
         self.asked_millis.set_value(asked_millis);
         let exported = self.exported.get_value();
-        let address = below_this_page(&path);
+        // At the moment that the address of the page names.
+        let address = format!("{}/{path}{}", browser::path(), browser::search());
         spawn_local(async move {
             let answer = match exported {
                 Some(exported) => {
@@ -145,7 +146,11 @@ impl PanelState {
             self.known.set_value(address);
             self.show(shown);
             if known.is_empty() {
-                browser::next_frame(move || self.focus());
+                browser::next_frame(move || {
+                    if let Some(section) = self.section.try_get_untracked().flatten() {
+                        browser::focus(&section);
+                    }
+                });
             }
         });
     }
@@ -175,17 +180,6 @@ impl PanelState {
             self.behind.set_value(section.map(|section| InertPage::around(&section)));
         }
     }
-
-    fn focus(self) {
-        if let Some(section) = self.section.try_get_untracked().flatten() {
-            browser::focus(&section);
-        }
-    }
-}
-
-/// The address of something below this page, at the moment that the address of the page names.
-fn below_this_page(path: &str) -> String {
-    format!("{}/{path}{}", browser::path(), browser::search())
 }
 
 /// Requests a detail below a page of a Deployment; `None` when no answer comes.
