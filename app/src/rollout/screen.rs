@@ -8,7 +8,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{Connection, Delta, Moment, Position, Scope, ServerFrame, Snapshot};
+use timeline::wire::{Delta, Moment, Position, Scope, ServerFrame, Snapshot};
 use timeline::{Millis, rollout, say};
 
 use super::board::{Board, RenderedPage, said_then};
@@ -350,9 +350,7 @@ impl RolloutScreen {
             state.frame.scale = on_wall.map_or(1.0, |letters| letters / LETTERS_PX);
         }
     }
-}
 
-impl RolloutScreen {
     /// Moves the time axis and everything drawn along it to the time of this frame.
     fn time_passes(&self) {
         let (picture, state) = (&self.0.picture, &mut *self.0.state.borrow_mut());
@@ -363,20 +361,12 @@ impl RolloutScreen {
             canvas.paint(frame, picture.height.get_untracked());
         }
     }
-
-    fn connected(&self, cluster: &str, connection: Connection, page_millis: f64) {
-        if self.0.board.workload.with_untracked(|workload| workload.cluster == cluster) {
-            set_if_new(&self.0.board.connection, connection);
-            self.set_pace(page_millis);
-        }
-    }
 }
 
 impl Screen for RolloutScreen {
     fn link(&self, link: LinkState, page_millis: f64) {
         let board = &self.0.board;
-        let known = board.link.get_untracked();
-        if std::mem::discriminant(&known) != std::mem::discriminant(&link) || !link.is_live() {
+        if !(board.link.get_untracked().is_live() && link.is_live()) {
             set_if_new(&board.link, link);
         }
         let mut state = self.0.state.borrow_mut();
@@ -393,9 +383,7 @@ impl Screen for RolloutScreen {
         let (board, mut ask) = (&self.0.board, ScreenRequest::Nothing);
         for frame in frames {
             match frame {
-                ServerFrame::Snapshot(snapshot)
-                    if !board.workload.with_untracked(|workload| snapshot.is_of(workload)) => {}
-                ServerFrame::Snapshot(snapshot) => {
+                ServerFrame::Snapshot(snapshot) if board.workload.with_untracked(|of| snapshot.is_of(of)) => {
                     ask = ScreenRequest::Nothing;
                     self.snapshot(*snapshot, page_millis);
                     self.set_pace(page_millis); // another life has another clock
@@ -405,14 +393,20 @@ impl Screen for RolloutScreen {
                         ask = ScreenRequest::Snapshot;
                     }
                 }
-                ServerFrame::Connection { cluster, connection } => self.connected(&cluster, connection, page_millis),
+                ServerFrame::Connection { cluster, connection } => {
+                    if board.workload.with_untracked(|workload| workload.cluster == cluster) {
+                        set_if_new(&board.connection, connection);
+                        self.set_pace(page_millis);
+                    }
+                }
                 ServerFrame::Moment(moment) => {
                     let mut state = self.0.state.borrow_mut();
                     state.question.answer(moment.at_millis);
                     state.then = Some(*moment);
                 }
                 ServerFrame::Heartbeat { now_millis } => self.0.state.borrow_mut().clock.hear(now_millis, page_millis),
-                ServerFrame::Hello { .. } | ServerFrame::List(_) => {}
+                // The snapshot is of what was followed before.
+                ServerFrame::Snapshot(_) | ServerFrame::Hello { .. } | ServerFrame::List(_) => {}
             }
         }
         let mut state = self.0.state.borrow_mut();
