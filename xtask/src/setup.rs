@@ -42,16 +42,25 @@ pub fn everything() -> Result<()> {
     tell(ensure_webkit().is_some(), "WebKit", "the tests in it will be left out by night");
     tell(ensure_postgres(), "PostgreSQL", "the tests of history in a database will be left out");
     tell(DENY.ensure().is_some(), "cargo-deny", "licences and sources of dependencies will not be checked");
-    if process::is_installed("go") {
-        ensure_binaries()?;
-        ensure_provider()?;
-        ensure_node()?;
-        ensure_chart_tools()?;
-    } else {
+    if !process::is_installed("go") {
         process::print_note(
             "no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours), nor the provider of the sign-in tests, nor the tools that check the Helm chart",
         );
     }
+    build_with_go(true)?;
     process::print_note("set-up complete");
+    Ok(())
+}
+
+/// The control plane and the real node; by night also the provider at which people sign in, and the tools of the chart.
+pub fn build_with_go(is_whole: bool) -> Result<()> {
+    if process::is_installed("go") {
+        ensure_binaries()?;
+        if is_whole {
+            ensure_provider()?;
+            ensure_chart_tools()?;
+        }
+        ensure_node()?;
+    }
     Ok(())
 }

@@ -59,7 +59,7 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     let wants = |part: &str| only.is_empty() || only.iter().any(|wanted| wanted == part);
     // What is built with Go is built beside the rest, which leaves it room.
     let needs_go = wants("cluster") || (wants("rust") && is_whole);
-    let go = std::thread::spawn(move || if needs_go { build_with_go(is_whole) } else { Ok(()) });
+    let go = std::thread::spawn(move || if needs_go { setup::build_with_go(is_whole) } else { Ok(()) });
     // The page first: the server embeds it, and a page that does not build should be known at once.
     crate::page::build()?;
     if wants("lint") {
@@ -265,19 +265,6 @@ fn invariants(tests: &Tests, test: &str) -> Result<()> {
         &["--nocapture"],
         &[("ROLLCAST_RECORDED", process::workspace_path(RECORDED).into())],
     )
-}
-
-/// The control plane and the real node; by night also the provider at which people sign in, and the tools of the chart.
-fn build_with_go(is_whole: bool) -> Result<()> {
-    if process::is_installed("go") {
-        setup::ensure_binaries()?;
-        if is_whole {
-            setup::ensure_provider()?;
-            setup::ensure_chart_tools()?;
-        }
-        setup::ensure_node()?;
-    }
-    Ok(())
 }
 
 /// kubectl on the simulated cluster. Returns which kubectl that is.
