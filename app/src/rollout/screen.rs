@@ -428,7 +428,7 @@ impl Screen for RolloutScreen {
             self.0.state.borrow_mut().measured_at = page_millis;
             self.measure();
         }
-        let (now_millis, moment, wanted, passed_millis, is_due) = {
+        let (now_millis, moment, is_due) = {
             let state = &mut *self.0.state.borrow_mut();
             let passed_millis = if state.has_less_motion { f64::INFINITY } else { page_millis - state.framed_at };
             state.framed_at = page_millis;
@@ -451,13 +451,10 @@ impl Screen for RolloutScreen {
             };
             // Bars leave the picture by time alone.
             let pace = if is_moving { pace } else { LOOK_AGAIN_MILLIS };
-            (now_millis, moment, wanted, passed_millis, page_millis - state.drawn_at > pace)
+            let window_millis = scale::glided(state.frame.window_millis, wanted, passed_millis);
+            state.frame = Frame { now_millis, window_millis, ..state.frame };
+            (now_millis, moment, page_millis - state.drawn_at > pace)
         };
-        {
-            let frame = &mut self.0.state.borrow_mut().frame;
-            frame.window_millis = scale::glided(frame.window_millis, wanted, passed_millis);
-            frame.now_millis = now_millis;
-        }
         set_if_new(&board.second, now_millis.div_euclid(1000));
         if is_due {
             self.draw(now_millis, moment, page_millis);
