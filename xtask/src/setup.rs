@@ -8,23 +8,20 @@ mod control_plane;
 mod engines;
 mod go_tools;
 mod node;
-mod postgres;
-mod provider;
 mod static_linux;
 mod wasm;
 
 use anyhow::Result;
 
+pub use apt::{POSTGRES, ensure_buildah, ensure_postgres};
 pub use browser::{Browser, ensure_browser, ensure_node_modules};
 pub use cargo_tool::{CYCLONEDX, DENY, MDBOOK, MUTANTS};
 pub use chart_tools::{ChartTools, ensure_chart_tools, ensure_helm};
 pub use control_plane::{Binaries, KUBERNETES, OLDER_KUBERNETES, TEST_KUBERNETES, ensure_binaries, minor};
 pub use engines::{ensure_firefox, ensure_webkit};
-pub use go_tools::ensure_go_tool;
+pub use go_tools::{ensure_go_tool, ensure_provider};
 pub use node::ensure_node;
-pub use postgres::{POSTGRES, ensure_postgres};
-pub use provider::ensure_provider;
-pub use static_linux::{STATIC_TOOLS, ensure_buildah, ensure_static_linux};
+pub use static_linux::{STATIC_TOOLS, ensure_static_linux};
 pub use wasm::{Toolchain, ensure_wasm, flags_without_paths, paths_of_sources};
 
 use crate::process;
