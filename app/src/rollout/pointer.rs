@@ -9,7 +9,7 @@ use super::screen::{RolloutScreen, State};
 use crate::browser;
 use crate::rows::set_if_new;
 use crate::score::bars::{self, Segment};
-use crate::score::lanes::{Side, taken_over};
+use crate::score::lanes::{BandHeading, taken_over};
 use crate::score::scene::BandRow;
 use crate::score::{budget, scale, scene, style_sheet};
 
@@ -259,9 +259,8 @@ impl RolloutScreen {
             return None;
         }
         // Since when it is in a state does not depend on whose ReplicaSet it was in then.
-        let inside = |replica_set| Side::Inside { replica_set, since_millis: None };
-        let side = head.replica_set.map_or(Side::Outside, inside);
-        let Segment { look, from: since_millis, to } = bars::drawn_at(pod, side, state.frame, at_millis)?;
+        let band = BandHeading { replica_set: head.replica_set, ..BandHeading::default() };
+        let Segment { look, from: since_millis, to } = bars::drawn_at(pod, &band, state.frame, at_millis)?;
         let until_millis = to.filter(|until| *until <= state.frame.now_millis);
         Some(TipContent::Pod {
             name: head.name,
@@ -276,13 +275,13 @@ impl RolloutScreen {
 
     fn ribbon_at(&self, state: &State, y: f64, at_millis: Millis) -> Option<TipContent> {
         let bands = self.0.picture.bands;
-        let side = |band: &BandRow| {
+        let heading = |band: &BandRow| {
             let is_there = band.is_ribbon && (band.place.top..band.place.top + band.place.height).contains(&y);
-            is_there.then(|| band.heading.side())
+            is_there.then(|| band.heading.clone())
         };
-        let side = bands.order_untracked().into_iter().find_map(|key| bands.row(key)?.with_untracked(side))?;
+        let band = bands.order_untracked().into_iter().find_map(|key| bands.row(key)?.with_untracked(heading))?;
         let (model, deployment) = (&state.copy.model, state.copy.deployment?);
-        Some(TipContent::Counts(scene::count_looks(model, deployment, side, at_millis, state.frame), None))
+        Some(TipContent::Counts(scene::count_looks(model, deployment, &band, at_millis, state.frame), None))
     }
 }
 

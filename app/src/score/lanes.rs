@@ -47,32 +47,10 @@ pub struct BandHeading {
     pub taken_over_millis: Option<Millis>,
 }
 
-/// The band in which a pod is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// Band of its ReplicaSet.
-    Inside {
-        /// The ReplicaSet.
-        replica_set: Uid,
-        /// When the Deployment took the ReplicaSet over; `None` where it created it.
-        since_millis: Option<Millis>,
-    },
-    /// Band of the pods out of rotation.
-    Outside,
-}
-
 impl BandHeading {
     /// It is that of the pods out of rotation.
     pub const fn is_out(&self) -> bool {
         self.replica_set.is_none()
-    }
-
-    /// Where its pods are drawn, and since when.
-    pub const fn side(&self) -> Side {
-        match self.replica_set {
-            Some(replica_set) => Side::Inside { replica_set, since_millis: self.taken_over_millis },
-            None => Side::Outside,
-        }
     }
 
     /// The revision in few letters, as attributes tell it: "3", "out", "?".

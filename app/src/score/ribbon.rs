@@ -43,7 +43,7 @@ pub fn marks(one: &PlacedBand, pods: &[(&Pod, u32)], frame: Frame) -> Vec<BarMar
     let from_millis = frame.spare_from_millis();
     for (pod, slot) in pods {
         let Some(moves) = moves.get_mut(row_of(*slot)) else { continue };
-        for Segment { look, from, to } in segments(pod, one.band.heading.side(), frame) {
+        for Segment { look, from, to } in segments(pod, &one.band.heading, frame) {
             let Some(layer) = LAYERS.iter().position(|known| *known == look) else { continue };
             if to.is_none_or(|to| to > from_millis.max(from)) {
                 moves.push((from.max(from_millis), layer, true));

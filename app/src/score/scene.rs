@@ -14,7 +14,7 @@ use super::bars;
 use super::budget::{self, Strip};
 use super::frame::Frame;
 use super::ink::PodLook;
-use super::lanes::{self, Band, BandHeading, Side};
+use super::lanes::{self, Band, BandHeading};
 use super::paint::BarMark;
 use super::places::{self, BandPlace, PlacedBand};
 use super::ribbon;
@@ -160,17 +160,17 @@ pub struct GapArea {
 pub fn count_looks(
     model: &Model,
     deployment: Uid,
-    side: Side,
+    band: &BandHeading,
     at_millis: Millis,
     frame: Frame,
 ) -> Vec<(PodLook, usize)> {
     let mut counts: Vec<(PodLook, usize)> = Vec::new();
-    let pods: Vec<&Pod> = match side {
-        Side::Inside { replica_set, .. } => model.pods_of(replica_set).collect(),
-        Side::Outside => model.pods_of_deployment(deployment),
+    let pods: Vec<&Pod> = match band.replica_set {
+        Some(replica_set) => model.pods_of(replica_set).collect(),
+        None => model.pods_of_deployment(deployment),
     };
     for pod in pods {
-        if let Some(bars::Segment { look, .. }) = bars::drawn_at(pod, side, frame, at_millis) {
+        if let Some(bars::Segment { look, .. }) = bars::drawn_at(pod, band, frame, at_millis) {
             match counts.iter_mut().find(|(known, _)| *known == look) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((look, 1)),
@@ -202,7 +202,6 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
     let placed: Vec<PlacedBand> = placed.collect();
     let bands_height = placed.last().map_or(0.0, |last| last.place.top + last.place.height);
     let mut scene = Scene {
-        bands: placed.iter().map(band_row).collect(),
         gaps: gaps(deployment, said.view.as_ref().and_then(|view| view.unseen_millis), frame),
         story,
         points: points(&said.story, frame),
@@ -233,6 +232,9 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
             pods.into_iter().for_each(|(pod, slot)| scene.add_pod(one, pod, slot, frame, &placed));
         }
     }
+    let row =
+        |PlacedBand { band, place, is_ribbon }| (band_key(&band), BandRow { place, is_ribbon, heading: band.heading });
+    scene.bands = placed.into_iter().map(row).collect();
     scene
 }
 
@@ -252,7 +254,7 @@ impl Scene {
     fn add_painted(&mut self, one: &PlacedBand, pod: &Pod, slot: u32, frame: Frame) {
         let y = middle(one.place, slot);
         let from = frame.spare_from_millis();
-        let marks = bars::bars(pod, one.band.heading.side(), one.place.row, y, frame);
+        let marks = bars::bars(pod, &one.band.heading, one.place.row, y, frame);
         self.marks.extend(marks.filter(|mark| mark.to.is_none_or(|to| to > from)));
     }
 
@@ -266,7 +268,7 @@ impl Scene {
                 // Low bars stand on the ground of all, so that the patterns of neighbours go on in each other.
                 let is_roomy = places::density(row) == places::Density::Roomy;
                 let (shift, middle) = if is_roomy { (y, 0.0) } else { (0.0, y) };
-                let marks = bars::bars(pod, one.band.heading.side(), row, middle, frame).collect();
+                let marks = bars::bars(pod, &one.band.heading, row, middle, frame).collect();
                 self.bars.push((key, Bars { pod: Some(pod.uid), shift, marks }));
             }
         }
@@ -311,10 +313,6 @@ fn head(one: &PlacedBand, pod: &Pod, now_millis: Millis) -> PodHead {
         is_elsewhere: is_elsewhere(one, pod),
         is_shared: one.is_ribbon,
     }
-}
-
-fn band_row(one: &PlacedBand) -> (u128, BandRow) {
-    (band_key(&one.band), BandRow { place: one.place, is_ribbon: one.is_ribbon, heading: one.band.heading.clone() })
 }
 
 /// The last one may not have ended: pods that may not be listed since then are not seen until now.
