@@ -157,7 +157,7 @@ fn label(head: &PodHead, since: &str) -> String {
 fn Column(marks: ArcRwSignal<Vec<BarMark>>) -> impl IntoView {
     let boxes = move || {
         let of = |mark: &BarMark| {
-            let (top, height) = (fixed(mark.y - mark.height / 2.0), fixed(mark.height));
+            let (top, height) = (fixed(mark.upper()), fixed(mark.height));
             view! { <rect class=mark.look.name() x="4" y=top width="10" height=height></rect> }
         };
         marks.read().iter().map(of).collect_view()
