@@ -166,10 +166,10 @@ impl Client {
             exported: Exported::of_app(),
             is_main,
             followed: RefCell::default(),
-            state: Cell::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
-            socket: RefCell::new(None),
+            state: Cell::default(),
+            socket: RefCell::default(),
             queue: RefCell::default(),
-            is_over: Cell::new(false),
+            is_over: Cell::default(),
             timer: RefCell::default(),
             listeners: RefCell::default(),
         }));

@@ -42,7 +42,7 @@ pub struct Time {
 }
 
 /// The state of the page. Copies are handles of the same one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Board {
     /// The Deployment that the page is about.
     pub workload: RwSignal<Workload>,
@@ -84,25 +84,11 @@ impl Board {
     /// The board of a Deployment of which nothing is known yet.
     pub fn for_workload(workload: Workload, linked_revision: Option<u64>) -> Self {
         let is_over = workload.rollout.is_some() || Exported::of_app().is_some();
-        Self {
-            is_over,
-            workload: RwSignal::new(workload),
-            linked_revision,
-            is_snapshot: false,
-            is_known: RwSignal::new(false),
-            view: RwSignal::default(),
-            now: RwSignal::default(),
-            connection: RwSignal::default(),
-            link: RwSignal::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
-            time: RwSignal::default(),
-            slid: RwSignal::new(SLIDER),
-            kept: RwSignal::default(),
-            second: RwSignal::default(),
-            heard_millis: RwSignal::default(),
-            present_millis: ScopedSignal::new(if is_over { Millis::MAX } else { 0 }),
-            looking_since_millis: RwSignal::default(),
-            announced: RwSignal::default(),
-        }
+        let board = Self { is_over, linked_revision, ..Self::default() };
+        board.workload.set(workload);
+        board.slid.set(SLIDER);
+        board.compare_with(0, false);
+        board
     }
 
     /// The board of the page around this component; on a wall there is none.
