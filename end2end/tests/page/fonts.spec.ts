@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import { expect, openRecording, test } from "../../fixtures/test.ts";
-import { recording, temporaryFolder } from "../../fixtures/environment.ts";
+import { recording } from "../../fixtures/environment.ts";
 import { fontsOf, type Drawn } from "../../fixtures/fonts.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -51,7 +51,7 @@ for (const theme of ["light", "dark"] as const) {
   });
 
   test(`so is the playground, ${theme}`, { tag }, async ({ page, serve }) => {
-    const server = await serve(() => Server.simulating(`${temporaryFolder()}/kubeconfig`));
+    const server = await serve(() => Server.simulating());
     for (const address of [server.page("playground", "default", "web"), server.address]) {
       await page.goto(`${address}?theme=${theme}`);
       await expect(page.getByTestId("playground")).toBeVisible();
