@@ -181,10 +181,7 @@ impl Picture {
 
     /// Gives the focus to the first pod of a band that is still there; false where it has none.
     pub fn focus_first_of(&self, band: &BandHeading) -> bool {
-        let is_it = |head: &PodHead| {
-            (head.is_out(), head.state != PodState::Gone) == (band.is_out(), true)
-                && (head.is_out() || head.revision.is_some() && head.revision == band.revision)
-        };
+        let is_it = |head: &PodHead| head.replica_set == band.replica_set && head.state != PodState::Gone;
         let is_first = |key: &u128| self.heads.row(*key).is_some_and(|head| head.with_untracked(is_it));
         self.heads.order_untracked().into_iter().find(is_first).is_some_and(|head| self.nodes.heads.focus(head))
     }
