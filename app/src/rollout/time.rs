@@ -181,7 +181,7 @@ impl RolloutScreen {
         }
         let live = self.live_millis();
         let from = self.first_millis().unwrap_or(live);
-        let state = self.0.state.borrow();
+        let state = &mut *self.0.state.borrow_mut();
         let time = Time {
             tenths: moment.map(|at| at.div_euclid(100)),
             is_playing: matches!(state.playback, Playback::Playing { .. }),
@@ -191,12 +191,9 @@ impl RolloutScreen {
         if let Some(exported) = &self.0.exported {
             exported.show(moment);
         }
-        let is_due = page_millis - state.kept_at > KEPT_MILLIS;
-        let kept = is_due.then(|| slider_marks(&state.copy, state.frame, (from, live)));
-        drop(state);
-        if let Some(kept) = kept {
-            self.0.state.borrow_mut().kept_at = page_millis;
-            set_if_new(&self.0.board.kept, kept);
+        if page_millis - state.kept_at > KEPT_MILLIS {
+            state.kept_at = page_millis;
+            set_if_new(&self.0.board.kept, slider_marks(&state.copy, state.frame, (from, live)));
         }
         let share = moment.map_or(1.0, |at| (at - from) as f64 / (live - from).max(1) as f64);
         set_if_new(&self.0.board.slid, (share * SLIDER) as i64);
