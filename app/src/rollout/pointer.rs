@@ -29,7 +29,7 @@ pub(super) struct Pointer {
     /// The head that has the focus, by its key.
     head: Option<u128>,
     drag: Option<Drag>,
-    /// Time was dragged since the button was pressed last.
+    /// It moved far enough to be no click since the button was pressed last.
     has_dragged: bool,
 }
 
@@ -40,8 +40,6 @@ struct Drag {
     from_x: f64,
     /// The moment that was shown then.
     from_millis: Millis,
-    /// It moved far enough to be no click.
-    is_begun: bool,
 }
 
 /// Rectangles of the score's parts, in pixels of the browser's window.
@@ -81,10 +79,10 @@ impl RolloutScreen {
         if event.buttons() == 0 {
             self.release(); // it was let go of elsewhere
         }
-        let drag = self.0.state.borrow().pointer.drag;
-        if let Some(drag) = drag.filter(|drag| drag.is_begun || (at.0 - drag.from_x).abs() > DRAG_PX) {
-            if !drag.is_begun {
-                self.begin_drag(drag, event.pointer_id());
+        let Pointer { drag, has_dragged, .. } = self.0.state.borrow().pointer;
+        if let Some(drag) = drag.filter(|drag| has_dragged || (at.0 - drag.from_x).abs() > DRAG_PX) {
+            if !has_dragged {
+                self.begin_drag(event.pointer_id());
             }
             let millis_per_px = self.0.state.borrow().millis_per_px();
             self.glide(drag.from_millis - ((at.0 - drag.from_x) * millis_per_px) as Millis);
@@ -96,13 +94,12 @@ impl RolloutScreen {
     }
 
     /// From here on the picture gets all that the pointer does.
-    fn begin_drag(&self, drag: Drag, pointer_id: i32) {
+    fn begin_drag(&self, pointer_id: i32) {
         if let Some(canvas) = self.0.picture.nodes.canvas.get_untracked() {
             let _ = canvas.set_pointer_capture(pointer_id); // without it the drag ends at the edge
         }
         let state = &mut *self.0.state.borrow_mut();
-        let pointer = &mut state.pointer;
-        (pointer.drag, pointer.at, pointer.has_dragged) = (Some(Drag { is_begun: true, ..drag }), None, true);
+        (state.pointer.at, state.pointer.has_dragged) = (None, true);
         // Time passes under the pointer as fast as it moves.
         state.chosen_millis = Some(state.frame.window_millis);
         set_if_new(&self.0.picture.told, None);
@@ -121,7 +118,7 @@ impl RolloutScreen {
             return;
         }
         let from_millis = self.shown_millis();
-        self.0.state.borrow_mut().pointer.drag = Some(Drag { from_x: x, from_millis, is_begun: false });
+        self.0.state.borrow_mut().pointer.drag = Some(Drag { from_x: x, from_millis });
     }
 
     /// Returns whether the button was dragged since it was pressed last.
