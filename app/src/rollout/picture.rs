@@ -134,10 +134,10 @@ impl Picture {
         Self { prefix, ..Self::default() }
     }
 
-    /// Returns a picture of that scene, with these ticks, in which times are counted from `base_millis`.
-    pub fn from_scene(scene: Scene, ticks: &[Millis], base_millis: Millis) -> Self {
+    /// Returns a picture of that scene, drawn for that stretch of time, with these ticks.
+    pub fn from_scene(scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
         let picture = Self::default();
-        picture.show(scene, base_millis);
+        picture.show(scene, frame);
         picture.tick(ticks);
         picture
     }
@@ -149,9 +149,9 @@ impl Picture {
     }
 
     /// Shows another scene; only what differs is touched.
-    pub fn show(&self, mut scene: Scene, base_millis: Millis) {
-        self.base_millis.set(base_millis);
-        self.dashed_millis.set(scene.dashed_millis);
+    pub fn show(&self, mut scene: Scene, frame: Frame) {
+        self.base_millis.set(frame.base_millis);
+        self.dashed_millis.set(frame.dashed_millis());
         set_if_new(&self.height, scene.height);
         self.bands.set(scene.bands);
         self.bars.set(scene.bars);

@@ -144,7 +144,8 @@ impl State {
 impl RolloutScreen {
     /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
     pub fn new(board: Board, picture: Picture, first: Option<RenderedPage>, told: Callback<(bool, f64)>) -> Self {
-        let RenderedPage { copy, told_millis: now_millis, moment, over } = first.unwrap_or_else(RenderedPage::nothing);
+        let RenderedPage { copy, told_millis: now_millis, moment } = first.unwrap_or_else(RenderedPage::nothing);
+        let over = board.over(&copy);
         let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);
         let window_millis = scale::fitting_millis(over, &copy.model, copy.deployment(), shown_millis);
         let state = State {
@@ -295,7 +296,7 @@ impl RolloutScreen {
             canvas.show(std::mem::take(&mut scene.marks));
         }
         keep_focus();
-        self.0.picture.show(scene, state.frame.base_millis);
+        self.0.picture.show(scene, state.frame);
         state.drawing_millis = crate::browser::page_millis() - page_millis;
     }
 

@@ -59,8 +59,6 @@ pub struct Scene {
     pub points: KeyedList<Line>,
     /// Pods over time against the limits.
     pub strip: Strip,
-    /// From when until when dashed lines are drawn.
-    pub dashed_millis: (Millis, Millis),
     /// Where the bands belong, once they stop moving.
     pub targets: Vec<(u128, BandPlace)>,
     /// Number of pods that are in view.
@@ -206,7 +204,6 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
         story,
         points: points(&said.story, frame),
         strip: said.view.as_ref().map(|view| budget::strip(model, deployment, view, frame)).unwrap_or_default(),
-        dashed_millis: frame.dashed_millis(),
         targets,
         pods,
         bands_height,
