@@ -46,7 +46,6 @@ pub trait Screen {
 }
 
 /// Request of a screen after it took frames.
-#[derive(Clone, PartialEq, Eq)]
 pub enum ScreenRequest {
     Nothing,
     /// Everything anew: frames are missing.
