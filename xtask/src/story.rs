@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::BufRead;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
@@ -87,7 +87,7 @@ impl Story {
     pub fn play(&self, kubectl: &Kubectl, namespace: Option<String>, step_by_step: bool) -> Result<()> {
         let namespace = namespace.unwrap_or_else(|| format!("{}-{}", self.name, unique()));
         println!("story {} in namespace {namespace}: {}", self.name, self.title);
-        let kubectl = kubectl.in_namespace(&namespace);
+        let kubectl = kubectl.with("--namespace", &namespace);
         kubectl.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } }))?;
         let mut memory = BTreeMap::from([("namespace".to_owned(), namespace)]);
         let mut lines = std::io::stdin().lock().lines();
@@ -202,15 +202,7 @@ impl Kubectl {
         Ok(Self { program: "kubectl".into(), arguments: Vec::new() })
     }
 
-    pub fn with(&self, kubeconfig: &Path) -> Self {
-        self.with_option("--kubeconfig", kubeconfig)
-    }
-
-    pub fn in_namespace(&self, namespace: &str) -> Self {
-        self.with_option("--namespace", namespace)
-    }
-
-    fn with_option(&self, name: &str, value: impl Into<OsString>) -> Self {
+    pub fn with(&self, name: &str, value: impl Into<OsString>) -> Self {
         let mut other = self.clone();
         other.arguments.extend([OsString::from(name), value.into()]);
         other
