@@ -89,13 +89,10 @@ fn shared_row(
         order::sort_by(moves, |(at, layer, is_more)| (*at, (*layer * 2 + usize::from(!is_more)) as u128))
     {
         // What lasts for less than a pixel is not drawn.
-        if let Some(since) = shown.filter(|since| at > *since) {
-            if frame.wide(since, Some(at)) >= 1.0 {
-                show(&counts, Some(since));
-                shown = Some(at);
-            }
-        } else {
-            shown = Some(at);
+        if shown.is_none_or(|since| frame.wide(since, Some(at)) >= 1.0)
+            && let Some(since) = shown.replace(at)
+        {
+            show(&counts, Some(since));
         }
         if let Some(count) = counts.get_mut(layer) {
             *count = if is_more { *count + 1 } else { count.saturating_sub(1) };
