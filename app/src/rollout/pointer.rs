@@ -144,10 +144,8 @@ impl RolloutScreen {
 
     /// Nothing is told any more until the pointer or the focus moves.
     pub fn point_to_nothing(&self) {
-        {
-            let pointer = &mut self.0.state.borrow_mut().pointer;
-            (pointer.at, pointer.head) = (None, None);
-        }
+        let pointer = &mut self.0.state.borrow_mut().pointer;
+        (pointer.at, pointer.head) = (None, None);
         set_if_new(&self.0.picture.told, None);
     }
 
@@ -197,16 +195,13 @@ impl RolloutScreen {
 
     /// Tells what is pointed at, as it is by now.
     pub(super) fn point_again(&self) {
-        let is_pointed_at = {
-            let pointer = &self.0.state.borrow().pointer;
-            pointer.at.is_some() || pointer.head.is_some()
-        };
+        let state = &*self.0.state.borrow();
+        let Pointer { at, head, .. } = state.pointer;
         // Measuring costs.
-        let room = if is_pointed_at { self.room() } else { None };
+        let room = if at.is_some() || head.is_some() { self.room() } else { None };
         let tip = room.and_then(|room| {
-            let state = self.0.state.borrow();
-            let told = state.pointer.at.and_then(|at| self.told_at(&state, &room, at));
-            told.or_else(|| self.told_of_head(&state, &room, state.pointer.head?))
+            let told = at.and_then(|at| self.told_at(state, &room, at));
+            told.or_else(|| self.told_of_head(state, &room, head?))
         });
         set_if_new(&self.0.picture.told, tip);
     }

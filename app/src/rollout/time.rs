@@ -208,7 +208,6 @@ impl RolloutScreen {
 
     /// Returns a whole link to the revision or the moment that is shown.
     pub fn link(&self) -> String {
-        let origin = browser::origin();
         let revision = self.0.board.view.with_untracked(|view| view.as_ref().and_then(|view| view.revision));
         let uid = self.0.state.borrow().copy.deployment;
         let mut link = self.0.board.workload.with_untracked(|workload| match uid {
@@ -218,7 +217,7 @@ impl RolloutScreen {
         if let Some(at) = self.moment().filter(|_| uid.is_some()) {
             link.push_str(&format!("&at={}", iso(at)));
         }
-        origin + &link
+        browser::origin() + &link
     }
 }
 
