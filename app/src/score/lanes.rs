@@ -52,14 +52,14 @@ impl BandHeading {
     pub const fn is_out(&self) -> bool {
         self.replica_set.is_none()
     }
+}
 
-    /// The revision in few letters, as attributes tell it: "3", "out", "?".
-    pub fn revision_name(&self) -> String {
-        match (self.is_out(), self.revision) {
-            (true, _) => "out".to_owned(),
-            (false, Some(revision)) => revision.to_string(),
-            (false, None) => "?".to_owned(),
-        }
+/// The revision of a band: its number, or a word for the pods out of rotation, or one for a revision that is not known.
+pub fn revision_name(is_out: bool, revision: Option<u64>, [out, unknown]: [&str; 2]) -> String {
+    match revision {
+        _ if is_out => out.to_owned(),
+        Some(revision) => revision.to_string(),
+        None => unknown.to_owned(),
     }
 }
 

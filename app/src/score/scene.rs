@@ -121,15 +121,6 @@ impl PodHead {
     pub const fn is_out(&self) -> bool {
         self.replica_set.is_none()
     }
-
-    /// Revision of its band: a number, "out of rotation" or "unknown".
-    pub fn revision_words(&self) -> String {
-        match (self.is_out(), self.revision) {
-            (true, _) => "out of rotation".to_owned(),
-            (_, Some(revision)) => revision.to_string(),
-            _ => "unknown".to_owned(),
-        }
-    }
 }
 
 /// Place of a head, in pixels.

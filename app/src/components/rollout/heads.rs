@@ -12,6 +12,7 @@ use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::scoped::ScopedFor;
+use crate::score::lanes::revision_name;
 use crate::score::paint::BarMark;
 use crate::score::scene::{HeadPlace, PodHead};
 use crate::score::style_sheet;
@@ -84,10 +85,7 @@ fn PodHead(key: u128, picture: Picture, head: ArcRwSignal<PodHead>, spot: ArcRwS
         label(&head, &board.map_or_else(|| zone.stamp(at), |board| board.dated(zone, at)))
     };
     let state = Memo::new(move |_| head.read().state);
-    let revision = move || match &*head.read() {
-        head if head.is_out() => "out".to_owned(),
-        head => head.revision.map_or_else(String::new, |revision| revision.to_string()),
-    };
+    let revision = move || head.with(|head| revision_name(head.is_out(), head.revision, ["out", ""]));
     let shift = move || format!("translate(0 {})", fixed(spot.read().y));
     let scale = move || format!("translate(14 0) scale({})", fixed((row.get() / 2.0 - 2.0).clamp(3.0, 8.0) / 8.0));
     // A little more, so that rounding leaves no line between neighbours.

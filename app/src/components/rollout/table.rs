@@ -11,6 +11,7 @@ use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rollout::screen::RolloutScreen;
 use crate::scoped::ScopedFor;
+use crate::score::lanes::revision_name;
 use crate::score::order::{PodColumn, PodOrder};
 use crate::score::scene::PodHead;
 use crate::zone::Zone;
@@ -87,7 +88,7 @@ fn PodRow(row: ArcRwSignal<PodHead>, workload: Workload) -> impl IntoView {
     view! {
         <tr>
             <td><DetailLink workload path=address::pod(uid)>{name}</DetailLink></td>
-            <td>{with(PodHead::revision_words)}</td>
+            <td>{with(|row| revision_name(row.is_out(), row.revision, ["out of rotation", "unknown"]))}</td>
             <td>{with(|row| row.state.label().to_owned())}</td>
             <td>{since}</td>
             <td>{with(|row| safe(&row.reason))}</td>
