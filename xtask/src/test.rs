@@ -146,10 +146,7 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
     process::run(&mut process::command("cargo", &XTASK))?;
     let mut all = process::command("cargo", &test_programs::ALL);
     all.envs(environment.iter().cloned());
-    if !left_out.is_empty() {
-        all.arg("--").args(&left_out);
-    }
-    process::run(&mut all)?;
+    process::run(all.arg("--").args(&left_out))?;
     if !is_whole {
         return Ok(());
     }
