@@ -34,17 +34,14 @@ impl PodOrder {
     }
 
     /// Returns the announcement of this order.
-    pub const fn words(self) -> &'static str {
-        match (self.column, self.is_descending) {
-            (PodColumn::Name, false) => "Sorted by name, A to Z",
-            (PodColumn::Name, true) => "Sorted by name, Z to A",
-            (PodColumn::Revision, false) => "Sorted by revision, lowest first",
-            (PodColumn::Revision, true) => "Sorted by revision, highest first",
-            (PodColumn::State, false) => "Sorted by state, in the order of a pod's life",
-            (PodColumn::State, true) => "Sorted by state, against the order of a pod's life",
-            (PodColumn::Since, false) => "Sorted by time in the state, longest first",
-            (PodColumn::Since, true) => "Sorted by time in the state, shortest first",
-        }
+    pub fn words(self) -> String {
+        let (by, [first, turned]) = match self.column {
+            PodColumn::Name => ("name", ["A to Z", "Z to A"]),
+            PodColumn::Revision => ("revision", ["lowest first", "highest first"]),
+            PodColumn::State => ("state", ["in the order of a pod's life", "against the order of a pod's life"]),
+            PodColumn::Since => ("time in the state", ["longest first", "shortest first"]),
+        };
+        format!("Sorted by {by}, {}", if self.is_descending { turned } else { first })
     }
 
     /// Puts rows into this order. Those that the column does not tell apart are in the order of their names.

@@ -66,7 +66,7 @@ fn ColumnHead(board: Board, picture: Picture, column: PodColumn, #[prop(into)] w
     let choose = move |_| {
         let order = PodOrder::chosen(picture.order.get_untracked(), column);
         picture.order.set(Some(order));
-        board.announced.set(order.words().to_owned());
+        board.announced.set(order.words());
         if let Some(controls) = controls {
             controls.act(RolloutScreen::draw_again);
         }
