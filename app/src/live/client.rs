@@ -130,11 +130,7 @@ impl Live {
 
     /// Nothing is shown any more, unless something else is already.
     fn leave(self, screen: &Rc<dyn Screen>) {
-        self.client.with_value(|client| {
-            if let Some(client) = client {
-                client.leave(screen);
-            }
-        });
+        self.client.with_value(|client| client.iter().for_each(|client| client.leave(screen)));
     }
 }
 
