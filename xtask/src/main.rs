@@ -179,7 +179,7 @@ fn run(command: Command) -> Result<()> {
         Command::Demo(Forwarded { arguments }) => build::demo(&arguments),
         Command::Dev(Forwarded { arguments }) => dev::run(&arguments),
         Command::Load { pods, rate, old_replica_sets, seed } => build::load(pods, rate, old_replica_sets, seed),
-        Command::Build { release: false } => build::build().map(drop),
+        Command::Build { release: false } => build::build(page::Optimization::Full).map(drop),
         Command::Build { release: true } => build::release().map(|path| println!("{}", path.display())),
         Command::Check => test::check(),
         Command::Test { only } => test::run(&only, false),
