@@ -25,18 +25,18 @@ impl FirstPayload {
 }
 
 /// Name of the pod whose details are open; empty while none is. The playground's buttons act on it. Copies are handles of the same signal.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct OpenedPod(pub RwSignal<String>);
 
 impl OpenedPod {
     /// Provides the signal to the whole application.
     pub fn provide() {
-        provide_context(Self(RwSignal::new(String::new())));
+        provide_context(Self::default());
     }
 
     /// Returns the signal of the application around this component.
     pub fn of_app() -> Self {
-        use_context().unwrap_or_else(|| Self(RwSignal::new(String::new())))
+        use_context().unwrap_or_default()
     }
 }
 

@@ -11,10 +11,9 @@ use timeline::{Millis, Workload};
 use crate::images::{ImageText, with_short_images};
 use crate::numbers::fixed;
 use crate::score::frame::Frame;
-use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern, PodLook, Tile};
+use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern, Tile};
 use crate::score::motion::Motion;
-use crate::score::paint::{Area, Painter, paint};
-use crate::score::places::Density;
+use crate::score::paint::{BarMark, Painter, paint};
 use crate::score::{scale, scene};
 
 /// Size of the picture, in pixels.
@@ -80,32 +79,31 @@ impl Picture {
         );
     }
 
-    fn span(&self, area: Area) -> (f64, f64) {
+    fn span(&self, mark: BarMark) -> (f64, f64) {
         let (left, _, width, _) = SCORE;
-        (self.x(area.from), area.to.map_or(left + width, |to| self.x(to)))
+        (self.x(mark.from), mark.to.map_or(left + width, |to| self.x(to)))
     }
 }
 
 impl Painter for Picture {
-    fn fill(&mut self, look: PodLook, _: Density, fill: Fill, area: Area) {
+    fn fill(&mut self, mark: BarMark, fill: Fill) {
         let (fill, share) = match fill {
-            Fill::Tint(share) => (ink(look.ink().colour).to_owned(), share.max(0.35)),
+            Fill::Tint(share) => (ink(mark.look.ink().colour).to_owned(), share.max(0.35)),
             Fill::Pattern(pattern) => (format!("url(#{})", pattern.name()), 1.0),
         };
-        self.rect(self.span(area), (area.upper, area.lower), &fill, share);
+        self.rect(self.span(mark), (mark.upper(), mark.lower()), &fill, share);
     }
 
-    fn edges(&mut self, _: PodLook, edge: Edge, colour: Colour, area: Area) {
-        let half = edge.width / 2.0;
-        self.rect(self.span(area), (area.upper - half, area.upper + half), ink(colour), 1.0);
-        if area.upper < area.lower {
-            self.rect(self.span(area), (area.lower - half, area.lower + half), ink(colour), 1.0);
+    fn edges(&mut self, mark: BarMark, edge: Edge) {
+        let (half, colour) = (edge.width / 2.0, ink(mark.look.ink().colour));
+        for y in mark.edges() {
+            self.rect(self.span(mark), (y - half, y + half), colour, 1.0);
         }
     }
 
-    fn end(&mut self, _: PodLook, _: Edge, colour: Colour, area: Area) {
-        let from = self.x(area.from);
-        self.rect((from, from), (area.upper, area.lower), ink(colour), 1.0);
+    fn end(&mut self, mark: BarMark, _: Edge) {
+        let from = self.x(mark.from);
+        self.rect((from, from), (mark.upper(), mark.lower()), ink(mark.look.ink().colour), 1.0);
     }
 }
 
@@ -115,16 +113,8 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
     let deployment = copy.deployment()?;
     let (left, top, width, height) = SCORE;
     let window_millis = scale::window_millis(model, Some(deployment), now_millis);
-    let frame = Frame {
-        now_millis,
-        window_millis,
-        base_millis: now_millis,
-        height,
-        width,
-        is_painted: true,
-        is_opened: false,
-        scale: 1.0,
-    };
+    let unmeasured = Frame::unmeasured(now_millis, window_millis, now_millis);
+    let frame = Frame { height, width, is_painted: true, ..unmeasured };
     let scene = scene::scene(model, copy.deployment, said, frame, &Motion::default());
     let shrink = (height / scene.height).min(1.0);
     let mut out = head();

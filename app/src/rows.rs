@@ -19,20 +19,14 @@ impl<T: 'static> Clone for Rows<T> {
 
 impl<T: 'static> Copy for Rows<T> {}
 
-impl<T: PartialEq + Send + Sync + 'static> Default for Rows<T> {
+/// An empty list.
+impl<T: Send + Sync + 'static> Default for Rows<T> {
     fn default() -> Self {
-        Self::new(Vec::new())
+        Self { order: RwSignal::default(), rows: StoredValue::default() }
     }
 }
 
 impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
-    /// A list of these objects, in this order.
-    pub fn new(first: Vec<(u128, T)>) -> Self {
-        let order = first.iter().map(|(key, _)| *key).collect();
-        let rows = first.into_iter().map(|(key, object)| (key, ArcRwSignal::new(object))).collect();
-        Self { order: RwSignal::new(order), rows: StoredValue::new(rows) }
-    }
-
     /// Makes the list these objects, in this order. Only objects that differ notify, and the order only when it differs.
     pub fn set(&self, objects: Vec<(u128, T)>) {
         let order: Vec<u128> = objects.iter().map(|(key, _)| *key).collect();
@@ -115,7 +109,8 @@ mod tests {
     fn only_what_changed_notifies() {
         let owner = Owner::new();
         owner.with(|| {
-            let rows = Rows::new(vec![(1, "a"), (2, "b")]);
+            let rows = Rows::default();
+            rows.set(vec![(1, "a"), (2, "b")]);
             let (one, two) = (rows.row(1).unwrap(), rows.row(2).unwrap());
             let (first, seen_first) = counted(move || {
                 let _ = one.get();

@@ -25,6 +25,12 @@ impl<T> Clone for ScopedSignal<T> {
 
 impl<T> Copy for ScopedSignal<T> {}
 
+impl<T: Default + Send + Sync + 'static> Default for ScopedSignal<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
 impl<T: Send + Sync + 'static> ScopedSignal<T> {
     /// A signal with that value, which ends with the component that makes it.
     pub fn new(value: T) -> Self {

@@ -30,7 +30,7 @@ async function drawn(page) {
   // The last second or so: what is older may not be known yet.
   const box = { x: canvas.x + canvas.width * 0.97, width: canvas.width * 0.02, y: band.y + 14, height: band.height - 28 };
   const [ground, available] = await page.evaluate(() => ["--surface", "--available"].map((name) => getComputedStyle(document.documentElement).getPropertyValue(name)));
-  return share(mean(decoded(await page.screenshot()), box), colour(String(ground)), colour(String(available))).share;
+  return share(mean(await decoded(await page.screenshot()), box), colour(String(ground)), colour(String(available))).share;
 }
 
 /** Says that nothing is drawn, where that is so.

@@ -65,7 +65,7 @@ pub fn print() -> Result<()> {
     let cluster = Running(Cluster::named("bench"));
     cluster.0.up()?;
     let kubeconfig = cluster.0.kubeconfig();
-    let kubectl = story::Kubectl::find()?.with(&kubeconfig);
+    let kubectl = story::Kubectl::find()?.with("--kubeconfig", &kubeconfig);
     let namespace = "latency";
     story::Story::named("rolling-one-by-one")?.play(&kubectl, Some(namespace.to_owned()), false)?;
     // History must not be noticed; what the machine does meanwhile falls on both alike.

@@ -7,14 +7,9 @@ use anyhow::{Result, anyhow};
 use crate::page::{self, Optimization};
 use crate::process;
 
-/// Builds the page as it is shipped, and the server. Returns the path of the development binary.
-pub fn build() -> Result<PathBuf> {
-    build_as(Optimization::Full)
-}
-
 /// Builds page and server, both at once: development binaries read the page's files when they are asked for them, and need their folder
 /// alone before. Returns the path of the development binary.
-pub fn build_as(optimization: Optimization) -> Result<PathBuf> {
+pub fn build(optimization: Optimization) -> Result<PathBuf> {
     std::fs::create_dir_all(process::workspace_path(page::SITE))?;
     let rollcast = std::thread::spawn(server);
     let page = page::build_as(optimization)
@@ -42,7 +37,7 @@ pub fn release() -> Result<PathBuf> {
 
 /// Starts rollcast: on the current context, or on a simulated cluster when there is none.
 pub fn run(arguments: &[String]) -> Result<()> {
-    let rollcast = build_as(Optimization::Compiler)?;
+    let rollcast = build(Optimization::Compiler)?;
     let reachable = !arguments.is_empty()
         || process::output(&mut process::command(&rollcast, &["check"])).inspect_err(why_not).is_ok();
     if reachable {
@@ -52,7 +47,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
 }
 
 pub fn demo(arguments: &[String]) -> Result<()> {
-    playground(&build_as(Optimization::Compiler)?, arguments)
+    playground(&build(Optimization::Compiler)?, arguments)
 }
 
 fn playground(rollcast: &Path, arguments: &[String]) -> Result<()> {

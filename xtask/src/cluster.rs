@@ -81,7 +81,7 @@ pub fn run(command: Command) -> Result<()> {
                 }
             };
             let kubectl = story::Kubectl::find()?;
-            story.play(&kubectl.with(&kubeconfig), namespace, step_by_step)
+            story.play(&kubectl.with("--kubeconfig", &kubeconfig), namespace, step_by_step)
         }
         Command::Kubelet { situations } => test_real_node(&Tests::build()?, true, &situations.join(",")),
         Command::Kubectl { arguments } => {
@@ -216,7 +216,7 @@ impl Cluster {
             }
         }
         node::remove(&self.folder)?;
-        process::remove_folder(&self.folder)
+        process::remove(&self.folder)
     }
 
     fn answers(&self, binaries: &Binaries) -> bool {
@@ -297,7 +297,7 @@ impl Cluster {
     }
 
     fn kubectl(&self, kubernetes: &Path) -> story::Kubectl {
-        story::Kubectl::new(kubernetes.to_path_buf()).with(&self.kubeconfig())
+        story::Kubectl::new(kubernetes.to_path_buf()).with("--kubeconfig", self.kubeconfig())
     }
 
     fn start(&self, part: &str, program: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<()> {

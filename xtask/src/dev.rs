@@ -23,7 +23,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
         if seen != changed {
             seen = changed;
             let began = Instant::now();
-            match build::build_as(Optimization::None) {
+            match build::build(Optimization::None) {
                 Ok(program) => {
                     stop(running.take());
                     running = Some(build::playground_command(&program, arguments).spawn()?);

@@ -71,10 +71,9 @@ fn file(folder: &Path, name: &str) -> Result<String> {
 }
 
 fn woff2(folder: &Path) -> Result<Vec<PathBuf>> {
-    Ok(process::entries(folder)?
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|extension| extension == "woff2"))
-        .collect())
+    let mut fonts = process::entries(folder)?;
+    fonts.retain(|path| path.extension().is_some_and(|extension| extension == "woff2"));
+    Ok(fonts)
 }
 
 fn put(from: &Path, to: &Path) -> Result<()> {

@@ -27,7 +27,7 @@ mod test;
 mod test_programs;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The commands of the Rollcast project")]
@@ -36,28 +36,23 @@ struct Arguments {
     command: Command,
 }
 
+#[derive(Args)]
+struct Forwarded {
+    /// Arguments for `rollcast`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
+}
+
 #[derive(Subcommand)]
 enum Command {
     /// Install what is missing on this machine: wasm target, page tools, browser, control plane
     Setup,
     /// Build server and page and start rollcast: on the current kubeconfig context, or the playground if there is none
-    Run {
-        /// Arguments for `rollcast serve`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
+    Run(Forwarded),
     /// Build server and page and start the playground: a simulated cluster to do things to
-    Demo {
-        /// Arguments for `rollcast demo`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
+    Demo(Forwarded),
     /// Start the playground and build the page again whenever a file of it changes: a component is in the browser within seconds
-    Dev {
-        /// Arguments for `rollcast demo`
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        arguments: Vec<String>,
-    },
+    Dev(Forwarded),
     /// Serve a simulated cluster of many pods that change all the time
     Load {
         /// Pods, up to 100,000
@@ -180,11 +175,11 @@ fn main() -> std::process::ExitCode {
 fn run(command: Command) -> Result<()> {
     match command {
         Command::Setup => setup::everything(),
-        Command::Run { arguments } => build::run(&arguments),
-        Command::Demo { arguments } => build::demo(&arguments),
-        Command::Dev { arguments } => dev::run(&arguments),
+        Command::Run(Forwarded { arguments }) => build::run(&arguments),
+        Command::Demo(Forwarded { arguments }) => build::demo(&arguments),
+        Command::Dev(Forwarded { arguments }) => dev::run(&arguments),
         Command::Load { pods, rate, old_replica_sets, seed } => build::load(pods, rate, old_replica_sets, seed),
-        Command::Build { release: false } => build::build().map(drop),
+        Command::Build { release: false } => build::build(page::Optimization::Full).map(drop),
         Command::Build { release: true } => build::release().map(|path| println!("{}", path.display())),
         Command::Check => test::check(),
         Command::Test { only } => test::run(&only, false),

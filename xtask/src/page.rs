@@ -134,9 +134,9 @@ fn program(toolchain: &setup::Toolchain, optimization: Optimization, site: &Path
     let is_good = is_made(optimization)? || optimization == Optimization::Compiler && is_made(Optimization::Full)?;
     if process::is_outdated(&made, std::slice::from_ref(&built)) || !is_good {
         for file in process::files_below(site)?.iter().filter(|file| has_extension(file, &COMPRESSED)) {
-            process::remove_file(file)?;
+            process::remove(file)?;
         }
-        process::remove_file(&process::workspace_path(STAMP))?;
+        process::remove(&process::workspace_path(STAMP))?;
         bind(&built, optimization, &pkg)?;
     }
     Ok(())
@@ -148,7 +148,7 @@ fn bind(wasm: &Path, optimization: Optimization, pkg: &Path) -> Result<()> {
     let made = process::workspace_path("target/page/bindings");
     let (folder, lists) = (pkg.join(PARTS), pkg.join(format!("{PARTS}.txt")));
     for old in [&made, &folder] {
-        process::remove_folder(old)?;
+        process::remove(old)?;
     }
     std::fs::create_dir_all(&folder)?;
     let split = parts::split(wasm, &made.join(PARTS), optimization != Optimization::None)?;
@@ -261,7 +261,7 @@ fn write(path: &Path, text: &str) -> Result<()> {
         return Ok(());
     }
     // The compressed files are out of date from here on.
-    compressed_paths(path).iter().try_for_each(|file| process::remove_file(file))?;
+    compressed_paths(path).iter().try_for_each(|file| process::remove(file))?;
     std::fs::write(path, text)?;
     Ok(())
 }

@@ -22,17 +22,12 @@ pub fn is_outdated(made: &Path, sources: &[PathBuf]) -> bool {
     time(made).is_none_or(|made| sources.iter().filter_map(|source| time(source)).any(|source| source > made))
 }
 
-/// Removes a folder with everything in it, if it is there.
-pub fn remove_folder(folder: &Path) -> Result<()> {
-    if folder.exists() {
-        std::fs::remove_dir_all(folder)?;
-    }
-    Ok(())
-}
-
-pub fn remove_file(file: &Path) -> Result<()> {
-    if file.exists() {
-        std::fs::remove_file(file)?;
+/// Removes a file, or a folder with everything in it, if it is there.
+pub fn remove(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        std::fs::remove_dir_all(path)?;
+    } else if path.exists() {
+        std::fs::remove_file(path)?;
     }
     Ok(())
 }

@@ -5,29 +5,24 @@ mod browser;
 mod cargo_tool;
 mod chart_tools;
 mod control_plane;
-mod firefox;
+mod engines;
 mod go_tools;
 mod node;
-mod postgres;
-mod provider;
 mod static_linux;
 mod wasm;
-mod webkit;
 
 use anyhow::Result;
 
+pub use apt::{POSTGRES, ensure_buildah, ensure_postgres};
 pub use browser::{Browser, ensure_browser, ensure_node_modules};
 pub use cargo_tool::{CYCLONEDX, DENY, MDBOOK, MUTANTS};
 pub use chart_tools::{ChartTools, ensure_chart_tools, ensure_helm};
 pub use control_plane::{Binaries, KUBERNETES, OLDER_KUBERNETES, TEST_KUBERNETES, ensure_binaries, minor};
-pub use firefox::ensure_firefox;
-pub use go_tools::ensure_go_tool;
+pub use engines::{ensure_firefox, ensure_webkit};
+pub use go_tools::{ensure_go_tool, ensure_provider};
 pub use node::ensure_node;
-pub use postgres::{POSTGRES, ensure_postgres};
-pub use provider::ensure_provider;
-pub use static_linux::{STATIC_TOOLS, ensure_buildah, ensure_static_linux};
+pub use static_linux::{STATIC_TOOLS, ensure_static_linux};
 pub use wasm::{Toolchain, ensure_wasm, flags_without_paths, paths_of_sources};
-pub use webkit::ensure_webkit;
 
 use crate::process;
 
@@ -44,16 +39,25 @@ pub fn everything() -> Result<()> {
     tell(ensure_webkit().is_some(), "WebKit", "the tests in it will be left out by night");
     tell(ensure_postgres(), "PostgreSQL", "the tests of history in a database will be left out");
     tell(DENY.ensure().is_some(), "cargo-deny", "licences and sources of dependencies will not be checked");
-    if process::is_installed("go") {
-        ensure_binaries()?;
-        ensure_provider()?;
-        ensure_node()?;
-        ensure_chart_tools()?;
-    } else {
+    if !process::is_installed("go") {
         process::print_note(
             "no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours), nor the provider of the sign-in tests, nor the tools that check the Helm chart",
         );
     }
+    build_with_go(true)?;
     process::print_note("set-up complete");
+    Ok(())
+}
+
+/// The control plane and the real node; by night also the provider at which people sign in, and the tools of the chart.
+pub fn build_with_go(is_whole: bool) -> Result<()> {
+    if process::is_installed("go") {
+        ensure_binaries()?;
+        if is_whole {
+            ensure_provider()?;
+            ensure_chart_tools()?;
+        }
+        ensure_node()?;
+    }
     Ok(())
 }

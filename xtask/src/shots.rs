@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use crate::page::Optimization;
 use crate::server::Server;
 use crate::setup::{self, Browser};
 use crate::{build, process};
@@ -38,7 +39,7 @@ const FILM_LIMIT: &str = "1000000";
 
 /// Builds the program, finds a browser and makes the folder for pictures.
 pub fn prepare(folder: &str) -> Result<(PathBuf, Browser, PathBuf)> {
-    let prepared = (build::build()?, setup::ensure_browser()?, process::workspace_path(folder));
+    let prepared = (build::build(Optimization::Full)?, setup::ensure_browser()?, process::workspace_path(folder));
     std::fs::create_dir_all(&prepared.2)?;
     Ok(prepared)
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
@@ -50,7 +49,7 @@ pub fn check(rollcast: &Path) -> Result<()> {
     drop(server);
     let kubeconfig = process::workspace_path("target/size.kubeconfig");
     let demo = ["demo", "--no-stories", "--listen", "127.0.0.1:0", "--write-kubeconfig"];
-    over.extend(measure(&Server::start(Command::new(rollcast).args(demo).arg(kubeconfig))?, PLAYGROUND)?);
+    over.extend(measure(&Server::start(process::command(rollcast, &demo).arg(kubeconfig))?, PLAYGROUND)?);
     let (bytes, millis) = many_pods(rollcast)?;
     // How long it takes depends on the build and on what else the machine does: only the bytes are held to their limit.
     println!(
@@ -113,7 +112,7 @@ fn many_pods(rollcast: &Path) -> Result<(u64, f64)> {
 fn replaying(rollcast: &Path, pods: u32) -> Result<Server> {
     let recording = process::workspace_path("target/size.jsonl");
     std::fs::write(&recording, self::pods(pods))?;
-    Server::start(Command::new(rollcast).args(["replay", "--listen", "127.0.0.1:0", "--hold-at", "9"]).arg(&recording))
+    Server::replaying(rollcast, "9", [recording])
 }
 
 /// A recording of one Deployment with that many available pods.

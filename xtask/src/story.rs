@@ -1,8 +1,9 @@
 //! Stories: what people do to a Deployment, as data in `end2end/cluster/stories/NAME.toml`, played with kubectl.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io::BufRead;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, ensure};
@@ -86,7 +87,7 @@ impl Story {
     pub fn play(&self, kubectl: &Kubectl, namespace: Option<String>, step_by_step: bool) -> Result<()> {
         let namespace = namespace.unwrap_or_else(|| format!("{}-{}", self.name, unique()));
         println!("story {} in namespace {namespace}: {}", self.name, self.title);
-        let kubectl = kubectl.in_namespace(&namespace);
+        let kubectl = kubectl.with("--namespace", &namespace);
         kubectl.apply(&json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } }))?;
         let mut memory = BTreeMap::from([("namespace".to_owned(), namespace)]);
         let mut lines = std::io::stdin().lock().lines();
@@ -182,16 +183,14 @@ fn unique() -> String {
 #[derive(Clone)]
 pub struct Kubectl {
     program: PathBuf,
-    /// First argument of a binary that is more than kubectl.
-    prefix: Option<&'static str>,
-    kubeconfig: Option<PathBuf>,
-    namespace: Option<String>,
+    /// Before those of each command; of an option that is there twice kubectl takes the last one.
+    arguments: Vec<OsString>,
 }
 
 impl Kubectl {
     /// The kubectl inside the control plane's binary.
     pub fn new(kubernetes: PathBuf) -> Self {
-        Self { program: kubernetes, prefix: Some("kubectl"), kubeconfig: None, namespace: None }
+        Self { program: kubernetes, arguments: vec!["kubectl".into()] }
     }
 
     /// The kubectl of the control plane's version, or the installed one where it cannot be built.
@@ -200,26 +199,18 @@ impl Kubectl {
             return Ok(Self::new(setup::ensure_binaries()?.kubernetes));
         }
         ensure!(process::is_installed("kubectl"), "stories need kubectl, or Go to build it");
-        Ok(Self { program: "kubectl".into(), prefix: None, kubeconfig: None, namespace: None })
+        Ok(Self { program: "kubectl".into(), arguments: Vec::new() })
     }
 
-    pub fn with(&self, kubeconfig: &Path) -> Self {
-        Self { kubeconfig: Some(kubeconfig.to_path_buf()), ..self.clone() }
-    }
-
-    pub fn in_namespace(&self, namespace: &str) -> Self {
-        Self { namespace: Some(namespace.to_owned()), ..self.clone() }
+    pub fn with(&self, name: &str, value: impl Into<OsString>) -> Self {
+        let mut other = self.clone();
+        other.arguments.extend([OsString::from(name), value.into()]);
+        other
     }
 
     fn command(&self) -> std::process::Command {
         let mut command = process::command(&self.program, &[]);
-        command.args(self.prefix);
-        if let Some(kubeconfig) = &self.kubeconfig {
-            command.arg("--kubeconfig").arg(kubeconfig);
-        }
-        if let Some(namespace) = &self.namespace {
-            command.arg("--namespace").arg(namespace);
-        }
+        command.args(&self.arguments);
         command
     }
 

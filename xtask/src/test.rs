@@ -59,7 +59,7 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     let wants = |part: &str| only.is_empty() || only.iter().any(|wanted| wanted == part);
     // What is built with Go is built beside the rest, which leaves it room.
     let needs_go = wants("cluster") || (wants("rust") && is_whole);
-    let go = std::thread::spawn(move || if needs_go { build_with_go(is_whole) } else { Ok(()) });
+    let go = std::thread::spawn(move || if needs_go { setup::build_with_go(is_whole) } else { Ok(()) });
     // The page first: the server embeds it, and a page that does not build should be known at once.
     crate::page::build()?;
     if wants("lint") {
@@ -146,10 +146,7 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
     process::run(&mut process::command("cargo", &XTASK))?;
     let mut all = process::command("cargo", &test_programs::ALL);
     all.envs(environment.iter().cloned());
-    if !left_out.is_empty() {
-        all.arg("--").args(&left_out);
-    }
-    process::run(&mut all)?;
+    process::run(all.arg("--").args(&left_out))?;
     if !is_whole {
         return Ok(());
     }
@@ -209,7 +206,7 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
         return Ok(false);
     };
     let recorded = process::workspace_path(RECORDED);
-    process::remove_folder(&recorded)?; // of an earlier run
+    process::remove(&recorded)?; // of an earlier run
     let mut environment: Vec<(&str, OsString)> =
         vec![("ROLLCAST_TEST_KUBECONFIG", kubeconfig.clone().into()), ("ROLLCAST_RECORDED", recorded.clone().into())];
     let mut left_out: &[&str] = &[];
@@ -265,19 +262,6 @@ fn invariants(tests: &Tests, test: &str) -> Result<()> {
         &["--nocapture"],
         &[("ROLLCAST_RECORDED", process::workspace_path(RECORDED).into())],
     )
-}
-
-/// The control plane and the real node; by night also the provider at which people sign in, and the tools of the chart.
-fn build_with_go(is_whole: bool) -> Result<()> {
-    if process::is_installed("go") {
-        setup::ensure_binaries()?;
-        if is_whole {
-            setup::ensure_provider()?;
-            setup::ensure_chart_tools()?;
-        }
-        setup::ensure_node()?;
-    }
-    Ok(())
 }
 
 /// kubectl on the simulated cluster. Returns which kubectl that is.

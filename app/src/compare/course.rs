@@ -1,6 +1,6 @@
 //! The course of one rollout.
 
-use timeline::model::{Deployment, Model, Rollout};
+use timeline::model::Model;
 use timeline::past::course::{available_counts, first_available, pods, replicas, restarts};
 use timeline::rollout::{began_millis, is_part_unseen};
 use timeline::view::Now;
@@ -42,9 +42,8 @@ impl Course {
         let deployment = model.deployments.get(&deployment)?;
         let index = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
         let rollout = deployment.rollouts.get(index)?;
-        let started_millis = began(model, deployment, rollout);
-        let ended_millis = rollout.completed_millis.or(rollout.superseded_millis);
-        let until = ended_millis.unwrap_or(now.millis);
+        let started_millis = began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis);
+        let until = rollout.completed_millis.or(rollout.superseded_millis).unwrap_or(now.millis);
         let completed_millis = rollout.completed_millis.filter(|_| !rollout.was_scaled_to_zero);
         let took = rollout.started_millis.and(completed_millis).map(|to| to - started_millis);
         Some(Self {
@@ -61,8 +60,4 @@ impl Course {
             startup: Startup::from_pods(pods(model, deployment, rollout), now),
         })
     }
-}
-
-fn began(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Millis {
-    began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis)
 }

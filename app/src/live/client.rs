@@ -46,7 +46,6 @@ pub trait Screen {
 }
 
 /// Request of a screen after it took frames.
-#[derive(Clone, PartialEq, Eq)]
 pub enum ScreenRequest {
     Nothing,
     /// Everything anew: frames are missing.
@@ -61,8 +60,6 @@ pub enum ScreenRequest {
 #[derive(Clone, Copy)]
 pub struct Live {
     build: StoredValue<String>,
-    /// The file that the page is, where there is no server.
-    exported: StoredValue<Option<Exported>>,
     client: StoredValue<Option<SendWrapper<Client>>>,
     /// The page is about to reload for another build.
     is_reloading: StoredValue<bool>,
@@ -77,7 +74,6 @@ impl Live {
     pub fn provide(build: String) -> Self {
         let live = Self {
             build: StoredValue::new(build),
-            exported: StoredValue::new(Exported::of_app()),
             client: StoredValue::new(None),
             is_reloading: StoredValue::new(false),
             trouble: RwSignal::new(""),
@@ -134,11 +130,7 @@ impl Live {
 
     /// Nothing is shown any more, unless something else is already.
     fn leave(self, screen: &Rc<dyn Screen>) {
-        self.client.with_value(|client| {
-            if let Some(client) = client {
-                client.leave(screen);
-            }
-        });
+        self.client.with_value(|client| client.iter().for_each(|client| client.leave(screen)));
     }
 }
 
@@ -162,17 +154,17 @@ struct Inner {
 }
 
 impl Client {
-    /// Connects. The page as a whole (`html[data-live]`) is as live as its main client.
+    /// Connects. The page as a whole (`html[data-live]`) is as live as its main client. Called from effects.
     pub fn start(live: Live, is_main: bool) -> Self {
         let client = Self(Rc::new(Inner {
             live,
-            exported: live.exported.get_value(),
+            exported: Exported::of_app(),
             is_main,
             followed: RefCell::default(),
-            state: Cell::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
-            socket: RefCell::new(None),
+            state: Cell::default(),
+            socket: RefCell::default(),
             queue: RefCell::default(),
-            is_over: Cell::new(false),
+            is_over: Cell::default(),
             timer: RefCell::default(),
             listeners: RefCell::default(),
         }));

@@ -58,6 +58,13 @@ pub enum LinkState {
     },
 }
 
+/// The first connection is about to be made.
+impl Default for LinkState {
+    fn default() -> Self {
+        Self::Connecting { attempt: 0, tried_millis: None }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenSocket {
     /// Tries before this connection.
@@ -215,7 +222,7 @@ mod tests {
 
     #[test]
     fn connections_that_close_soon_after_a_first_frame_are_tried_less_and_less_often() {
-        let mut state = LinkState::Connecting { attempt: 0, tried_millis: None };
+        let mut state = LinkState::default();
         let (mut now, mut waits) = (0.0, Vec::new());
         for _ in 0..6 {
             for event in [LinkEvent::Opened, LinkEvent::Heard, LinkEvent::Closed] {
@@ -282,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_first_connection_that_is_swallowed_is_given_up() {
-        let mut state = LinkState::Connecting { attempt: 0, tried_millis: None };
+        let mut state = LinkState::default();
         for now in [0.0, 9_000.0] {
             state = step(state, LinkEvent::Tick, now, 1.0).0;
             assert!(matches!(state, LinkState::Connecting { .. }), "{state:?}");

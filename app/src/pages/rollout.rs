@@ -90,7 +90,7 @@ pub fn Rollout(
         }
         None => (Board::for_workload(workload.clone(), revision), None),
     };
-    let drawn = rendered.as_ref().map(|rendered| draw(rendered.copy.deployment, rendered.first_content()));
+    let drawn = rendered.as_ref().map(|rendered| draw(rendered.copy.deployment, rendered.first_content(board)));
     let drawn = drawn.unwrap_or_else(RenderedPicture::nothing);
     let RenderedPicture { picture, moving, sheet } = drawn;
     let (controls, as_table) = (Controls::provide(), NodeRef::<html::Input>::new());
@@ -159,7 +159,7 @@ struct RenderedPicture {
 impl RenderedPicture {
     fn nothing() -> Self {
         Self {
-            picture: Picture::new(""),
+            picture: Picture::default(),
             moving: FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0),
             sheet: String::new(),
         }
@@ -171,7 +171,7 @@ fn draw(deployment: Option<Uid>, shown: ShownMoment) -> RenderedPicture {
     let scene = scene::scene(&model, deployment, &said, frame, &Motion::default());
     let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
     let (moving, sheet) = (FrameStyles::at(frame, scene.height), style_sheet::sheet(&scene, &ticks, frame));
-    RenderedPicture { picture: Picture::from_scene("", scene, &ticks, frame), moving, sheet }
+    RenderedPicture { picture: Picture::from_scene(scene, &ticks, frame), moving, sheet }
 }
 
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.

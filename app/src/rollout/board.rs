@@ -42,7 +42,7 @@ pub struct Time {
 }
 
 /// The state of the page. Copies are handles of the same one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Board {
     /// The Deployment that the page is about.
     pub workload: RwSignal<Workload>,
@@ -84,25 +84,11 @@ impl Board {
     /// The board of a Deployment of which nothing is known yet.
     pub fn for_workload(workload: Workload, linked_revision: Option<u64>) -> Self {
         let is_over = workload.rollout.is_some() || Exported::of_app().is_some();
-        Self {
-            is_over,
-            workload: RwSignal::new(workload),
-            linked_revision,
-            is_snapshot: false,
-            is_known: RwSignal::new(false),
-            view: RwSignal::default(),
-            now: RwSignal::default(),
-            connection: RwSignal::default(),
-            link: RwSignal::new(LinkState::Connecting { attempt: 0, tried_millis: None }),
-            time: RwSignal::default(),
-            slid: RwSignal::new(SLIDER),
-            kept: RwSignal::default(),
-            second: RwSignal::default(),
-            heard_millis: RwSignal::default(),
-            present_millis: ScopedSignal::new(if is_over { Millis::MAX } else { 0 }),
-            looking_since_millis: RwSignal::default(),
-            announced: RwSignal::default(),
-        }
+        let board = Self { is_over, linked_revision, ..Self::default() };
+        board.workload.set(workload);
+        board.slid.set(SLIDER);
+        board.compare_with(0, false);
+        board
     }
 
     /// The board of the page around this component; on a wall there is none.
@@ -116,10 +102,9 @@ impl Board {
         let (told_millis, looking_since_millis) = (snapshot.now_millis, snapshot.looking_since_millis);
         let board = Self { is_snapshot, ..Self::for_workload(workload, revision) };
         let copy: DeploymentCopy = snapshot.into();
-        let over = board.over(&copy);
-        let told_millis = over.map_or(told_millis, |over| told_millis.min(over.until_millis()));
+        let told_millis = board.over(&copy).map_or(told_millis, |over| told_millis.min(over.until_millis()));
         let told_millis = known_until_millis(&copy, &connection).map_or(told_millis, |until| told_millis.min(until));
-        let rendered = RenderedPage { copy, told_millis, moment, over };
+        let rendered = RenderedPage { copy, told_millis, moment };
         board.is_known.set(true);
         board.now.set(rendered.copy.said.view.clone());
         board.connection.set(connection);
@@ -128,7 +113,7 @@ impl Board {
         board.compare_with(told_millis, rendered.moment.is_some());
         let tenths = rendered.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
         board.time.set(Time { tenths, ..Time::default() });
-        let shown = rendered.first_content();
+        let shown = rendered.first_content(board);
         board.view.set(shown.said.view.clone());
         board.second.set(shown.frame.now_millis.div_euclid(1000));
         drop(shown);
@@ -231,19 +216,17 @@ pub struct RenderedPage {
     pub told_millis: Millis,
     /// The moment that the link names, and what was said then; `None` for the present.
     pub moment: Option<Moment>,
-    /// The rollout that the page is about, where it is a rollout by itself that is over.
-    pub over: Option<EndedRollout>,
 }
 
 impl RenderedPage {
     /// Returns the data of a page that the server did not render. Called in browsers.
     pub fn nothing() -> Self {
-        Self { copy: DeploymentCopy::default(), told_millis: crate::browser::now_millis(), moment: None, over: None }
+        Self { copy: DeploymentCopy::default(), told_millis: crate::browser::now_millis(), moment: None }
     }
 
     /// Returns the first content of the page: the present, or the moment of its link.
-    pub fn first_content(&self) -> ShownMoment<'_> {
-        let Self { copy, told_millis, moment, over } = self;
+    pub fn first_content(&self, board: Board) -> ShownMoment<'_> {
+        let Self { copy, told_millis, moment } = self;
         let (told_millis, moment) = (*told_millis, moment.as_ref());
         let now_millis = moment.map_or(told_millis, |moment| moment.at_millis);
         let (model, said) = match (moment, copy.deployment) {
@@ -253,7 +236,7 @@ impl RenderedPage {
             _ => (Cow::Borrowed(&copy.model), Cow::Borrowed(&copy.said)),
         };
         let deployment = copy.deployment.and_then(|uid| model.deployments.get(&uid));
-        let window_millis = scale::fitting_millis(*over, &model, deployment, now_millis);
+        let window_millis = scale::fitting_millis(board.over(copy), &model, deployment, now_millis);
         let frame = Frame::unmeasured(now_millis, window_millis, told_millis);
         ShownMoment { model, said, frame }
     }

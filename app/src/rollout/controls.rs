@@ -21,7 +21,7 @@ impl Controls {
     /// Provides controls to the components of a page.
     pub fn provide() -> Self {
         let controls =
-            Self { screen: StoredValue::new(None), panel: PanelState::default(), copied: RwSignal::new(None) };
+            Self { screen: StoredValue::default(), panel: PanelState::of_page(), copied: RwSignal::default() };
         provide_context(controls);
         controls
     }

@@ -23,8 +23,9 @@ const NO_ANSWER: &str = "Rollcast does not respond.";
 /// Text in a file that does not hold the detail.
 const NOT_THERE: &str = "This file has no details of it, or none of this moment.";
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub enum PanelContent {
+    #[default]
     Nothing,
     /// A detail is open, which tells this.
     Detail(Detail),
@@ -33,7 +34,7 @@ pub enum PanelContent {
 }
 
 /// State of the panel beside the picture. Copies are handles of the same panel.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct PanelState {
     /// Path of the open detail below the page of the Deployment.
     path: RwSignal<Option<String>>,
@@ -57,26 +58,14 @@ pub struct PanelState {
     pub section: NodeRef<html::Section>,
 }
 
-/// A panel in which nothing is open.
-impl Default for PanelState {
-    fn default() -> Self {
-        Self {
-            path: RwSignal::new(None),
-            shown: RwSignal::new(PanelContent::Nothing),
-            opener: StoredValue::new(None),
-            behind: StoredValue::new(None),
-            is_old: StoredValue::new(false),
-            asked_millis: StoredValue::new(0.0),
-            answered_millis: StoredValue::new(0.0),
-            known: StoredValue::default(),
-            exported: StoredValue::new(Exported::of_app()),
-            opened: OpenedPod::of_app(),
-            section: NodeRef::new(),
-        }
-    }
-}
-
 impl PanelState {
+    /// A panel of a page, in which nothing is open.
+    pub fn of_page() -> Self {
+        let panel = Self { opened: OpenedPod::of_app(), ..Self::default() };
+        panel.exported.set_value(Exported::of_app());
+        panel
+    }
+
     /// Opens something, by its path below the page of the Deployment. The focus goes back to `opener` when the panel is closed;
     /// where that is not said, to what has it now.
     pub fn open(self, path: String, opener: Option<Element>) {
@@ -121,7 +110,8 @@ impl PanelState {
         let asked_millis = browser::page_millis();
         self.asked_millis.set_value(asked_millis);
         let exported = self.exported.get_value();
-        let address = below_this_page(&path);
+        // At the moment that the address of the page names.
+        let address = format!("{}/{path}{}", browser::path(), browser::search());
         spawn_local(async move {
             let answer = match exported {
                 Some(exported) => {
@@ -145,7 +135,11 @@ impl PanelState {
             self.known.set_value(address);
             self.show(shown);
             if known.is_empty() {
-                browser::next_frame(move || self.focus());
+                browser::next_frame(move || {
+                    if let Some(section) = self.section.try_get_untracked().flatten() {
+                        browser::focus(&section);
+                    }
+                });
             }
         });
     }
@@ -175,17 +169,6 @@ impl PanelState {
             self.behind.set_value(section.map(|section| InertPage::around(&section)));
         }
     }
-
-    fn focus(self) {
-        if let Some(section) = self.section.try_get_untracked().flatten() {
-            browser::focus(&section);
-        }
-    }
-}
-
-/// The address of something below this page, at the moment that the address of the page names.
-fn below_this_page(path: &str) -> String {
-    format!("{}/{path}{}", browser::path(), browser::search())
 }
 
 /// Requests a detail below a page of a Deployment; `None` when no answer comes.

@@ -18,11 +18,11 @@ use crate::score::ink::{Pattern, PodLook};
 use crate::score::lanes::BandHeading;
 use crate::score::order::PodOrder;
 use crate::score::paint::BarMark;
-use crate::score::scene::{BandRow, Bars, GapArea, HeadPlace, PodHead, Scene, TableScope};
+use crate::score::scene::{BandRow, Bars, GapArea, HeadPlace, PodHead, Scene};
 use crate::score::style_sheet;
 
 /// The picture of a Deployment. Copies are handles of the same one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Picture {
     /// Before the ids of its patterns and lists: a wall shows several.
     pub prefix: &'static str,
@@ -46,8 +46,8 @@ pub struct Picture {
     pub table: Rows<PodHead>,
     /// The order that was chosen for the table; `None` for that of the picture.
     pub order: RwSignal<Option<PodOrder>>,
-    /// Which pods the table has.
-    pub listed: RwSignal<TableScope>,
+    /// Pods that are not available and not in the table ([`Scene::unlisted`]).
+    pub unlisted: RwSignal<Option<usize>>,
     /// The lines of the story, the oldest first.
     pub story: Rows<Line>,
     /// The lines of the story that are points on the axis.
@@ -100,10 +100,8 @@ pub enum TipContent {
         /// Why it is not well; empty where nothing is known.
         reason: String,
     },
-    /// A ribbon: how many of its pods looked like what.
-    Ribbon(Vec<(PodLook, usize)>),
-    /// The strip: how many pods were in which state, and the limits that were in force.
-    Budget(Vec<(PodState, u32)>, Option<Limits>),
+    /// A ribbon or the strip: how many pods looked like what; of the strip, the limits that were in force.
+    Counts(Vec<(PodLook, usize)>, Option<Limits>),
 }
 
 /// Elements of a picture that are measured or move with every frame.
@@ -133,35 +131,15 @@ pub struct Nodes {
 impl Picture {
     /// Returns an empty picture. `prefix` is before the ids of its patterns.
     pub fn new(prefix: &'static str) -> Self {
-        Self::from_scene(prefix, Scene::default(), &[], Frame::unmeasured(0, 60_000.0, 0))
+        Self { prefix, ..Self::default() }
     }
 
-    /// Returns a picture of that scene, drawn for that stretch of time.
-    pub fn from_scene(prefix: &'static str, scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
-        Self {
-            prefix,
-            base_millis: ScopedSignal::new(frame.base_millis),
-            dashed_millis: ScopedSignal::new(scene.dashed_millis),
-            bands: Rows::new(scene.bands),
-            bars: Rows::new(scene.bars),
-            heads: Rows::new(scene.heads),
-            spots: Rows::new(scene.spots),
-            columns: Rows::new(scene.columns),
-            gaps: Rows::new(scene.gaps),
-            table: Rows::new(scene.table),
-            order: RwSignal::new(None),
-            listed: RwSignal::new(scene.listed),
-            story: Rows::new(scene.story),
-            points: Rows::new(scene.points),
-            ticks: Rows::new(keyed(ticks)),
-            strip: RwSignal::new(scene.strip),
-            height: RwSignal::new(scene.height),
-            width: RwSignal::new(None),
-            has_spare: RwSignal::new(false),
-            told: RwSignal::new(None),
-            pointed: ScopedSignal::new(None),
-            nodes: Nodes::default(),
-        }
+    /// Returns a picture of that scene, drawn for that stretch of time, with these ticks.
+    pub fn from_scene(scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
+        let picture = Self::default();
+        picture.show(scene, frame);
+        picture.tick(ticks);
+        picture
     }
 
     /// The images of each band, joined. Follows the bands.
@@ -171,9 +149,9 @@ impl Picture {
     }
 
     /// Shows another scene; only what differs is touched.
-    pub fn show(&self, mut scene: Scene, base_millis: Millis) {
-        self.base_millis.set(base_millis);
-        self.dashed_millis.set(scene.dashed_millis);
+    pub fn show(&self, mut scene: Scene, frame: Frame) {
+        self.base_millis.set(frame.base_millis);
+        self.dashed_millis.set(frame.dashed_millis());
         set_if_new(&self.height, scene.height);
         self.bands.set(scene.bands);
         self.bars.set(scene.bars);
@@ -185,7 +163,7 @@ impl Picture {
             order.sort(&mut scene.table);
         }
         self.table.set(scene.table);
-        set_if_new(&self.listed, scene.listed);
+        set_if_new(&self.unlisted, scene.unlisted);
         self.story.set(scene.story);
         self.points.set(scene.points);
         set_if_new(&self.strip, scene.strip);
@@ -193,7 +171,7 @@ impl Picture {
 
     /// Shows these times as ticks of the axis.
     pub fn tick(&self, ticks: &[Millis]) {
-        self.ticks.set(keyed(ticks));
+        self.ticks.set(ticks.iter().map(|at| (*at as u128, *at)).collect());
     }
 
     /// Gives the focus to the pod before or after another one; false where there is none.
@@ -203,10 +181,7 @@ impl Picture {
 
     /// Gives the focus to the first pod of a band that is still there; false where it has none.
     pub fn focus_first_of(&self, band: &BandHeading) -> bool {
-        let is_it = |head: &PodHead| {
-            (head.is_out, head.state != PodState::Gone) == (band.is_out(), true)
-                && (head.is_out || head.revision.is_some() && head.revision == band.revision)
-        };
+        let is_it = |head: &PodHead| head.replica_set == band.replica_set && head.state != PodState::Gone;
         let is_first = |key: &u128| self.heads.row(*key).is_some_and(|head| head.with_untracked(is_it));
         self.heads.order_untracked().into_iter().find(is_first).is_some_and(|head| self.nodes.heads.focus(head))
     }
@@ -234,10 +209,6 @@ impl Picture {
         }
         *moved = wanted;
     }
-}
-
-fn keyed(ticks: &[Millis]) -> Vec<(u128, Millis)> {
-    ticks.iter().map(|at| (*at as u128, *at)).collect()
 }
 
 /// Styles of the picture that change with every frame.

@@ -9,7 +9,7 @@ use super::screen::{RolloutScreen, State};
 use crate::browser;
 use crate::rows::set_if_new;
 use crate::score::bars::{self, Segment};
-use crate::score::lanes::{Side, taken_over};
+use crate::score::lanes::{BandHeading, taken_over};
 use crate::score::scene::BandRow;
 use crate::score::{budget, scale, scene, style_sheet};
 
@@ -29,7 +29,7 @@ pub(super) struct Pointer {
     /// The head that has the focus, by its key.
     head: Option<u128>,
     drag: Option<Drag>,
-    /// Time was dragged since the button was pressed last.
+    /// It moved far enough to be no click since the button was pressed last.
     has_dragged: bool,
 }
 
@@ -40,8 +40,6 @@ struct Drag {
     from_x: f64,
     /// The moment that was shown then.
     from_millis: Millis,
-    /// It moved far enough to be no click.
-    is_begun: bool,
 }
 
 /// Rectangles of the score's parts, in pixels of the browser's window.
@@ -53,13 +51,11 @@ struct PartRects {
 }
 
 impl PartRects {
-    /// A place as what is told of it stands there.
-    fn place(&self, (x, y): (f64, f64)) -> String {
-        style_sheet::tip((x - self.score.left(), y - self.score.top()), (self.score.width(), self.score.height()))
-    }
-
-    fn crosshair(&self, x: f64) -> f64 {
-        x.min(self.canvas.right()) - self.score.left()
+    /// A tip that stands beside a place.
+    fn tip(&self, (x, y): (f64, f64), at_millis: Millis, told: TipContent) -> Tip {
+        let (left, size) = (self.score.left(), (self.score.width(), self.score.height()));
+        let place = style_sheet::tip((x - left, y - self.score.top()), size);
+        Tip { place, x: x.min(self.canvas.right()) - left, at_millis, told }
     }
 }
 
@@ -83,10 +79,10 @@ impl RolloutScreen {
         if event.buttons() == 0 {
             self.release(); // it was let go of elsewhere
         }
-        let drag = self.0.state.borrow().pointer.drag;
-        if let Some(drag) = drag.filter(|drag| drag.is_begun || (at.0 - drag.from_x).abs() > DRAG_PX) {
-            if !drag.is_begun {
-                self.begin_drag(drag, event.pointer_id());
+        let Pointer { drag, has_dragged, .. } = self.0.state.borrow().pointer;
+        if let Some(drag) = drag.filter(|drag| has_dragged || (at.0 - drag.from_x).abs() > DRAG_PX) {
+            if !has_dragged {
+                self.begin_drag(event.pointer_id());
             }
             let millis_per_px = self.0.state.borrow().millis_per_px();
             self.glide(drag.from_millis - ((at.0 - drag.from_x) * millis_per_px) as Millis);
@@ -98,13 +94,12 @@ impl RolloutScreen {
     }
 
     /// From here on the picture gets all that the pointer does.
-    fn begin_drag(&self, drag: Drag, pointer_id: i32) {
+    fn begin_drag(&self, pointer_id: i32) {
         if let Some(canvas) = self.0.picture.nodes.canvas.get_untracked() {
             let _ = canvas.set_pointer_capture(pointer_id); // without it the drag ends at the edge
         }
         let state = &mut *self.0.state.borrow_mut();
-        let pointer = &mut state.pointer;
-        (pointer.drag, pointer.at, pointer.has_dragged) = (Some(Drag { is_begun: true, ..drag }), None, true);
+        (state.pointer.at, state.pointer.has_dragged) = (None, true);
         // Time passes under the pointer as fast as it moves.
         state.chosen_millis = Some(state.frame.window_millis);
         set_if_new(&self.0.picture.told, None);
@@ -123,7 +118,7 @@ impl RolloutScreen {
             return;
         }
         let from_millis = self.shown_millis();
-        self.0.state.borrow_mut().pointer.drag = Some(Drag { from_x: x, from_millis, is_begun: false });
+        self.0.state.borrow_mut().pointer.drag = Some(Drag { from_x: x, from_millis });
     }
 
     /// Returns whether the button was dragged since it was pressed last.
@@ -149,10 +144,8 @@ impl RolloutScreen {
 
     /// Nothing is told any more until the pointer or the focus moves.
     pub fn point_to_nothing(&self) {
-        {
-            let pointer = &mut self.0.state.borrow_mut().pointer;
-            (pointer.at, pointer.head) = (None, None);
-        }
+        let pointer = &mut self.0.state.borrow_mut().pointer;
+        (pointer.at, pointer.head) = (None, None);
         set_if_new(&self.0.picture.told, None);
     }
 
@@ -202,16 +195,13 @@ impl RolloutScreen {
 
     /// Tells what is pointed at, as it is by now.
     pub(super) fn point_again(&self) {
-        let is_pointed_at = {
-            let pointer = &self.0.state.borrow().pointer;
-            pointer.at.is_some() || pointer.head.is_some()
-        };
+        let state = &*self.0.state.borrow();
+        let Pointer { at, head, .. } = state.pointer;
         // Measuring costs.
-        let room = if is_pointed_at { self.room() } else { None };
+        let room = if at.is_some() || head.is_some() { self.room() } else { None };
         let tip = room.and_then(|room| {
-            let state = self.0.state.borrow();
-            let told = state.pointer.at.and_then(|at| self.told_at(&state, &room, at));
-            told.or_else(|| self.told_of_head(&state, &room, state.pointer.head?))
+            let told = at.and_then(|at| self.told_at(state, &room, at));
+            told.or_else(|| self.told_of_head(state, &room, head?))
         });
         set_if_new(&self.0.picture.told, tip);
     }
@@ -225,23 +215,22 @@ impl RolloutScreen {
             None
         } else if is_in(&room.strip) {
             let deployment = state.copy.deployment()?;
-            let (counts, limits) = budget::count_states(&state.copy.model, deployment, at_millis);
-            Some(TipContent::Budget(counts, limits))
+            let (counts, limits) = budget::count_looks(&state.copy.model, deployment, at_millis);
+            Some(TipContent::Counts(counts, limits))
         } else if is_in(&room.scroller) {
             let y = y - room.canvas.top();
             self.pod_at(state, y, at_millis).or_else(|| self.ribbon_at(state, y, at_millis))
         } else {
             None
         };
-        told.map(|told| Tip { place: room.place((x, y)), x: room.crosshair(x), at_millis, told })
+        told.map(|told| room.tip((x, y), at_millis, told))
     }
 
     fn told_of_head(&self, state: &State, room: &PartRects, key: u128) -> Option<Tip> {
         let at_millis = state.frame.now_millis;
         let y = self.0.picture.spots.row(key)?.with_untracked(|spot| spot.y);
         let told = self.pod(state, key, at_millis)?;
-        let x = room.canvas.right();
-        Some(Tip { place: room.place((x, room.canvas.top() + y)), x: room.crosshair(x), at_millis, told })
+        Some(room.tip((room.canvas.right(), room.canvas.top() + y), at_millis, told))
     }
 
     fn pod_at(&self, state: &State, y: f64, at_millis: Millis) -> Option<TipContent> {
@@ -262,9 +251,8 @@ impl RolloutScreen {
             return None;
         }
         // Since when it is in a state does not depend on whose ReplicaSet it was in then.
-        let inside = |replica_set| Side::Inside { replica_set, since_millis: None };
-        let side = head.replica_set.map_or(Side::Outside, inside);
-        let Segment { look, from: since_millis, to } = bars::drawn_at(pod, side, state.frame, at_millis)?;
+        let band = BandHeading { replica_set: head.replica_set, ..BandHeading::default() };
+        let Segment { look, from: since_millis, to } = bars::drawn_at(pod, &band, state.frame, at_millis)?;
         let until_millis = to.filter(|until| *until <= state.frame.now_millis);
         Some(TipContent::Pod {
             name: head.name,
@@ -279,13 +267,13 @@ impl RolloutScreen {
 
     fn ribbon_at(&self, state: &State, y: f64, at_millis: Millis) -> Option<TipContent> {
         let bands = self.0.picture.bands;
-        let side = |band: &BandRow| {
+        let heading = |band: &BandRow| {
             let is_there = band.is_ribbon && (band.place.top..band.place.top + band.place.height).contains(&y);
-            is_there.then(|| band.heading.side())
+            is_there.then(|| band.heading.clone())
         };
-        let side = bands.order_untracked().into_iter().find_map(|key| bands.row(key)?.with_untracked(side))?;
+        let band = bands.order_untracked().into_iter().find_map(|key| bands.row(key)?.with_untracked(heading))?;
         let (model, deployment) = (&state.copy.model, state.copy.deployment?);
-        Some(TipContent::Ribbon(scene::count_looks(model, deployment, side, at_millis, state.frame)))
+        Some(TipContent::Counts(scene::count_looks(model, deployment, &band, at_millis, state.frame), None))
     }
 }
 

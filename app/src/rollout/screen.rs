@@ -8,7 +8,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{Connection, Delta, Moment, Position, Scope, ServerFrame, Snapshot};
+use timeline::wire::{Delta, Moment, Position, Scope, ServerFrame, Snapshot};
 use timeline::{Millis, rollout, say};
 
 use super::board::{Board, RenderedPage, said_then};
@@ -62,19 +62,10 @@ pub(super) struct Inner {
     pub(super) board: Board,
     pub(super) picture: Picture,
     pub(super) state: RefCell<State>,
-    drawn: RefCell<FrameState>,
     /// The file that the page is, where there is no server.
     pub(super) exported: Option<Exported>,
     /// Told when there are news or another moment is shown (true), and with every frame.
     pub(super) told: Callback<(bool, f64)>,
-}
-
-/// State that is drawn without signals, because it differs with every frame.
-struct FrameState {
-    canvas: Option<Canvas>,
-    scroll: Scroll,
-    /// Where everything that moves with time was moved last.
-    moving: FrameStyles,
 }
 
 /// State of the screen: its copy of the Deployment, and how it is shown.
@@ -92,9 +83,8 @@ pub(super) struct State {
     drawn_at: f64,
     measured_at: f64,
     announced: (f64, bool, String),
-    /// Too many pods for an element each, and so many that they are a ribbon.
-    is_crowded: bool,
-    is_ribbon: bool,
+    /// Number of pods in the picture.
+    pods: usize,
     /// Duration of the last drawing, in milliseconds.
     drawing_millis: f64,
     /// Where the band of the current revision is.
@@ -125,6 +115,10 @@ pub(super) struct State {
     pub(super) question: Question,
     /// The scope to follow next; `None` where it stays.
     aim: Option<Scope>,
+    canvas: Option<Canvas>,
+    scroll: Scroll,
+    /// Where everything that moves with time was moved last.
+    moving: FrameStyles,
 }
 
 impl State {
@@ -150,7 +144,8 @@ impl State {
 impl RolloutScreen {
     /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
     pub fn new(board: Board, picture: Picture, first: Option<RenderedPage>, told: Callback<(bool, f64)>) -> Self {
-        let RenderedPage { copy, told_millis: now_millis, moment, over } = first.unwrap_or_else(RenderedPage::nothing);
+        let RenderedPage { copy, told_millis: now_millis, moment } = first.unwrap_or_else(RenderedPage::nothing);
+        let over = board.over(&copy);
         let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);
         let window_millis = scale::fitting_millis(over, &copy.model, copy.deployment(), shown_millis);
         let state = State {
@@ -163,8 +158,7 @@ impl RolloutScreen {
             drawn_at: page_millis(),
             measured_at: f64::NEG_INFINITY,
             announced: (f64::NEG_INFINITY, false, String::new()),
-            is_crowded: false,
-            is_ribbon: false,
+            pods: 0,
             drawing_millis: 0.0,
             current: None,
             is_printing: false,
@@ -183,15 +177,13 @@ impl RolloutScreen {
             question: moment.as_ref().map(|moment| Question::answered(moment.at_millis)).unwrap_or_default(),
             then: moment,
             aim: None,
-            copy,
-        };
-        let drawn = FrameState {
             canvas: picture.nodes.paint.get_untracked().and_then(Canvas::new),
             scroll: Scroll::new(picture.nodes.scroller),
             moving: FrameStyles::default(),
+            copy,
         };
-        let (state, drawn) = (RefCell::new(state), RefCell::new(drawn));
-        let screen = Self(Rc::new(Inner { board, picture, state, drawn, exported: Exported::of_app(), told }));
+        let (state, exported) = (RefCell::new(state), Exported::of_app());
+        let screen = Self(Rc::new(Inner { board, picture, state, exported, told }));
         screen.set_pace(page_millis());
         screen
     }
@@ -200,9 +192,9 @@ impl RolloutScreen {
     pub fn aim(&self, scope: Scope) {
         let mut state = self.0.state.borrow_mut();
         state.copy = DeploymentCopy::default();
-        (state.motion, state.is_crowded, state.is_dirty) = (Motion::default(), false, true);
+        (state.motion, state.pods, state.is_dirty) = (Motion::default(), 0, true);
         state.aim = Some(scope);
-        self.0.drawn.borrow_mut().scroll.reset();
+        state.scroll.reset();
     }
 
     fn set_pace(&self, page_millis: f64) {
@@ -244,17 +236,15 @@ impl RolloutScreen {
         set_if_new(&self.0.board.is_known, true);
     }
 
-    fn delta(&self, delta: Delta, page_millis: f64) -> ScreenRequest {
+    /// Takes a delta; true when frames before it are missing. One before a snapshot is of what was followed before.
+    fn misses(&self, delta: Delta, page_millis: f64) -> bool {
         let mut state = self.0.state.borrow_mut();
         let now_millis = delta.now_millis;
-        match state.copy.take_delta(delta) {
-            Taken::Fits => {
-                state.clock.hear(now_millis, page_millis);
-                ScreenRequest::Nothing
-            }
-            Taken::Missed => ScreenRequest::Snapshot,
-            Taken::BeforeSnapshot => ScreenRequest::Nothing, // of what was followed before
+        let taken = state.copy.take_delta(delta);
+        if taken == Taken::Fits {
+            state.clock.hear(now_millis, page_millis);
         }
+        taken == Taken::Missed
     }
 
     /// Draws everything anew; only what differs is touched.
@@ -279,16 +269,16 @@ impl RolloutScreen {
         self.0.board.compare_with(state.clock.running_millis(page_millis), moment.is_some());
         state.frame = Frame { now_millis, ..state.frame }.near_base();
         // Paper takes shapes: what is painted has the colours and the pixels of the screen.
-        let is_painted = state.is_crowded && !state.is_printing && !state.is_on_paper;
+        let is_painted = state.pods > MOST_ELEMENTS && !state.is_printing && !state.is_on_paper;
         let nearness = state.chosen_millis.map_or(1.0, |chosen| state.fitting_millis(now_millis) / chosen);
-        let stretch = if state.is_ribbon { nearness.clamp(1.0, MOST_STRETCH) } else { 1.0 };
+        let stretch = if places::is_crowd(state.pods) { nearness.clamp(1.0, MOST_STRETCH) } else { 1.0 };
         let height = (state.frame.height * stretch).min(state.frame.height.max(MOST_HEIGHT));
         let frame = Frame { now_millis, is_painted, is_opened: stretch > 1.0, height, ..state.frame };
         let mut scene = scene::scene(&model, state.copy.deployment, &said, frame, &state.motion);
-        state.is_crowded = scene.pods > MOST_ELEMENTS;
-        let is_still = state.has_less_motion || state.is_crowded;
+        state.pods = scene.pods;
+        let is_still = state.has_less_motion || state.pods > MOST_ELEMENTS;
         state.motion.head_for(std::mem::take(&mut scene.targets), is_still, page_millis);
-        (state.is_ribbon, state.current) = (scene.is_ribbon, scene.current);
+        state.current = scene.bands.iter().find(|(_, band)| band.heading.is_current).map(|(_, band)| band.place);
         let has_spare = state.may_share && places::has_spare(state.frame.height, scene.bands_height);
         if has_spare {
             scene.height = scene.bands_height;
@@ -302,17 +292,17 @@ impl RolloutScreen {
             self.0.board.announced.set(if is_past { say::past(sentence) } else { sentence.to_owned() });
             state.announced = (page_millis, is_past, sentence.to_owned());
         }
-        if let Some(canvas) = &mut self.0.drawn.borrow_mut().canvas {
+        if let Some(canvas) = &mut state.canvas {
             canvas.show(std::mem::take(&mut scene.marks));
         }
         keep_focus();
-        self.0.picture.show(scene, state.frame.base_millis);
+        self.0.picture.show(scene, state.frame);
         state.drawing_millis = crate::browser::page_millis() - page_millis;
     }
 
     /// A key was pressed where the picture scrolls.
     pub fn scroll_key(&self, key: &str) {
-        self.0.drawn.borrow_mut().scroll.key(key, page_millis());
+        self.0.state.borrow_mut().scroll.key(key, page_millis());
     }
 
     pub fn focus(&self) {
@@ -343,15 +333,14 @@ impl RolloutScreen {
         let above = f64::from(picture.offset_top());
         let state = &mut *self.0.state.borrow_mut();
         state.has_less_motion = matches(LESS_MOTION);
-        let scroll = &mut self.0.drawn.borrow_mut().scroll;
-        set_if_new(&self.0.picture.width, scroll.width());
-        scroll.follow(state.current, above, page_millis());
+        set_if_new(&self.0.picture.width, state.scroll.width());
+        state.scroll.follow(state.current, above, page_millis());
         state.frame.width = canvas.get_bounding_client_rect().width().max(1.0);
         let is_on_paper = matches("print");
         (state.is_dirty, state.is_on_paper) = (state.is_dirty || is_on_paper != state.is_on_paper, is_on_paper);
         // Beside the table the picture is as high as its bands; what it is measured for is all that it could have.
         let has_spare = self.0.picture.has_spare.get_untracked();
-        let seen = if has_spare { scroll.height_in(nodes.room) } else { scroll.height() };
+        let seen = if has_spare { state.scroll.height_in(nodes.room) } else { state.scroll.height() };
         let height = seen.map_or(state.frame.height, |height| (height - above).max(1.0));
         let may_share = nodes.room.get_untracked().is_some() && matches(BESIDE_STORY);
         (state.is_dirty, state.may_share) = (state.is_dirty || may_share != state.may_share, may_share);
@@ -362,23 +351,15 @@ impl RolloutScreen {
             state.frame.scale = on_wall.map_or(1.0, |letters| letters / LETTERS_PX);
         }
     }
-}
 
-impl RolloutScreen {
     /// Moves the time axis and everything drawn along it to the time of this frame.
-    fn time_passes(&self, frame: Frame) {
-        let (picture, drawn) = (&self.0.picture, &mut *self.0.drawn.borrow_mut());
+    fn time_passes(&self) {
+        let (picture, state) = (&self.0.picture, &mut *self.0.state.borrow_mut());
+        let frame = state.frame;
         picture.tick(&scale::ticks(frame.now_millis, frame.window_millis, frame.width / frame.scale));
-        picture.move_to(frame, &mut drawn.moving);
-        if let Some(canvas) = &mut drawn.canvas {
+        picture.move_to(frame, &mut state.moving);
+        if let Some(canvas) = &mut state.canvas {
             canvas.paint(frame, picture.height.get_untracked());
-        }
-    }
-
-    fn connected(&self, cluster: &str, connection: Connection, page_millis: f64) {
-        if self.0.board.workload.with_untracked(|workload| workload.cluster == cluster) {
-            set_if_new(&self.0.board.connection, connection);
-            self.set_pace(page_millis);
         }
     }
 }
@@ -386,8 +367,7 @@ impl RolloutScreen {
 impl Screen for RolloutScreen {
     fn link(&self, link: LinkState, page_millis: f64) {
         let board = &self.0.board;
-        let known = board.link.get_untracked();
-        if std::mem::discriminant(&known) != std::mem::discriminant(&link) || !link.is_live() {
+        if !(board.link.get_untracked().is_live() && link.is_live()) {
             set_if_new(&board.link, link);
         }
         let mut state = self.0.state.borrow_mut();
@@ -404,26 +384,30 @@ impl Screen for RolloutScreen {
         let (board, mut ask) = (&self.0.board, ScreenRequest::Nothing);
         for frame in frames {
             match frame {
-                ServerFrame::Snapshot(snapshot)
-                    if !board.workload.with_untracked(|workload| snapshot.is_of(workload)) => {}
-                ServerFrame::Snapshot(snapshot) => {
+                ServerFrame::Snapshot(snapshot) if board.workload.with_untracked(|of| snapshot.is_of(of)) => {
                     ask = ScreenRequest::Nothing;
                     self.snapshot(*snapshot, page_millis);
                     self.set_pace(page_millis); // another life has another clock
                 }
                 ServerFrame::Delta(delta) => {
-                    if self.delta(delta, page_millis) == ScreenRequest::Snapshot {
+                    if self.misses(delta, page_millis) {
                         ask = ScreenRequest::Snapshot;
                     }
                 }
-                ServerFrame::Connection { cluster, connection } => self.connected(&cluster, connection, page_millis),
+                ServerFrame::Connection { cluster, connection } => {
+                    if board.workload.with_untracked(|workload| workload.cluster == cluster) {
+                        set_if_new(&board.connection, connection);
+                        self.set_pace(page_millis);
+                    }
+                }
                 ServerFrame::Moment(moment) => {
                     let mut state = self.0.state.borrow_mut();
                     state.question.answer(moment.at_millis);
                     state.then = Some(*moment);
                 }
                 ServerFrame::Heartbeat { now_millis } => self.0.state.borrow_mut().clock.hear(now_millis, page_millis),
-                ServerFrame::Hello { .. } | ServerFrame::List(_) => {}
+                // The snapshot is of what was followed before.
+                ServerFrame::Snapshot(_) | ServerFrame::Hello { .. } | ServerFrame::List(_) => {}
             }
         }
         let mut state = self.0.state.borrow_mut();
@@ -445,7 +429,7 @@ impl Screen for RolloutScreen {
             self.0.state.borrow_mut().measured_at = page_millis;
             self.measure();
         }
-        let (now_millis, moment, wanted, passed_millis, is_due) = {
+        let (now_millis, moment, is_due) = {
             let state = &mut *self.0.state.borrow_mut();
             let passed_millis = if state.has_less_motion { f64::INFINITY } else { page_millis - state.framed_at };
             state.framed_at = page_millis;
@@ -461,28 +445,23 @@ impl Screen for RolloutScreen {
             let is_moving = state.motion.advance(page_millis)
                 || state.is_dirty
                 || matches!(state.playback, Playback::Playing { .. });
-            let ribbon = RIBBON_MILLIS.max(state.drawing_millis * RIBBON_SHARE);
-            let pace = match (state.is_ribbon, state.is_crowded) {
-                (true, _) => ribbon,
-                (_, true) => CROWD_MILLIS,
+            let pace = match state.pods {
+                pods if places::is_crowd(pods) => RIBBON_MILLIS.max(state.drawing_millis * RIBBON_SHARE),
+                pods if pods > MOST_ELEMENTS => CROWD_MILLIS,
                 _ => 0.0,
             };
             // Bars leave the picture by time alone.
             let pace = if is_moving { pace } else { LOOK_AGAIN_MILLIS };
-            (now_millis, moment, wanted, passed_millis, page_millis - state.drawn_at > pace)
+            let window_millis = scale::glided(state.frame.window_millis, wanted, passed_millis);
+            state.frame = Frame { now_millis, window_millis, ..state.frame };
+            (now_millis, moment, page_millis - state.drawn_at > pace)
         };
-        {
-            let frame = &mut self.0.state.borrow_mut().frame;
-            frame.window_millis = scale::glided(frame.window_millis, wanted, passed_millis);
-            frame.now_millis = now_millis;
-        }
         set_if_new(&board.second, now_millis.div_euclid(1000));
         if is_due {
             self.draw(now_millis, moment, page_millis);
             self.point_again();
         }
-        let frame = self.0.state.borrow().frame;
-        self.time_passes(frame);
+        self.time_passes();
         self.tell_time(moment, page_millis);
         self.0.told.run((false, page_millis));
         if let Some(scope) = self.0.state.borrow_mut().aim.take() {

@@ -5,7 +5,7 @@ use timeline::model::{Deployment, Rollout};
 use timeline::playback::{self, Playback};
 use timeline::view::Tone;
 use timeline::viewer::DeploymentCopy;
-use timeline::{Millis, address, rollout};
+use timeline::{Millis, Model, address, rollout};
 
 use super::board::{self, SLIDER_PARTS, SliderMarks, Time};
 use super::screen::RolloutScreen;
@@ -81,11 +81,7 @@ impl RolloutScreen {
     /// Shows a moment while a pointer moves; the address follows once it rests.
     pub(super) fn glide(&self, to_millis: Millis) {
         let to_millis = to_millis.max(self.first_millis().unwrap_or(to_millis));
-        self.change(
-            |_, _, live, _| {
-                if to_millis >= live { Playback::Live } else { Playback::Still { at_millis: to_millis } }
-            },
-        );
+        self.change(|_, clock, live, _| Playback::Live.sought(to_millis, clock, live));
         self.0.state.borrow_mut().remember_at = Some(page_millis() + REMEMBER_MILLIS);
     }
 
@@ -129,30 +125,30 @@ impl RolloutScreen {
 
     /// To the next change of a pod, or the last one.
     pub fn step(&self, is_forward: bool) {
-        let at = self.shown_millis();
-        let to = {
-            let state = self.0.state.borrow();
-            let pods = state.copy.model.pods.values().flat_map(|pod| pod.states.iter().map(|(_, at)| *at));
-            let sets =
-                state.copy.model.replica_sets.values().flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
-            playback::step(pods.chain(sets), at, is_forward)
-        };
-        self.arrive(to, is_forward);
+        self.step_among(is_forward, |model| {
+            let pods = model.pods.values().flat_map(|pod| pod.states.iter().map(|(_, at)| *at));
+            let sets = model.replica_sets.values().flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
+            pods.chain(sets).collect()
+        });
     }
 
     /// To where the next rollout began, or the last one.
     pub fn step_rollout(&self, is_forward: bool) {
+        self.step_among(is_forward, |model| {
+            let rollouts = model.deployments.values().flat_map(|of| of.rollouts.iter().map(move |one| (of, one)));
+            rollouts.filter_map(|(of, one)| rollout::began_millis(model, of, one)).collect()
+        });
+    }
+
+    /// To the next one of some times, or the last one; after all of them to the present.
+    fn step_among(&self, is_forward: bool, times: fn(&Model) -> Vec<Millis>) {
         let at = self.shown_millis();
-        let to = {
-            let state = self.0.state.borrow();
-            let model = &state.copy.model;
-            let began = |of: &Deployment| {
-                let begins = of.rollouts.iter().filter_map(|one| rollout::began_millis(model, of, one));
-                begins.collect::<Vec<_>>()
-            };
-            playback::step(model.deployments.values().flat_map(began), at, is_forward)
-        };
-        self.arrive(to, is_forward);
+        let times = times(&self.0.state.borrow().copy.model);
+        match playback::step(times.into_iter(), at, is_forward) {
+            Some(to) => self.seek(to),
+            None if is_forward => self.live(),
+            None => {}
+        }
     }
 
     /// Shows more time, or less; `None` fits the rollout again.
@@ -162,14 +158,6 @@ impl RolloutScreen {
         let wanted = state.chosen_millis.unwrap_or_else(|| state.fitting_millis(now_millis));
         state.chosen_millis = factor.map(|factor| scale::zoomed(wanted, factor));
         state.is_dirty = true;
-    }
-
-    fn arrive(&self, to: Option<Millis>, is_forward: bool) {
-        match to {
-            Some(to) => self.seek(to),
-            None if is_forward => self.live(),
-            None => {}
-        }
     }
 
     /// Shows the moment that the slider was put to.
@@ -193,7 +181,7 @@ impl RolloutScreen {
         }
         let live = self.live_millis();
         let from = self.first_millis().unwrap_or(live);
-        let state = self.0.state.borrow();
+        let state = &mut *self.0.state.borrow_mut();
         let time = Time {
             tenths: moment.map(|at| at.div_euclid(100)),
             is_playing: matches!(state.playback, Playback::Playing { .. }),
@@ -203,12 +191,9 @@ impl RolloutScreen {
         if let Some(exported) = &self.0.exported {
             exported.show(moment);
         }
-        let is_due = page_millis - state.kept_at > KEPT_MILLIS;
-        let kept = is_due.then(|| slider_marks(&state.copy, state.frame, (from, live)));
-        drop(state);
-        if let Some(kept) = kept {
-            self.0.state.borrow_mut().kept_at = page_millis;
-            set_if_new(&self.0.board.kept, kept);
+        if page_millis - state.kept_at > KEPT_MILLIS {
+            state.kept_at = page_millis;
+            set_if_new(&self.0.board.kept, slider_marks(&state.copy, state.frame, (from, live)));
         }
         let share = moment.map_or(1.0, |at| (at - from) as f64 / (live - from).max(1) as f64);
         set_if_new(&self.0.board.slid, (share * SLIDER) as i64);
@@ -223,7 +208,6 @@ impl RolloutScreen {
 
     /// Returns a whole link to the revision or the moment that is shown.
     pub fn link(&self) -> String {
-        let origin = browser::origin();
         let revision = self.0.board.view.with_untracked(|view| view.as_ref().and_then(|view| view.revision));
         let uid = self.0.state.borrow().copy.deployment;
         let mut link = self.0.board.workload.with_untracked(|workload| match uid {
@@ -233,7 +217,7 @@ impl RolloutScreen {
         if let Some(at) = self.moment().filter(|_| uid.is_some()) {
             link.push_str(&format!("&at={}", iso(at)));
         }
-        origin + &link
+        browser::origin() + &link
     }
 }
 
@@ -274,19 +258,17 @@ fn remember(moment: Option<Millis>) {
 
 #[cfg(test)]
 mod tests {
-    use timeline::{Change, Uid};
+    use timeline::Change;
 
     use super::*;
+    use crate::score::scale::tests::rolling_out;
 
     #[test]
     fn a_rollout_on_the_slider_ends_with_its_deployment() {
-        let uid = Uid::from_bits(1);
         let marks = |deleted_millis| {
-            let rollout = Rollout { revision: 1, started_millis: Some(1_000), ..Rollout::default() };
-            let web = Deployment { uid, rollouts: vec![rollout], deleted_millis, ..Deployment::default() };
-            let mut copy = DeploymentCopy::default();
+            let (mut copy, web) = (DeploymentCopy::default(), rolling_out(deleted_millis));
+            copy.deployment = Some(web.uid);
             copy.model.apply_change(Change::Deployment(Box::new(web)));
-            copy.deployment = Some(uid);
             slider_marks(&copy, Frame::unmeasured(5_000, 60_000.0, 0), (1_000, 5_000)).rollouts
         };
         assert_eq!(marks(None), [(Tone::Busy, 0, 1_000)]);

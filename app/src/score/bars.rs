@@ -6,13 +6,14 @@ use timeline::{Millis, Uid};
 
 use super::frame::Frame;
 use super::ink::PodLook;
-use super::lanes::{Side, each_stay};
+use super::lanes::{BandHeading, each_stay};
 use super::paint::BarMark;
 use super::places::{Density, bar_height, density};
 
 /// Stretches narrower than this, in pixels, are flicker.
 const FLICKER: f64 = 10.0;
 const GONE: PodLook = PodLook::In(PodState::Gone);
+const FAILING: PodLook = PodLook::In(PodState::Failing);
 
 /// A drawn state of a pod.
 #[derive(Debug, PartialEq)]
@@ -25,17 +26,17 @@ pub struct Segment {
     pub to: Option<Millis>,
 }
 
-/// The drawn state of a pod at a time; `None` where it was not there.
-pub fn drawn_at(pod: &Pod, side: Side, frame: Frame, at_millis: Millis) -> Option<Segment> {
+/// The state of a pod at a time as it is drawn in a band; `None` where it was not there.
+pub fn drawn_at(pod: &Pod, band: &BandHeading, frame: Frame, at_millis: Millis) -> Option<Segment> {
     let is_then = |segment: &Segment| segment.from <= at_millis && segment.to.is_none_or(|to| to > at_millis);
-    segments(pod, side, frame).into_iter().find(is_then)
+    segments(pod, band, frame).into_iter().find(is_then)
 }
 
-/// Returns the drawn states of a pod.
-pub fn segments(pod: &Pod, side: Side, frame: Frame) -> Vec<Segment> {
-    let segments = match side {
-        Side::Inside { replica_set, since_millis } => cut_before(inside_segments(pod, replica_set), since_millis),
-        Side::Outside => outside_segments(pod),
+/// Returns the states of a pod as they are drawn in a band.
+pub fn segments(pod: &Pod, band: &BandHeading, frame: Frame) -> Vec<Segment> {
+    let segments = match band.replica_set {
+        Some(replica_set) => cut_before(inside_segments(pod, replica_set), band.taken_over_millis),
+        None => outside_segments(pod),
     };
     merge_flicker(segments, frame)
 }
@@ -50,11 +51,11 @@ fn cut_before(mut segments: Vec<Segment>, since_millis: Option<Millis>) -> Vec<S
 }
 
 /// A pod as marks in its row. The end of a pod has none where rows leave no room for it.
-pub fn bars(pod: &Pod, side: Side, row: f64, y: f64, frame: Frame) -> impl Iterator<Item = BarMark> + use<> {
+pub fn bars(pod: &Pod, band: &BandHeading, row: f64, y: f64, frame: Frame) -> impl Iterator<Item = BarMark> + use<> {
     let (whole, density) = (bar_height(row), density(row));
     let share = move |look: PodLook| if density == Density::Roomy { look.ink().share } else { 1.0 };
     let mark = move |Segment { look, from, to }| BarMark { look, from, to, y, height: whole * share(look), density };
-    let marks = segments(pod, side, frame).into_iter().map(mark);
+    let marks = segments(pod, band, frame).into_iter().map(mark);
     marks.filter(|mark| mark.density != Density::Tight || mark.look != GONE)
 }
 
@@ -62,19 +63,11 @@ pub fn bars(pod: &Pod, side: Side, row: f64, y: f64, frame: Frame) -> impl Itera
 fn merge_flicker(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
     let mut merged: Vec<Segment> = Vec::with_capacity(segments.len());
     for segment in segments {
-        let is_narrow = frame.wide(segment.from, segment.to) < FLICKER;
-        match merged.last_mut() {
-            Some(last)
-                if last.look == PodLook::In(PodState::Failing)
-                    && is_narrow
-                    && matches!(
-                        segment.look,
-                        PodLook::In(PodState::Failing | PodState::Unready | PodState::Starting)
-                    )
-                    && last.to == Some(segment.from) =>
-            {
-                last.to = segment.to;
-            }
+        let is_loop = frame.wide(segment.from, segment.to) < FLICKER
+            && matches!(segment.look, PodLook::In(PodState::Failing | PodState::Unready | PodState::Starting));
+        let failing = |last: &&mut Segment| last.look == FAILING && last.to == Some(segment.from);
+        match merged.last_mut().filter(failing) {
+            Some(last) if is_loop => last.to = segment.to,
             _ => merged.push(segment),
         }
     }

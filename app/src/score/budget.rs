@@ -1,15 +1,17 @@
 //! The budget strip: pods by their state over time, against ceiling and floor. Areas come from pods, lines from what the controller
 //! may ask for; draining pods count in neither and are drawn on top.
 
+use std::fmt::Write;
+
 use timeline::budget::Limits;
 use timeline::model::{Deployment, Pod};
 use timeline::phase::PodState;
+use timeline::steps::{Counts, Step};
 use timeline::view::{Hold, Tone, View};
 use timeline::{Millis, Model};
 
-use super::frame::Frame;
+use super::frame::{FAR, Frame};
 use super::ink::{Colour, Fill, PodLook};
-use super::steps;
 use crate::numbers::{fixed, thousandths};
 
 /// Height of the strip, in pixels.
@@ -41,18 +43,17 @@ pub const fn fill(layer: PodState) -> (Colour, Fill) {
     (ink.colour, ink.low)
 }
 
-/// Returns the number of pods in each state at a moment, and the limits that were in force then.
-pub fn count_states(
+/// Counts the pods of a strip by look at a moment. Returns also the limits that were in force then.
+pub fn count_looks(
     model: &Model,
     deployment: &Deployment,
     at_millis: Millis,
-) -> (Vec<(PodState, u32)>, Option<Limits>) {
-    let layer = |_: &Pod, state| layer_of(state);
-    let steps = timeline::steps::steps(&model.counted_pods(deployment.uid), layer, at_millis);
+) -> (Vec<(PodLook, usize)>, Option<Limits>) {
+    let steps = steps(model, deployment, at_millis);
     let counts = steps.first().map(|(_, counts)| *counts).unwrap_or_default();
     let counts = LAYERS.into_iter().zip(counts).filter(|(_, count)| *count > 0);
     let limits = deployment.limits.iter().rev().find(|(since, _)| *since <= at_millis).map(|(_, limits)| *limits);
-    (counts.map(|(state, count)| (state, count.unsigned_abs())).collect(), limits)
+    (counts.map(|(state, count)| (PodLook::In(state), count.unsigned_abs() as usize)).collect(), limits)
 }
 
 /// Class of the mark beside the limits; it is not there while nothing holds the controller.
@@ -111,18 +112,16 @@ pub struct Strip {
 
 /// The strip of the budget: pods that there are, between the most and the least that the strategy allows.
 pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) -> Strip {
-    let steps = steps::steps(&model.counted_pods(deployment.uid), layer_of, frame);
-    let most = steps::highest(&steps, frame);
+    let steps = thinned(steps(model, deployment, frame.spare_from_millis()), frame);
+    let most = highest(&steps, frame);
     let is_rolling = !view.derived.0.is_empty();
     let past = if is_rolling { past(deployment, view.limits, frame) } else { Vec::new() };
     let highest = past.iter().map(|(_, limits)| limits.ceiling).chain([view.limits.ceiling]).max().unwrap_or(1);
     let unit = (HEIGHT - TOP) / f64::from(most.max(i32::try_from(highest).unwrap_or(i32::MAX)).max(1));
-    let y = |pods: u32| (HEIGHT - f64::from(pods) * unit).max(0.0);
-    let area = |(index, state): (usize, PodState)| {
-        (state, steps::area(&steps, index, frame, &|pods| (HEIGHT - pods * unit).max(0.0)))
-    };
+    let y = |pods: f64| (HEIGHT - pods * unit).max(0.0);
+    let area = |(index, state): (usize, PodState)| (state, outline(&steps, index, frame, &y));
     let areas = LAYERS.into_iter().enumerate().map(area).collect();
-    let (ceiling, floor) = (y(view.limits.ceiling), y(view.limits.floor));
+    let [ceiling, floor] = Limit::ALL.map(|limit| y(f64::from(limit.of(view.limits))));
     let middle = ((ceiling + floor) / 2.0).clamp(20.0, HEIGHT - 20.0);
     let hold = match view.hold {
         // A fault that may still pass is no trouble yet: one severity on all of a page.
@@ -149,6 +148,50 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
     }
 }
 
+/// Counts the pods in each layer, from each moment on.
+fn steps(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec<Step> {
+    let layer = |_: &Pod, state| layer_of(state);
+    timeline::steps::steps(&model.counted_pods(deployment.uid), layer, from_millis)
+}
+
+/// The largest number of pods at once in the window; at least 1.
+fn highest(steps: &[Step], frame: Frame) -> i32 {
+    let ends = steps.iter().skip(1).map(|(at, _)| *at).chain([Millis::MAX]);
+    let in_window = steps.iter().zip(ends).filter(|(_, end)| *end > frame.from_millis());
+    in_window.map(|((_, counts), _)| counts.iter().sum::<i32>()).max().unwrap_or(0).max(1)
+}
+
+/// Without steps that are narrower than a pixel.
+fn thinned(steps: Vec<Step>, frame: Frame) -> Vec<Step> {
+    let mut thin: Vec<Step> = Vec::with_capacity(steps.len());
+    for (at, counts) in steps {
+        match thin.last_mut() {
+            Some((last, known)) if frame.wide(*last, Some(at)) < 1.0 => *known = counts,
+            _ => thin.push((at, counts)),
+        }
+    }
+    thin
+}
+
+/// The outline of a layer, stacked on the ones below it.
+fn outline(steps: &[Step], layer: usize, frame: Frame, y: &dyn Fn(f64) -> f64) -> String {
+    let height = |counts: &Counts, layers: usize| y(f64::from(counts.iter().take(layers).sum::<i32>()));
+    let xs: Vec<String> = steps.iter().map(|(at, _)| thousandths(frame.x(*at))).chain([thousandths(FAR)]).collect();
+    let mut out = String::new();
+    let spans = steps.iter().zip(&xs).zip(xs.iter().skip(1));
+    for (index, (((_, counts), from), to)) in spans.clone().enumerate() {
+        let letter = if index == 0 { 'M' } else { 'L' };
+        let top = fixed(height(counts, layer + 1));
+        let _ = write!(out, "{letter}{from} {top}H{to}");
+    }
+    for (((_, counts), from), to) in spans.rev() {
+        let bottom = fixed(height(counts, layer));
+        let _ = write!(out, "L{to} {bottom}H{from}");
+    }
+    out.push('z');
+    out
+}
+
 /// The limits that were in force in the window and the one before it, each with when that began. The last ones are the
 /// present ones.
 fn past(deployment: &Deployment, now: Limits, frame: Frame) -> Vec<(Millis, Limits)> {
@@ -165,18 +208,18 @@ fn past(deployment: &Deployment, now: Limits, frame: Frame) -> Vec<(Millis, Limi
 }
 
 /// The line of one limit: level, and upright where it changed.
-fn line(limit: Limit, past: &[(Millis, Limits)], frame: Frame, y: &dyn Fn(u32) -> f64) -> String {
+fn line(limit: Limit, past: &[(Millis, Limits)], frame: Frame, y: &dyn Fn(f64) -> f64) -> String {
     let (begin, end) = frame.dashed_millis();
     let mut out = String::new();
     for (index, (at, limits)) in past.iter().enumerate() {
-        let height = fixed(y(limit.of(*limits)));
+        let height = fixed(y(f64::from(limit.of(*limits))));
         let until = past.get(index + 1).map_or(end, |(next, _)| *next);
         let begin = if index == 0 {
             format!("M{} {height}", thousandths(frame.x((*at).max(begin))))
         } else {
             format!("V{height}")
         };
-        out.push_str(&format!("{begin}H{}", thousandths(frame.x(until))));
+        let _ = write!(out, "{begin}H{}", thousandths(frame.x(until)));
     }
     out
 }

@@ -47,41 +47,19 @@ pub struct BandHeading {
     pub taken_over_millis: Option<Millis>,
 }
 
-/// The band in which a pod is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// Band of its ReplicaSet.
-    Inside {
-        /// The ReplicaSet.
-        replica_set: Uid,
-        /// When the Deployment took the ReplicaSet over; `None` where it created it.
-        since_millis: Option<Millis>,
-    },
-    /// Band of the pods out of rotation.
-    Outside,
-}
-
 impl BandHeading {
     /// It is that of the pods out of rotation.
     pub const fn is_out(&self) -> bool {
         self.replica_set.is_none()
     }
+}
 
-    /// Where its pods are drawn, and since when.
-    pub const fn side(&self) -> Side {
-        match self.replica_set {
-            Some(replica_set) => Side::Inside { replica_set, since_millis: self.taken_over_millis },
-            None => Side::Outside,
-        }
-    }
-
-    /// The revision in few letters, as attributes tell it: "3", "out", "?".
-    pub fn revision_name(&self) -> String {
-        match (self.is_out(), self.revision) {
-            (true, _) => "out".to_owned(),
-            (false, Some(revision)) => revision.to_string(),
-            (false, None) => "?".to_owned(),
-        }
+/// The revision of a band: its number, or a word for the pods out of rotation, or one for a revision that is not known.
+pub fn revision_name(is_out: bool, revision: Option<u64>, [out, unknown]: [&str; 2]) -> String {
+    match revision {
+        _ if is_out => out.to_owned(),
+        Some(revision) => revision.to_string(),
+        None => unknown.to_owned(),
     }
 }
 
@@ -92,28 +70,27 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
     let bands = model
         .sets_of(deployment.uid)
         .filter_map(|set| {
-            let pods = sort_by_age(model.pods_of(set.uid).filter(|pod| was_in(pod, set.uid)));
+            let stays = model.pods_of(set.uid).filter_map(|pod| stay(pod, Some(set.uid), pod.first_seen_millis()));
+            let stays = in_order(stays);
             let from_millis = taken_over(set, deployment.uid).map_or(from_millis, |since| since.max(from_millis));
             let is_current = current == Some(set.uid);
             let is_live = set.removed_millis.is_none() && set.now.counts.desired > 0;
-            let is_seen = is_current || is_live || pods.iter().any(|pod| in_view(pod, set.uid, from_millis));
-            is_seen.then(|| band(deployment.uid, set, &pods, is_current, from_millis))
+            let is_seen = is_current || is_live || stays.iter().any(|stay| is_in_view(stay, from_millis));
+            is_seen.then(|| band(deployment.uid, set, &stays, is_current, from_millis))
         })
         .collect();
     let mut bands: Vec<Band> = order::sort_by(bands, |band: &Band| {
         (i64::from(band.heading.is_current), u128::from(band.heading.revision.map_or(0, |revision| revision + 1)))
     });
-    let out = model.pods_of_deployment(deployment.uid).into_iter().filter(|pod| {
-        pod.released_millis().is_some() && left_millis(pod, None).is_none_or(|until| until > from_millis)
-    });
-    let out = order::sort_by(out.collect(), |pod: &&Pod| (pod.released_millis().unwrap_or_default(), pod.uid.bits()));
+    let out = model.pods_of_deployment(deployment.uid).into_iter();
+    let out = out.filter_map(|pod| stay(pod, None, pod.released_millis()?));
+    let out = in_order(out.filter(|stay| is_in_view(stay, from_millis)));
     if !out.is_empty() {
-        let span = |pod: &Pod| (pod.released_millis().unwrap_or_default(), left_millis(pod, None));
-        let (pods, slots) = assign_slots(&out, span);
-        let is_removed = out.iter().any(|pod| model.is_left_behind(pod));
+        let (pods, slots) = assign_slots(&out);
+        let is_removed = out.iter().any(|(pod, ..)| model.is_left_behind(pod));
         bands.push(Band {
             heading: BandHeading { is_removed, ..BandHeading::default() },
-            living: out.iter().filter(|pod| pod.state() != PodState::Gone).count() as u32,
+            living: out.iter().filter(|(pod, ..)| pod.state() != PodState::Gone).count() as u32,
             slots,
             pods,
         });
@@ -121,8 +98,22 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
     bands
 }
 
-fn sort_by_age<'m>(pods: impl Iterator<Item = &'m Pod>) -> Vec<&'m Pod> {
-    order::sort_by(pods.collect(), |pod| (pod.first_seen_millis(), pod.uid.bits()))
+/// A pod of a band, from when on it needs a slot, and when it left the band; `None` while it is there.
+type Stay<'m> = (&'m Pod, Millis, Option<Millis>);
+
+/// The stay of a pod in the band of a ReplicaSet, or in that of the pods out of rotation; `None` where it never was there.
+fn stay(pod: &Pod, band: Option<Uid>, from: Millis) -> Option<Stay<'_>> {
+    let mut left = None;
+    each_stay(pod, band, &mut |_, until| left = Some(until));
+    left.map(|left| (pod, from, left.or(pod.gone_millis())))
+}
+
+fn in_order<'m>(stays: impl Iterator<Item = Stay<'m>>) -> Vec<Stay<'m>> {
+    order::sort_by(stays.collect(), |(pod, from, _)| (*from, pod.uid.bits()))
+}
+
+fn is_in_view((.., left): &Stay<'_>, from_millis: Millis) -> bool {
+    left.is_none_or(|at| at > from_millis)
 }
 
 /// Calls a function with each time in which a pod was in the band of a ReplicaSet, or in that of the pods out of rotation: since,
@@ -169,31 +160,16 @@ fn each_place(pod: &Pod, call: &mut dyn FnMut(Option<Uid>, Millis, Option<Millis
     call(place, from, None);
 }
 
-fn was_in(pod: &Pod, set: Uid) -> bool {
-    let mut was_in = false;
-    each_stay(pod, Some(set), &mut |_, _| was_in = true);
-    was_in
-}
-
-/// When a pod left the band of a ReplicaSet, or that of the pods out of rotation; `None` while it is there.
-fn left_millis(pod: &Pod, set: Option<Uid>) -> Option<Millis> {
-    let mut left = None;
-    each_stay(pod, set, &mut |_, until| left = until);
-    left.or(pod.gone_millis())
-}
-
-fn in_view(pod: &Pod, set: Uid, from_millis: Millis) -> bool {
-    left_millis(pod, Some(set)).is_none_or(|at| at > from_millis)
-}
-
 /// Slots are given over the whole life of the ReplicaSet, so that none moves when an old pod leaves the picture.
-fn band(deployment: Uid, set: &ReplicaSet, pods: &[&Pod], is_current: bool, from_millis: Millis) -> Band {
-    let span = |pod: &Pod| (pod.first_seen_millis(), left_millis(pod, Some(set.uid)));
-    let mut placed = assign_slots(pods, span).0;
-    let mut seen = pods.iter().map(|pod| in_view(pod, set.uid, from_millis));
+fn band(deployment: Uid, set: &ReplicaSet, stays: &[Stay<'_>], is_current: bool, from_millis: Millis) -> Band {
+    let mut placed = assign_slots(stays).0;
+    let mut seen = stays.iter().map(|stay| is_in_view(stay, from_millis));
     placed.retain(|_| seen.next().unwrap_or(false)); // placed in the order of the pods
     let slots = placed.iter().map(|(_, slot)| slot + 1).max().unwrap_or(0);
-    let mine = |pod: &&&Pod| pod.owner == Some(set.uid) && pod.state() == PodState::Available;
+    let count = |is_counted: fn(PodState) -> bool| {
+        let is_mine = |(pod, ..): &&Stay<'_>| pod.owner == Some(set.uid) && is_counted(pod.state());
+        stays.iter().filter(is_mine).count() as u32
+    };
     let heading = BandHeading {
         replica_set: Some(set.uid),
         revision: set.revision(),
@@ -201,13 +177,13 @@ fn band(deployment: Uid, set: &ReplicaSet, pods: &[&Pod], is_current: bool, from
         images: words::images(&set.images),
         hash: words::safe(&set.template_hash),
         desired: if set.removed_millis.is_some() { 0 } else { set.now.counts.desired },
-        available: pods.iter().filter(mine).count() as u32,
+        available: count(|state| state == PodState::Available),
         is_current,
         is_removed: set.removed_millis.is_some(),
         is_let_go: set.owner != Some(deployment),
         taken_over_millis: taken_over(set, deployment),
     };
-    let living = pods.iter().filter(|pod| pod.owner == Some(set.uid) && pod.state() != PodState::Gone).count() as u32;
+    let living = count(|state| state != PodState::Gone);
     Band { heading, living, slots, pods: placed }
 }
 
@@ -219,17 +195,16 @@ pub fn taken_over(set: &ReplicaSet, deployment: Uid) -> Option<Millis> {
     changes.find(|(_, owner)| *owner == Some(deployment)).map(|(at, _)| *at)
 }
 
-/// Gives each pod, in the order in which their spans begin, the first slot that is free; slots rest a moment before they are
+/// Gives each pod, in the order in which their stays begin, the first slot that is free; slots rest a moment before they are
 /// used again.
-fn assign_slots(pods: &[&Pod], span: impl Fn(&Pod) -> (Millis, Option<Millis>)) -> (Vec<(Uid, u32)>, u32) {
+fn assign_slots(stays: &[Stay<'_>]) -> (Vec<(Uid, u32)>, u32) {
     let mut free_at: Vec<Millis> = Vec::new();
     // When the next one is free: most pods stay, and need no look at the slots.
     let mut next_free = Millis::MAX;
-    let mut placed = Vec::with_capacity(pods.len());
-    for pod in pods {
-        let (from, to) = span(pod);
+    let mut placed = Vec::with_capacity(stays.len());
+    for (pod, from, to) in stays {
         let until = to.map_or(Millis::MAX, |to| to + REST_MILLIS);
-        let slot = if next_free <= from { free_at.iter().position(|free| *free <= from) } else { None };
+        let slot = if next_free <= *from { free_at.iter().position(|free| free <= from) } else { None };
         let slot = slot.unwrap_or_else(|| {
             free_at.push(Millis::MAX);
             free_at.len() - 1
@@ -284,7 +259,8 @@ mod tests {
             ..ReplicaSet::default()
         };
         let pods = [pod(1, 0, None), pod(2, 0, None)];
-        let heading = |owner| band(Uid::from_bits(1), &set(owner), &pods.iter().collect::<Vec<_>>(), false, 0).heading;
+        let stays: Vec<Stay> = pods.iter().map(|pod| (pod, 0, None)).collect();
+        let heading = |owner| band(Uid::from_bits(1), &set(owner), &stays, false, 0).heading;
         let let_go = heading(None);
         assert_eq!((let_go.desired, let_go.available, let_go.is_let_go), (2, 2, true));
         assert!(!heading(Some(Uid::from_bits(1))).is_let_go);
@@ -322,8 +298,8 @@ mod tests {
     #[test]
     fn a_slot_is_kept_until_its_pod_is_gone_and_then_used_again() {
         let pods = [pod(1, 0, Some(1000)), pod(2, 10, None), pod(3, 1500, None), pod(4, 2000, None)];
-        let (placed, slots) =
-            assign_slots(&pods.iter().collect::<Vec<_>>(), |pod| (pod.first_seen_millis(), pod.gone_millis()));
+        let stays: Vec<Stay> = pods.iter().map(|pod| (pod, pod.first_seen_millis(), pod.gone_millis())).collect();
+        let (placed, slots) = assign_slots(&stays);
         let slots_of: Vec<u32> = placed.iter().map(|(_, slot)| *slot).collect();
         assert_eq!((slots_of, slots), (vec![0, 1, 2, 0], 3));
     }

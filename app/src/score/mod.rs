@@ -19,5 +19,4 @@ pub mod places;
 pub mod ribbon;
 pub mod scale;
 pub mod scene;
-pub mod steps;
 pub mod style_sheet;

@@ -34,17 +34,14 @@ impl PodOrder {
     }
 
     /// Returns the announcement of this order.
-    pub const fn words(self) -> &'static str {
-        match (self.column, self.is_descending) {
-            (PodColumn::Name, false) => "Sorted by name, A to Z",
-            (PodColumn::Name, true) => "Sorted by name, Z to A",
-            (PodColumn::Revision, false) => "Sorted by revision, lowest first",
-            (PodColumn::Revision, true) => "Sorted by revision, highest first",
-            (PodColumn::State, false) => "Sorted by state, in the order of a pod's life",
-            (PodColumn::State, true) => "Sorted by state, against the order of a pod's life",
-            (PodColumn::Since, false) => "Sorted by time in the state, longest first",
-            (PodColumn::Since, true) => "Sorted by time in the state, shortest first",
-        }
+    pub fn words(self) -> String {
+        let (by, [first, turned]) = match self.column {
+            PodColumn::Name => ("name", ["A to Z", "Z to A"]),
+            PodColumn::Revision => ("revision", ["lowest first", "highest first"]),
+            PodColumn::State => ("state", ["in the order of a pod's life", "against the order of a pod's life"]),
+            PodColumn::Since => ("time in the state", ["longest first", "shortest first"]),
+        };
+        format!("Sorted by {by}, {}", if self.is_descending { turned } else { first })
     }
 
     /// Puts rows into this order. Those that the column does not tell apart are in the order of their names.
@@ -60,7 +57,7 @@ impl PodOrder {
 
     fn compare(self, (a_key, a): &(u128, PodHead), (b_key, b): &(u128, PodHead)) -> Ordering {
         // Numbers, and words after them.
-        let revision = |head: &PodHead| (head.is_out, head.revision.is_none(), head.revision);
+        let revision = |head: &PodHead| (head.is_out(), head.revision.is_none(), head.revision);
         let by_column = match self.column {
             PodColumn::Name => Ordering::Equal,
             PodColumn::Revision => revision(a).cmp(&revision(b)),
@@ -87,11 +84,10 @@ mod tests {
                 state,
                 since_millis,
                 reason: String::new(),
-                replica_set: None,
+                replica_set: revision.map(|_| Uid::from_bits(9)),
                 revision,
                 is_newborn: false,
                 is_elsewhere: false,
-                is_out: revision.is_none(),
                 is_shared: false,
             };
             (key, head)

@@ -1,4 +1,4 @@
-//! Painting marks: what every painter shares. A painter knows how to fill a box and how to draw a line, nothing of states.
+//! Painting marks: what every painter shares. A painter knows how to fill a mark and how to draw a line, nothing of states.
 //!
 //! ```text
 //!   marks (bars, ribbon) ──paint()──► Painter ◄── components' Paths: elements of the page
@@ -10,7 +10,7 @@ pub mod canvas;
 
 use timeline::Millis;
 
-use super::ink::{Colour, Edge, Fill, Form, PodLook};
+use super::ink::{Edge, Fill, Form, PodLook};
 use super::places::Density;
 
 /// A part of a bar: a stretch of a pod's life, or of pods that share a row.
@@ -30,27 +30,31 @@ pub struct BarMark {
     pub density: Density,
 }
 
-/// A box: a stretch of time, and an upper and a lower edge in pixels.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Area {
-    /// The time at the left edge of the area.
-    pub from: Millis,
-    /// The right edge; `None` for the end of the picture.
-    pub to: Option<Millis>,
-    /// Upper edge, in pixels.
-    pub upper: f64,
-    /// Lower edge, in pixels.
-    pub lower: f64,
+impl BarMark {
+    /// Its upper edge, in pixels.
+    pub fn upper(&self) -> f64 {
+        self.y - self.height / 2.0
+    }
+
+    /// Its lower edge, in pixels.
+    pub fn lower(&self) -> f64 {
+        self.y + self.height / 2.0
+    }
+
+    /// Both edges; one where it has no height.
+    pub fn edges(&self) -> impl Iterator<Item = f64> + use<> {
+        [self.upper(), self.lower()].into_iter().take(if self.height > 0.0 { 2 } else { 1 })
+    }
 }
 
 /// A painter of marks.
 pub trait Painter {
-    /// Fills a box. `look` and `density` are for those who look at what was painted.
-    fn fill(&mut self, look: PodLook, density: Density, fill: Fill, area: Area);
-    /// Draws lines along the upper and the lower edge of a box; one line where it has no height.
-    fn edges(&mut self, look: PodLook, edge: Edge, colour: Colour, area: Area);
-    /// Draws an upright line at the left edge of a box.
-    fn end(&mut self, look: PodLook, edge: Edge, colour: Colour, area: Area);
+    /// Fills a mark.
+    fn fill(&mut self, mark: BarMark, fill: Fill);
+    /// Draws lines along the upper and the lower edge of a mark; one line where it has no height.
+    fn edges(&mut self, mark: BarMark, edge: Edge);
+    /// Draws an upright line at the left edge of a mark.
+    fn end(&mut self, mark: BarMark, edge: Edge);
 }
 
 /// Paints marks, those of one look together.
@@ -63,19 +67,15 @@ pub fn paint(marks: &[BarMark], painter: &mut impl Painter) {
     }
     for look in looks {
         let ink = look.ink();
-        for mark in marks.iter().filter(|mark| mark.look == look) {
-            let half = mark.height / 2.0;
-            let area = Area { from: mark.from, to: mark.to, upper: mark.y - half, lower: mark.y + half };
+        for mark in marks.iter().copied().filter(|mark| mark.look == look) {
             let is_roomy = mark.density == Density::Roomy;
             match (ink.form, ink.edge) {
-                (Form::End, Some(edge)) => painter.end(look, edge, ink.colour, area),
-                (Form::Thread, Some(edge)) if is_roomy => {
-                    painter.edges(look, edge, ink.colour, Area { upper: mark.y, lower: mark.y, ..area });
-                }
+                (Form::End, Some(edge)) => painter.end(mark, edge),
+                (Form::Thread, Some(edge)) if is_roomy => painter.edges(BarMark { height: 0.0, ..mark }, edge),
                 (_, edge) => {
-                    painter.fill(look, mark.density, if is_roomy { ink.roomy } else { ink.low }, area);
+                    painter.fill(mark, if is_roomy { ink.roomy } else { ink.low });
                     if let Some(edge) = edge.filter(|_| is_roomy) {
-                        painter.edges(look, edge, ink.colour, area);
+                        painter.edges(mark, edge);
                     }
                 }
             }

@@ -64,41 +64,35 @@ pub enum Density {
     Tight,
 }
 
-/// Room around the rows of a band.
-#[derive(Clone, Copy)]
-struct Spacing {
-    padding: f64,
-    gap: f64,
-}
-
-const AIRY: Spacing = Spacing { padding: 12.0, gap: 10.0 };
-const CLOSE: Spacing = Spacing { padding: 6.0, gap: 6.0 };
+/// Room above and below the rows of a band, and between two bands.
+const AIRY: (f64, f64) = (12.0, 10.0);
+const CLOSE: (f64, f64) = (6.0, 6.0);
 
 /// Stacks the bands into `height` pixels as far as they can shrink. Where there is room, rows are `scale` times as tall.
 pub fn places(bands: &[Band], height: f64, scale: f64) -> Vec<BandPlace> {
     let replaced = replaced(bands);
     let is_main = |(index, band): (usize, &Band)| band.heading.is_current || Some(index) == replaced;
-    let room = |spacing: Spacing| height - bands.len() as f64 * (2.0 * spacing.padding + spacing.gap);
+    let room = |(padding, gap): (f64, f64)| height - bands.len() as f64 * (2.0 * padding + gap);
     let wanted: f64 = bands.iter().map(comfortable_height).sum();
-    let spacing = if wanted <= room(AIRY) { AIRY } else { CLOSE };
-    let room = room(spacing);
+    let (padding, gap) = if wanted <= room(AIRY) { AIRY } else { CLOSE };
+    let room = room((padding, gap));
     let main = bands.iter().enumerate().filter(|one| is_main(*one)).count() as f64;
     let others = bands.len() as f64 - main;
     let least_main = (height / (2.0 * main.max(1.0))).clamp(LEAST_OUT, LEAST_BAND);
     let least_other = ((room - main * least_main) / others.max(1.0)).max(LEAST_OTHER);
     let least =
-        |one: (usize, &Band)| if is_main(one) { least_main } else { least_other.min(self::comfortable_height(one.1)) };
+        |one: (usize, &Band)| if is_main(one) { least_main } else { least_other.min(comfortable_height(one.1)) };
     let leasts: Vec<f64> = bands.iter().enumerate().map(least).collect();
     let row = row(bands, &leasts, room, (scale * TALLEST_ROW).max(height / ROWS_IN_ROOM));
     let mut top = 0.0;
     let place = |(band, least): (&Band, f64)| {
         let rows = if is_empty(band) { 0.0 } else { (slots(band) * row).floor() };
         let content = rows.max(least.floor());
-        let height = content + 2.0 * spacing.padding;
+        let height = content + 2.0 * padding;
         let fits = content / slots(band);
         let row = row.max(fits.min(LEGIBLE_ROW)).min(fits);
-        let place = BandPlace { top, height, row, first: top + spacing.padding };
-        top += height + spacing.gap;
+        let place = BandPlace { top, height, row, first: top + padding };
+        top += height + gap;
         place
     };
     bands.iter().zip(leasts).map(place).collect()

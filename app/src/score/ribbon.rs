@@ -43,7 +43,7 @@ pub fn marks(one: &PlacedBand, pods: &[(&Pod, u32)], frame: Frame) -> Vec<BarMar
     let from_millis = frame.spare_from_millis();
     for (pod, slot) in pods {
         let Some(moves) = moves.get_mut(row_of(*slot)) else { continue };
-        for Segment { look, from, to } in segments(pod, one.band.heading.side(), frame) {
+        for Segment { look, from, to } in segments(pod, &one.band.heading, frame) {
             let Some(layer) = LAYERS.iter().position(|known| *known == look) else { continue };
             if to.is_none_or(|to| to > from_millis.max(from)) {
                 moves.push((from.max(from_millis), layer, true));
@@ -89,13 +89,10 @@ fn shared_row(
         order::sort_by(moves, |(at, layer, is_more)| (*at, (*layer * 2 + usize::from(!is_more)) as u128))
     {
         // What lasts for less than a pixel is not drawn.
-        if let Some(since) = shown.filter(|since| at > *since) {
-            if frame.wide(since, Some(at)) >= 1.0 {
-                show(&counts, Some(since));
-                shown = Some(at);
-            }
-        } else {
-            shown = Some(at);
+        if shown.is_none_or(|since| frame.wide(since, Some(at)) >= 1.0)
+            && let Some(since) = shown.replace(at)
+        {
+            show(&counts, Some(since));
         }
         if let Some(count) = counts.get_mut(layer) {
             *count = if is_more { *count + 1 } else { count.saturating_sub(1) };

@@ -1,6 +1,6 @@
 //! The time axis: which stretch of time is shown, and where its ticks are.
 
-use timeline::model::{Deployment, Gap, Rollout};
+use timeline::model::{Deployment, Rollout};
 use timeline::{Millis, Model, rollout};
 
 /// Shown before the rollout began.
@@ -128,16 +128,8 @@ pub fn ticks(now_millis: Millis, window_millis: f64, width: f64) -> Vec<Millis> 
     (0..).map(|index| first + index * step).take_while(|at| *at <= now_millis + step).collect()
 }
 
-/// Stretches after `from_millis` that were not seen or are not kept, with what to say of them.
-pub fn gaps(deployment: &Deployment, from_millis: Millis) -> Vec<(Gap, &'static str)> {
-    let unseen = deployment.gaps.iter().map(|gap| (*gap, "not observed"));
-    let kept = deployment.kept_since_millis.map(|kept| Gap { from_millis: from_millis.min(kept), to_millis: kept });
-    let unkept = kept.map(|gap| (gap, "older history not kept"));
-    unseen.chain(unkept).filter(|(gap, _)| gap.to_millis > from_millis).collect()
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use timeline::fact::{
         DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, Meta, ReplicaSetCounts, ReplicaSetFact,
         ReplicaSetNow, Seen,
@@ -192,16 +184,17 @@ mod tests {
         assert_eq!(WINDOWS.last().map(|seconds| seconds * 1_000.0), Some(LONGEST_MILLIS));
     }
 
+    /// A Deployment whose first rollout began after a second and is not complete.
+    pub(crate) fn rolling_out(deleted_millis: Option<Millis>) -> Deployment {
+        let rollout = Rollout { revision: 1, started_millis: Some(1_000), ..Rollout::default() };
+        Deployment { uid: Uid::from_bits(1), rollouts: vec![rollout], deleted_millis, ..Deployment::default() }
+    }
+
     #[test]
     fn a_rollout_is_over_with_its_deployment() {
-        let uid = Uid::from_bits(1);
-        let over = |deleted_millis| {
-            let rollout = Rollout { revision: 1, started_millis: Some(10_000), ..Rollout::default() };
-            let web = Deployment { uid, rollouts: vec![rollout], deleted_millis, ..Deployment::default() };
-            EndedRollout::from_model(&Model::default(), &web)
-        };
+        let over = |deleted_millis| EndedRollout::from_model(&Model::default(), &rolling_out(deleted_millis));
         assert_eq!(over(None), None, "it goes on");
-        assert_eq!(over(Some(50_000)), Some(EndedRollout { began_millis: 10_000, settled_millis: 50_000 }));
+        assert_eq!(over(Some(50_000)), Some(EndedRollout { began_millis: 1_000, settled_millis: 50_000 }));
     }
 
     #[test]

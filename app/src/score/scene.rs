@@ -1,11 +1,11 @@
 //! The scene: everything that the picture of a Deployment shows, as objects with keys. Pure: the timeline, the time and the size of
 //! the picture go in, the same on the server and in the browser.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use timeline::model::{Deployment, Pod};
 use timeline::phase::PodState;
-use timeline::story::{Line, LineKind};
+use timeline::story::Line;
 use timeline::view::View;
 use timeline::wire::Said;
 use timeline::{Millis, Model, Uid};
@@ -14,10 +14,10 @@ use super::bars;
 use super::budget::{self, Strip};
 use super::frame::Frame;
 use super::ink::PodLook;
-use super::lanes::{self, Band, BandHeading, Side};
+use super::lanes::{self, Band, BandHeading};
 use super::paint::BarMark;
 use super::places::{self, BandPlace, PlacedBand};
-use super::{ribbon, scale};
+use super::ribbon;
 use crate::score::motion::Motion;
 
 /// Rows of the table for each band of a ribbon: pods that are not available.
@@ -31,19 +31,6 @@ const TRAVEL_MILLIS: Millis = 1_000;
 
 /// Objects with their keys, in order.
 pub type KeyedList<T> = Vec<(u128, T)>;
-
-/// Which pods the table has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum TableScope {
-    /// All of them.
-    #[default]
-    All,
-    /// There are many: those that are not available, but for so many more of them.
-    NotAvailable {
-        /// Not available either, and not in the table.
-        more: usize,
-    },
-}
 
 /// Everything that the picture shows.
 #[derive(Default)]
@@ -64,24 +51,18 @@ pub struct Scene {
     pub gaps: KeyedList<GapArea>,
     /// The pods as a table.
     pub table: KeyedList<PodHead>,
-    /// Which pods that table has.
-    pub listed: TableScope,
+    /// Of many pods, the table has those that are not available, but for so many of them. `None` where it has all pods.
+    pub unlisted: Option<usize>,
     /// The story, oldest first.
     pub story: KeyedList<Line>,
     /// Its lines that stand out, as points on the axis.
     pub points: KeyedList<Line>,
     /// Pods over time against the limits.
     pub strip: Strip,
-    /// From when until when dashed lines are drawn.
-    pub dashed_millis: (Millis, Millis),
     /// Where the bands belong, once they stop moving.
     pub targets: Vec<(u128, BandPlace)>,
-    /// Where the band of the current revision is.
-    pub current: Option<BandPlace>,
     /// Number of pods that are in view.
     pub pods: usize,
-    /// So many that they are not shown one by one.
-    pub is_ribbon: bool,
     /// Height of all bands, in pixels.
     pub bands_height: f64,
     /// Height of the picture, in pixels: no less than that of the room that it is drawn for.
@@ -131,20 +112,14 @@ pub struct PodHead {
     pub is_newborn: bool,
     /// It is in the other band now.
     pub is_elsewhere: bool,
-    /// This is the band of those out of rotation.
-    pub is_out: bool,
     /// Its row is shared with others.
     pub is_shared: bool,
 }
 
 impl PodHead {
-    /// Revision of its band: a number, "out of rotation" or "unknown".
-    pub fn revision_words(&self) -> String {
-        match (self.is_out, self.revision) {
-            (true, _) => "out of rotation".to_owned(),
-            (_, Some(revision)) => revision.to_string(),
-            _ => "unknown".to_owned(),
-        }
+    /// Its band is that of the pods out of rotation.
+    pub const fn is_out(&self) -> bool {
+        self.replica_set.is_none()
     }
 }
 
@@ -174,17 +149,17 @@ pub struct GapArea {
 pub fn count_looks(
     model: &Model,
     deployment: Uid,
-    side: Side,
+    band: &BandHeading,
     at_millis: Millis,
     frame: Frame,
 ) -> Vec<(PodLook, usize)> {
     let mut counts: Vec<(PodLook, usize)> = Vec::new();
-    let pods: Vec<&Pod> = match side {
-        Side::Inside { replica_set, .. } => model.pods_of(replica_set).collect(),
-        Side::Outside => model.pods_of_deployment(deployment),
+    let pods: Vec<&Pod> = match band.replica_set {
+        Some(replica_set) => model.pods_of(replica_set).collect(),
+        None => model.pods_of_deployment(deployment),
     };
     for pod in pods {
-        if let Some(bars::Segment { look, .. }) = bars::drawn_at(pod, side, frame, at_millis) {
+        if let Some(bars::Segment { look, .. }) = bars::drawn_at(pod, band, frame, at_millis) {
             match counts.iter_mut().find(|(known, _)| *known == look) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((look, 1)),
@@ -216,44 +191,38 @@ pub fn scene(model: &Model, deployment: Option<Uid>, said: &Said, frame: Frame, 
     let placed: Vec<PlacedBand> = placed.collect();
     let bands_height = placed.last().map_or(0.0, |last| last.place.top + last.place.height);
     let mut scene = Scene {
-        bands: placed.iter().map(|one| (band_key(&one.band), band_row(one))).collect(),
         gaps: gaps(deployment, said.view.as_ref().and_then(|view| view.unseen_millis), frame),
         story,
         points: points(&said.story, frame),
         strip: said.view.as_ref().map(|view| budget::strip(model, deployment, view, frame)).unwrap_or_default(),
-        dashed_millis: frame.dashed_millis(),
         targets,
-        current: placed.iter().find(|one| one.band.heading.is_current).map(|one| one.place),
         pods,
-        is_ribbon: is_crowd,
         bands_height,
         height: bands_height.max(frame.height),
+        unlisted: is_crowd.then_some(0),
         ..Scene::default()
     };
-    let mut unlisted = 0;
     for one in &placed {
         let pods = one.band.pods.iter().filter_map(|(uid, slot)| Some((model.pods.get(uid)?, *slot)));
         let pods: Vec<(&Pod, u32)> = pods.collect();
         if one.is_ribbon {
             scene.add_ribbon(one, &pods, frame);
-        }
-        if is_crowd && !one.is_ribbon {
+        } else if is_crowd {
             pods.iter().for_each(|(pod, slot)| scene.add_painted(one, pod, *slot, frame));
         }
-        if is_crowd {
+        if let Some(unlisted) = &mut scene.unlisted {
             let is_listed = |pod: &&Pod| pod.state() != PodState::Available && !is_elsewhere(one, pod);
-            let odd = pods.into_iter().map(|(pod, _)| pod).filter(is_listed);
-            let odd: Vec<&Pod> = odd.collect();
-            unlisted += odd.len().saturating_sub(MOST_ROWS);
+            let odd: Vec<&Pod> = pods.into_iter().map(|(pod, _)| pod).filter(is_listed).collect();
+            *unlisted += odd.len().saturating_sub(MOST_ROWS);
             let rows = odd.into_iter().take(MOST_ROWS);
-            scene.table.extend(rows.map(|pod| (key(&one.band, pod), head(one, pod, false, frame.now_millis))));
-            continue;
-        }
-        for (pod, slot) in pods {
-            scene.add_pod(one, pod, slot, frame, &placed);
+            scene.table.extend(rows.map(|pod| (key(&one.band, pod), head(one, pod, frame.now_millis))));
+        } else {
+            pods.into_iter().for_each(|(pod, slot)| scene.add_pod(one, pod, slot, frame, &placed));
         }
     }
-    scene.listed = if is_crowd { TableScope::NotAvailable { more: unlisted } } else { TableScope::All };
+    let row =
+        |PlacedBand { band, place, is_ribbon }| (band_key(&band), BandRow { place, is_ribbon, heading: band.heading });
+    scene.bands = placed.into_iter().map(row).collect();
     scene
 }
 
@@ -273,7 +242,7 @@ impl Scene {
     fn add_painted(&mut self, one: &PlacedBand, pod: &Pod, slot: u32, frame: Frame) {
         let y = middle(one.place, slot);
         let from = frame.spare_from_millis();
-        let marks = bars::bars(pod, one.band.heading.side(), one.place.row, y, frame);
+        let marks = bars::bars(pod, &one.band.heading, one.place.row, y, frame);
         self.marks.extend(marks.filter(|mark| mark.to.is_none_or(|to| to > from)));
     }
 
@@ -287,18 +256,17 @@ impl Scene {
                 // Low bars stand on the ground of all, so that the patterns of neighbours go on in each other.
                 let is_roomy = places::density(row) == places::Density::Roomy;
                 let (shift, middle) = if is_roomy { (y, 0.0) } else { (0.0, y) };
-                let marks = bars::bars(pod, one.band.heading.side(), row, middle, frame).collect();
+                let marks = bars::bars(pod, &one.band.heading, row, middle, frame).collect();
                 self.bars.push((key, Bars { pod: Some(pod.uid), shift, marks }));
             }
         }
-        let is_elsewhere = is_elsewhere(one, pod);
-        let before = if is_elsewhere { None } else { place_before(all, pod, frame.now_millis) };
-        let head = head(one, pod, is_elsewhere, frame.now_millis);
-        if !is_elsewhere {
+        let (mut came_from, head) = (None, head(one, pod, frame.now_millis));
+        if !head.is_elsewhere {
+            came_from = place_before(all, pod, frame.now_millis).map(|before| before - y);
             self.table.push((key, head.clone()));
         }
         self.heads.push((key, head));
-        self.spots.push((key, HeadPlace { y, row, came_from: before.map(|before| before - y) }));
+        self.spots.push((key, HeadPlace { y, row, came_from }));
     }
 }
 
@@ -320,7 +288,7 @@ fn is_elsewhere(one: &PlacedBand, pod: &Pod) -> bool {
     pod.owner != one.band.heading.replica_set
 }
 
-fn head(one: &PlacedBand, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> PodHead {
+fn head(one: &PlacedBand, pod: &Pod, now_millis: Millis) -> PodHead {
     PodHead {
         uid: pod.uid,
         name: pod.name.clone(),
@@ -330,57 +298,47 @@ fn head(one: &PlacedBand, pod: &Pod, is_elsewhere: bool, now_millis: Millis) -> 
         replica_set: one.band.heading.replica_set,
         revision: one.band.heading.revision,
         is_newborn: now_millis - pod.first_seen_millis() < NEWBORN_MILLIS,
-        is_elsewhere,
-        is_out: one.band.heading.is_out(),
+        is_elsewhere: is_elsewhere(one, pod),
         is_shared: one.is_ribbon,
     }
 }
 
-fn band_row(one: &PlacedBand) -> BandRow {
-    BandRow { place: one.place, is_ribbon: one.is_ribbon, heading: one.band.heading.clone() }
-}
-
 /// The last one may not have ended: pods that may not be listed since then are not seen until now.
 fn gaps(deployment: &Deployment, unseen_millis: Option<Millis>, frame: Frame) -> KeyedList<GapArea> {
-    let gap = |(key, from_millis, to_millis, words)| {
-        (key, GapArea { at: frame.x(from_millis), to: frame.x(to_millis), words })
-    };
-    let ended = scale::gaps(deployment, frame.from_millis());
-    let ended = ended.into_iter().map(|(gap, words)| (gap.to_millis as u128, gap.from_millis, gap.to_millis, words));
+    let gap =
+        |key, from_millis, to_millis, words| (key, GapArea { at: frame.x(from_millis), to: frame.x(to_millis), words });
+    let begin = frame.from_millis();
+    let unseen = deployment.gaps.iter().map(|gap| (gap.from_millis, gap.to_millis, "not observed"));
+    let unkept = deployment.kept_since_millis.map(|kept| (begin.min(kept), kept, "older history not kept"));
+    let ended = unseen.chain(unkept).filter(|(_, to, _)| *to > begin);
     let open = unseen_millis.filter(|since| *since < frame.now_millis);
-    let open = open.map(|since| (u128::MAX, since, frame.now_millis, "not seen: may not be listed"));
-    ended.chain(open).map(gap).collect()
+    let open = open.map(|since| gap(u128::MAX, since, frame.now_millis, "not seen: may not be listed"));
+    ended.map(|(from, to, words)| gap(to as u128, from, to, words)).chain(open).collect()
 }
 
 /// The last lines, oldest first. Lines that say the same at the same time are told apart by their number.
 fn story(lines: &[Line]) -> KeyedList<Line> {
-    let mut seen: HashMap<(Millis, &str), u128> = HashMap::new();
-    let keyed = |line: &Line, number: u128| {
-        let text = line
-            .text
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        ((line.at_millis as u128) << 64 | u128::from(text)).wrapping_add(number)
+    let mut seen = HashSet::new();
+    let keyed = |line: &Line| {
+        let hashed = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let text = line.text.bytes().fold(0xcbf2_9ce4_8422_2325, hashed);
+        let mut key = (line.at_millis as u128) << 64 | u128::from(text);
+        while !seen.insert(key) {
+            key = key.wrapping_add(1);
+        }
+        (key, line.clone())
     };
-    let mut rows = Vec::with_capacity(lines.len().min(MOST_LINES));
-    for line in lines.iter().rev().take(MOST_LINES) {
-        let number = seen.entry((line.at_millis, line.text.as_str())).or_default();
-        rows.push((keyed(line, *number), line.clone()));
-        *number += 1;
-    }
+    let mut rows: KeyedList<Line> = lines.iter().rev().take(MOST_LINES).map(keyed).collect();
     rows.reverse();
     rows
 }
 
 /// Lines that stand out, one for each moment.
 fn points(lines: &[Line], frame: Frame) -> KeyedList<Line> {
-    let from = frame.from_millis();
-    let stands_out = |line: &&Line| line.at_millis > from && LineKind::stands_out(line.kind);
-    let mut points: KeyedList<Line> =
-        lines.iter().filter(stands_out).map(|line| (line.at_millis as u128, line.clone())).collect();
-    let mut seen = std::collections::HashSet::new();
-    points.retain(|(key, _)| seen.insert(*key));
-    points
+    let (from, mut seen) = (frame.from_millis(), HashSet::new());
+    let is_point =
+        |line: &&Line| line.at_millis > from && line.kind.stands_out() && seen.insert(line.at_millis as u128);
+    lines.iter().filter(is_point).map(|line| (line.at_millis as u128, line.clone())).collect()
 }
 
 /// A key within a band: a pod may be in the bands of several ReplicaSets and in "Out of rotation".
@@ -427,7 +385,7 @@ mod tests {
             super::key(&Band { heading, living: 1, slots: 1, pods: Vec::new() }, &pod)
         };
         let keys = [Some(first), Some(second), Some(third), None].map(key);
-        let all: std::collections::HashSet<u128> = keys.into_iter().collect();
+        let all: HashSet<u128> = keys.into_iter().collect();
         assert_eq!((keys[0], all.len()), (pod.uid.bits(), 4));
     }
 }

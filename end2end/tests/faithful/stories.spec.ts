@@ -17,7 +17,7 @@ for (const file of readdirSync(folder).sort()) {
     const real = JSON.parse(readFileSync(cameTo(name), "utf8")) as unknown;
     const place = mkdtempSync(join(tmpdir(), "rollcast-"));
     const kubeconfig = join(place, "kubeconfig");
-    const server = await serve(() => Server.simulating(kubeconfig));
+    const server = await serve(() => Server.simulating([], kubeconfig));
     const story = tell(name, kubeconfig);
     const recorder = await record(kubeconfig, story.namespace);
     await story.toTheEnd();

@@ -54,7 +54,7 @@ test("details are not asked for again while nobody looks", async ({ page, serve 
 
 test("since when nothing is heard has its date on the next day", async ({ page, serve, complaints }) => {
   await page.clock.install();
-  const server = await serve(() => Server.simulating(join(temporaryFolder(), "kubeconfig")));
+  const server = await serve(() => Server.simulating());
   const rollout = await openWatched(page, server.page("playground", "default", "web"));
   await server.kill();
   await expect(rollout.banner).toHaveText(/^Rollcast unreachable since [\d:]+ UTC[.]/, { timeout: 20_000 });

@@ -1,6 +1,5 @@
 /// A server below a path of a host that it shares with others: every link, file, form and stream of it is below that path.
 
-import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { temporaryFolder } from "../../fixtures/environment.ts";
 import { expect, isLive, openLive, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
@@ -8,10 +7,7 @@ import { Server } from "../../fixtures/server.ts";
 
 const BASE = "/tools/rollcast";
 
-const start = () => {
-  const folder = temporaryFolder();
-  return Server.simulating(join(folder, "kubeconfig"), "--base-path", `${BASE}/`, "--data-dir", folder);
-};
+const start = () => Server.simulating(["--base-path", `${BASE}/`, "--data-dir", temporaryFolder()]);
 
 /// Addresses of the document that lead to this server at another path.
 const strayed = (page: Page) =>

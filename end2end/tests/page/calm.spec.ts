@@ -1,6 +1,5 @@
 /// No flicker: what is said stays long enough to be read, and the picture stays where it is whatever is said.
 
-import { writeFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import { isWhole, recording } from "../../fixtures/environment.ts";
 import { recorded } from "../../fixtures/made.mjs";
@@ -44,9 +43,8 @@ const watch = (page: Page, selector: string) =>
 const told = (page: Page) => page.evaluate(() => (window as unknown as { told: [number, string][] }).told);
 
 test("a headline stays for a second, however often it changes", async ({ page, serve }, info) => {
-  const file = info.outputPath("flapping.jsonl");
-  writeFileSync(file, flapping(Array.from({ length: 50 }, (_, turn) => 2_000 + turn * 350)).join("\n"));
-  const server = await serve(() => Server.start(["replay", file]));
+  const lines = flapping(Array.from({ length: 50 }, (_, turn) => 2_000 + turn * 350));
+  const server = await serve(() => Server.replayingLines(info.outputPath("flapping.jsonl"), lines));
   for (const [address, selector] of [[server.page("flapping", "shop", "web"), "#verdict"], [server.address, "[data-testid=deployment] .sentence"]] as const) {
     await openLive(page, address);
     await watch(page, selector);
@@ -59,10 +57,8 @@ test("a headline stays for a second, however often it changes", async ({ page, s
 });
 
 test("what is contradicted at once is not shown", async ({ page, serve }, info) => {
-  const file = info.outputPath("flash.jsonl");
   // Not ready for 20 ms, and later for good.
-  writeFileSync(file, flapping([6_000, 6_020, 9_000]).join("\n"));
-  const server = await serve(() => Server.start(["replay", file]));
+  const server = await serve(() => Server.replayingLines(info.outputPath("flash.jsonl"), flapping([6_000, 6_020, 9_000])));
   await openRecording(page, server.page("flash", "shop", "web"));
   await expect(page.getByTestId("verdict")).toContainText("is complete");
   await watch(page, "#verdict");

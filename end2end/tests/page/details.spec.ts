@@ -1,6 +1,6 @@
 /// Details of pods and revisions, and hostile text in them.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { expect, openPlayed, openRecording, RolloutPage, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { recorded } from "../../fixtures/made.mjs";
@@ -135,9 +135,7 @@ test("hostile text stays text and breaks nothing", async ({ page, serve }, info)
     }
     return JSON.stringify(entry);
   });
-  const file = info.outputPath("hostile.jsonl");
-  writeFileSync(file, lines.join("\n"));
-  const server = await serve(() => Server.start(["replay", file, "--hold-at", "12"]));
+  const server = await serve(() => Server.replayingLines(info.outputPath("hostile.jsonl"), lines, "--hold-at", "12"));
   let dialogs = 0;
   page.on("dialog", (dialog) => void (dialogs++, dialog.dismiss()));
   const rollout = await openRecording(page, server.page("hostile", "image-missing", "web"));
@@ -175,9 +173,8 @@ test("of a pod that was there before somebody looked nothing is said that was no
     object.status.conditions[0] = { type: "Ready", status: "False", reason: "ContainersNotReady", lastTransitionTime: "2026-11-21T10:00:10Z" };
     return JSON.stringify({ ...listed, observedAtMillis: listed.observedAtMillis + seconds * 1_000, type: "MODIFIED", object });
   };
-  const file = info.outputPath("before.jsonl");
-  writeFileSync(file, [...lines, later(10, 3), later(20, 4)].join("\n"));
-  const server = await serve(() => Server.start(["replay", file, "--hold-at", "30"]));
+  const all = [...lines, later(10, 3), later(20, 4)];
+  const server = await serve(() => Server.replayingLines(info.outputPath("before.jsonl"), all, "--hold-at", "30"));
   await page.goto(`${server.page("before", "shop", "web")}/pods/${listed.object.metadata.uid}`);
   const detail = page.getByTestId("pod-detail");
   await expect(detail.locator(".past")).toContainText("restarted, 4 restarts in total");

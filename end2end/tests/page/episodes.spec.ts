@@ -1,14 +1,12 @@
 /// Episodes without a rollout on the History page: a killed pod is a recovery, which is found, narrowed to and played.
 
-import { join } from "node:path";
 import { temporaryFolder } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 
 test("a killed pod that is replaced is a recovery of its own, with a page that says so", async ({ page, serve }) => {
   test.setTimeout(300_000);
-  const folder = temporaryFolder();
-  const server = await serve(() => Server.simulating(join(folder, "kubeconfig"), "--speed", "5", "--data-dir", join(folder, "kept")));
+  const server = await serve(() => Server.simulating(["--speed", "5", "--data-dir", temporaryFolder()]));
   const ask = async (query: string) => ((await (await page.request.get(`${server.address}/api/v1/rollouts?${query}`)).json()) as { rollouts: { title: string; endedMillis: number | null }[] }).rollouts;
   await page.goto(server.page("playground", "default", "web"));
   await isLive(page, /^Live/);

@@ -1,9 +1,9 @@
 /// Fonts: pages bring their own, so that they look the same on every machine.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import { expect, openRecording, test } from "../../fixtures/test.ts";
-import { recording, temporaryFolder } from "../../fixtures/environment.ts";
+import { recording } from "../../fixtures/environment.ts";
 import { fontsOf, type Drawn } from "../../fixtures/fonts.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -51,7 +51,7 @@ for (const theme of ["light", "dark"] as const) {
   });
 
   test(`so is the playground, ${theme}`, { tag }, async ({ page, serve }) => {
-    const server = await serve(() => Server.simulating(`${temporaryFolder()}/kubeconfig`));
+    const server = await serve(() => Server.simulating());
     for (const address of [server.page("playground", "default", "web"), server.address]) {
       await page.goto(`${address}?theme=${theme}`);
       await expect(page.getByTestId("playground")).toBeVisible();
@@ -69,9 +69,7 @@ test("only signs that the fonts lack are drawn in others", async ({ page, serve 
     if (entry.kind === "ReplicaSet" && metadata) metadata.annotations = { ...metadata.annotations, "kubernetes.io/change-cause": cause };
     return JSON.stringify(entry);
   });
-  const file = info.outputPath("foreign.jsonl");
-  writeFileSync(file, lines.join("\n"));
-  const server = await serve(() => Server.start(["replay", file, "--hold-at", "12"]));
+  const server = await serve(() => Server.replayingLines(info.outputPath("foreign.jsonl"), lines, "--hold-at", "12"));
   await page.goto(`${server.page("foreign", "rollout", "nginx")}/revisions/2`);
   await expect(page.getByText(cause).first()).toBeVisible();
   const drawn = await fontsOf(page);

@@ -1,11 +1,10 @@
 /// Large screens: what few pods leave of the window is for the table of pods; many have all of it.
 
-import { writeFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import { AxeBuilder } from "@axe-core/playwright";
-import { recorded, type MadeSet, type State } from "../../fixtures/made.mjs";
+import type { MadeSet, State } from "../../fixtures/made.mjs";
+import { held } from "../../fixtures/picture.ts";
 import { expect, openLive, test } from "../../fixtures/test.ts";
-import { Server } from "../../fixtures/server.ts";
 
 const of = (pods: number, ...states: State[]): State[] => Array.from({ length: pods }, (_, index) => states[index % states.length]!);
 const made: Record<string, MadeSet[]> = {
@@ -24,12 +23,7 @@ const heightOf = (page: Page, part: string) => page.locator(part).evaluate((elem
 
 for (const [width, height] of [[1920, 1080], [2560, 1440]] as const) {
   test(`few pods share the window with their table, many have it alone, at ${width} × ${height}`, async ({ page, serve }, info) => {
-    const files = Object.entries(made).map(([name, sets]) => {
-      const file = info.outputPath(`${name}.jsonl`);
-      writeFileSync(file, recorded(sets, 0).join("\n"));
-      return file;
-    });
-    const server = await serve(() => Server.start(["replay", ...files, "--hold-at", "90"]));
+    const server = await serve(() => held(info, made, 0));
     await page.setViewportSize({ width, height });
     for (const name of ["one", "four"]) {
       await openLive(page, server.page(name, "shop", "web"));

@@ -1,10 +1,9 @@
 /// What one rollout after the other leaves on the page: how long they take, and their story.
 
-import { temporaryFolder } from "../../fixtures/environment.ts";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
-const simulating = (speed: string) => () => Server.simulating(`${temporaryFolder()}/kubeconfig`, "--speed", speed);
+const simulating = (speed: string) => () => Server.simulating(["--speed", speed]);
 
 test("an end is told in advance once three rollouts say how long they take", { tag: "@nightly" }, async ({ page, serve, complaints }) => {
   test.setTimeout(240_000);

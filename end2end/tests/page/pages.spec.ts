@@ -1,6 +1,6 @@
 /// Pages on recordings: the list, pages that do not exist, themes, access, hostile text.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, isLive, openPlayed, RolloutPage, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
@@ -68,9 +68,8 @@ test("a stretch that nobody saw is shown as such", async ({ page, serve }, info)
     { ...known, observedAtMillis: from + 7_500, type: "LISTED" },
     { observedAtMillis: from + 7_500, kind: "Deployment", type: "LIST_DONE", blindSinceMillis: from + 4_500, object: {} },
   ];
-  const file = info.outputPath("gap.jsonl");
-  writeFileSync(file, [...lines.slice(0, at), ...again.map((line) => JSON.stringify(line)), ...lines.slice(at)].join("\n"));
-  const server = await serve(() => Server.start(["replay", file, "--hold-at", "9"]));
+  lines.splice(at, 0, ...again.map((line) => JSON.stringify(line)));
+  const server = await serve(() => Server.replayingLines(info.outputPath("gap.jsonl"), lines, "--hold-at", "9"));
   await page.goto(server.page("gap", "failing-rollout-halts-then-undo", "test"));
   await expect(page.getByTestId("gap")).toHaveText("not observed");
   await expect(page.getByTestId("story")).toContainText("Not observed for 3.0 s");

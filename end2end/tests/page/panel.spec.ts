@@ -1,7 +1,6 @@
 /// What is opened beside the picture leaves the controls of time in reach.
 
 import type { Page } from "@playwright/test";
-import { temporaryFolder } from "../../fixtures/environment.ts";
 import { expect, isLive, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
@@ -29,7 +28,7 @@ const wide = [
 ];
 const places = [
   ["a recording", () => Server.replaying("rollover", "--hold-at", "9.5"), (server: Server) => server.page("rollover", "rollover", "web")],
-  ["the playground", () => Server.simulating(`${temporaryFolder()}/kubeconfig`), (server: Server) => server.page("playground", "default", "web")],
+  ["the playground", () => Server.simulating(), (server: Server) => server.page("playground", "default", "web")],
 ] as const;
 
 for (const [place, start, address] of places) {

@@ -1,6 +1,5 @@
 /// What is past is told as past: with its date, in the past tense, with nothing that was not known yet, and without a command that would change what is there today.
 
-import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { temporaryFolder } from "../../fixtures/environment.ts";
 import { exported } from "../../fixtures/export.ts";
@@ -59,8 +58,7 @@ test("a file of a failing rollout offers no command either", async ({ page, cont
 });
 
 test("a kept rollout tells its day and nothing that was still to come", async ({ page, serve }) => {
-  const folder = temporaryFolder();
-  const server = await serve(() => Server.simulating(join(folder, "kubeconfig"), "--speed", "5", "--data-dir", join(folder, "kept")));
+  const server = await serve(() => Server.simulating(["--speed", "5", "--data-dir", temporaryFolder()]));
   const rollout = new RolloutPage(page);
   const act = (action: string) => page.request.post(`${server.address}/playground`, { form: { action }, headers: { origin: server.address } });
   await page.goto(server.page("playground", "default", "web"));

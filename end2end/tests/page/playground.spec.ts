@@ -6,14 +6,13 @@ import { temporaryFolder } from "../../fixtures/environment.ts";
 import { expect, isLive, openWatched, RolloutPage, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
-const kubeconfig = () => `${temporaryFolder()}/kubeconfig`;
-const still = () => Server.simulating(kubeconfig());
+const still = () => Server.simulating();
 const page_ = (server: Server) => server.page("playground", "default", "web");
 const more = (page: Page) => page.getByTestId("playground-more");
 const open = (page: Page) => more(page).locator("> summary").click();
 
 test("the first story is told by itself, and the page shows what it tells", async ({ page, serve }) => {
-  const server = await serve(() => Server.start(["demo", "--write-kubeconfig", kubeconfig()]));
+  const server = await serve(() => Server.start(["demo", "--write-kubeconfig", `${temporaryFolder()}/kubeconfig`]));
   await openWatched(page, `${server.address}/playground`);
   const strip = page.getByTestId("playground");
   await expect(strip).toContainText("What happens during a rollout?");

@@ -11,7 +11,7 @@ import { isWhole, recording, temporaryFolder } from "../../fixtures/environment.
 import { createLongDeployment, longestRecording, nameOfLength, restartDeployment, type LongWorkload } from "../../fixtures/long.ts";
 import { ALLOWING, ApiProxy } from "../../fixtures/proxy.ts";
 import { routes } from "../../fixtures/routes.ts";
-import { defects, tabDefects } from "../../fixtures/sane.ts";
+import { PHONE, defects, tabDefects } from "../../fixtures/sane.ts";
 import { Server, type Document } from "../../fixtures/server.ts";
 import { expect, test } from "../../fixtures/test.ts";
 
@@ -19,8 +19,6 @@ const SIZES = [[1280, 720], [1440, 900], [1920, 1080], [2560, 1440], [390, 844]]
 type Size = readonly [number, number];
 /// A window of 1280 × 720 with a zoom of 200 %.
 const ZOOM: Size = [640, 360];
-/// Up to this width the header has several lines.
-const PHONE = 760;
 const NAMES = ["ordinary names", "long names"] as const;
 type Names = (typeof NAMES)[number];
 

@@ -296,9 +296,7 @@ test.describe("more revisions than fit", () => {
 });
 
 test("on a phone a row names its Deployment, and of its place the end is seen", async ({ page, serve }, info) => {
-  const file = info.outputPath("arn:aws:eks:eu-central-1:111122223333:cluster:prod-shop.jsonl");
-  writeFileSync(file, recorded(made["midway40"]!, 0).join("\n"));
-  const server = await serve(() => Server.start(["replay", file, "--hold-at", "90"]));
+  const server = await serve(() => Server.replayingLines(info.outputPath("arn:aws:eks:eu-central-1:111122223333:cluster:prod-shop.jsonl"), recorded(made["midway40"]!, 0), "--hold-at", "90"));
   for (const width of [390, 820]) {
     await page.setViewportSize({ width, height: 844 });
     await openLive(page, server.address);

@@ -1,14 +1,11 @@
 /// The status page: reached from the connection's mark, the same without scripts, readable on a phone, in both themes.
 
 import { AxeBuilder } from "@axe-core/playwright";
-import { temporaryFolder } from "../../fixtures/environment.ts";
 import { expect, openWatched, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
 
-const simulating = () => Server.simulating(`${temporaryFolder()}/kubeconfig`);
-
 test("the mark of the connection leads to the state of each kind", async ({ page, serve }) => {
-  const server = await serve(simulating);
+  const server = await serve(() => Server.simulating());
   await openWatched(page, server.page("playground", "default", "web"));
   await page.locator("#chip").click();
   await expect(page).toHaveURL(/\/status$/);
@@ -19,7 +16,7 @@ test("the mark of the connection leads to the state of each kind", async ({ page
 
 for (const theme of ["dark", "light"])
   test(`it is readable on a phone and by screen readers, ${theme}`, async ({ page, serve }) => {
-    const server = await serve(simulating);
+    const server = await serve(() => Server.simulating());
     for (const [width, height] of [[1280, 720], [390, 844]] as const) {
       await page.setViewportSize({ width, height });
       await page.goto(`${server.address}/status?theme=${theme}`);

@@ -1,6 +1,5 @@
 /// Whoever uses the keyboard stays where they are while rows are put in another order, come and go, and hears of the order.
 
-import { writeFileSync } from "node:fs";
 import type { Locator, Page, TestInfo } from "@playwright/test";
 import { uid } from "../../fixtures/made.mjs";
 import { expect, openLive, test } from "../../fixtures/test.ts";
@@ -11,7 +10,7 @@ const began = Date.parse("2026-11-21T10:00:00Z");
 const CHANGES = 8;
 
 /// A recording of Deployments with so many available pods. Then, all at once, those of alpha are not ready, gamma is deleted, and epsilon is made.
-function changing(): string {
+function changing(): string[] {
   const lines: string[] = [];
   const say = (seconds: number, kind: string, type: string, object: object) => void lines.push(JSON.stringify({ observedAtMillis: began + seconds * 1000, kind, type, object }));
   const long = "2026-11-20T10:00:00Z";
@@ -35,15 +34,11 @@ function changing(): string {
   for (const number of [100, 101, 102]) say(CHANGES, "Pod", "MODIFIED", pod(number, 11, "False"));
   say(CHANGES, "Deployment", "DELETED", deployment(3, "gamma", 1));
   say(CHANGES, "Deployment", "ADDED", deployment(5, "epsilon", 0));
-  return lines.join("\n");
+  return lines;
 }
 
 /// A Rollcast that plays that recording.
-const replaying = (info: TestInfo, ...args: string[]) => {
-  const file = info.outputPath("changing.jsonl");
-  writeFileSync(file, changing());
-  return Server.start(["replay", file, ...args]);
-};
+const replaying = (info: TestInfo, ...args: string[]) => Server.replayingLines(info.outputPath("changing.jsonl"), changing(), ...args);
 
 const names = (page: Page) => page.getByTestId("deployment").locator(".name b").allTextContents();
 /// What the row says that has the focus; empty while none has.

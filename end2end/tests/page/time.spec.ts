@@ -1,6 +1,5 @@
 /// The controls of time on recordings: stop, step, slide, play, link to a moment, back to the present.
 
-import { writeFileSync } from "node:fs";
 import { recorded, uid } from "../../fixtures/made.mjs";
 import { expect, isLive, openLive, openPlayed, takeNotifications, test } from "../../fixtures/test.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -62,9 +61,7 @@ test("a moment of a Deployment is left when another one takes its name", async (
   const say = (type: string, metadata: object) => lines.push(JSON.stringify({ observedAtMillis: observedAtMillis + 15_000, kind: "Deployment", type, object: { ...object, metadata } }));
   say("DELETED", object.metadata);
   say("ADDED", { ...object.metadata, uid: uid(9) });
-  const file = info.outputPath("named.jsonl");
-  writeFileSync(file, lines.join("\n"));
-  const server = await serve(() => Server.start(["replay", file, "--when-watched"]));
+  const server = await serve(() => Server.replayingLines(info.outputPath("named.jsonl"), lines, "--when-watched"));
   await openLive(page, server.page("named", "shop", "web"));
   await page.getByRole("button", { name: "Pause" }).click();
   await isLive(page, /^As it was at /);

@@ -55,7 +55,7 @@ pub fn run(helm: &Helm) -> Result<()> {
     ensure!(cluster.add_real_node(&[archive])?, "the chart is installed on a real node, which cannot run here");
     let gateway = cluster.gateway()?;
     let port = forward(&gateway, cluster.api_port()?)?;
-    let kubectl = Kubectl::find()?.with(&cluster.kubeconfig()).in_namespace(RELEASE);
+    let kubectl = Kubectl::find()?.with("--kubeconfig", cluster.kubeconfig()).with("--namespace", RELEASE);
     kubectl.run(&format!("create namespace {RELEASE}"))?;
     kubectl.run(&format!("label namespace {RELEASE} pod-security.kubernetes.io/enforce=restricted"))?;
     // Somebody who may see everything.
@@ -114,7 +114,7 @@ impl Installation<'_> {
 
     /// Rolls out a new image of a Deployment whose pods have no containers.
     fn roll_out(&self, deployment: &str) -> Result<()> {
-        let kubectl = self.kubectl.in_namespace("default");
+        let kubectl = self.kubectl.with("--namespace", "default");
         kubectl.run(&format!("create deployment {deployment} --image={deployment}:v1"))?;
         let rolled_out = format!("rollout status deployment/{deployment} --timeout=60s");
         kubectl.run(&rolled_out)?;

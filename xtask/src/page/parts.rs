@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use wasm_encoder::{CodeSection, ExportKind, ExportSection, Function, Module, RawSection};
-use wasmparser::{ExternalKind, KnownCustom, Name, Parser, Payload, TypeRef};
+use wasmparser::{KnownCustom, Name, Parser, Payload, TypeRef};
 
 const LOADER: &str = include_str!("parts.js");
 /// Starts the program where a file carries it (`server/src/export/start.js`): what the bindings are made of has short names by then.
@@ -116,10 +116,10 @@ pub fn without_shared_exports(wasm: &[u8]) -> Result<Vec<u8>> {
 
 /// Returns the program with functions that are never called trapping at once, so that `wasm-opt` drops what only they need.
 pub fn without_unused(wasm: &[u8]) -> Result<Vec<u8>> {
-    let (names, mut module, mut code) = (functions(wasm)?, Module::new(), CodeSection::new());
+    let (names, mut code) = (functions(wasm)?, CodeSection::new());
     let (mut index, mut left) = (0, 0);
-    for payload in Parser::new(0).parse_all(wasm) {
-        match payload? {
+    rewritten(wasm, |payload, module| {
+        match payload {
             Payload::CodeSectionStart { count, .. } => left = count,
             Payload::CodeSectionEntry(body) => {
                 if names.get(&index).is_some_and(|name| name.contains(UNUSED)) {
@@ -135,64 +135,50 @@ pub fn without_unused(wasm: &[u8]) -> Result<Vec<u8>> {
                 }
             }
             Payload::ImportSection(section) => {
-                for import in section.clone().into_imports() {
+                for import in section.into_imports() {
                     index += u32::from(matches!(import?.ty, TypeRef::Func(_) | TypeRef::FuncExact(_)));
                 }
-                copy(&Payload::ImportSection(section), wasm, &mut module)?;
+                return Ok(false);
             }
-            payload => copy(&payload, wasm, &mut module)?,
+            _ => return Ok(false),
         }
-    }
-    Ok(module.finish())
+        Ok(true)
+    })
 }
 
 /// Returns the program without the names of functions, and whatever else does not run.
 pub fn without_names(wasm: &[u8]) -> Result<Vec<u8>> {
+    rewritten(wasm, |payload, _| Ok(matches!(payload, Payload::CustomSection(_))))
+}
+
+/// Copies a program section by section, but for those that `replace` writes anew or leaves out: of these it says so.
+fn rewritten(wasm: &[u8], mut replace: impl FnMut(Payload, &mut Module) -> Result<bool>) -> Result<Vec<u8>> {
     let mut module = Module::new();
     for payload in Parser::new(0).parse_all(wasm) {
         let payload = payload?;
-        if !matches!(payload, Payload::CustomSection(_)) {
-            copy(&payload, wasm, &mut module)?;
+        let section = payload.as_section();
+        if let (false, Some((id, range))) = (replace(payload, &mut module)?, section) {
+            let data = wasm.get(range.start as usize..range.end as usize).context("a section beyond the end")?;
+            module.section(&RawSection { id, data });
         }
     }
     Ok(module.finish())
-}
-
-/// Copies the section of a payload, if it begins one.
-fn copy(payload: &Payload, wasm: &[u8], module: &mut Module) -> Result<()> {
-    if let Some((id, range)) = payload.as_section() {
-        let data = wasm.get(range.start as usize..range.end as usize).context("a section beyond the end")?;
-        module.section(&RawSection { id, data });
-    }
-    Ok(())
 }
 
 fn with_exports(wasm: &[u8], more: impl Fn(&mut ExportSection)) -> Result<Vec<u8>> {
-    let mut module = Module::new();
-    for payload in Parser::new(0).parse_all(wasm) {
-        let payload = payload?;
-        if let Payload::ExportSection(section) = payload {
-            let mut exports = ExportSection::new();
-            for export in section {
-                let export = export?;
-                let kind = match export.kind {
-                    ExternalKind::Func | ExternalKind::FuncExact => ExportKind::Func,
-                    ExternalKind::Table => ExportKind::Table,
-                    ExternalKind::Memory => ExportKind::Memory,
-                    ExternalKind::Global => ExportKind::Global,
-                    ExternalKind::Tag => ExportKind::Tag,
-                };
-                if !export.name.starts_with(SHARED) {
-                    exports.export(export.name, kind, export.index);
-                }
+    rewritten(wasm, |payload, module| {
+        let Payload::ExportSection(section) = payload else { return Ok(false) };
+        let mut exports = ExportSection::new();
+        for export in section {
+            let export = export?;
+            if !export.name.starts_with(SHARED) {
+                exports.export(export.name, export.kind.into(), export.index);
             }
-            more(&mut exports);
-            module.section(&exports);
-        } else {
-            copy(&payload, wasm, &mut module)?;
         }
-    }
-    Ok(module.finish())
+        more(&mut exports);
+        module.section(&exports);
+        Ok(true)
+    })
 }
 
 /// The bindings with what loads parts in them: `files` are the names of the files of each part, by the name that the compiler gave

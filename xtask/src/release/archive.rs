@@ -14,7 +14,7 @@ const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
 /// Packs the program of a platform with licence, manual pages and shell completions. `printer` is a rollcast that runs on this machine.
 pub fn pack(platform: Platform, printer: &Path) -> Result<()> {
     let folder = dist("packed").join(platform.name());
-    process::remove_folder(&folder)?;
+    process::remove(&folder)?;
     std::fs::create_dir_all(folder.join("completions"))?;
     std::fs::copy(platform.program(), folder.join("rollcast"))?;
     for file in BESIDE {

@@ -23,7 +23,7 @@ pub fn run() -> Result<()> {
     let (here, krew) = (Platform::here(), setup::ensure_go_tool(KREW)?);
     ensure!(here.archive().exists(), "there is no archive: run `cargo xtask release pack`");
     let root = dist("krew");
-    process::remove_folder(&root)?;
+    process::remove(&root)?;
     let mut install = process::command(krew, &["install", "--no-update-index", "--manifest"]);
     install.arg(dist("rollcast.yaml")).arg("--archive").arg(here.archive()).env("KREW_ROOT", &root);
     process::run(&mut install)?;

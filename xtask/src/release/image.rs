@@ -41,7 +41,7 @@ pub fn build(platform: Platform) -> Result<PathBuf> {
     build.args(["--platform", &format!("{system}/{architecture}"), "--timestamp", "0"]);
     build.args(["--label", &format!("org.opencontainers.image.version={VERSION}"), "--tag", &name(platform)]);
     process::run(build.arg("--file").arg(process::workspace_path("deploy/Containerfile")).arg(&context))?;
-    process::remove_file(&archive)?; // buildah would add to it
+    process::remove(&archive)?; // buildah would add to it
     let to = format!("oci-archive:{}:{}", archive.display(), name(platform));
     process::run(&mut buildah(&["push", "--compression-format", "gzip", &name(platform), &to]))?;
     let bytes = archive.metadata().context("no archive")?.len();

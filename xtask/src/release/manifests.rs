@@ -182,7 +182,7 @@ fn notes(changelog: &str) -> Result<String> {
 /// Packs the chart, which has the image of this release as its default.
 fn chart() -> Result<()> {
     let folder = dist("chart");
-    process::remove_folder(&folder)?;
+    process::remove(&folder)?;
     process::run(process::command("cp", &["-R", "deploy/chart"]).arg(&folder))?;
     let values = folder.join("values.yaml");
     let (before, image) = (std::fs::read_to_string(&values)?, format!("  repository: {}\n", registry()));
@@ -214,7 +214,7 @@ fn sbom() -> Result<PathBuf> {
             let text = std::fs::read_to_string(&written).context("no SBOM of the server was written")?;
             std::fs::write(&made, text.replace(&format!("file://{}/", process::root().display()), "file:///"))?;
         }
-        process::remove_file(&written)?;
+        process::remove(&written)?;
     }
     Ok(made)
 }

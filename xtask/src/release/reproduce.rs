@@ -15,7 +15,7 @@ pub fn run() -> Result<()> {
     // The names differ in length, so a remaining path changes the program.
     for name in ["first", "the-second-folder"] {
         let checkout = folder.join(name);
-        process::remove_folder(&checkout)?;
+        process::remove(&checkout)?;
         process::run(process::command("git", &["clone", "--quiet", "--no-hardlinks", "."]).arg(&checkout))?;
         let at_commit = ["checkout", "--quiet", "--detach", commit.trim()];
         process::run(process::command("git", &at_commit).current_dir(&checkout))?;

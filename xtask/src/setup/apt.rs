@@ -1,6 +1,13 @@
-//! Installation of Debian packages.
+//! Installation of Debian packages, and the programs that come by them alone.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
 
 use crate::process;
+
+/// Where Debian's packages put PostgreSQL's programs, a folder per version.
+pub const POSTGRES: &str = "/usr/lib/postgresql";
 
 /// Installs Debian packages, said aloud. False where that is not possible.
 pub fn apt_install(packages: &[&str]) -> bool {
@@ -18,4 +25,18 @@ pub fn apt_install(packages: &[&str]) -> bool {
             .is_ok_and(|s| s.success())
     };
     quiet(&install) || (quiet(&["update", "-qq"]) && quiet(&install))
+}
+
+/// A PostgreSQL server can be started here, for the tests of history in a database; false where there is none and none to install.
+pub fn ensure_postgres() -> bool {
+    Path::new(POSTGRES).exists() || apt_install(&["postgresql"])
+}
+
+/// Installs buildah, which builds images without a daemon.
+pub fn ensure_buildah() -> Result<()> {
+    ensure!(
+        process::is_installed("buildah") || apt_install(&["buildah"]),
+        "buildah is missing: install it to build images"
+    );
+    Ok(())
 }

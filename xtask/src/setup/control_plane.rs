@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 
-use super::go_tools::{SOURCES, go_build};
+use super::go_tools::{SOURCES, ensure_go_tool, go_build};
 use crate::process;
 
 /// Kubernetes' version; also in `end2end/cluster/go.mod`.
@@ -40,7 +40,7 @@ pub fn ensure_binaries() -> Result<Binaries> {
     let binaries = Binaries {
         kubernetes: folder.join(kubernetes),
         etcd: folder.join("etcd"),
-        kwok: folder.join("kwok"),
+        kwok: ensure_go_tool(KWOK)?,
         oracle: folder.join("oracle"),
     };
     let mut numbers = version.split('.');
@@ -58,10 +58,6 @@ pub fn ensure_binaries() -> Result<Binaries> {
     let (what, sources) = ("the oracle that verdicts are compared with", ["oracle/main.go", "go.mod", "go.sum"]);
     go_build(&binaries.oracle, what, MODULES, &sources, &["./oracle"], "-s -w")?;
     go_build(&binaries.etcd, "etcd", "end2end/cluster/etcd", &SOURCES, &["."], "-s -w")?;
-    if !binaries.kwok.exists() {
-        process::print_note("building KWOK, the fake kubelet");
-        process::run(process::command("go", &["install", KWOK]).env("GOBIN", &folder))?;
-    }
     Ok(binaries)
 }
 

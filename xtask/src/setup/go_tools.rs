@@ -46,6 +46,17 @@ pub(super) fn go_build(
     Ok(())
 }
 
+/// Builds Dex, the provider at which people sign in in tests; `None` where there is no Go to build it with.
+pub fn ensure_provider() -> Result<Option<PathBuf>> {
+    if !process::is_installed("go") {
+        return Ok(None);
+    }
+    let made = process::workspace_path("target/oidc/provider");
+    let what = "Dex, the sign-in provider of the tests (about 2 minutes the first time)";
+    go_build(&made, what, "end2end/oidc", &SOURCES, &["."], "-s -w")?;
+    Ok(Some(made))
+}
+
 /// Go writes package and version into each program.
 fn is_that_version(program: &PathBuf, package: &str, version: &str) -> bool {
     let mut go = process::command("go", &["version", "-m"]);

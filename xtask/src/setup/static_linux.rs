@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::apt::apt_install;
 use crate::process;
 
 /// In a virtual environment of Python's, so that nothing else of the machine changes.
@@ -34,13 +33,4 @@ pub fn ensure_static_linux(target: &str) -> Result<PathBuf> {
         std::fs::write(stamp, complete)?;
     }
     Ok(folder.join("bin"))
-}
-
-/// Installs buildah, which builds images without a daemon.
-pub fn ensure_buildah() -> Result<()> {
-    ensure!(
-        process::is_installed("buildah") || apt_install(&["buildah"]),
-        "buildah is missing: install it to build images"
-    );
-    Ok(())
 }

@@ -105,7 +105,7 @@ fn debian(sysroot: PathBuf) -> Result<Toolchain> {
 /// Builds std for wasm32 into `sysroot`, about a minute.
 fn build_std(sysroot: &Path) -> Result<()> {
     let work = process::workspace_path("target/tools/wasm-std");
-    process::remove_folder(&work)?;
+    process::remove(&work)?;
     std::fs::create_dir_all(&work)?;
     let library = work.join("library");
     process::run(process::command("cp", &["-rL"]).arg(sources()?).arg(&library))?;

@@ -13,8 +13,8 @@ use crate::rollout::picture::Picture;
 use crate::rows::parts;
 use crate::scoped::ScopedFor;
 use crate::score::frame::FAR;
-use crate::score::ink::{Colour, Edge, Fill, Pattern, PodLook};
-use crate::score::paint::{Area, Painter, paint};
+use crate::score::ink::{Colour, Edge, Fill, Pattern};
+use crate::score::paint::{BarMark, Painter, paint};
 use crate::score::places::Density;
 use crate::score::scene::{BandRow, Bars, GapArea};
 use crate::score::style_sheet;
@@ -166,9 +166,9 @@ impl Paths {
     }
 
     /// Absolute places: relative steps as wide as [`FAR`] lose their last digits in a browser's single precision.
-    fn ends(&self, area: Area) -> (String, String) {
-        let from = self.x(area.from);
-        (thousandths(from), thousandths(area.to.map_or(FAR, |to| self.x(to)).max(from)))
+    fn ends(&self, mark: BarMark) -> (String, String) {
+        let from = self.x(mark.from);
+        (thousandths(from), thousandths(mark.to.map_or(FAR, |to| self.x(to)).max(from)))
     }
 }
 
@@ -180,10 +180,10 @@ pub(super) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Opti
     }
 }
 
-fn lined(edge: Edge, colour: Colour) -> Path {
+fn lined(mark: BarMark, edge: Edge) -> Path {
     Path {
         fill: "none".to_owned(),
-        stroke: Some(colour.var()),
+        stroke: Some(mark.look.ink().colour.var()),
         stroke_width: Some(edge.width),
         dashes: edge.dashes.map(|(dash, room)| format!("{dash} {room}")),
         ..Path::default()
@@ -191,40 +191,39 @@ fn lined(edge: Edge, colour: Colour) -> Path {
 }
 
 impl Painter for Paths {
-    fn fill(&mut self, look: PodLook, density: Density, fill: Fill, area: Area) {
-        let room = match density {
+    fn fill(&mut self, mark: BarMark, fill: Fill) {
+        let room = match mark.density {
             Density::Roomy => "",
             Density::Low => " low",
             Density::Tight => " low tight",
         };
-        let ((from, to), prefix) = (self.ends(area), self.prefix);
-        let d = self.path(format!("bar {}{room}", look.name()), || {
-            let (fill, fill_opacity) = filling(look.ink().colour, fill, prefix);
+        let ((from, to), prefix) = (self.ends(mark), self.prefix);
+        let d = self.path(format!("bar {}{room}", mark.look.name()), || {
+            let (fill, fill_opacity) = filling(mark.look.ink().colour, fill, prefix);
             Path { fill, fill_opacity, ..Path::default() }
         });
-        let _ = write!(d, "M{from} {}H{to}V{}H{from}z", fixed(area.upper), fixed(area.lower));
+        let _ = write!(d, "M{from} {}H{to}V{}H{from}z", fixed(mark.upper()), fixed(mark.lower()));
     }
 
-    fn edges(&mut self, look: PodLook, edge: Edge, colour: Colour, area: Area) {
+    fn edges(&mut self, mark: BarMark, edge: Edge) {
         let (begin, end) = self.dashed_millis;
         let drawn = match edge.dashes {
-            Some(_) => Area { from: area.from.max(begin), to: area.to.or(Some(end)), ..area },
-            None => area,
+            Some(_) => BarMark { from: mark.from.max(begin), to: mark.to.or(Some(end)), ..mark },
+            None => mark,
         };
         let (from, to) = self.ends(drawn);
         // Where there is nothing but the line, it is the bar.
-        let kind = if area.upper < area.lower { "edge" } else { "bar" };
-        let d = self.path(format!("{kind} {}", look.name()), || lined(edge, colour));
-        let _ = write!(d, "M{from} {}H{to}", fixed(area.upper));
-        if area.upper < area.lower {
-            let _ = write!(d, "M{from} {}H{to}", fixed(area.lower));
+        let kind = if mark.height > 0.0 { "edge" } else { "bar" };
+        let d = self.path(format!("{kind} {}", mark.look.name()), || lined(mark, edge));
+        for y in mark.edges() {
+            let _ = write!(d, "M{from} {}H{to}", fixed(y));
         }
     }
 
-    fn end(&mut self, look: PodLook, edge: Edge, colour: Colour, area: Area) {
-        let from = thousandths(self.x(area.from));
-        let d = self.path(format!("bar {}", look.name()), || lined(edge, colour));
-        let _ = write!(d, "M{from} {}V{}", fixed(area.upper), fixed(area.lower));
+    fn end(&mut self, mark: BarMark, edge: Edge) {
+        let from = thousandths(self.x(mark.from));
+        let d = self.path(format!("bar {}", mark.look.name()), || lined(mark, edge));
+        let _ = write!(d, "M{from} {}V{}", fixed(mark.upper()), fixed(mark.lower()));
     }
 }
 

@@ -12,6 +12,7 @@ use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
 use crate::rows::parts;
 use crate::scoped::ScopedFor;
+use crate::score::lanes::revision_name;
 use crate::score::scene::BandRow;
 use crate::score::style_sheet;
 
@@ -45,12 +46,8 @@ fn Beside(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
     let is_out = band.with_untracked(|band| band.heading.is_out());
     let with = parts(band);
     let style: Signal<String> = with(style_sheet::heading_style).into();
-    let (class, revision) = (with(class), with(|band| band.heading.revision_name()));
-    let title = with(|band| match (band.heading.is_out(), band.heading.revision) {
-        (true, _) => "Out of rotation".to_owned(),
-        (false, Some(number)) => number.to_string(),
-        (false, None) => "?".to_owned(),
-    });
+    let (class, revision) = (with(class), with(|band| named(band, ["out", "?"])));
+    let title = with(|band| named(band, ["Out of rotation", "?"]));
     let number = with(|band| {
         band.heading.revision.filter(|_| !band.heading.is_out()).map(address::revision).unwrap_or_default()
     });
@@ -81,6 +78,10 @@ fn Beside(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
             <div class="counts" title=counts data-testid="counts">{counts}</div>
         </div>
     }
+}
+
+fn named(band: &BandRow, words: [&str; 2]) -> String {
+    revision_name(band.heading.is_out(), band.heading.revision, words)
 }
 
 fn class(band: &BandRow) -> String {

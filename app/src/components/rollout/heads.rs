@@ -12,6 +12,7 @@ use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::scoped::ScopedFor;
+use crate::score::lanes::revision_name;
 use crate::score::paint::BarMark;
 use crate::score::scene::{HeadPlace, PodHead};
 use crate::score::style_sheet;
@@ -84,10 +85,7 @@ fn PodHead(key: u128, picture: Picture, head: ArcRwSignal<PodHead>, spot: ArcRwS
         label(&head, &board.map_or_else(|| zone.stamp(at), |board| board.dated(zone, at)))
     };
     let state = Memo::new(move |_| head.read().state);
-    let revision = move || match &*head.read() {
-        head if head.is_out => "out".to_owned(),
-        head => head.revision.map_or_else(String::new, |revision| revision.to_string()),
-    };
+    let revision = move || head.with(|head| revision_name(head.is_out(), head.revision, ["out", ""]));
     let shift = move || format!("translate(0 {})", fixed(spot.read().y));
     let scale = move || format!("translate(14 0) scale({})", fixed((row.get() / 2.0 - 2.0).clamp(3.0, 8.0) / 8.0));
     // A little more, so that rounding leaves no line between neighbours.
@@ -134,7 +132,7 @@ fn class(head: &PodHead, row: f64) -> String {
         (head.is_newborn, " born"),
         // A pod that was released has its head in the other band.
         (head.is_elsewhere, " elsewhere"),
-        (head.is_out, " out"),
+        (head.is_out(), " out"),
         (row < TOKEN_ROW, " small"),
         (row < NAME_ROW, " nameless"),
         (head.is_shared, " shared"),
@@ -157,7 +155,7 @@ fn label(head: &PodHead, since: &str) -> String {
 fn Column(marks: ArcRwSignal<Vec<BarMark>>) -> impl IntoView {
     let boxes = move || {
         let of = |mark: &BarMark| {
-            let (top, height) = (fixed(mark.y - mark.height / 2.0), fixed(mark.height));
+            let (top, height) = (fixed(mark.upper()), fixed(mark.height));
             view! { <rect class=mark.look.name() x="4" y=top width="10" height=height></rect> }
         };
         marks.read().iter().map(of).collect_view()

@@ -122,19 +122,12 @@ fn words(tip: &Tip, zone: Zone) -> [String; 3] {
             };
             [safe(name), format!("{}: {when}", look.label()), safe(reason)]
         }
-        TipContent::Ribbon(counts) => {
-            [at, listed(counts.iter().map(|(look, count)| (*count, look.label()))), String::new()]
-        }
-        TipContent::Budget(counts, limits) => {
+        TipContent::Counts(counts, limits) => {
+            let counts: Vec<String> = counts.iter().map(|(look, count)| format!("{count} {}", look.label())).collect();
+            let counts = if counts.is_empty() { "no pods".to_owned() } else { counts.join(", ") };
             let limits = limits
                 .map(|limits| Limit::ALL.map(|limit| format!("{} {}", limit.name(), limit.of(limits))).join(", "));
-            let counts = counts.iter().map(|(state, count)| (*count as usize, state.label()));
-            [at, listed(counts), limits.unwrap_or_default()]
+            [at, counts, limits.unwrap_or_default()]
         }
     }
-}
-
-fn listed<'n>(counts: impl Iterator<Item = (usize, &'n str)>) -> String {
-    let counts: Vec<String> = counts.map(|(count, name)| format!("{count} {name}")).collect();
-    if counts.is_empty() { "no pods".to_owned() } else { counts.join(", ") }
 }

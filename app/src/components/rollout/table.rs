@@ -11,8 +11,9 @@ use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rollout::screen::RolloutScreen;
 use crate::scoped::ScopedFor;
+use crate::score::lanes::revision_name;
 use crate::score::order::{PodColumn, PodOrder};
-use crate::score::scene::{PodHead, TableScope};
+use crate::score::scene::PodHead;
 use crate::zone::Zone;
 
 #[component]
@@ -22,10 +23,10 @@ pub fn PodTable(
     picture: Picture,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let caption = move || match picture.listed.get() {
-        TableScope::All => "Pods in view".to_owned(),
-        TableScope::NotAvailable { more: 0 } => "Pods in view that are not available".to_owned(),
-        TableScope::NotAvailable { more } => {
+    let caption = move || match picture.unlisted.get() {
+        None => "Pods in view".to_owned(),
+        Some(0) => "Pods in view that are not available".to_owned(),
+        Some(more) => {
             format!("Pods in view that are not available; {more} more {} not listed", is_are(more as u32))
         }
     };
@@ -65,7 +66,7 @@ fn ColumnHead(board: Board, picture: Picture, column: PodColumn, #[prop(into)] w
     let choose = move |_| {
         let order = PodOrder::chosen(picture.order.get_untracked(), column);
         picture.order.set(Some(order));
-        board.announced.set(order.words().to_owned());
+        board.announced.set(order.words());
         if let Some(controls) = controls {
             controls.act(RolloutScreen::draw_again);
         }
@@ -87,7 +88,7 @@ fn PodRow(row: ArcRwSignal<PodHead>, workload: Workload) -> impl IntoView {
     view! {
         <tr>
             <td><DetailLink workload path=address::pod(uid)>{name}</DetailLink></td>
-            <td>{with(PodHead::revision_words)}</td>
+            <td>{with(|row| revision_name(row.is_out(), row.revision, ["out of rotation", "unknown"]))}</td>
             <td>{with(|row| row.state.label().to_owned())}</td>
             <td>{since}</td>
             <td>{with(|row| safe(&row.reason))}</td>

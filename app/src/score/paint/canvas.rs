@@ -5,9 +5,9 @@ use timeline::Millis;
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{CanvasPattern, CanvasRenderingContext2d, HtmlCanvasElement};
 
-use super::{Area, BarMark, Painter, paint};
+use super::{BarMark, Painter, paint};
 use crate::score::frame::Frame;
-use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern, PodLook};
+use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern};
 use crate::score::places::Density;
 use crate::score::scale;
 
@@ -142,19 +142,19 @@ impl Brush<'_> {
         }
     }
 
-    fn span(&self, area: Area) -> (f64, f64) {
+    fn span(&self, mark: BarMark) -> (f64, f64) {
         let x = |at: Millis| self.zero + (at - self.base_millis) as f64 * self.per_milli;
-        let from = x(area.from).max(self.left - self.ratio);
-        (from, area.to.map_or(self.right, x).min(self.right))
+        let from = x(mark.from).max(self.left - self.ratio);
+        (from, mark.to.map_or(self.right, x).min(self.right))
     }
 }
 
 impl Painter for Brush<'_> {
-    fn fill(&mut self, look: PodLook, density: Density, fill: Fill, area: Area) {
-        self.dip(look.ink().colour, fill);
-        let (mut from, mut to) = self.span(area);
-        let (mut upper, mut lower) = (area.upper * self.ratio, area.lower * self.ratio);
-        if density == Density::Tight {
+    fn fill(&mut self, mark: BarMark, fill: Fill) {
+        self.dip(mark.look.ink().colour, fill);
+        let (mut from, mut to) = self.span(mark);
+        let (mut upper, mut lower) = (mark.upper() * self.ratio, mark.lower() * self.ratio);
+        if mark.density == Density::Tight {
             // Neighbours meet at whole pixels, so that no ground shines through between them: also where they meet halfway between
             // two pixels, and the last digits of their edges differ.
             [from, to, upper, lower] = [from, to, upper, lower].map(|edge| ((edge * 256.0).round() / 256.0).round());
@@ -164,18 +164,15 @@ impl Painter for Brush<'_> {
         }
     }
 
-    fn edges(&mut self, _: PodLook, edge: Edge, colour: Colour, area: Area) {
-        self.dip(colour, Fill::Tint(1.0));
-        let (from, to) = self.span(area);
+    fn edges(&mut self, mark: BarMark, edge: Edge) {
+        self.dip(mark.look.ink().colour, Fill::Tint(1.0));
+        let (from, to) = self.span(mark);
         let width = edge.width * self.ratio;
         let (dash, room) = edge.dashes.unwrap_or((to - from, 0.0));
         let step = (dash + room) * self.ratio;
         // Dashes stay where they are in time.
         let first = if edge.dashes.is_some() { ((from - self.zero) / step).floor() * step + self.zero } else { from };
-        for (index, y) in [area.upper, area.lower].into_iter().enumerate() {
-            if index == 1 && area.upper >= area.lower {
-                break;
-            }
+        for y in mark.edges() {
             let mut at = first;
             while at < to && step > 0.0 {
                 let (left, right) = (at.max(from), (at + dash * self.ratio).min(to));
@@ -187,10 +184,10 @@ impl Painter for Brush<'_> {
         }
     }
 
-    fn end(&mut self, _: PodLook, edge: Edge, colour: Colour, area: Area) {
-        self.dip(colour, Fill::Tint(1.0));
-        let ((from, _), width) = (self.span(area), edge.width * self.ratio);
-        let (upper, lower) = (area.upper * self.ratio, area.lower * self.ratio);
+    fn end(&mut self, mark: BarMark, edge: Edge) {
+        self.dip(mark.look.ink().colour, Fill::Tint(1.0));
+        let ((from, _), width) = (self.span(mark), edge.width * self.ratio);
+        let (upper, lower) = (mark.upper() * self.ratio, mark.lower() * self.ratio);
         self.context.fill_rect(from - width / 2.0, upper, width, lower - upper);
     }
 }
