@@ -30,7 +30,6 @@ pub mod resume;
 mod rollout_index;
 pub mod sql;
 pub mod sqlite;
-mod status;
 pub mod store;
 pub mod stretch;
 pub mod tap;
@@ -40,6 +39,7 @@ mod writer;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use timeline::wire::Unwritten;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use self::journal::{Journal, Message, QueueSender};
@@ -47,8 +47,8 @@ use self::options::{Limits, Location, Options, UNLIMITED_AGE};
 use self::postgres::Postgres;
 use self::sql::{READERS, Reader};
 use self::sqlite::{FILE, Sqlite};
-pub use self::status::{HistoryCounters, WriteStatus};
 use self::store::{Store, StoreError, StoredCluster};
+pub use self::writer::HistoryCounters;
 use crate::database::Connection;
 use crate::kube::InitialState;
 use crate::telemetry::panics::{exit_on_panic_of_thread, locked};
@@ -139,7 +139,8 @@ pub enum RestoreResult {
 #[derive(Clone)]
 pub struct Archive {
     to_writer: QueueSender,
-    status: watch::Receiver<WriteStatus>,
+    /// Since when nothing can be written, and why; it is tried again.
+    unwritten: watch::Receiver<Option<Unwritten>>,
     reopened: watch::Receiver<u64>,
     lost: watch::Receiver<u64>,
     /// The first attempt to open the store has ended.
@@ -166,12 +167,12 @@ impl Archive {
     ) -> Self {
         let reader = Arc::new(Reader::new(&options.location));
         let (to_writer, inbox) = journal::queue();
-        let (status_sender, status) = watch::channel(WriteStatus::default());
+        let (status, unwritten) = watch::channel(None);
         let (reopened_sender, reopened) = watch::channel(0);
         let (lost_sender, lost) = watch::channel(0);
         let counters = Arc::new(HistoryCounters::default());
         let senders = (reopened_sender, lost_sender);
-        let writer = writer::Writer::new(Box::new(open), Arc::new(status_sender), senders, counters.clone());
+        let writer = writer::Writer::new(Box::new(open), Arc::new(status), senders, counters.clone());
         let (open_sender, is_open) = watch::channel(false);
         std::thread::spawn(move || {
             // On other systems that is the priority of the whole process.
@@ -181,7 +182,7 @@ impl Archive {
         });
         Self {
             to_writer,
-            status,
+            unwritten,
             reopened,
             lost,
             is_open,
@@ -226,10 +227,10 @@ impl Archive {
         &self.counters
     }
 
-    /// Returns the state of the writer.
+    /// Returns since when nothing can be written, and why; `None` while everything observed is written.
     #[must_use]
-    pub fn status(&self) -> watch::Receiver<WriteStatus> {
-        self.status.clone()
+    pub fn unwritten(&self) -> watch::Receiver<Option<Unwritten>> {
+        self.unwritten.clone()
     }
 
     /// Changes when the store may be another one, or another server wrote to it: everything besides lines is to be written again.

@@ -27,7 +27,7 @@ use super::activity::ActivityChanges;
 use super::journal::{Journal, ObservedLines, existing_objects};
 use super::resume::{self, CheckpointState};
 use super::rollout_index::RolloutIndex;
-use super::{Archive, RestoreResult, WriteStatus};
+use super::{Archive, RestoreResult};
 use crate::feed::recording;
 use crate::hub::{Handle, HubEnded, HubReader, WeakHandle};
 use crate::kube::translate::Object;
@@ -141,7 +141,7 @@ impl Tap {
         mut events: mpsc::Receiver<SourceEvent>,
         mut requests: mpsc::Receiver<oneshot::Sender<()>>,
     ) -> Result<(), HubEnded> {
-        let (mut status, mut reopened) = (self.archive.status(), self.archive.reopened());
+        let (mut unwritten, mut reopened) = (self.archive.unwritten(), self.archive.reopened());
         match self.archive.restore(&self.name).await {
             RestoreResult::Restored(mut stored) => {
                 self.heard_millis = stored.heard_millis;
@@ -164,8 +164,8 @@ impl Tap {
                 drop(initial);
             }
         }
-        if *status.borrow() != WriteStatus::Healthy {
-            status.mark_changed();
+        if unwritten.borrow().is_some() {
+            unwritten.mark_changed();
         }
         let mut heard = tokio::time::interval(HEARD_EVERY);
         let mut checkpoint = tokio::time::interval_at(Instant::now() + CHECKPOINT_EVERY, CHECKPOINT_EVERY);
@@ -187,7 +187,10 @@ impl Tap {
                     self.checkpoint().await?;
                     let _ = reply.send(()); // the caller may have given up
                 }
-                Ok(()) = status.changed() => self.send_status(&mut status).await?,
+                Ok(()) = unwritten.changed() => {
+                    let unwritten = unwritten.borrow_and_update().clone();
+                    self.send(SourceEvent::Unwritten(unwritten)).await?;
+                }
                 Ok(()) = reopened.changed() => self.write_all().await?,
                 _ = heard.tick() => self.tick(namespaces).await?,
                 _ = checkpoint.tick() => self.checkpoint().await?,
@@ -314,16 +317,6 @@ impl Tap {
         }
     }
 
-    async fn send_status(&mut self, status: &mut watch::Receiver<WriteStatus>) -> Result<(), HubEnded> {
-        let unwritten = match &*status.borrow_and_update() {
-            WriteStatus::Healthy => None,
-            WriteStatus::Failing { since_millis, why } => {
-                Some(Unwritten { since_millis: *since_millis, why: why.clone() })
-            }
-        };
-        self.send(SourceEvent::Unwritten(unwritten)).await
-    }
-
     /// Writes the last response of the cluster, and the index of changed workloads.
     async fn tick(&mut self, namespaces: &[String]) -> Result<(), HubEnded> {
         self.journal.send_waiting();
@@ -345,7 +338,7 @@ impl Tap {
     fn request_restore(&mut self) {
         let Some(restoring) = &mut self.restoring else { return };
         let is_due = restoring.request.is_none() && Instant::now() >= restoring.next;
-        if !is_due || !self.journal.is_complete() || *self.archive.status().borrow() != WriteStatus::Healthy {
+        if !is_due || !self.journal.is_complete() || self.archive.unwritten().borrow().is_some() {
             return;
         }
         restoring.next = Instant::now() + restoring.pause;

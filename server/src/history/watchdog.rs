@@ -5,9 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use timeline::Millis;
+use timeline::wire::Unwritten;
 use tokio::sync::watch;
-
-use super::status::WriteStatus;
 
 /// Longest time in which the store must respond.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -25,7 +24,7 @@ pub(super) struct Watchdog(SyncSender<Ping>);
 
 impl Watchdog {
     /// Starts the watchdog's thread, which ends with the writer.
-    pub(super) fn start(status: Arc<watch::Sender<WriteStatus>>) -> Self {
+    pub(super) fn start(status: Arc<watch::Sender<Option<Unwritten>>>) -> Self {
         let (pings, inbox) = sync_channel(2);
         std::thread::spawn(move || run(&inbox, &status));
         Self(pings)
@@ -40,15 +39,15 @@ impl Watchdog {
     }
 }
 
-fn run(inbox: &Receiver<Ping>, status: &watch::Sender<WriteStatus>) {
+fn run(inbox: &Receiver<Ping>, status: &watch::Sender<Option<Unwritten>>) {
     while let Ok(ping) = inbox.recv() {
         let Ping::Begin(since_millis) = ping else { continue };
         if matches!(inbox.recv_timeout(TIMEOUT), Err(RecvTimeoutError::Timeout)) {
             status.send_if_modified(|status| {
-                let is_news = *status == WriteStatus::Healthy;
+                let is_news = status.is_none();
                 if is_news {
                     tracing::warn!("cannot write history: {NO_RESPONSE}");
-                    *status = WriteStatus::Failing { since_millis, why: NO_RESPONSE.to_owned() };
+                    *status = Some(Unwritten { since_millis, why: NO_RESPONSE.to_owned() });
                 }
                 is_news
             });

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use timeline::past::PastRollout;
+use timeline::wire::Unwritten;
 use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 
@@ -16,7 +17,6 @@ use super::batch;
 use super::continuation::Continuation;
 use super::journal::{JournalEntry, Message, ObservedLines, QueueReceiver};
 use super::recorder::Recorder;
-use super::status::{HistoryCounters, WriteStatus};
 use super::store::{Checkpoint, Commit, CommitResult, Episode, Lines, Store, StoreError, StoredCluster};
 use super::watchdog::Watchdog;
 use crate::telemetry::clock;
@@ -32,12 +32,25 @@ const TIDY_EVERY: Duration = Duration::from_secs(60);
 /// Most bytes of lines that wait to be written; then nothing more is taken from the queue.
 const MOST_PENDING: usize = 32 << 20;
 
+/// The writer's counters under `/metrics`.
+#[derive(Debug, Default)]
+pub struct HistoryCounters {
+    /// Commits.
+    pub commits: AtomicU64,
+    /// Commits that failed, and stores that could not be opened.
+    pub failures: AtomicU64,
+    /// Compressed bytes of lines that were written.
+    pub bytes: AtomicU64,
+    /// Gaps in the history because nothing could be written for long.
+    pub missed: AtomicU64,
+}
+
 type OpenStore = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 
 pub(super) struct Writer {
     open: OpenStore,
     store: Option<Box<dyn Store>>,
-    status: Arc<watch::Sender<WriteStatus>>,
+    status: Arc<watch::Sender<Option<Unwritten>>>,
     counters: Arc<HistoryCounters>,
     watchdog: Watchdog,
     clusters: BTreeMap<Arc<str>, ClusterWriter>,
@@ -136,7 +149,7 @@ impl ClusterWriter {
 impl Writer {
     pub(super) fn new(
         open: OpenStore,
-        status: Arc<watch::Sender<WriteStatus>>,
+        status: Arc<watch::Sender<Option<Unwritten>>>,
         (reopened, lost): (watch::Sender<u64>, watch::Sender<u64>),
         counters: Arc<HistoryCounters>,
     ) -> Self {
@@ -375,9 +388,9 @@ impl Writer {
     }
 
     fn recover(&self) {
-        if *self.status.borrow() != WriteStatus::Healthy {
+        if self.status.borrow().is_some() {
             tracing::info!("writing history again");
-            self.status.send_replace(WriteStatus::Healthy);
+            self.status.send_replace(None);
         }
     }
 
@@ -398,12 +411,12 @@ impl Writer {
         let why = why.to_string();
         self.status.send_if_modified(|status| {
             let since_millis = match status {
-                WriteStatus::Failing { why: known, .. } if *known == why => return false,
-                WriteStatus::Failing { since_millis, .. } => *since_millis,
-                WriteStatus::Healthy => now_millis,
+                Some(known) if known.why == why => return false,
+                Some(known) => known.since_millis,
+                None => now_millis,
             };
             tracing::warn!("cannot write history: {why}");
-            *status = WriteStatus::Failing { since_millis, why: why.clone() };
+            *status = Some(Unwritten { since_millis, why: why.clone() });
             true
         });
     }

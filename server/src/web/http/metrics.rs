@@ -17,7 +17,7 @@ use timeline::list::Group;
 use timeline::wire::ConnectionState;
 use timeline::{Millis, Workload};
 
-use crate::history::{Archive, WriteStatus};
+use crate::history::Archive;
 use crate::hub::{Handle, List, ListedDeployment, Series};
 use crate::kube::{KindCounters, RelistReason};
 use crate::web::client_view::ClientView;
@@ -237,7 +237,7 @@ fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Resul
     ] {
         alone(encoder, name, help, &counter(count))?;
     }
-    let is_failing = *archive.status().borrow() != WriteStatus::Healthy;
+    let is_failing = archive.unwritten().borrow().is_some();
     let help = "Whether history cannot be written right now.";
     alone(encoder, "rollcast_history_failing", help, &ConstGauge::new(i64::from(is_failing)))
 }

@@ -12,11 +12,12 @@ use server::history::batch::{Batch, FORMAT};
 use server::history::journal::existing_objects;
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
-use server::history::{Archive, RestoreResult, WriteStatus, tap};
+use server::history::{Archive, RestoreResult, tap};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
 use sqlx::Row as _;
 use timeline::fact::{Kind, Seen};
+use timeline::wire::Unwritten;
 use timeline::{Millis, Model, Retention};
 
 use crate::common::{sqlite, until};
@@ -106,12 +107,12 @@ async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_
     let (archive, fault) = faulty(folder.path(), FAILS);
     let mut journal = archive.journal("c", &[]);
     (0..100).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
-    let mut keeping = archive.status();
-    let said = keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap().clone();
-    assert_eq!(said, WriteStatus::Failing { since_millis: 1_000, why: "there is no room left".into() });
+    let mut unwritten = archive.unwritten();
+    let said = unwritten.wait_for(Option::is_some).await.unwrap().clone();
+    assert_eq!(said, Some(Unwritten { since_millis: 1_000, why: "there is no room left".into() }));
     (100..200).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
     fault.store(0, Ordering::Relaxed);
-    keeping.wait_for(|keeping| *keeping == WriteStatus::Healthy).await.unwrap();
+    unwritten.wait_for(Option::is_none).await.unwrap();
     until::until("all of them", async || sets(&kept(folder.path())) == 200).await;
     assert!(!kept(folder.path()).contains("LIST_DONE"), "no step is missing");
 }
@@ -195,12 +196,12 @@ async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     let (archive, fault) = faulty(folder.path(), HANGS);
     let mut journal = archive.journal("c", &[]);
     journal.note(&set(1, 1_000));
-    let mut keeping = archive.status();
-    let said = keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap().clone();
+    let mut unwritten = archive.unwritten();
+    let said = unwritten.wait_for(Option::is_some).await.unwrap().clone();
     let why = "the history database does not respond".to_owned();
-    assert_eq!(said, WriteStatus::Failing { since_millis: 1_000, why });
+    assert_eq!(said, Some(Unwritten { since_millis: 1_000, why }));
     fault.store(0, Ordering::Relaxed);
-    keeping.wait_for(|keeping| *keeping == WriteStatus::Healthy).await.unwrap();
+    unwritten.wait_for(Option::is_none).await.unwrap();
     until::until("it", async || sets(&kept(folder.path())) == 1).await;
     assert_eq!(*archive.reopened().borrow(), 0, "a store that was slow lacks nothing, and is not told everything anew");
 }
@@ -215,10 +216,10 @@ async fn a_store_that_was_only_slow_is_told_of_no_more_though_there_is_nothing_t
         }
         Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
     });
-    let mut keeping = archive.status();
-    keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap();
+    let mut unwritten = archive.unwritten();
+    unwritten.wait_for(Option::is_some).await.unwrap();
     is_slow.store(false, Ordering::Relaxed);
-    until::until("it is well", async || *archive.status().borrow() == WriteStatus::Healthy).await;
+    until::until("it is well", async || archive.unwritten().borrow().is_none()).await;
 }
 
 #[tokio::test]
@@ -236,12 +237,12 @@ async fn a_store_that_could_not_be_opened_is_opened_and_read_though_there_is_not
         Ok(Box::new(Faulty { store: Sqlite::open(&place, SMALL)?, fault }) as Box<dyn Store>)
     });
     assert!(archive.read(|reader| reader.clusters()).await.is_err());
-    assert!(matches!(*archive.status().borrow(), WriteStatus::Failing { .. }));
+    assert!(archive.unwritten().borrow().is_some());
     until::until("three tries", async || tries.load(Ordering::Relaxed) >= 3).await;
     assert!(began.elapsed() < Duration::from_secs(8), "one each 2 s, from the start on");
     is_there.store(true, Ordering::Relaxed);
     // Late restores read the log before it is tidied.
-    until::until("it is well", async || *archive.status().borrow() == WriteStatus::Healthy).await;
+    until::until("it is well", async || archive.unwritten().borrow().is_none()).await;
     assert!(archive.read(|reader| reader.clusters()).await.unwrap().is_empty());
 }
 
