@@ -16,7 +16,7 @@ use futures::executor::block_on;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, Decode, Either, PgConnection, Postgres, Row as _, SqlSafeStr, SqliteConnection, Type};
+use sqlx::{AssertSqlSafe, Either, FromRow, PgConnection, Postgres, SqlSafeStr, SqliteConnection};
 use sqlx_core::any::{AnyArgumentBuffer, AnyConnectionBackend, AnyValueKind};
 use tokio::runtime::Runtime;
 
@@ -87,31 +87,6 @@ impl From<&[u8]> for Value {
     }
 }
 
-pub(crate) struct Row(AnyRow);
-
-impl Row {
-    fn get<'r, T: Decode<'r, sqlx::Any> + Type<sqlx::Any>>(&'r self, column: usize) -> Result<T, StoreError> {
-        self.0.try_get(column).map_err(|error| StoreError::Failed(error.to_string()))
-    }
-
-    pub(crate) fn number(&self, column: usize) -> Result<i64, StoreError> {
-        self.get(column)
-    }
-
-    /// Returns the value of a column as a condition: it is not 0.
-    pub(crate) fn flag(&self, column: usize) -> Result<bool, StoreError> {
-        self.number(column).map(|number| number != 0)
-    }
-
-    pub(crate) fn text(&self, column: usize) -> Result<String, StoreError> {
-        self.get(column)
-    }
-
-    pub(crate) fn bytes(&self, column: usize) -> Result<Vec<u8>, StoreError> {
-        self.get(column)
-    }
-}
-
 /// The tables of one room, and their migrations.
 #[derive(Debug)]
 pub(crate) struct Schema {
@@ -162,7 +137,7 @@ impl Drop for Connection {
         let is_own = matches!(self.inner, Some(Inner::Own(_)));
         if is_own && !self.is_lost && self.is_postgres() {
             // Closing does not wait for the server, which releases the locks when it is done with the connection.
-            let _ = self.rows("SELECT pg_advisory_unlock_all() IS NULL", &[]);
+            let _ = self.run("SELECT pg_advisory_unlock_all() IS NULL", &[]);
         }
         let _runtime = RUNTIME.enter();
         match self.inner.take() {
@@ -196,16 +171,25 @@ impl Connection {
         self.execute(sql, values).map(|(changed, _)| changed)
     }
 
-    pub(crate) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
-        self.execute(sql, values).map(|(_, rows)| rows)
+    /// Returns the rows of a statement, each as a tuple of its columns.
+    pub(crate) fn rows<T>(&mut self, sql: &str, values: &[Value]) -> Result<Vec<T>, StoreError>
+    where
+        T: for<'r> FromRow<'r, AnyRow>,
+    {
+        let (_, rows) = self.execute(sql, values)?;
+        let read = rows.iter().map(T::from_row).collect::<Result<Vec<T>, sqlx::Error>>();
+        read.map_err(|error| StoreError::Failed(error.to_string()))
     }
 
-    pub(crate) fn row(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>, StoreError> {
+    pub(crate) fn row<T>(&mut self, sql: &str, values: &[Value]) -> Result<Option<T>, StoreError>
+    where
+        T: for<'r> FromRow<'r, AnyRow>,
+    {
         Ok(self.rows(sql, values)?.into_iter().next())
     }
 
     pub(crate) fn number(&mut self, sql: &str, values: &[Value]) -> Result<Option<i64>, StoreError> {
-        Ok(self.row(sql, values)?.and_then(|row| row.number(0).ok()))
+        Ok(self.row::<(Option<i64>,)>(sql, values)?.and_then(|(number,)| number))
     }
 
     pub(crate) fn transaction<T>(
@@ -225,8 +209,8 @@ impl Connection {
         if self.is_postgres() {
             return Ok(Vec::new());
         }
-        let rows = self.rows("PRAGMA integrity_check(10)", &[])?.into_iter().map(|row| row.text(0));
-        Ok(rows.collect::<Result<Vec<String>, StoreError>>()?.into_iter().filter(|text| text != "ok").collect())
+        let found = self.rows::<(String,)>("PRAGMA integrity_check(10)", &[])?;
+        Ok(found.into_iter().map(|(text,)| text).filter(|text| text != "ok").collect())
     }
 
     /// Returns the format of the tables, at most the last one of this version; 0 if there are none.
@@ -268,7 +252,7 @@ impl Connection {
         })
     }
 
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<(u64, Vec<Row>), StoreError> {
+    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<(u64, Vec<AnyRow>), StoreError> {
         let values = AnyArgumentBuffer(values.iter().map(|value| value.0.clone()).collect());
         let arguments = (!values.0.is_empty()).then_some(AnyArguments { values });
         let sql = AssertSqlSafe(sql).into_sql_str();
@@ -278,7 +262,7 @@ impl Connection {
             while let Some(result) = results.try_next().await? {
                 match result {
                     Either::Left(result) => changed += result.rows_affected(),
-                    Either::Right(row) => rows.push(Row(row)),
+                    Either::Right(row) => rows.push(row),
                 }
             }
             Ok((changed, rows))

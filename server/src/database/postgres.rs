@@ -83,7 +83,7 @@ impl Connection {
     }
 
     pub(crate) fn unlock(&mut self, lock: i64) -> Result<(), StoreError> {
-        self.rows("SELECT pg_advisory_unlock($1)", &[lock.into()]).map(drop)
+        self.run("SELECT pg_advisory_unlock($1)", &[lock.into()]).map(drop)
     }
 }
 

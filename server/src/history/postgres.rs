@@ -176,7 +176,7 @@ impl ClusterLock {
         // Read again: the last server with the lock may have written meanwhile.
         let head = sql::head(database, name)?;
         let last = database.row("SELECT last_commit FROM clusters WHERE id = $1", &[head.cluster.into()])?;
-        let last = last.map_or_else(|| Ok(String::new()), |row| row.text(0))?;
+        let last = last.map(|(last,): (String,)| last).unwrap_or_default();
         Ok(Some((head, self.is_behind || self.was_held && !last.starts_with(me))))
     }
 

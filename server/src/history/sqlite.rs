@@ -175,9 +175,9 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
 /// Checks the file in a thread of its own, as that takes a while for a large one.
 fn check_integrity(path: PathBuf, is_damaged: Arc<AtomicBool>) {
     std::thread::spawn(move || {
-        let check = || Connection::open_file(&path)?.row("PRAGMA quick_check(1)", &[]);
+        let check = || Connection::open_file(&path)?.row::<(String,)>("PRAGMA quick_check(1)", &[]);
         let has_damage = match check() {
-            Ok(row) => row.is_some_and(|row| row.text(0).is_ok_and(|result| result != "ok")),
+            Ok(row) => row.is_some_and(|(result,)| result != "ok"),
             Err(error) => matches!(error, StoreError::Damaged { .. }),
         };
         is_damaged.store(has_damage, Ordering::Relaxed);

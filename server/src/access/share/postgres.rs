@@ -119,12 +119,11 @@ fn read(database: &mut Connection, keys: &SessionKeys, after: Option<i64>) -> Re
     let mut read = ChangedRows { changes, last: after.unwrap_or_default(), outdated: Vec::new(), has_unopened: false };
     loop {
         let rows = "SELECT id, edition, is_revoked, link FROM links WHERE edition > $1 ORDER BY edition LIMIT $2";
-        let rows = database.rows(rows, &[read.last.into(), AT_A_TIME.into()])?;
+        let rows: Vec<(String, i64, i64, String)> = database.rows(rows, &[read.last.into(), AT_A_TIME.into()])?;
         let is_end = (rows.len() as i64) < AT_A_TIME;
-        for row in rows {
-            let (id, is_revoked, held) = (row.text(0)?, row.flag(2)?, row.text(3)?);
-            read.last = row.number(1)?;
-            if is_revoked {
+        for (id, edition, is_revoked, held) in rows {
+            read.last = edition;
+            if is_revoked != 0 {
                 read.changes.gone.push(id);
                 continue;
             }

@@ -46,8 +46,7 @@ fn join(database: &mut Connection, cluster: i64, limits: &Limits) -> Result<bool
          SELECT seq, length(body) AS bytes, row_number() OVER (ORDER BY seq) AS place FROM batches b WHERE cluster = $1) numbered
          WHERE bytes < $2 AND seq <= (SELECT seq FROM checkpoints WHERE cluster = $1) ORDER BY seq";
     let small = database.rows(rows, &[cluster.into(), (joined / 2).into()])?.into_iter();
-    let small = small.map(|row| Ok(SmallBatch { seq: row.number(0)?, bytes: row.number(1)?, place: row.number(2)? }));
-    let small = small.collect::<Result<Vec<SmallBatch>, StoreError>>()?;
+    let small: Vec<SmallBatch> = small.map(|(seq, bytes, place)| SmallBatch { seq, bytes, place }).collect();
     let Some((first, last)) = first_run(&small, joined) else { return Ok(false) };
     let condition = "cluster = $1 AND seq BETWEEN $2 AND $3";
     let between = [cluster.into(), first.into(), last.into()];

@@ -178,13 +178,13 @@ fn row_key(
         (began_millis - CLOCKS_MILLIS).into(),
         began_millis.into(),
     ];
-    if let Some(row) = database.row(row, &values)? {
-        let (number, started_millis) = (row.number(0)?, row.number(1)?);
-        let known: Option<PastRollout> = serde_json::from_str(&row.text(3)?).ok();
+    let row: Option<(i64, Millis, String, String)> = database.row(row, &values)?;
+    if let Some((number, started_millis, cause, text)) = row {
+        let known: Option<PastRollout> = serde_json::from_str(&text).ok();
         let known = known.map(|known| PastRollout { started_millis, ..known });
         // The earliest observation is the nearest to its begin.
         let started_millis = started_millis.min(began_millis);
-        return Ok((RowKey { number, started_millis, cause: row.text(2)? }, known));
+        return Ok((RowKey { number, started_millis, cause }, known));
     }
     let number = next_number(database, cluster, &uid)?;
     Ok((RowKey { number, started_millis: began_millis, cause: String::new() }, None))
@@ -237,15 +237,14 @@ pub fn load(
     limits: &Limits,
 ) -> Result<Option<StoredCluster>, StoreError> {
     let row = "SELECT id, heard_millis FROM clusters WHERE name = $1";
-    let Some(row) = database.row(row, &[cluster.into()])? else { return Ok(None) };
-    let (id, heard_millis) = (row.number(0)?, row.number(1)?);
+    let Some((id, heard_millis)) = database.row::<(i64, Millis)>(row, &[cluster.into()])? else { return Ok(None) };
     let checkpoint = "SELECT seq, made_by, body FROM checkpoints WHERE cluster = $1 AND made_by = $2";
     let checkpoint = match made_by {
         Some(made_by) => database.row(checkpoint, &[id.into(), made_by.into()])?,
         None => None,
     };
     let (after, checkpoint) = match checkpoint {
-        Some(row) => (row.number(0)?, Some(Checkpoint { made_by: row.text(1)?, body: row.bytes(2)? })),
+        Some((seq, made_by, body)) => (seq, Some(Checkpoint { made_by, body })),
         None => {
             let newest = i64::try_from(limits.replayed_bytes).unwrap_or(i64::MAX);
             let rest = "SELECT max(seq) FROM (SELECT seq, sum(length(body)) OVER (ORDER BY seq DESC) AS bytes FROM batches WHERE cluster = $1) newest
