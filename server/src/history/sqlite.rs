@@ -1,6 +1,5 @@
 //! The store in a file, which one server at a time writes. A damaged file is renamed.
 
-use std::collections::BTreeMap;
 use std::fs::{self, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
@@ -12,7 +11,7 @@ use std::time::Duration;
 use timeline::Millis;
 
 use super::options::Limits;
-use super::sql::{self, LastBatch};
+use super::sql;
 use super::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
 use crate::database::{Connection, Schema, damaged, private, sqlite};
 use crate::telemetry::clock;
@@ -34,8 +33,6 @@ pub struct Sqlite {
     path: PathBuf,
     connection: Connection,
     limits: Limits,
-    /// The last batch of each cluster.
-    heads: BTreeMap<Arc<str>, LastBatch>,
     /// The integrity check at the start found damage.
     is_damaged: Arc<AtomicBool>,
     _lock: fs::File,
@@ -60,23 +57,7 @@ impl Sqlite {
         }?;
         let is_damaged = Arc::new(AtomicBool::new(false));
         check_integrity(path.clone(), is_damaged.clone());
-        Ok(Self { path, connection, limits, heads: BTreeMap::new(), is_damaged, _lock: lock })
-    }
-
-    fn write(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
-        let mut heads = self.heads.clone();
-        self.connection.transaction(|database| {
-            for commit in commits {
-                let head = match heads.get(&commit.cluster) {
-                    Some(head) => *head,
-                    None => sql::head(database, &commit.cluster)?,
-                };
-                heads.insert(commit.cluster.clone(), sql::append(database, head, commit)?);
-            }
-            Ok(())
-        })?;
-        self.heads = heads;
-        Ok(())
+        Ok(Self { path, connection, limits, is_damaged, _lock: lock })
     }
 
     fn tidy_all(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
@@ -100,7 +81,13 @@ impl Sqlite {
 
 impl Store for Sqlite {
     fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
-        let written = self.write(commits);
+        let written = self.connection.transaction(|database| {
+            for commit in commits {
+                let cluster = sql::cluster_id(database, &commit.cluster)?;
+                sql::append(database, cluster, commit)?;
+            }
+            Ok(())
+        });
         self.check_damage(written).map(|()| CommitResult::all(commits))
     }
 

@@ -9,7 +9,7 @@ mod write;
 pub(super) use self::read::READERS;
 pub use self::read::{Overview, Reader, Verification};
 pub(super) use self::tidy::tidy;
-pub(super) use self::write::{LastBatch, append, head, last_response, load};
+pub(super) use self::write::{append, cluster_id, last_response, load};
 
 use serde::Deserialize;
 use timeline::past::PastRollout;

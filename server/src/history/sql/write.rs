@@ -14,31 +14,21 @@ use crate::history::stretch;
 /// End of an open episode in the column `over_millis`.
 pub const OPEN: Millis = Millis::MAX;
 
-/// The last batch of a cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LastBatch {
-    /// Number of the cluster.
-    pub cluster: i64,
-    /// Number of its last batch.
-    pub seq: i64,
-}
-
-/// Returns the last batch of a cluster, whose row is inserted if it is missing.
-pub fn head(database: &mut Connection, name: &str) -> Result<LastBatch, StoreError> {
+/// Returns the id of a cluster, whose row is inserted if it is missing.
+pub fn cluster_id(database: &mut Connection, name: &str) -> Result<i64, StoreError> {
     let row = "INSERT INTO clusters (name, scope, heard_millis) VALUES ($1, '', 0) ON CONFLICT (name) DO NOTHING";
     database.run(row, &[name.into()])?;
     let id = "SELECT id FROM clusters WHERE name = $1";
     let gone = || StoreError::Failed(format!("the database has no cluster {name}"));
-    let cluster = database.number(id, &[name.into()])?.ok_or_else(gone)?;
-    // Batches of before a checkpoint may all be gone, and those that follow it have higher numbers.
-    let last = "SELECT max(seq) FROM (SELECT seq FROM batches WHERE cluster = $1 UNION ALL SELECT seq FROM checkpoints WHERE cluster = $1) known";
-    Ok(LastBatch { cluster, seq: database.number(last, &[cluster.into()])?.unwrap_or_default() })
+    database.number(id, &[name.into()])?.ok_or_else(gone)
 }
 
-/// Writes a commit; returns the last batch afterwards.
-pub fn append(database: &mut Connection, head: LastBatch, commit: &Commit) -> Result<LastBatch, StoreError> {
-    let LastBatch { cluster, seq } = head;
-    let seq = seq + i64::from(commit.lines.is_some());
+/// Writes a commit of a cluster.
+pub fn append(database: &mut Connection, cluster: i64, commit: &Commit) -> Result<(), StoreError> {
+    // Batches of before a checkpoint may all be gone, and those that follow it have higher numbers.
+    let last = "SELECT max(seq) FROM (SELECT max(seq) AS seq FROM batches WHERE cluster = $1 UNION ALL SELECT seq FROM checkpoints WHERE cluster = $1) known";
+    let last = database.number(last, &[cluster.into()])?.unwrap_or_default();
+    let seq = last + i64::from(commit.lines.is_some());
     if let Some(lines) = &commit.lines {
         let (from_millis, to_millis, body) = (lines.from_millis, lines.to_millis, lines.body.clone());
         insert_batch(database, cluster, &Batch { seq, from_millis, to_millis, format: batch::FORMAT, body })?;
@@ -57,8 +47,7 @@ pub fn append(database: &mut Connection, head: LastBatch, commit: &Commit) -> Re
             None => write_row(database, cluster, rollout, key)?,
         }
     }
-    super::episode::write(database, cluster, &commit.episodes, &commit.snapshots)?;
-    Ok(LastBatch { cluster, seq })
+    super::episode::write(database, cluster, &commit.episodes, &commit.snapshots)
 }
 
 /// Writes the row of a rollout or another episode. Its last known cause and losses stay, and the figures of its pods
