@@ -254,7 +254,7 @@ impl Archive {
     pub async fn restore(&self, cluster: &str) -> RestoreResult {
         // A checkpoint that is damaged, or of another version, is computed again from the lines.
         for made_by in [Some(resume::FINGERPRINT), None] {
-            let Some(mut response) = self.request(cluster, made_by, false) else { return RestoreResult::Unavailable };
+            let mut response = self.request(cluster, made_by, false);
             let stored = match tokio::time::timeout(OPEN_TIMEOUT, &mut response).await {
                 Ok(stored) => stored.ok(),
                 // The hub starts without it. The writer notices that, unless it has responded just now.
@@ -272,17 +272,16 @@ impl Archive {
     }
 
     /// Restores a cluster later, if that was not possible at the start. The result includes everything that was noted before this call,
-    /// and nothing later. `None` if the queue is full.
-    #[must_use]
-    pub fn restore_later(&self, cluster: &str, has_checkpoint: bool) -> Option<oneshot::Receiver<RestoreResult>> {
-        let response = self.request(cluster, has_checkpoint.then_some(resume::FINGERPRINT), true)?;
+    /// and nothing later.
+    pub fn restore_later(&self, cluster: &str, has_checkpoint: bool) -> oneshot::Receiver<RestoreResult> {
+        let response = self.request(cluster, has_checkpoint.then_some(resume::FINGERPRINT), true);
         let (reply, result) = oneshot::channel();
         let cluster = cluster.into();
         tokio::spawn(async move {
             let restored = decode(response.await.ok(), cluster).await;
             let _ = reply.send(restored); // the hub may have ended
         });
-        Some(result)
+        result
     }
 
     fn request(
@@ -290,12 +289,10 @@ impl Archive {
         cluster: &str,
         made_by: Option<&'static str>,
         is_late: bool,
-    ) -> Option<oneshot::Receiver<Option<StoredCluster>>> {
+    ) -> oneshot::Receiver<Option<StoredCluster>> {
         let (reply, response) = oneshot::channel();
-        let message = Message::Restore { cluster: cluster.into(), made_by, is_late, reply };
-        // Who starts waits for it: also behind the lists of other clusters.
-        let sent = if is_late { self.to_writer.try_send(message) } else { self.to_writer.send(message) };
-        sent.ok().map(|()| response)
+        self.to_writer.send(Message::Restore { cluster: cluster.into(), made_by, is_late, reply });
+        response
     }
 
     /// Sends a checkpoint of every cluster to the writer: the program ends.
@@ -316,7 +313,7 @@ impl Archive {
     /// Writes everything that is not written yet, and ends the writer.
     pub async fn close(&self) {
         let (reply, response) = oneshot::channel();
-        let _ = self.to_writer.send(Message::Close { reply }); // without a writer there is no response
+        self.to_writer.send(Message::Close { reply });
         if tokio::time::timeout(CLOSE_TIMEOUT, response).await.is_err() {
             tracing::warn!("cannot store the last observations within {CLOSE_TIMEOUT:?}");
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::getpriority_process;
 use server::history::activity::ActivityChanges;
 use server::history::batch::{Batch, FORMAT};
-use server::history::journal::existing_objects;
+use server::history::journal::{JournalEntry, existing_objects};
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
 use server::history::{Archive, RestoreResult, tap};
@@ -146,7 +146,7 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
     let mut at_millis = 3_000;
     until::until("all of them", async || {
         at_millis += 1;
-        journal.end_gap(&existing_objects(&Model::default()));
+        journal.end_gap(existing_objects(&Model::default()));
         journal.note_response(at_millis);
         sets(&kept(folder.path())) == many
     })
@@ -283,7 +283,7 @@ async fn the_last_observations_are_written_before_the_episodes_that_go_on() {
     let mut journal = archive.journal("c", &[]);
     journal.note(&set(1, 1_000));
     let active = vec!["00000000-0000-4000-8000-000000000001".parse().unwrap()];
-    journal.activity(ActivityChanges { active, ..ActivityChanges::default() }).unwrap();
+    journal.add(JournalEntry::Activity(ActivityChanges { active, ..ActivityChanges::default() }));
     until::until("the first commit", async || !commits.lock().unwrap().is_empty()).await;
     journal.note(&set(1, 2_000));
     archive.close().await;
@@ -324,9 +324,7 @@ async fn what_is_read_late_is_taken_up_whichever_namespaces_were_watched() {
         assert!(matches!(second.restore("c").await, RestoreResult::Unavailable));
         second.journal("c", &namespaces).note(&set(1, 9_000));
         until::until("a commit", async || second.counters().commits.load(Ordering::Relaxed) > 0).await;
-        let RestoreResult::Restored(resumed) = second.restore_later("c", true).unwrap().await.unwrap() else {
-            panic!()
-        };
+        let RestoreResult::Restored(resumed) = second.restore_later("c", true).await.unwrap() else { panic!() };
         assert_eq!(resumed.timeline.model().replica_sets.values().count(), 2, "{namespaces:?}");
     }
 }
