@@ -32,22 +32,13 @@ pub fn tidy(
     Ok(is_more)
 }
 
-struct SmallBatch {
-    seq: i64,
-    bytes: i64,
-    /// Its place among all batches of its cluster: neighbours can be joined.
-    place: i64,
-}
-
 /// Joins a run of small batches before the checkpoint into one. `true` if there was one.
 fn join(database: &mut Connection, cluster: i64, limits: &Limits) -> Result<bool, StoreError> {
     let joined = i64::try_from(limits.joined_bytes).unwrap_or(i64::MAX);
-    let rows = "SELECT seq, bytes, place FROM (
-         SELECT seq, length(body) AS bytes, row_number() OVER (ORDER BY seq) AS place FROM batches b WHERE cluster = $1) numbered
-         WHERE bytes < $2 AND seq <= (SELECT seq FROM checkpoints WHERE cluster = $1) ORDER BY seq";
-    let small = database.rows(rows, &[cluster.into(), (joined / 2).into()])?.into_iter();
-    let small: Vec<SmallBatch> = small.map(|(seq, bytes, place)| SmallBatch { seq, bytes, place }).collect();
-    let Some((first, last)) = first_run(&small, joined) else { return Ok(false) };
+    let rows = "SELECT seq, length(body) FROM batches
+         WHERE cluster = $1 AND seq <= (SELECT seq FROM checkpoints WHERE cluster = $1) ORDER BY seq";
+    let sizes: Vec<(i64, i64)> = database.rows(rows, &[cluster.into()])?;
+    let Some((first, last)) = first_run(&sizes, joined) else { return Ok(false) };
     let condition = "cluster = $1 AND seq BETWEEN $2 AND $3";
     let between = [cluster.into(), first.into(), last.into()];
     database.transaction(|database| {
@@ -60,18 +51,14 @@ fn join(database: &mut Connection, cluster: i64, limits: &Limits) -> Result<bool
     })
 }
 
-/// Returns the first and the last batch of the first run that is large enough.
-fn first_run(small: &[SmallBatch], joined: i64) -> Option<(i64, i64)> {
-    let mut begin = 0;
-    let mut bytes = 0;
-    for (index, batch) in small.iter().enumerate() {
-        let before = index.checked_sub(1).and_then(|before| small.get(before));
-        if before.is_none_or(|before| before.place + 1 != batch.place) {
-            (begin, bytes) = (index, 0);
-        }
-        bytes += batch.bytes;
-        if index > begin && bytes >= joined {
-            return Some((small.get(begin)?.seq, batch.seq));
+/// Returns the first and the last batch of the first run of small ones that is large enough, out of the numbers and sizes of all.
+fn first_run(sizes: &[(i64, i64)], joined: i64) -> Option<(i64, i64)> {
+    let mut run: Option<(i64, i64)> = None;
+    for (seq, size) in sizes {
+        let (first, bytes) = run.map_or((*seq, *size), |(first, bytes)| (first, bytes + size));
+        run = Some((first, bytes)).filter(|_| *size < joined / 2);
+        if run.is_some() && bytes >= joined {
+            return Some((first, *seq));
         }
     }
     None
