@@ -56,7 +56,7 @@ pub(super) struct Writer {
     clusters: BTreeMap<Arc<str>, ClusterWriter>,
     /// Commits that failed, or may have. They are tried again unchanged, before anything else.
     unwritten: Vec<Commit>,
-    /// The store was opened again, and may be another one; nothing was written to it yet.
+    /// The store is opened again, and may be another one; nothing was written to it yet.
     is_reopened: bool,
     /// Counts the stores that lack what is known besides lines.
     reopened: watch::Sender<u64>,
@@ -174,7 +174,9 @@ impl Writer {
     }
 
     pub(super) fn run(mut self, inbox: &QueueReceiver, is_open: &watch::Sender<bool>) {
-        self.open_at_start();
+        if self.open_store(Instant::now() + HANDOVER) {
+            self.note_response();
+        }
         is_open.send_replace(true);
         loop {
             let bytes: usize = self.pending().map(|pending| pending.lines.len()).sum();
@@ -286,36 +288,24 @@ impl Writer {
         }
     }
 
-    /// Opens the store. A program that is just ending may have it for a moment.
-    fn open_at_start(&mut self) {
-        let deadline = Instant::now() + HANDOVER;
-        loop {
-            match self.watchdog.guard(clock::now_millis(), &mut self.open) {
+    /// Opens the store, if it is not open. Until the deadline, a program that is just ending may have it.
+    fn open_store(&mut self, deadline: Instant) -> bool {
+        while self.store.is_none() {
+            match self.watchdog.guard(self.unwritten_since_millis(), &mut self.open) {
                 Ok(store) => {
                     self.store = Some(store);
-                    self.note_response();
+                    self.tidy_at = Instant::now() + FIRST_TIDY_AFTER;
                 }
                 Err(StoreError::InUse(_)) if Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(50));
-                    continue;
                 }
-                Err(why) => self.fail(&why),
-            }
-            return;
-        }
-    }
-
-    fn reopen(&mut self) -> bool {
-        if self.store.is_none() {
-            match self.watchdog.guard(self.unwritten_since_millis(), &mut self.open) {
-                Ok(store) => {
-                    (self.store, self.is_reopened) = (Some(store), true);
-                    self.tidy_at = Instant::now() + FIRST_TIDY_AFTER;
+                Err(why) => {
+                    self.fail(&why);
+                    return false;
                 }
-                Err(why) => self.fail(&why),
             }
         }
-        self.store.is_some()
+        true
     }
 
     fn write(&mut self) {
@@ -332,7 +322,7 @@ impl Writer {
             let has_more = self.clusters.values().any(|cluster| cluster.recorder.has_more());
             self.since = has_more.then(Instant::now);
         }
-        if self.unwritten.is_empty() || !self.reopen() {
+        if self.unwritten.is_empty() || !self.open_store(Instant::now()) {
             return false;
         }
         let since_millis = self.unwritten_since_millis();
@@ -405,6 +395,7 @@ impl Writer {
             self.is_given_up |= self.store.take().is_some();
         }
         if self.store.is_none() {
+            self.is_reopened = true;
             self.tidy_at = self.not_before; // then it is opened, also while there is nothing to write
         }
         let now_millis = self.unwritten_since_millis();
@@ -431,7 +422,7 @@ impl Writer {
     fn tidy(&mut self) {
         // Readers and late restores need the store. The latter read the log that a tidy shortens.
         if self.store.is_none() {
-            if self.reopen() {
+            if self.open_store(Instant::now()) {
                 self.note_response();
             }
             return;
