@@ -97,23 +97,17 @@ impl Postgres {
         let is_too_much = self.bytes()? > self.limits.bytes;
         let connection = connected(&mut self.connection, &self.server)?;
         let held: Vec<i64> = self.clusters.values().filter_map(|known| known.cluster).collect();
-        let (mut mine, mut borrowed) = (held.clone(), Vec::new());
         // Clusters that no server writes are tidied, too.
-        let mut is_more = Ok(false);
-        for cluster in sql::clusters(connection)?.into_iter().filter(|cluster| !held.contains(cluster)) {
-            match connection.lock(LOCKS | cluster) {
-                Ok(true) => borrowed.push(cluster),
-                Ok(false) => {}
-                Err(why) => {
-                    is_more = Err(why);
-                    break;
-                }
+        let mut borrowed = Vec::new();
+        let mut others = sql::clusters(connection)?.into_iter().filter(|cluster| !held.contains(cluster));
+        let locked = others.try_for_each(|cluster| {
+            if connection.lock(LOCKS | cluster)? {
+                borrowed.push(cluster);
             }
-        }
-        mine.extend(&borrowed);
-        if is_more.is_ok() {
-            is_more = sql::tidy(connection, &mine, &self.limits, now_millis, is_too_much);
-        }
+            Ok::<_, StoreError>(())
+        });
+        let mine = [held.as_slice(), &borrowed].concat();
+        let is_more = locked.and_then(|()| sql::tidy(connection, &mine, &self.limits, now_millis, is_too_much));
         // Also after an error: another server may write these.
         for cluster in borrowed {
             connection.unlock(LOCKS | cluster)?;
