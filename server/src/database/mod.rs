@@ -5,7 +5,7 @@
 pub(crate) mod postgres;
 pub mod private;
 pub mod server;
-pub(crate) mod sqlite;
+mod sqlite;
 
 use std::any::Any;
 use std::sync::{Arc, LazyLock};
@@ -46,6 +46,19 @@ pub enum StoreError {
     #[error("{0}")]
     Failed(String),
 }
+
+/// Words of SQLite in the statements of migrations, and those of PostgreSQL. The last one begins lines that are for PostgreSQL alone.
+const WORDS: [(&str, &str); 5] = [
+    ("id INTEGER PRIMARY KEY", "id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
+    ("INTEGER", "BIGINT"),
+    ("BLOB", "BYTEA"),
+    (" STRICT;", ";"),
+    ("-- PostgreSQL: ", ""),
+];
+/// Traces of versions before the first release: tables, or "Roll" as the mark of a file, or a format in its `user_version`.
+const UNRELEASED_TABLES: &str = "pg_tables WHERE schemaname = 'rollcast' AND tablename IN ('format', 'schema_format')";
+const UNRELEASED_FILE: &str = "pragma_application_id, pragma_user_version
+     WHERE application_id = 0x526f6c6c OR application_id = 0x526f6c63 AND user_version > 0";
 
 #[derive(Debug, Clone)]
 pub(crate) struct Value(AnyValueKind);
@@ -92,10 +105,8 @@ impl From<&[u8]> for Value {
 pub(crate) struct Schema {
     /// Name of the table with the formats.
     pub(crate) table: &'static str,
-    /// The statements of each migration, from format 1 on.
+    /// The statements of each migration, from format 1 on, in the words of SQLite or PostgreSQL.
     pub(crate) migrations: &'static [&'static str],
-    /// A statement that counts the traces of versions before the first release.
-    pub(crate) unreleased: &'static str,
 }
 
 impl Schema {
@@ -103,9 +114,11 @@ impl Schema {
         self.migrations.len() as i64
     }
 
-    fn migrator(&self) -> Migrator {
+    fn migrator(&self, is_postgres: bool) -> Migrator {
         let migration = |(format, sql): (i64, &&'static str)| {
-            Migration::new(format, "".into(), MigrationType::Simple, sql.into_sql_str(), false)
+            let words = WORDS.iter().filter(|_| is_postgres);
+            let sql = words.fold((*sql).to_owned(), |sql, (word, own)| sql.replace(word, own));
+            Migration::new(format, "".into(), MigrationType::Simple, AssertSqlSafe(sql).into_sql_str(), false)
         };
         let mut migrator = Migrator::with_migrations((1..).zip(self.migrations).map(migration).collect());
         migrator.dangerous_set_table_name(self.table);
@@ -215,14 +228,14 @@ impl Connection {
 
     /// Returns the format of the tables, at most the last one of this version; 0 if there are none.
     pub(crate) fn format(&mut self, schema: &Schema) -> Result<i64, StoreError> {
-        if self.number(schema.unreleased, &[])? != Some(0) {
+        let (unreleased, tables) = match self.is_postgres() {
+            true => (UNRELEASED_TABLES, "pg_tables WHERE schemaname = 'rollcast' AND tablename = $1"),
+            false => (UNRELEASED_FILE, "sqlite_schema WHERE name = $1"),
+        };
+        if self.number(&format!("SELECT count(*) FROM {unreleased}"), &[])? != Some(0) {
             return Err(StoreError::Unreleased { place: self.place.clone() });
         }
-        let count = match self.is_postgres() {
-            true => "SELECT count(*) FROM pg_tables WHERE schemaname = 'rollcast' AND tablename = $1",
-            false => "SELECT count(*) FROM sqlite_schema WHERE name = $1",
-        };
-        if self.number(count, &[schema.table.into()])? != Some(1) {
+        if self.number(&format!("SELECT count(*) FROM {tables}"), &[schema.table.into()])? != Some(1) {
             return Ok(0);
         }
         let found = self.number(&format!("SELECT max(version) FROM {}", schema.table), &[])?.unwrap_or_default();
@@ -237,8 +250,8 @@ impl Connection {
 
     /// Migrates the tables to the format of this version.
     fn migrate(&mut self, schema: &Schema) -> Result<(), StoreError> {
-        let migrator = schema.migrator();
         let is_postgres = self.is_postgres();
+        let migrator = schema.migrator(is_postgres);
         self.wait(async |connection| {
             let connection: &mut dyn Any = connection;
             let migrated = if is_postgres {

@@ -15,9 +15,6 @@ const BUSY: Duration = Duration::from_secs(2);
 const READ_CACHE_KIB: &str = "-256";
 /// "Rolc": marks our files among those of other programs.
 const APPLICATION: i64 = 0x526f_6c63;
-/// Returns 1 for a file of a version before the first release: "Roll", or a format in `user_version`.
-pub(crate) const UNRELEASED: &str = "SELECT count(*) FROM pragma_application_id, pragma_user_version
-     WHERE application_id = 0x526f6c6c OR application_id = 0x526f6c63 AND user_version > 0";
 
 impl Connection {
     /// Opens a file to read it, whatever tables it has; another process may write.

@@ -91,7 +91,7 @@ impl Location {
     pub fn has_store(&self) -> Result<bool, StoreError> {
         match self {
             Self::Folder(folder) => Ok(folder.join(FILE).exists()),
-            Self::Postgres(server) => Ok(Connection::connect(server)?.format(&postgres::SCHEMA)? > 0),
+            Self::Postgres(server) => Ok(Connection::connect(server)?.format(&sql::SCHEMA)? > 0),
         }
     }
 }

@@ -12,12 +12,9 @@ use super::latest_lines::LatestLines;
 use super::options::Limits;
 use super::sql;
 use super::store::{Commit, CommitResult, Lines, Store, StoreError, StoredCluster};
-use crate::database::postgres::{LOCKS, UNRELEASED};
+use crate::database::Connection;
+use crate::database::postgres::LOCKS;
 use crate::database::server::DatabaseServer;
-use crate::database::{Connection, Schema};
-
-pub(super) const SCHEMA: Schema =
-    Schema { table: "_sqlx_migrations", migrations: &[include_str!("postgres.sql")], unreleased: UNRELEASED };
 
 /// The store.
 pub struct Postgres {
@@ -47,7 +44,7 @@ impl Postgres {
     /// # Errors
     /// When it does not respond, a later version wrote it, or a permission is missing.
     pub fn open(server: &DatabaseServer, limits: Limits) -> Result<Self, StoreError> {
-        let connection = Some(Connection::connect_to_write(server, &SCHEMA)?);
+        let connection = Some(Connection::connect_to_write(server, &sql::SCHEMA)?);
         let me = format!("{:016x}", fastrand::u64(..));
         Ok(Self { server: server.clone(), limits, connection, clusters: BTreeMap::new(), me })
     }
@@ -180,7 +177,7 @@ fn connected<'c>(
 ) -> Result<&'c mut Connection, StoreError> {
     match connection {
         Some(connection) => Ok(connection),
-        None => Ok(connection.insert(Connection::connect_to_write(server, &SCHEMA)?)),
+        None => Ok(connection.insert(Connection::connect_to_write(server, &sql::SCHEMA)?)),
     }
 }
 

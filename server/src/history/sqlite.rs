@@ -13,7 +13,7 @@ use timeline::Millis;
 use super::options::Limits;
 use super::sql;
 use super::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
-use crate::database::{Connection, Schema, damaged, private, sqlite};
+use crate::database::{Connection, damaged, private};
 use crate::telemetry::clock;
 
 /// Name of the file.
@@ -22,9 +22,6 @@ pub const FILE: &str = "history.db";
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
 /// Name of the file that the writer locks.
 const LOCK: &str = "history.lock";
-pub(super) const SCHEMA: Schema =
-    Schema { table: "_sqlx_migrations", migrations: &[include_str!("sqlite.sql")], unreleased: sqlite::UNRELEASED };
-
 /// Most pages that are freed at a time.
 const PAGES: u32 = 500;
 
@@ -156,7 +153,7 @@ fn connect(path: &Path) -> Result<Connection, StoreError> {
     // SQLite gives the log and its index the permissions of the file. Earlier versions left theirs readable for all.
     private::create(path).map_err(|error| unwritable("create", path, &error))?;
     BESIDE.iter().for_each(|ending| private::restrict(&path_with_ending(path, ending)));
-    Connection::open_file_to_write(path, &SCHEMA)
+    Connection::open_file_to_write(path, &sql::SCHEMA)
 }
 
 /// Checks the file in a thread of its own, as that takes a while for a large one.

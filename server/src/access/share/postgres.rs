@@ -9,12 +9,10 @@ use std::time::{Duration, Instant};
 use super::link::Share;
 use super::store::{LinkChanges, LinkStore, LinkStoreError};
 use crate::access::cookie::{SealPurpose, SessionKeys};
-use crate::database::postgres::UNRELEASED;
 use crate::database::server::DatabaseServer;
 use crate::database::{Connection, Schema, StoreError};
 
-const SCHEMA: Schema =
-    Schema { table: "links_migrations", migrations: &[include_str!("links.sql")], unreleased: UNRELEASED };
+const SCHEMA: Schema = Schema { table: "links_migrations", migrations: &[include_str!("links.sql")] };
 
 /// Rows that there may be: links, and what is left of those that were taken away or ended lately.
 const MOST_ROWS: i64 = 20_000;

@@ -17,7 +17,9 @@ use timeline::{Millis, Uid};
 
 use super::batch::Batch;
 use super::store::{Cursor, StoreError};
-use crate::database::{Connection, Value};
+use crate::database::{Connection, Schema, Value};
+
+pub(super) const SCHEMA: Schema = Schema { table: "_sqlx_migrations", migrations: &[include_str!("tables.sql")] };
 
 /// Largest difference between the clocks of servers that observed the same.
 pub(super) const CLOCKS_MILLIS: Millis = 1_000;

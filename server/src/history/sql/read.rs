@@ -6,14 +6,14 @@ use timeline::past::{Day, PastRollout, Search};
 use timeline::{Millis, Uid, Workload};
 
 use super::filter::{CLUSTER, Filter};
-use super::{ROLLOUT, RolloutRow, episode, read_rollout, to_u32, uid_of};
+use super::{ROLLOUT, RolloutRow, SCHEMA, episode, read_rollout, to_u32, uid_of};
 use crate::access::permissions::Permissions;
 use crate::database::Connection;
 use crate::database::postgres::ConnectionPool;
 use crate::history::batch;
 use crate::history::options::Location;
+use crate::history::sqlite::FILE;
 use crate::history::store::{Cursor, EpisodePage, EpisodeRecording, EpisodeSelector, StoreError};
-use crate::history::{postgres, sqlite};
 
 /// Readers at once; more wait.
 pub(crate) const READERS: usize = 4;
@@ -67,10 +67,8 @@ impl Reader {
 
     fn read<T>(&self, read: impl FnOnce(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         match &self.0 {
-            Source::File(folder) => {
-                read(&mut Connection::open_file_to_read(&folder.join(sqlite::FILE), &sqlite::SCHEMA)?)
-            }
-            Source::Server(pool) => read(&mut pool.connection(&postgres::SCHEMA)?),
+            Source::File(folder) => read(&mut Connection::open_file_to_read(&folder.join(FILE), &SCHEMA)?),
+            Source::Server(pool) => read(&mut pool.connection(&SCHEMA)?),
         }
     }
 
