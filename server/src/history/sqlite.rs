@@ -125,28 +125,23 @@ fn unwritable(action: &str, path: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Failed(format!("cannot {action} {}: {error}{remedy}", path.display()))
 }
 
-/// Attempts to lock, and the time between them: child processes (commands that fetch credentials) inherit the lock until they are
-/// another program, so that a folder may be locked for a moment after it was closed.
-const TRIES: usize = 50;
+/// Attempts to lock, and the time between them, 2 s in all: a program that is just ending may have the folder for a moment, and child
+/// processes (commands that fetch credentials) inherit the lock until they are another program.
+const TRIES: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(20);
 
 fn lock(folder: &Path) -> Result<fs::File, StoreError> {
     let path = folder.join(LOCK);
     let failed = |error: std::io::Error| unwritable("lock", &path, &error);
     let file = private::open_lock_file(&path).map_err(failed)?;
-    let mut locked = file.try_lock();
     for _ in 0..TRIES {
-        if !matches!(locked, Err(TryLockError::WouldBlock)) {
-            break;
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN), // the writer's thread may wait
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        std::thread::sleep(BETWEEN); // the writer's thread may wait
-        locked = file.try_lock();
     }
-    match locked {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::InUse(folder.display().to_string())),
-        Err(TryLockError::Error(error)) => Err(failed(error)),
-    }
+    Err(StoreError::InUse(folder.display().to_string()))
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {

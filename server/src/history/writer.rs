@@ -24,8 +24,6 @@ use crate::telemetry::clock;
 const COMMIT_EVERY: Duration = Duration::from_millis(500);
 /// Time until a failed commit is tried again, and a store that could not be opened.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
-/// Longest wait at the start for a store that another program has.
-const HANDOVER: Duration = Duration::from_secs(2);
 /// Time until the first tidy of a store: before it, clusters are restored from the log that it shortens.
 const FIRST_TIDY_AFTER: Duration = Duration::from_secs(5);
 const TIDY_EVERY: Duration = Duration::from_secs(60);
@@ -174,7 +172,7 @@ impl Writer {
     }
 
     pub(super) fn run(mut self, inbox: &QueueReceiver, is_open: &watch::Sender<bool>) {
-        if self.open_store(Instant::now() + HANDOVER) {
+        if self.open_store() {
             self.note_response();
         }
         is_open.send_replace(true);
@@ -288,24 +286,18 @@ impl Writer {
         }
     }
 
-    /// Opens the store, if it is not open. Until the deadline, a program that is just ending may have it.
-    fn open_store(&mut self, deadline: Instant) -> bool {
-        while self.store.is_none() {
+    /// Opens the store, if it is not open.
+    fn open_store(&mut self) -> bool {
+        if self.store.is_none() {
             match self.watchdog.guard(self.unwritten_since_millis(), &mut self.open) {
                 Ok(store) => {
                     self.store = Some(store);
                     self.tidy_at = Instant::now() + FIRST_TIDY_AFTER;
                 }
-                Err(StoreError::InUse(_)) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(50));
-                }
-                Err(why) => {
-                    self.fail(&why);
-                    return false;
-                }
+                Err(why) => self.fail(&why),
             }
         }
-        true
+        self.store.is_some()
     }
 
     fn write(&mut self) {
@@ -322,7 +314,7 @@ impl Writer {
             let has_more = self.clusters.values().any(|cluster| cluster.recorder.has_more());
             self.since = has_more.then(Instant::now);
         }
-        if self.unwritten.is_empty() || !self.open_store(Instant::now()) {
+        if self.unwritten.is_empty() || !self.open_store() {
             return false;
         }
         let since_millis = self.unwritten_since_millis();
@@ -422,7 +414,7 @@ impl Writer {
     fn tidy(&mut self) {
         // Readers and late restores need the store. The latter read the log that a tidy shortens.
         if self.store.is_none() {
-            if self.open_store(Instant::now()) {
+            if self.open_store() {
                 self.note_response();
             }
             return;
