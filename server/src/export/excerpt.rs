@@ -128,9 +128,16 @@ struct ExcerptData {
     span: ExcerptSpan,
 }
 
+/// Copies the past of a Deployment, where the hub knows of that rollout or moment.
 async fn copy(hub: &Handle, scope: &LinkScope) -> Option<ExcerptData> {
     let scope = scope.clone();
-    hub.read(move |reader| copy_data(reader, &scope)).await.ok().flatten()
+    let copied = hub.read(move |reader| {
+        let (_, deployment) = scope.part()?;
+        let span = find_span(reader, &scope)?;
+        let past = reader.history.only(reader.timeline.model(), deployment);
+        Some(ExcerptData { past, skew_millis: reader.timeline.skew_millis(), deployment, span })
+    });
+    copied.await.ok().flatten()
 }
 
 /// Returns whether the hub or the history has the content of a link.
@@ -170,14 +177,6 @@ struct ExcerptSpan {
     /// Nothing will be added to it.
     is_settled: bool,
     title: String,
-}
-
-/// In the hub's task: copies the past of the Deployment, where the hub knows of that rollout or moment.
-fn copy_data(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptData> {
-    let (_, uid) = scope.part()?;
-    let span = find_span(reader, scope)?;
-    let (past, skew_millis) = (reader.history.only(reader.timeline.model(), uid), reader.timeline.skew_millis());
-    Some(ExcerptData { past, skew_millis, deployment: uid, span })
 }
 
 fn find_span(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptSpan> {
