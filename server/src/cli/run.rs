@@ -121,7 +121,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let place = kept.as_ref().map(|kept| kept.location.clone());
     let archive = kept.map(Archive::start);
     if let Some(archive) = &archive {
-        tracing::info!("history is stored {}", archive.describe());
+        tracing::info!("history is stored {}", archive.options);
     }
     let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, archive.as_ref()).0;
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();

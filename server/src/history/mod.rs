@@ -43,7 +43,7 @@ use timeline::wire::Unwritten;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use self::journal::{Journal, Message, QueueSender};
-use self::options::{Limits, Location, Options, UNLIMITED_AGE};
+use self::options::{Limits, Location, Options};
 use self::postgres::Postgres;
 use self::sql::{READERS, Reader};
 use self::sqlite::{FILE, Sqlite};
@@ -101,25 +101,12 @@ impl Location {
 /// # Errors
 /// When it cannot be written there. A server that writes there is no error.
 pub fn check(options: &Options) -> Result<String, StoreError> {
-    let Options { location, limits } = options;
-    let (place, has_store) = (describe(options), location.has_store()?);
-    match location.open(*limits) {
-        Ok(mut store) => Ok(format!("{place}; {} now", bytesize::ByteSize(store.bytes()?).display().si())),
-        Err(StoreError::InUse(_)) if has_store => Ok(format!("{place}; a running server writes to it")),
+    let has_store = options.location.has_store()?;
+    match options.location.open(options.limits) {
+        Ok(mut store) => Ok(format!("{options}; {} now", bytesize::ByteSize(store.bytes()?).display().si())),
+        Err(StoreError::InUse(_)) if has_store => Ok(format!("{options}; a running server writes to it")),
         Err(why) => Err(why),
     }
-}
-
-fn describe(Options { location, limits }: &Options) -> String {
-    format!("in {location} {}", describe_limits(limits))
-}
-
-fn describe_limits(limits: &Limits) -> String {
-    let age = match limits.age_millis {
-        UNLIMITED_AGE.. => "without an age limit".to_owned(),
-        age => format!("for {}", timeline::words::duration(age)),
-    };
-    format!("{age}, at most {}", bytesize::ByteSize(limits.bytes).display().si())
 }
 
 /// The result of restoring a cluster.
@@ -148,7 +135,8 @@ pub struct Archive {
     reader: Arc<Reader>,
     readers: Arc<Semaphore>,
     counters: Arc<HistoryCounters>,
-    options: Arc<Options>,
+    /// Location and limits.
+    pub options: Arc<Options>,
     /// Requests for a checkpoint, to the tap of each cluster.
     taps: Arc<Mutex<Vec<mpsc::Sender<oneshot::Sender<()>>>>>,
 }
@@ -192,16 +180,6 @@ impl Archive {
             options: Arc::new(options),
             taps: Arc::default(),
         }
-    }
-
-    /// Returns location and limits in words: "in FOLDER for 30 d, at most 2 GB".
-    pub fn describe(&self) -> String {
-        describe(&self.options)
-    }
-
-    /// Returns the limits in words: "for 30 d, at most 2 GB".
-    pub fn describe_limits(&self) -> String {
-        describe_limits(&self.options.limits)
     }
 
     /// Reads beside the writer, once the store is open.

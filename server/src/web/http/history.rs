@@ -70,7 +70,7 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
             let rollouts = found.rollouts.into_iter();
             let rollouts = rollouts.map(|rollout| (zone.stamp(rollout.started_millis), rollout)).collect();
             let after = found.next.map(place_parameter);
-            let kept = if view.sees_all() { archive.describe() } else { archive.describe_limits() };
+            let kept = if view.sees_all() { archive.options.to_string() } else { archive.options.limits.to_string() };
             let field = |at: Option<Millis>| at.map(|at| zone.field(at)).unwrap_or_default();
             let (since, until) = (field(search.from_millis), field(search.to_millis));
             let trouble = String::new();
