@@ -11,7 +11,6 @@ pub use self::read::{Overview, Reader, Verification};
 pub(super) use self::tidy::tidy;
 pub(super) use self::write::{append, cluster_id, last_response, load};
 
-use serde::Deserialize;
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
@@ -63,11 +62,6 @@ fn insert_batch(database: &mut Connection, cluster: i64, batch: &Batch) -> Resul
     database.run(row, &values).map(|_| ())
 }
 
-#[derive(Deserialize)]
-struct PreviousRollout {
-    images: String,
-}
-
 /// Returns a rollout, `None` if a later version wrote it in an unknown form, and its cursor.
 fn read_rollout(row: RolloutRow) -> Result<(Option<PastRollout>, Cursor), StoreError> {
     let (text, cause, started_millis, uid, number, first_available, restarts, is_kept, cluster, previous) = row;
@@ -81,7 +75,7 @@ fn read_rollout(row: RolloutRow) -> Result<(Option<PastRollout>, Cursor), StoreE
         is_kept: is_kept != 0,
         first_available_millis: Some(first_available).filter(|millis| *millis >= 0),
         restarts: u32::try_from(restarts).ok(),
-        images_before: serde_json::from_str(&previous).map(|PreviousRollout { images }| images).unwrap_or_default(),
+        images_before: serde_json::from_str(&previous).map(|PastRollout { images, .. }| images).unwrap_or_default(),
         ..rollout
     });
     Ok((rollout, cursor))

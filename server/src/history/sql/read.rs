@@ -162,25 +162,22 @@ impl Reader {
         uid: Uid,
         selector: EpisodeSelector,
     ) -> Result<Option<(u32, Millis)>, StoreError> {
-        let (condition, value) = match selector {
-            EpisodeSelector::Revision(revision) => {
-                ("kind = 'rollout' AND revision = $3 ORDER BY number DESC", i64::try_from(revision).unwrap_or(i64::MAX))
+        let rows = "SELECT started_millis, number, CASE WHEN kind = 'rollout' THEN revision ELSE -1 END FROM rollouts r
+             JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2 ORDER BY number";
+        let values = [cluster.into(), uid.to_string().into()];
+        let rows: Vec<(Millis, i64, i64)> = self.read(|database| database.rows(rows, &values))?;
+        let found = match selector {
+            EpisodeSelector::Revision(wanted) => {
+                let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
+                rows.iter().rfind(|(.., revision)| *revision == wanted)
             }
-            EpisodeSelector::At(at_millis) => (
-                "1 = 1 ORDER BY CASE WHEN started_millis <= $3 THEN 0 ELSE 1 END, CASE WHEN started_millis <= $3 THEN -started_millis ELSE started_millis END, number DESC",
-                at_millis,
-            ),
-            EpisodeSelector::Last => {
-                ("number <= $3 ORDER BY CASE WHEN kind = 'rollout' THEN 0 ELSE 1 END, number DESC", i64::MAX)
+            EpisodeSelector::At(at_millis) => {
+                let before = rows.iter().filter(|(began_millis, ..)| *began_millis <= at_millis).max();
+                before.or_else(|| rows.iter().min_by_key(|(began_millis, number, _)| (*began_millis, -number)))
             }
+            EpisodeSelector::Last => rows.iter().rfind(|(.., revision)| *revision >= 0).or(rows.last()),
         };
-        let row = format!(
-            "SELECT number, started_millis FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2 AND {condition} LIMIT 1"
-        );
-        let uid = uid.to_string();
-        let values = [cluster.into(), uid.as_str().into(), value.into()];
-        let row = self.read(|database| database.row(&row, &values))?;
-        Ok(row.map(|(number, began_millis)| (to_u32(number), began_millis)))
+        Ok(found.map(|(began_millis, number, _)| (to_u32(*number), *began_millis)))
     }
 
     /// Counts the episodes that began on each day, and those with trouble.
