@@ -98,10 +98,8 @@ impl Handle {
     pub fn frozen(name: &str, frozen: FrozenTimeline) -> Self {
         let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
         let FrozenTimeline { timeline, history, from_millis, at_millis, name: title } = frozen;
-        let observed = Some((from_millis, at_millis));
-        let looking_since_millis = Some(from_millis);
-        let before = None;
-        let initial = InitialState { timeline, history, before, observed, looking_since_millis, heard_millis: None };
+        let (observed, looking_since_millis) = (Some((from_millis, at_millis)), Some(from_millis));
+        let initial = InitialState { timeline, history, observed, looking_since_millis, ..InitialState::default() };
         let clock = OwnClock { start_millis: at_millis, started: Instant::now(), speed: 0.0 };
         let events = vec![SourceEvent::Begins(Box::new(initial)), SourceEvent::Played { name: title, clock }];
         Self::begin(name, Arc::default(), whole, None, events).0
