@@ -293,10 +293,10 @@ impl Handle {
     pub async fn page(&self, workload: &Workload) -> Result<Snapshot, HubEnded> {
         let make = async {
             let (turn, named) = (self.page_turns.clone().acquire_owned().await, workload.clone());
-            let data = ask(&self.commands, move |hub| hub.page_data(&named)).await?;
+            let page = ask(&self.commands, move |hub| hub.page(&named)).await?;
             let made = tokio::task::spawn_blocking(move || {
                 let _turn = turn; // whoever asked may have left
-                Arc::new(data.into_page())
+                Arc::new(page())
             });
             made.await.map_err(|_| HubEnded)
         };

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::Hub;
 use super::observe::renames;
 use crate::hub::ListedDeployment;
-use crate::hub::answer::{FirstFrame, PageData, TopicSubscription, describe_deployment};
+use crate::hub::answer::{FirstFrame, TopicSubscription, describe_deployment};
 use crate::hub::listed::STEADY_MILLIS;
 use crate::hub::topic::{Flush, Topic};
 
@@ -157,11 +157,16 @@ impl Hub {
         Snapshot { objects, said: self.describe(deployment), ..snapshot }
     }
 
-    /// What a page is made of.
-    pub(in crate::hub) fn page_data(&self, workload: &Workload) -> PageData {
-        let snapshot = self.bare_snapshot(workload);
+    /// Copies what a page is made of: a Deployment with its objects and everything that its sentences name. The page is made by the returned
+    /// function, outside of the hub's task.
+    pub(in crate::hub) fn page(&self, workload: &Workload) -> Box<dyn FnOnce() -> Snapshot + Send> {
+        let (snapshot, now) = (self.bare_snapshot(workload), self.now());
         let model = snapshot.deployment.map(|uid| self.timeline.model().around(uid)).unwrap_or_default();
-        PageData { snapshot, model, now: self.now() }
+        Box::new(move || {
+            let of = |uid| (Objects::of(&model, uid), describe_deployment(&model, uid, now).with_version());
+            let (objects, said) = snapshot.deployment.map(of).unwrap_or_default();
+            Snapshot { objects, said, ..snapshot }
+        })
     }
 
     /// Where a Deployment stands, without its objects and what is said of it.
