@@ -9,7 +9,7 @@ mod requests;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
@@ -153,10 +153,6 @@ impl Playground {
         self.strip.subscribe()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        locked(&self.state)
-    }
-
     async fn play(self: Arc<Self>) {
         let mut tick = tokio::time::interval(STEP);
         loop {
@@ -169,7 +165,7 @@ impl Playground {
     }
 
     fn step(&self) {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         if state.is_waiting && self.viewers.count() > 0 {
             state.is_waiting = false;
             state.player.set_playing(true);
@@ -194,25 +190,22 @@ impl Playground {
 
     /// Returns the strip.
     pub fn strip(&self) -> Strip {
-        let state = self.lock();
+        let state = locked(&self.state);
         let told = state.player.told();
         let buttons = self.cluster.with(|world| {
             let choice = Choice::of(world, &self.of).unwrap_or_default();
             (controls::buttons(world, &self.of, &choice), [choice.pods, choice.out_of_rotation].concat())
         });
-        let nothing = Strip {
-            title: "No story is playing".to_owned(),
-            sentence: "Choose a story, or use the buttons.".to_owned(),
-            ..Strip::default()
-        };
-        let story = || Strip {
-            title: told.title.to_owned(),
-            step: format!("Step {} of {}", told.step, told.steps),
-            sentence: told.sentence.to_owned(),
-            command: told.command,
-            ..Strip::default()
+        let (title, step, sentence, command) = if self.has_stories || told.is_playing {
+            (told.title, format!("Step {} of {}", told.step, told.steps), told.sentence, told.command)
+        } else {
+            ("No story is playing", String::new(), "Choose a story, or use the buttons.", String::new())
         };
         Strip {
+            title: title.to_owned(),
+            step,
+            sentence: sentence.to_owned(),
+            command,
             is_playing: told.is_playing,
             stories: STORIES.iter().map(|story| (story.name.to_owned(), story.title.to_owned())).collect(),
             buttons: buttons.0,
@@ -222,7 +215,6 @@ impl Playground {
             seed: state.seed,
             refused: state.refused.clone(),
             page: self.page(),
-            ..if self.has_stories || told.is_playing { story() } else { nothing }
         }
     }
 
