@@ -14,8 +14,8 @@ pub(super) use self::write::{append, cluster_id, last_response, load};
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
-use super::batch::Batch;
-use super::store::{Cursor, StoreError};
+use super::batch::{self, Batch};
+use super::store::{Cursor, Lines, StoreError};
 use crate::database::{Connection, Schema, Value};
 
 pub(super) const SCHEMA: Schema = Schema { table: "_sqlx_migrations", migrations: &[include_str!("tables.sql")] };
@@ -47,18 +47,11 @@ fn batches(database: &mut Connection, condition: &str, values: &[Value]) -> Resu
     Ok(rows.into_iter().map(batch).collect())
 }
 
-fn insert_batch(database: &mut Connection, cluster: i64, batch: &Batch) -> Result<(), StoreError> {
+fn insert_batch(database: &mut Connection, cluster: i64, seq: i64, lines: &Lines) -> Result<(), StoreError> {
     let row =
         "INSERT INTO batches (cluster, seq, from_millis, to_millis, format, body) VALUES ($1, $2, $3, $4, $5, $6)";
-    let Batch { seq, from_millis, to_millis, format, body } = batch;
-    let values = [
-        cluster.into(),
-        (*seq).into(),
-        (*from_millis).into(),
-        (*to_millis).into(),
-        (*format).into(),
-        body.as_slice().into(),
-    ];
+    let (from, to) = (lines.from_millis.into(), lines.to_millis.into());
+    let values = [cluster.into(), seq.into(), from, to, batch::FORMAT.into(), lines.body.as_slice().into()];
     database.run(row, &values).map(|_| ())
 }
 

@@ -6,7 +6,7 @@ use super::{batches, insert_batch};
 use crate::database::Connection;
 use crate::history::batch::{self, Batch};
 use crate::history::options::Limits;
-use crate::history::store::StoreError;
+use crate::history::store::{Lines, StoreError};
 
 /// Most rows that are evicted at a time.
 const AT_A_TIME: i64 = 500;
@@ -46,7 +46,7 @@ fn join(database: &mut Connection, cluster: i64, limits: &Limits) -> Result<bool
         // Damaged batches are left as they are.
         let Some(whole) = join_batches(&parts) else { return Ok(false) };
         database.run(&format!("DELETE FROM batches WHERE {condition}"), &between)?;
-        insert_batch(database, cluster, &whole)?;
+        insert_batch(database, cluster, last, &whole)?;
         Ok(true)
     })
 }
@@ -64,17 +64,12 @@ fn first_run(sizes: &[(i64, i64)], joined: i64) -> Option<(i64, i64)> {
     None
 }
 
-/// Returns several batches as one; `None` if one of them is damaged.
-fn join_batches(parts: &[Batch]) -> Option<Batch> {
-    let mut text = String::new();
-    for part in parts {
-        text.push_str(&part.text().ok()?);
-    }
-    Some(Batch {
-        seq: parts.last()?.seq,
+/// Returns the lines of several batches as one; `None` if one of them is damaged.
+fn join_batches(parts: &[Batch]) -> Option<Lines> {
+    let text = parts.iter().map(|part| part.text().ok()).collect::<Option<String>>()?;
+    Some(Lines {
         from_millis: parts.iter().map(|part| part.from_millis).min()?,
         to_millis: parts.iter().map(|part| part.to_millis).max()?,
-        format: batch::FORMAT,
         body: batch::pack(&text).ok()?,
     })
 }

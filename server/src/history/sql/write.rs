@@ -30,8 +30,7 @@ pub fn append(database: &mut Connection, cluster: i64, commit: &Commit) -> Resul
     let last = database.number(last, &[cluster.into()])?.unwrap_or_default();
     let seq = last + i64::from(commit.lines.is_some());
     if let Some(lines) = &commit.lines {
-        let (from_millis, to_millis, body) = (lines.from_millis, lines.to_millis, lines.body.clone());
-        insert_batch(database, cluster, &Batch { seq, from_millis, to_millis, format: batch::FORMAT, body })?;
+        insert_batch(database, cluster, seq, lines)?;
     }
     let heard = "UPDATE clusters SET scope = $2, heard_millis = CASE WHEN heard_millis > $3 THEN heard_millis ELSE $3 END WHERE id = $1";
     database.run(heard, &[cluster.into(), (&*commit.scope).into(), commit.heard_millis.into()])?;
@@ -86,7 +85,7 @@ fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &Pas
         started_millis.into(),
         outcome_names(rollout).into(),
         cause.as_str().into(),
-        rollout.is_deleted.into(),
+        i64::from(rollout.is_deleted).into(),
         words.into(),
         serde_json::to_string(rollout).unwrap_or_default().into(),
         revision_of(rollout).into(),
