@@ -75,12 +75,6 @@ impl From<u32> for Value {
     }
 }
 
-impl From<bool> for Value {
-    fn from(condition: bool) -> Self {
-        i64::from(condition).into()
-    }
-}
-
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
         // Text of a cluster may have the one character that PostgreSQL refuses.

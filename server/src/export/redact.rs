@@ -129,9 +129,8 @@ impl Names {
     /// # Errors
     /// When what comes out cannot be read any more.
     pub fn redact(&self, export: &Export) -> Result<Export, ExportError> {
-        let failed = |why: String| ExportError::Redaction(why);
         // This form tells texts, which are quoted, from the names of variants, which are not.
-        let text = ron::to_string(export).map_err(|error| failed(error.to_string()))?;
+        let text = ron::to_string(export).map_err(|error| ExportError::Redaction(error.to_string()))?;
         let (mut told, mut quoted) = (String::with_capacity(text.len()), None::<String>);
         let mut letters = text.chars();
         while let Some(letter) = letters.next() {
@@ -154,7 +153,7 @@ impl Names {
                 }
             }
         }
-        ron::from_str(&told).map_err(|error| failed(error.to_string()))
+        ron::from_str(&told).map_err(|error| ExportError::Redaction(error.to_string()))
     }
 
     /// A recording without these names. Hashes of templates, in which somebody could look for what is secret there, become numbers

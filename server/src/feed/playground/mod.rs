@@ -6,6 +6,7 @@
 pub mod controls;
 mod requests;
 
+use std::fs::File;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -308,16 +309,14 @@ fn write_kubeconfig(wanted: Option<&Path>, address: SocketAddr) -> anyhow::Resul
             path.display()
         );
     }
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true);
-    if wanted.is_some() {
-        options.create(true).truncate(true);
+    let text = api::kubeconfig(NAME, address);
+    let written = if wanted.is_some() {
+        std::fs::write(&path, text)
     } else {
         // Others can write to this folder: an existing file may be a link of theirs.
         let _ = std::fs::remove_file(&path);
-        options.create_new(true);
-    }
-    let written = options.open(&path).and_then(|mut file| file.write_all(api::kubeconfig(NAME, address).as_bytes()));
+        File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()))
+    };
     written.with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
 }

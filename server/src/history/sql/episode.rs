@@ -37,7 +37,7 @@ pub fn write(
             uid.to_string().into(),
             (*from_millis).into(),
             (*to_millis).into(),
-            (*is_open).into(),
+            i64::from(*is_open).into(),
             batch::FORMAT.into(),
             body.as_slice().into(),
         ];
