@@ -172,9 +172,7 @@ impl Writer {
     }
 
     pub(super) fn run(mut self, inbox: &QueueReceiver, is_open: &watch::Sender<bool>) {
-        if self.open_store() {
-            self.note_response();
-        }
+        self.open_store();
         is_open.send_replace(true);
         loop {
             let bytes: usize = self.pending().map(|pending| pending.lines.len()).sum();
@@ -293,6 +291,7 @@ impl Writer {
                 Ok(store) => {
                     self.store = Some(store);
                     self.tidy_at = Instant::now() + FIRST_TIDY_AFTER;
+                    self.note_response();
                 }
                 Err(why) => self.fail(&why),
             }
@@ -414,9 +413,7 @@ impl Writer {
     fn tidy(&mut self) {
         // Readers and late restores need the store. The latter read the log that a tidy shortens.
         if self.store.is_none() {
-            if self.open_store() {
-                self.note_response();
-            }
+            self.open_store();
             return;
         }
         let now = Instant::now();

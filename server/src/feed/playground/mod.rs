@@ -109,7 +109,7 @@ impl Playground {
         let of = Key::new("default", "web");
         let mut player = Player::new(of.clone());
         player.set_playing(false);
-        let (refused, neighbour) = (String::new(), (0, 0));
+        let (refused, neighbour) = (String::new(), (now_millis + NEIGHBOUR_MILLIS / 3, 0));
         let state = State { player, seed: options.seed, is_waiting: has_stories, refused, neighbour };
         let playground = Arc::new(Self {
             cluster: cluster.clone(),
@@ -274,9 +274,6 @@ fn world(seed: u64, now_millis: i64, first_revision: u64, has_neighbours: bool) 
 
 /// Sets a new version of a neighbour from time to time.
 fn update_neighbour(world: &mut World, (next_millis, index): &mut (i64, usize)) {
-    if *next_millis == 0 {
-        *next_millis = world.now_millis() + NEIGHBOUR_MILLIS / 3;
-    }
     if world.now_millis() < *next_millis {
         return;
     }
