@@ -238,7 +238,7 @@ impl Connection {
     }
 
     /// Returns this connection if the tables have the format of this version.
-    fn with_tables(mut self, schema: &Schema) -> Result<Self, StoreError> {
+    pub(crate) fn with_tables(mut self, schema: &Schema) -> Result<Self, StoreError> {
         if self.format(schema)? < schema.last_format() { Err(self.failed("no history yet")) } else { Ok(self) }
     }
 

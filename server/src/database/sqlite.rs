@@ -22,10 +22,6 @@ impl Connection {
         open(path, SqliteConnectOptions::new().read_only(true).pragma("cache_size", READ_CACHE_KIB))
     }
 
-    pub(crate) fn open_file_to_read(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
-        Self::open_file(path)?.with_tables(schema)
-    }
-
     /// Opens or creates a file to write it; migrates the tables.
     pub(crate) fn open_file_to_write(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
         let mut connection = open(path, SqliteConnectOptions::new())?;

@@ -95,9 +95,9 @@ async fn create(
     let model = frozen.timeline.model();
     let objects = model.pods.len() + model.replica_sets.len() + model.deployments.len();
     let size = frozen.history.changes().count() + 2 * objects;
-    let hub = Handle::frozen(live.name(), frozen).with_accent(live.accent());
-    let (hub, lasts) = if is_settled { (hub.mark_over(), FRESH) } else { (hub, SHORTLY) };
-    let fresh_until = Some(Instant::now() + lasts);
+    let mut hub = Handle::frozen(live.name(), frozen);
+    (hub.accent, hub.is_over) = (live.accent, is_settled);
+    let fresh_until = Some(Instant::now() + if is_settled { FRESH } else { SHORTLY });
     Ok(StaticHub { hub, size, to_millis, most_millis: to_millis, is_settled, fresh_until })
 }
 

@@ -67,7 +67,7 @@ impl Reader {
 
     fn read<T>(&self, read: impl FnOnce(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         match &self.0 {
-            Source::File(folder) => read(&mut Connection::open_file_to_read(&folder.join(FILE), &SCHEMA)?),
+            Source::File(folder) => read(&mut Connection::open_file(&folder.join(FILE))?.with_tables(&SCHEMA)?),
             Source::Server(pool) => read(&mut pool.connection(&SCHEMA)?),
         }
     }
