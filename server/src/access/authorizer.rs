@@ -140,7 +140,7 @@ impl Authorizer {
         let asked = self.clusters.iter().filter(is_asked).filter_map(|hub| {
             let subject = subjects.of(hub.name())?;
             Some(async move {
-                let answer = timeout(PATIENCE, hub.reviewer().may_list_pods(subject, Some(namespace))).await;
+                let answer = timeout(PATIENCE, hub.reviewer.may_list_pods(subject, Some(namespace))).await;
                 (hub.name(), answer.ok().and_then(Result::ok))
             })
         });
@@ -294,7 +294,7 @@ impl PermissionPoller {
         let room = authorizer.room.clone().try_acquire_owned().map_err(|_| TooManyViewers)?;
         let own = |hub: &Handle| {
             let subject = subjects.of(hub.name())?.clone();
-            let (place, reviews) = (hub.reviewer().place(), ClusterReviews::new(reviews::POLICY));
+            let (place, reviews) = (hub.reviewer.place(), ClusterReviews::new(reviews::POLICY));
             Some(ClusterAnswers { hub: hub.clone(), subject, place, reviews })
         };
         let answers = authorizer.clusters.iter().filter_map(own).collect();
@@ -324,7 +324,7 @@ impl PermissionPoller {
             async move {
                 let there = authorizer.namespaces(hub).await;
                 let namespaces = there.iter().chain(others.into_iter().flatten().flatten()).collect();
-                let place_now = hub.reviewer().place();
+                let place_now = hub.reviewer.place();
                 if *place != place_now {
                     (*place, *reviews) = (place_now, ClusterReviews::new(reviews::POLICY));
                 }

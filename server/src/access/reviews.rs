@@ -51,7 +51,7 @@ impl ClusterReviews {
             return;
         }
         let was_silent = self.has_failed();
-        let asked = self.refresh_until(Instant::now() + PATIENCE, hub.reviewer(), subject, namespaces).await;
+        let asked = self.refresh_until(Instant::now() + PATIENCE, &hub.reviewer, subject, namespaces).await;
         if let (Err(why), false) = (&asked, was_silent) {
             tracing::warn!("cannot check the permissions of viewers in cluster {}: {why}", hub.name());
         }

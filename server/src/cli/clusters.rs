@@ -175,14 +175,14 @@ impl ClusterConfig {
         let counters = Arc::new(Counters::default());
         counters.note_start(clock::now_millis());
         let (name, sources) = (self.credentials.name(), counters.clone());
-        let (hub, events) = match archive {
+        let (mut hub, events) = match archive {
             Some(archive) => tap::start(archive, name, &self.namespaces, sources, retention),
             None => Handle::start(name, sources, retention),
         };
         let relist_requests = archive.map_or_else(|| signal::channel(0).1, Archive::lost);
         let (endpoint, endpoint_out) = signal::channel(None);
-        let hub =
-            hub.with_accent(self.accent).with_namespaces(&self.namespaces).with_reviewer(Reviewer::new(endpoint_out));
+        (hub.accent, hub.namespaces) = (self.accent, self.namespaces.as_slice().into());
+        hub.reviewer = Reviewer::new(endpoint_out);
         let (clock, queue) = (hub.clock(), events.clone());
         let starting = async move {
             let Some(target) = self.wait_for_target(&events).await else { return };

@@ -9,6 +9,7 @@ use anyhow::Context;
 use clap::CommandFactory;
 use timeline::address::{self, below_base};
 use timeline::fact::Kind;
+use timeline::wire::Unwritten;
 use timeline::{Retention, document};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
@@ -27,7 +28,7 @@ use crate::export::assets;
 use crate::feed::playground::Playground;
 use crate::feed::replay;
 use crate::history::options::{Limits, Location, Options, UNLIMITED_AGE};
-use crate::history::{Archive, WriteStatus, tap};
+use crate::history::{Archive, tap};
 use crate::hub::Handle;
 use crate::kube::{self, Health, SourceEvent};
 use crate::telemetry::audit::Audit;
@@ -120,7 +121,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let place = kept.as_ref().map(|kept| kept.location.clone());
     let archive = kept.map(Archive::start);
     if let Some(archive) = &archive {
-        tracing::info!("history is stored {}", archive.describe());
+        tracing::info!("history is stored {}", archive.options);
     }
     let watch = |cluster: clusters::ClusterConfig| cluster.watch(&WATCHED, retention, archive.as_ref()).0;
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
@@ -263,7 +264,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
 /// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
 async fn kept_clusters(archive: &Archive) -> anyhow::Result<BTreeSet<String>> {
     let clusters = archive.read(|reader| reader.clusters()).await;
-    if let WriteStatus::Failing { why, .. } = &*archive.status().borrow() {
+    if let Some(Unwritten { why, .. }) = &*archive.unwritten().borrow() {
         anyhow::bail!("cannot store the history of the replay: {why}");
     }
     clusters.context("cannot store the history of the replay")

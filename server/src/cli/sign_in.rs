@@ -106,7 +106,7 @@ impl SignIn {
             AuthMode::Proxy => (Auth::Proxy(self.proxy(file)?), keys()?),
             AuthMode::Token => {
                 let keys = keys()?;
-                let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.reviewer().clone()));
+                let clusters = hubs.iter().map(|hub| (hub.name().to_owned(), hub.reviewer.clone()));
                 (Auth::Token(TokenAuth::new(keys.clone(), clusters.collect())), keys)
             }
             AuthMode::Oidc => {

@@ -5,7 +5,7 @@
 pub(crate) mod postgres;
 pub mod private;
 pub mod server;
-pub(crate) mod sqlite;
+mod sqlite;
 
 use std::any::Any;
 use std::sync::{Arc, LazyLock};
@@ -16,7 +16,7 @@ use futures::executor::block_on;
 use sqlx::any::{AnyArguments, AnyRow};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, Decode, Either, PgConnection, Postgres, Row as _, SqlSafeStr, SqliteConnection, Type};
+use sqlx::{AssertSqlSafe, Either, FromRow, PgConnection, Postgres, SqlSafeStr, SqliteConnection};
 use sqlx_core::any::{AnyArgumentBuffer, AnyConnectionBackend, AnyValueKind};
 use tokio::runtime::Runtime;
 
@@ -47,6 +47,19 @@ pub enum StoreError {
     Failed(String),
 }
 
+/// Words of SQLite in the statements of migrations, and those of PostgreSQL. The last one begins lines that are for PostgreSQL alone.
+const WORDS: [(&str, &str); 5] = [
+    ("id INTEGER PRIMARY KEY", "id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
+    ("INTEGER", "BIGINT"),
+    ("BLOB", "BYTEA"),
+    (" STRICT;", ";"),
+    ("-- PostgreSQL: ", ""),
+];
+/// Traces of versions before the first release: tables, or "Roll" as the mark of a file, or a format in its `user_version`.
+const UNRELEASED_TABLES: &str = "pg_tables WHERE schemaname = 'rollcast' AND tablename IN ('format', 'schema_format')";
+const UNRELEASED_FILE: &str = "pragma_application_id, pragma_user_version
+     WHERE application_id = 0x526f6c6c OR application_id = 0x526f6c63 AND user_version > 0";
+
 #[derive(Debug, Clone)]
 pub(crate) struct Value(AnyValueKind);
 
@@ -59,12 +72,6 @@ impl From<i64> for Value {
 impl From<u32> for Value {
     fn from(number: u32) -> Self {
         i64::from(number).into()
-    }
-}
-
-impl From<bool> for Value {
-    fn from(condition: bool) -> Self {
-        i64::from(condition).into()
     }
 }
 
@@ -87,40 +94,13 @@ impl From<&[u8]> for Value {
     }
 }
 
-pub(crate) struct Row(AnyRow);
-
-impl Row {
-    fn get<'r, T: Decode<'r, sqlx::Any> + Type<sqlx::Any>>(&'r self, column: usize) -> Result<T, StoreError> {
-        self.0.try_get(column).map_err(|error| StoreError::Failed(error.to_string()))
-    }
-
-    pub(crate) fn number(&self, column: usize) -> Result<i64, StoreError> {
-        self.get(column)
-    }
-
-    /// Returns the value of a column as a condition: it is not 0.
-    pub(crate) fn flag(&self, column: usize) -> Result<bool, StoreError> {
-        self.number(column).map(|number| number != 0)
-    }
-
-    pub(crate) fn text(&self, column: usize) -> Result<String, StoreError> {
-        self.get(column)
-    }
-
-    pub(crate) fn bytes(&self, column: usize) -> Result<Vec<u8>, StoreError> {
-        self.get(column)
-    }
-}
-
 /// The tables of one room, and their migrations.
 #[derive(Debug)]
 pub(crate) struct Schema {
     /// Name of the table with the formats.
     pub(crate) table: &'static str,
-    /// The statements of each migration, from format 1 on.
+    /// The statements of each migration, from format 1 on, in the words of SQLite or PostgreSQL.
     pub(crate) migrations: &'static [&'static str],
-    /// A statement that counts the traces of versions before the first release.
-    pub(crate) unreleased: &'static str,
 }
 
 impl Schema {
@@ -128,9 +108,11 @@ impl Schema {
         self.migrations.len() as i64
     }
 
-    fn migrator(&self) -> Migrator {
+    fn migrator(&self, is_postgres: bool) -> Migrator {
         let migration = |(format, sql): (i64, &&'static str)| {
-            Migration::new(format, "".into(), MigrationType::Simple, sql.into_sql_str(), false)
+            let words = WORDS.iter().filter(|_| is_postgres);
+            let sql = words.fold((*sql).to_owned(), |sql, (word, own)| sql.replace(word, own));
+            Migration::new(format, "".into(), MigrationType::Simple, AssertSqlSafe(sql).into_sql_str(), false)
         };
         let mut migrator = Migrator::with_migrations((1..).zip(self.migrations).map(migration).collect());
         migrator.dangerous_set_table_name(self.table);
@@ -162,7 +144,7 @@ impl Drop for Connection {
         let is_own = matches!(self.inner, Some(Inner::Own(_)));
         if is_own && !self.is_lost && self.is_postgres() {
             // Closing does not wait for the server, which releases the locks when it is done with the connection.
-            let _ = self.rows("SELECT pg_advisory_unlock_all() IS NULL", &[]);
+            let _ = self.run("SELECT pg_advisory_unlock_all() IS NULL", &[]);
         }
         let _runtime = RUNTIME.enter();
         match self.inner.take() {
@@ -196,16 +178,25 @@ impl Connection {
         self.execute(sql, values).map(|(changed, _)| changed)
     }
 
-    pub(crate) fn rows(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
-        self.execute(sql, values).map(|(_, rows)| rows)
+    /// Returns the rows of a statement, each as a tuple of its columns.
+    pub(crate) fn rows<T>(&mut self, sql: &str, values: &[Value]) -> Result<Vec<T>, StoreError>
+    where
+        T: for<'r> FromRow<'r, AnyRow>,
+    {
+        let (_, rows) = self.execute(sql, values)?;
+        let read = rows.iter().map(T::from_row).collect::<Result<Vec<T>, sqlx::Error>>();
+        read.map_err(|error| StoreError::Failed(error.to_string()))
     }
 
-    pub(crate) fn row(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>, StoreError> {
+    pub(crate) fn row<T>(&mut self, sql: &str, values: &[Value]) -> Result<Option<T>, StoreError>
+    where
+        T: for<'r> FromRow<'r, AnyRow>,
+    {
         Ok(self.rows(sql, values)?.into_iter().next())
     }
 
     pub(crate) fn number(&mut self, sql: &str, values: &[Value]) -> Result<Option<i64>, StoreError> {
-        Ok(self.row(sql, values)?.and_then(|row| row.number(0).ok()))
+        Ok(self.row::<(Option<i64>,)>(sql, values)?.and_then(|(number,)| number))
     }
 
     pub(crate) fn transaction<T>(
@@ -225,20 +216,20 @@ impl Connection {
         if self.is_postgres() {
             return Ok(Vec::new());
         }
-        let rows = self.rows("PRAGMA integrity_check(10)", &[])?.into_iter().map(|row| row.text(0));
-        Ok(rows.collect::<Result<Vec<String>, StoreError>>()?.into_iter().filter(|text| text != "ok").collect())
+        let found = self.rows::<(String,)>("PRAGMA integrity_check(10)", &[])?;
+        Ok(found.into_iter().map(|(text,)| text).filter(|text| text != "ok").collect())
     }
 
     /// Returns the format of the tables, at most the last one of this version; 0 if there are none.
     pub(crate) fn format(&mut self, schema: &Schema) -> Result<i64, StoreError> {
-        if self.number(schema.unreleased, &[])? != Some(0) {
+        let (unreleased, tables) = match self.is_postgres() {
+            true => (UNRELEASED_TABLES, "pg_tables WHERE schemaname = 'rollcast' AND tablename = $1"),
+            false => (UNRELEASED_FILE, "sqlite_schema WHERE name = $1"),
+        };
+        if self.number(&format!("SELECT count(*) FROM {unreleased}"), &[])? != Some(0) {
             return Err(StoreError::Unreleased { place: self.place.clone() });
         }
-        let count = match self.is_postgres() {
-            true => "SELECT count(*) FROM pg_tables WHERE schemaname = 'rollcast' AND tablename = $1",
-            false => "SELECT count(*) FROM sqlite_schema WHERE name = $1",
-        };
-        if self.number(count, &[schema.table.into()])? != Some(1) {
+        if self.number(&format!("SELECT count(*) FROM {tables}"), &[schema.table.into()])? != Some(1) {
             return Ok(0);
         }
         let found = self.number(&format!("SELECT max(version) FROM {}", schema.table), &[])?.unwrap_or_default();
@@ -247,14 +238,14 @@ impl Connection {
     }
 
     /// Returns this connection if the tables have the format of this version.
-    fn with_tables(mut self, schema: &Schema) -> Result<Self, StoreError> {
+    pub(crate) fn with_tables(mut self, schema: &Schema) -> Result<Self, StoreError> {
         if self.format(schema)? < schema.last_format() { Err(self.failed("no history yet")) } else { Ok(self) }
     }
 
     /// Migrates the tables to the format of this version.
     fn migrate(&mut self, schema: &Schema) -> Result<(), StoreError> {
-        let migrator = schema.migrator();
         let is_postgres = self.is_postgres();
+        let migrator = schema.migrator(is_postgres);
         self.wait(async |connection| {
             let connection: &mut dyn Any = connection;
             let migrated = if is_postgres {
@@ -268,7 +259,7 @@ impl Connection {
         })
     }
 
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<(u64, Vec<Row>), StoreError> {
+    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<(u64, Vec<AnyRow>), StoreError> {
         let values = AnyArgumentBuffer(values.iter().map(|value| value.0.clone()).collect());
         let arguments = (!values.0.is_empty()).then_some(AnyArguments { values });
         let sql = AssertSqlSafe(sql).into_sql_str();
@@ -278,7 +269,7 @@ impl Connection {
             while let Some(result) = results.try_next().await? {
                 match result {
                     Either::Left(result) => changed += result.rows_affected(),
-                    Either::Right(row) => rows.push(Row(row)),
+                    Either::Right(row) => rows.push(row),
                 }
             }
             Ok((changed, rows))

@@ -21,9 +21,6 @@ const OTHER_MIGRATION: Duration = Duration::from_secs(4);
 const BETWEEN: Duration = Duration::from_millis(50);
 /// "Roll", the first half of the numbers of our locks; migrations hold the one without a second half.
 pub(crate) const LOCKS: i64 = 0x526f_6c6c << 32;
-/// Counts the tables of versions before the first release.
-pub(crate) const UNRELEASED: &str =
-    "SELECT count(*) FROM pg_tables WHERE schemaname = 'rollcast' AND tablename IN ('format', 'schema_format')";
 /// Settings of a session: the server notices soon that a connection is lost, as its locks end with it.
 const SESSION: &str = "SET search_path = rollcast; SET lock_timeout = '5s'; SET statement_timeout = '9s';
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 15000";
@@ -83,7 +80,7 @@ impl Connection {
     }
 
     pub(crate) fn unlock(&mut self, lock: i64) -> Result<(), StoreError> {
-        self.rows("SELECT pg_advisory_unlock($1)", &[lock.into()]).map(drop)
+        self.run("SELECT pg_advisory_unlock($1)", &[lock.into()]).map(drop)
     }
 }
 

@@ -15,18 +15,11 @@ const BUSY: Duration = Duration::from_secs(2);
 const READ_CACHE_KIB: &str = "-256";
 /// "Rolc": marks our files among those of other programs.
 const APPLICATION: i64 = 0x526f_6c63;
-/// Returns 1 for a file of a version before the first release: "Roll", or a format in `user_version`.
-pub(crate) const UNRELEASED: &str = "SELECT count(*) FROM pragma_application_id, pragma_user_version
-     WHERE application_id = 0x526f6c6c OR application_id = 0x526f6c63 AND user_version > 0";
 
 impl Connection {
     /// Opens a file to read it, whatever tables it has; another process may write.
     pub(crate) fn open_file(path: &Path) -> Result<Self, StoreError> {
         open(path, SqliteConnectOptions::new().read_only(true).pragma("cache_size", READ_CACHE_KIB))
-    }
-
-    pub(crate) fn open_file_to_read(path: &Path, schema: &Schema) -> Result<Self, StoreError> {
-        Self::open_file(path)?.with_tables(schema)
     }
 
     /// Opens or creates a file to write it; migrates the tables.

@@ -1,6 +1,7 @@
 //! The page's files: embedded in release builds, read from `target/site` in development builds.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::future::{Ready, ready};
 use std::io::{self, Cursor, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime};
 
 use app::parts::Part;
+use sha2::{Digest, Sha256};
 use tokio::io::{AsyncRead, AsyncSeek, ReadBuf};
 use tower_http::services::fs::{Backend, File, Metadata};
 
@@ -28,17 +30,10 @@ pub fn has(address: &str) -> bool {
     address.strip_prefix('/').is_some_and(|name| Site::get(name).is_some())
 }
 
-/// Metadata of a file.
-#[derive(Debug, Clone, Copy)]
-pub struct AssetMetadata {
-    length: u64,
-    modified: Option<SystemTime>,
-}
-
-/// A file that is read.
-#[derive(Debug)]
+/// A file that is read, and its metadata.
+#[derive(Debug, Clone)]
 pub struct AssetReader {
-    about: AssetMetadata,
+    modified: Option<SystemTime>,
     bytes: Cursor<Cow<'static, [u8]>>,
 }
 
@@ -49,36 +44,35 @@ impl AssetReader {
         // Embedded files have no time, so that the same sources make the same program: zero stands for it.
         let seconds = file.metadata.last_modified().filter(|seconds| *seconds > 0);
         let modified = seconds.map(|seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
-        let about = AssetMetadata { length: file.data.len() as u64, modified };
-        Ok(Self { about, bytes: Cursor::new(file.data) })
+        Ok(Self { modified, bytes: Cursor::new(file.data) })
     }
 }
 
 impl Backend for AssetBackend {
     type File = AssetReader;
-    type Metadata = AssetMetadata;
+    type Metadata = AssetReader;
     type OpenFuture = Ready<io::Result<AssetReader>>;
-    type MetadataFuture = Ready<io::Result<AssetMetadata>>;
+    type MetadataFuture = Ready<io::Result<AssetReader>>;
 
     fn open(&self, path: PathBuf) -> Self::OpenFuture {
         ready(AssetReader::at(&path))
     }
 
     fn metadata(&self, path: PathBuf) -> Self::MetadataFuture {
-        ready(AssetReader::at(&path).map(|file| file.about))
+        ready(AssetReader::at(&path))
     }
 }
 
 impl File for AssetReader {
-    type Metadata = AssetMetadata;
-    type MetadataFuture<'a> = Ready<io::Result<AssetMetadata>>;
+    type Metadata = Self;
+    type MetadataFuture<'a> = Ready<io::Result<Self>>;
 
     fn metadata(&self) -> Self::MetadataFuture<'_> {
-        ready(Ok(self.about))
+        ready(Ok(self.clone()))
     }
 }
 
-impl Metadata for AssetMetadata {
+impl Metadata for AssetReader {
     fn is_dir(&self) -> bool {
         false // folders are nothing that is asked for
     }
@@ -88,7 +82,7 @@ impl Metadata for AssetMetadata {
     }
 
     fn len(&self) -> u64 {
-        self.length
+        self.bytes.get_ref().len() as u64
     }
 }
 
@@ -143,18 +137,10 @@ pub fn preview_fonts() -> impl Iterator<Item = Vec<u8>> {
 /// Names the build of the page: a page of another build reloads itself. Derived from the files' content.
 pub fn build() -> &'static str {
     static BUILD: LazyLock<String> = LazyLock::new(|| {
-        let mut names: Vec<_> = Site::iter().collect();
-        names.sort();
+        let names: BTreeSet<_> = Site::iter().collect();
         let digests = names.iter().filter_map(|name| Some(Site::get(name)?.metadata.sha256_hash()));
-        let folded = digests.fold([0u8; 8], |mut sum, digest| {
-            for (index, byte) in digest.iter().enumerate() {
-                if let Some(place) = sum.get_mut(index % 8) {
-                    *place = place.rotate_left(3) ^ byte;
-                }
-            }
-            sum
-        });
-        folded.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digest: [u8; 32] = Sha256::digest(digests.flatten().collect::<Vec<u8>>()).into();
+        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     });
     &BUILD
 }

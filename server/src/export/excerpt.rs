@@ -26,13 +26,9 @@ use crate::history::store::{EpisodeSelector, StoreError};
 use crate::history::stretch::LEAD_MILLIS;
 use crate::hub::{FrozenTimeline, Handle, HubReader};
 
-/// Excerpts that are cached, and changes and objects in all of them together.
-const CACHED: (usize, usize) = (64, 4 * MOST_CHANGES);
-/// Excerpts that are in use at once, and changes and objects in all of them together.
-const USED: (usize, usize) = (256, 8 * MOST_CHANGES);
-const MADE_AT_ONCE: usize = 4;
-/// Excerpts that all who came by links of one maker follow at once.
-const MOST_OF_LINKS: usize = 64;
+/// Sizes are numbers of changes and objects. Only who came by a link follows an excerpt.
+const LIMITS: CacheLimits =
+    CacheLimits { cached: (64, 4 * MOST_CHANGES), used: (256, 8 * MOST_CHANGES), builds: 4, of_one: 64, of_links: 64 };
 /// An excerpt that nobody uses is made again after this: it may not be stored any more. So is what is not known.
 const FRESH: Duration = Duration::from_secs(30);
 /// Like [`FRESH`] for a rollout in progress, for unreadable history, and for clusters that are still connecting.
@@ -45,9 +41,7 @@ pub struct Excerpts {
 
 impl Default for Excerpts {
     fn default() -> Self {
-        let (of_one, of_links) = (MOST_OF_LINKS, MOST_OF_LINKS);
-        let limits = CacheLimits { cached: CACHED, used: USED, builds: MADE_AT_ONCE, of_one, of_links };
-        Self { hubs: Arc::new(HubCache::new(&limits)) }
+        Self { hubs: Arc::new(HubCache::new(&LIMITS)) }
     }
 }
 
@@ -93,18 +87,17 @@ async fn create(
         }
     };
     let ExcerptSpan { is_settled, to_millis, .. } = copied.span;
-    let is_moment = matches!(scope, LinkScope::Moment { .. });
     let frozen = tokio::task::spawn_blocking(move || {
         let _permit: BuildPermit = permit; // the client may have left
-        copied.into_hub(is_moment)
+        copied.into_hub()
     });
     let frozen = frozen.await.ok().flatten().ok_or_else(unknown)?;
     let model = frozen.timeline.model();
     let objects = model.pods.len() + model.replica_sets.len() + model.deployments.len();
     let size = frozen.history.changes().count() + 2 * objects;
-    let hub = Handle::frozen(live.name(), frozen).with_accent(live.accent());
-    let (hub, lasts) = if is_settled { (hub.mark_over(), FRESH) } else { (hub, SHORTLY) };
-    let fresh_until = Some(Instant::now() + lasts);
+    let mut hub = Handle::frozen(live.name(), frozen);
+    (hub.accent, hub.is_over) = (live.accent, is_settled);
+    let fresh_until = Some(Instant::now() + if is_settled { FRESH } else { SHORTLY });
     Ok(StaticHub { hub, size, to_millis, most_millis: to_millis, is_settled, fresh_until })
 }
 
@@ -135,9 +128,16 @@ struct ExcerptData {
     span: ExcerptSpan,
 }
 
+/// Copies the past of a Deployment, where the hub knows of that rollout or moment.
 async fn copy(hub: &Handle, scope: &LinkScope) -> Option<ExcerptData> {
     let scope = scope.clone();
-    hub.read(move |reader| copy_data(reader, &scope)).await.ok().flatten()
+    let copied = hub.read(move |reader| {
+        let (_, deployment) = scope.part()?;
+        let span = find_span(reader, &scope)?;
+        let past = reader.history.only(reader.timeline.model(), deployment);
+        Some(ExcerptData { past, skew_millis: reader.timeline.skew_millis(), deployment, span })
+    });
+    copied.await.ok().flatten()
 }
 
 /// Returns whether the hub or the history has the content of a link.
@@ -171,20 +171,12 @@ async fn find_stored(archive: &Archive, scope: &LinkScope) -> Result<Option<u32>
 
 /// The span of a Deployment's past that a link opens.
 struct ExcerptSpan {
-    /// Start of the excerpt; `None` for the start of the rollout that was in progress at its end.
+    /// Start of the excerpt; `None` at a moment, for the start of the rollout that was in progress then.
     from_millis: Option<Millis>,
     to_millis: Millis,
     /// Nothing will be added to it.
     is_settled: bool,
     title: String,
-}
-
-/// In the hub's task: copies the past of the Deployment, where the hub knows of that rollout or moment.
-fn copy_data(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptData> {
-    let (_, uid) = scope.part()?;
-    let span = find_span(reader, scope)?;
-    let (past, skew_millis) = (reader.history.only(reader.timeline.model(), uid), reader.timeline.skew_millis());
-    Some(ExcerptData { past, skew_millis, deployment: uid, span })
 }
 
 fn find_span(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptSpan> {
@@ -224,9 +216,10 @@ fn shown_since(deployment: &Deployment, rollout: usize) -> Millis {
 
 impl ExcerptData {
     /// Builds the model and history of the excerpt's hub.
-    fn into_hub(self, is_moment: bool) -> Option<FrozenTimeline> {
+    fn into_hub(self) -> Option<FrozenTimeline> {
         let Self { past, skew_millis, deployment, span } = self;
         let ExcerptSpan { from_millis, to_millis, is_settled: _, title } = span;
+        let is_moment = from_millis.is_none();
         let from_millis = match from_millis {
             Some(from_millis) => from_millis,
             None => {

@@ -129,36 +129,31 @@ impl Names {
     /// # Errors
     /// When what comes out cannot be read any more.
     pub fn redact(&self, export: &Export) -> Result<Export, ExportError> {
-        let failed = |why: String| ExportError::Redaction(why);
         // This form tells texts, which are quoted, from the names of variants, which are not.
-        let text = ron::to_string(export).map_err(|error| failed(error.to_string()))?;
-        let mut told = String::with_capacity(text.len());
-        let mut rest = text.as_str();
-        while let Some((before, quoted)) = rest.split_once('"') {
-            let end = end_of(quoted);
-            let (inside, after) = quoted.split_at_checked(end).unwrap_or((quoted, ""));
-            told.push_str(before);
-            told.push('"');
-            self.tell_escaped(inside, &mut told);
-            told.push('"');
-            rest = after.strip_prefix('"').unwrap_or_default();
+        let text = ron::to_string(export).map_err(|error| ExportError::Redaction(error.to_string()))?;
+        let (mut told, mut quoted) = (String::with_capacity(text.len()), None::<String>);
+        let mut letters = text.chars();
+        while let Some(letter) = letters.next() {
+            match &mut quoted {
+                // A word ends before an escape, and may begin behind it.
+                Some(words) if matches!(letter, '"' | '\\') => {
+                    told.push_str(&self.without(words));
+                    told.push(letter);
+                    if letter == '\\' {
+                        words.clear();
+                        told.extend(letters.next());
+                    } else {
+                        quoted = None;
+                    }
+                }
+                Some(words) => words.push(letter),
+                None => {
+                    told.push(letter);
+                    quoted = (letter == '"').then(String::new);
+                }
+            }
         }
-        told.push_str(rest);
-        ron::from_str(&told).map_err(|error| failed(error.to_string()))
-    }
-
-    /// Replaces names in escaped text: a word may begin behind an escape.
-    fn tell_escaped(&self, inside: &str, told: &mut String) {
-        let mut rest = inside;
-        while let Some(at) = rest.find('\\') {
-            let (plain, escaped) = rest.split_at_checked(at).unwrap_or_default();
-            let length = 1 + escaped.chars().nth(1).map_or(0, char::len_utf8);
-            let (escape, after) = escaped.split_at_checked(length).unwrap_or_default();
-            told.push_str(&self.without(plain));
-            told.push_str(escape);
-            rest = after;
-        }
-        told.push_str(&self.without(rest));
+        ron::from_str(&told).map_err(|error| ExportError::Redaction(error.to_string()))
     }
 
     /// A recording without these names. Hashes of templates, in which somebody could look for what is secret there, become numbers
@@ -193,17 +188,6 @@ impl Names {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
-}
-
-/// Returns the length of a quoted text.
-fn end_of(quoted: &str) -> usize {
-    let mut is_escaped = false;
-    let end = quoted.find(|letter| {
-        let is_end = letter == '"' && !is_escaped;
-        is_escaped = letter == '\\' && !is_escaped;
-        is_end
-    });
-    end.unwrap_or(quoted.len())
 }
 
 /// Images that messages of the kubelet name: those of containers that were added to a pod stand in no template.

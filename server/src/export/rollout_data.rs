@@ -99,8 +99,7 @@ impl RecordedDetails {
 impl RolloutData {
     /// Returns the model at the end.
     pub fn final_model(&self) -> Model {
-        let mut walk = self.past.walk();
-        walk.to(self.to_millis).clone()
+        self.past.walk().to(self.to_millis).clone()
     }
 
     /// Calls `see` with each state of a pod of which the file may tell. Sentences name what the last states have no more.

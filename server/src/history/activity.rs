@@ -85,12 +85,6 @@ impl ActivityTracker {
     pub fn is_active(&self, workload: Uid) -> bool {
         self.0.get(&workload) == Some(&Activity::Active)
     }
-
-    /// Makes the next update return these changes again.
-    pub fn undo(&mut self, ActivityChanges { active, settled }: ActivityChanges) {
-        self.0.extend(active.into_iter().map(|uid| (uid, Activity::Unknown)));
-        self.0.extend(settled.into_iter().map(|uid| (uid, Activity::AtRest { since_millis: Millis::MIN / 2 })));
-    }
 }
 
 #[cfg(test)]

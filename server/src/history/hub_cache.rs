@@ -197,7 +197,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
     /// Counts a client who follows a hub, until the returned handle is dropped. `None` if the client follows too many; a hub of another cache
     /// is returned unchanged.
     pub(crate) fn add_follower(self: &Arc<Self>, hub: Handle, follower: &ClientKey) -> Option<Handle> {
-        let Some(Ok(lease)) = hub.lease().map(|lease| lease.clone().downcast::<Lease<K>>()) else { return Some(hub) };
+        let Some(Ok(lease)) = hub.lease.clone().map(|lease| lease.downcast::<Lease<K>>()) else { return Some(hub) };
         if !locked(&self.followed).enter(follower, &address(&lease)) {
             return None;
         }

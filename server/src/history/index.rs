@@ -7,7 +7,7 @@ use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
 use timeline::view::{self, Assessment, Now, Standing, Tone, View};
 use timeline::words::images;
-use timeline::{EpisodeKind, Millis, Timeline, Uid, WorkloadKind, assess, say};
+use timeline::{EpisodeKind, Millis, Timeline, Uid, assess, say};
 
 use super::activity::SETTLE_MILLIS;
 use crate::feed::recording::Recording;
@@ -59,15 +59,12 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
         let refusal =
             Some(rollout).filter(|_| index == last).and_then(|last| name_refusal_after(model, deployment, last));
         let losses = name_losses(timeline, deployment, index, now.millis);
+        // The store counts them, and looks up what the images were before.
         PastRollout {
             cluster: cluster.to_owned(),
-            kind: WorkloadKind::Deployment,
-            episode: EpisodeKind::Rollout,
-            title: String::new(),
             namespace: deployment.namespace.clone(),
             name: deployment.name.clone(),
             uid,
-            number: 0, // the store counts
             revision: rollout.revision,
             trigger: rollout::trigger(model, deployment, index),
             started_millis: rollout::began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis),
@@ -81,7 +78,6 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             losses: losses.into_iter().chain(refusal).reduce(|losses, refusal| format!("{losses}. {refusal}")),
             deadline_millis: rollout.deadline_exceeded_millis,
             images: images(&rollout.images),
-            images_before: String::new(), // the store looks it up
             replicas: replicas(deployment, index),
             available_millis: rollout.available_millis,
             first_available_millis: course::first_available(model, deployment, rollout),
@@ -96,6 +92,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             last_millis: rollout::last_moment_millis(model, deployment, index),
             is_deleted: deployment.deleted_millis.is_some(),
             is_kept: true,
+            ..PastRollout::default()
         }
     })
     .collect()

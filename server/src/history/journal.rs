@@ -1,7 +1,7 @@
 //! A cluster's way to the writer. It never waits: while the queue is full, it keeps the last state of each object, and sends these
 //! together once there is room, with the time in which steps are missing.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -99,25 +99,14 @@ pub struct QueueSender {
 }
 
 impl QueueSender {
-    /// Adds a message.
-    ///
-    /// # Errors
-    /// The message, if the queue is full or the writer ended.
-    pub fn try_send(&self, message: Message) -> Result<(), Message> {
-        if self.has_room() { self.send(message) } else { Err(message) }
-    }
-
     fn has_room(&self) -> bool {
         self.bytes.load(Ordering::Relaxed) < QUEUE_BYTES
     }
 
     /// Adds a message, also to a full queue.
-    ///
-    /// # Errors
-    /// The message, if the writer ended.
-    pub fn send(&self, message: Message) -> Result<(), Message> {
+    pub fn send(&self, message: Message) {
         self.bytes.fetch_add(message.bytes(), Ordering::Relaxed);
-        self.messages.send(message).map_err(|failed| failed.0)
+        let _ = self.messages.send(message); // the writer may have ended
     }
 }
 
@@ -181,13 +170,11 @@ pub struct Journal {
     scope: Arc<str>,
     to_writer: QueueSender,
     gap: Option<LatestStates>,
-    /// Lines that wait for room in the queue, because no step of theirs may be left out.
-    waiting: VecDeque<ObservedLines>,
 }
 
 impl Journal {
     pub(super) fn new(cluster: Arc<str>, scope: Arc<str>, to_writer: QueueSender) -> Self {
-        Self { cluster, scope, to_writer, gap: None, waiting: VecDeque::new() }
+        Self { cluster, scope, to_writer, gap: None }
     }
 
     /// Adds the observation of an event.
@@ -197,33 +184,24 @@ impl Journal {
             return;
         }
         let Some(lines) = ObservedLines::from_event(event) else { return };
-        if matches!(event, SourceEvent::Recorded { .. }) {
-            self.note_lines(lines); // a recording is in memory anyway
-            return;
-        }
-        let since_millis = lines.from_millis;
-        self.send_waiting();
-        if !self.waiting.is_empty() || self.send(JournalEntry::Lines(lines)).is_err() {
-            let mut gap = LatestStates { since_millis, lines: BTreeMap::new() };
+        // A recording is in memory anyway.
+        if self.has_room() || matches!(event, SourceEvent::Recorded { .. }) {
+            self.add(JournalEntry::Lines(lines));
+        } else {
+            let mut gap = LatestStates { since_millis: lines.from_millis, lines: BTreeMap::new() };
             gap.note(event);
             self.gap = Some(gap);
         }
     }
 
-    /// Sends the lines that wait, as far as there is room.
-    pub fn send_waiting(&mut self) {
-        while let Some(lines) = self.waiting.pop_front() {
-            if let Err(JournalEntry::Lines(lines)) = self.send(JournalEntry::Lines(lines)) {
-                self.waiting.push_front(lines);
-                return;
-            }
-        }
+    /// Adds an entry, also to a full queue.
+    pub fn add(&self, entry: JournalEntry) {
+        self.to_writer.send(Message::Entry { cluster: self.cluster.clone(), scope: self.scope.clone(), entry });
     }
 
-    /// Adds lines that wait while there is no room.
-    pub fn note_lines(&mut self, lines: ObservedLines) {
-        self.waiting.push_back(lines);
-        self.send_waiting();
+    /// Returns `true` if every observation was added, and there is room for what is made of them.
+    pub fn has_room(&self) -> bool {
+        self.is_complete() && self.to_writer.has_room()
     }
 
     /// Returns `true` if steps are missing and the queue has room again. The lines that end the gap may be those of all objects: they are
@@ -232,70 +210,29 @@ impl Journal {
         self.gap.is_some() && self.to_writer.has_room()
     }
 
-    /// Ends a gap: sends the last state of each object, and which objects exist. `false` while there is no room.
-    pub fn end_gap(&mut self, existing: &[(Kind, Vec<Uid>)]) -> bool {
-        self.send_waiting();
-        let Some(gap) = self.gap.as_ref().filter(|_| self.waiting.is_empty()) else { return false };
-        let mut latest: Vec<&(Millis, String)> = gap.lines.values().collect();
+    /// Ends a gap: adds the last state of each object, and which objects exist.
+    pub fn end_gap(&mut self, existing: Vec<(Kind, Vec<Uid>)>) {
+        let Some(LatestStates { since_millis, lines }) = self.gap.take() else { return };
+        let mut latest: Vec<(Millis, String)> = lines.into_values().collect();
         latest.sort_by_key(|(at, _)| *at);
-        let from_millis = gap.since_millis;
-        let to_millis = latest.last().map_or(from_millis, |(at, _)| *at);
-        let done = existing.iter().filter_map(|(kind, existing)| {
-            recording::list_done(*kind, None, to_millis, Some(from_millis), Some(existing.clone()))
+        let to_millis = latest.last().map_or(since_millis, |(at, _)| *at);
+        let done = existing.into_iter().filter_map(|(kind, existing)| {
+            recording::list_done(kind, None, to_millis, Some(since_millis), Some(existing))
         });
-        let lines = latest.into_iter().map(|(_, line)| line.clone()).chain(done);
-        let text = lines.map(|line| line + "\n").collect();
-        let is_sent = self.send(JournalEntry::Lines(ObservedLines { from_millis, to_millis, text })).is_ok();
-        if is_sent {
-            self.gap = None;
-        }
-        is_sent
+        let text = latest.into_iter().map(|(_, line)| line).chain(done).map(|line| line + "\n").collect();
+        self.add(JournalEntry::Lines(ObservedLines { from_millis: since_millis, to_millis, text }));
     }
 
     /// Notes that the cluster responds.
     pub fn note_response(&self, at_millis: Millis) {
-        if self.gap.is_none() {
-            let _ = self.send(JournalEntry::Heard(at_millis)); // another one follows soon
+        if self.has_room() {
+            self.add(JournalEntry::Heard(at_millis)); // else another one follows soon
         }
     }
 
-    /// Adds rollouts. `false` if there is no room: they are to be added again.
-    pub fn rollouts(&mut self, rollouts: Vec<PastRollout>) -> bool {
-        self.waiting.is_empty() && self.send(JournalEntry::Rollouts(rollouts)).is_ok()
-    }
-
-    /// Adds changed activity.
-    ///
-    /// # Errors
-    /// The changes, if there is no room: they are to be added again.
-    pub fn activity(&mut self, changes: ActivityChanges) -> Result<(), ActivityChanges> {
-        if !self.is_complete() {
-            return Err(changes);
-        }
-        self.send(JournalEntry::Activity(changes)).map_err(|entry| match entry {
-            JournalEntry::Activity(changes) => changes,
-            _ => ActivityChanges::default(), // no other entry was sent
-        })
-    }
-
-    /// Returns `true` if every observation was sent.
-    pub fn is_complete(&self) -> bool {
-        self.gap.is_none() && self.waiting.is_empty()
-    }
-
-    /// Adds a checkpoint, unless steps are missing.
-    pub fn checkpoint(&mut self, at_millis: Millis, checkpoint: Checkpoint) {
-        if self.is_complete() {
-            let _ = self.send(JournalEntry::Checkpoint(at_millis, checkpoint)); // another one follows later
-        }
-    }
-
-    fn send(&self, entry: JournalEntry) -> Result<(), JournalEntry> {
-        let message = Message::Entry { cluster: self.cluster.clone(), scope: self.scope.clone(), entry };
-        match self.to_writer.try_send(message) {
-            Err(Message::Entry { entry, .. }) => Err(entry),
-            _ => Ok(()), // no other message was sent
-        }
+    /// Returns `true` if every observation was added.
+    pub const fn is_complete(&self) -> bool {
+        self.gap.is_none()
     }
 }
 

@@ -30,7 +30,6 @@ pub mod resume;
 mod rollout_index;
 pub mod sql;
 pub mod sqlite;
-mod status;
 pub mod store;
 pub mod stretch;
 pub mod tap;
@@ -40,15 +39,16 @@ mod writer;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use timeline::wire::Unwritten;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
 use self::journal::{Journal, Message, QueueSender};
-use self::options::{Limits, Location, Options, UNLIMITED_AGE};
+use self::options::{Limits, Location, Options};
 use self::postgres::Postgres;
 use self::sql::{READERS, Reader};
 use self::sqlite::{FILE, Sqlite};
-pub use self::status::{HistoryCounters, WriteStatus};
 use self::store::{Store, StoreError, StoredCluster};
+pub use self::writer::HistoryCounters;
 use crate::database::Connection;
 use crate::kube::InitialState;
 use crate::telemetry::panics::{exit_on_panic_of_thread, locked};
@@ -91,7 +91,7 @@ impl Location {
     pub fn has_store(&self) -> Result<bool, StoreError> {
         match self {
             Self::Folder(folder) => Ok(folder.join(FILE).exists()),
-            Self::Postgres(server) => Ok(Connection::connect(server)?.format(&postgres::SCHEMA)? > 0),
+            Self::Postgres(server) => Ok(Connection::connect(server)?.format(&sql::SCHEMA)? > 0),
         }
     }
 }
@@ -101,25 +101,12 @@ impl Location {
 /// # Errors
 /// When it cannot be written there. A server that writes there is no error.
 pub fn check(options: &Options) -> Result<String, StoreError> {
-    let Options { location, limits } = options;
-    let (place, has_store) = (describe(options), location.has_store()?);
-    match location.open(*limits) {
-        Ok(mut store) => Ok(format!("{place}; {} now", bytesize::ByteSize(store.bytes()?).display().si())),
-        Err(StoreError::InUse(_)) if has_store => Ok(format!("{place}; a running server writes to it")),
+    let has_store = options.location.has_store()?;
+    match options.location.open(options.limits) {
+        Ok(mut store) => Ok(format!("{options}; {} now", bytesize::ByteSize(store.bytes()?).display().si())),
+        Err(StoreError::InUse(_)) if has_store => Ok(format!("{options}; a running server writes to it")),
         Err(why) => Err(why),
     }
-}
-
-fn describe(Options { location, limits }: &Options) -> String {
-    format!("in {location} {}", describe_limits(limits))
-}
-
-fn describe_limits(limits: &Limits) -> String {
-    let age = match limits.age_millis {
-        UNLIMITED_AGE.. => "without an age limit".to_owned(),
-        age => format!("for {}", timeline::words::duration(age)),
-    };
-    format!("{age}, at most {}", bytesize::ByteSize(limits.bytes).display().si())
 }
 
 /// The result of restoring a cluster.
@@ -139,7 +126,8 @@ pub enum RestoreResult {
 #[derive(Clone)]
 pub struct Archive {
     to_writer: QueueSender,
-    status: watch::Receiver<WriteStatus>,
+    /// Since when nothing can be written, and why; it is tried again.
+    unwritten: watch::Receiver<Option<Unwritten>>,
     reopened: watch::Receiver<u64>,
     lost: watch::Receiver<u64>,
     /// The first attempt to open the store has ended.
@@ -147,7 +135,8 @@ pub struct Archive {
     reader: Arc<Reader>,
     readers: Arc<Semaphore>,
     counters: Arc<HistoryCounters>,
-    options: Arc<Options>,
+    /// Location and limits.
+    pub options: Arc<Options>,
     /// Requests for a checkpoint, to the tap of each cluster.
     taps: Arc<Mutex<Vec<mpsc::Sender<oneshot::Sender<()>>>>>,
 }
@@ -166,12 +155,12 @@ impl Archive {
     ) -> Self {
         let reader = Arc::new(Reader::new(&options.location));
         let (to_writer, inbox) = journal::queue();
-        let (status_sender, status) = watch::channel(WriteStatus::default());
+        let (status, unwritten) = watch::channel(None);
         let (reopened_sender, reopened) = watch::channel(0);
         let (lost_sender, lost) = watch::channel(0);
         let counters = Arc::new(HistoryCounters::default());
         let senders = (reopened_sender, lost_sender);
-        let writer = writer::Writer::new(Box::new(open), Arc::new(status_sender), senders, counters.clone());
+        let writer = writer::Writer::new(Box::new(open), Arc::new(status), senders, counters.clone());
         let (open_sender, is_open) = watch::channel(false);
         std::thread::spawn(move || {
             // On other systems that is the priority of the whole process.
@@ -181,7 +170,7 @@ impl Archive {
         });
         Self {
             to_writer,
-            status,
+            unwritten,
             reopened,
             lost,
             is_open,
@@ -191,16 +180,6 @@ impl Archive {
             options: Arc::new(options),
             taps: Arc::default(),
         }
-    }
-
-    /// Returns location and limits in words: "in FOLDER for 30 d, at most 2 GB".
-    pub fn describe(&self) -> String {
-        describe(&self.options)
-    }
-
-    /// Returns the limits in words: "for 30 d, at most 2 GB".
-    pub fn describe_limits(&self) -> String {
-        describe_limits(&self.options.limits)
     }
 
     /// Reads beside the writer, once the store is open.
@@ -226,10 +205,10 @@ impl Archive {
         &self.counters
     }
 
-    /// Returns the state of the writer.
+    /// Returns since when nothing can be written, and why; `None` while everything observed is written.
     #[must_use]
-    pub fn status(&self) -> watch::Receiver<WriteStatus> {
-        self.status.clone()
+    pub fn unwritten(&self) -> watch::Receiver<Option<Unwritten>> {
+        self.unwritten.clone()
     }
 
     /// Changes when the store may be another one, or another server wrote to it: everything besides lines is to be written again.
@@ -253,7 +232,7 @@ impl Archive {
     pub async fn restore(&self, cluster: &str) -> RestoreResult {
         // A checkpoint that is damaged, or of another version, is computed again from the lines.
         for made_by in [Some(resume::FINGERPRINT), None] {
-            let Some(mut response) = self.request(cluster, made_by, false) else { return RestoreResult::Unavailable };
+            let mut response = self.request(cluster, made_by, false);
             let stored = match tokio::time::timeout(OPEN_TIMEOUT, &mut response).await {
                 Ok(stored) => stored.ok(),
                 // The hub starts without it. The writer notices that, unless it has responded just now.
@@ -271,17 +250,16 @@ impl Archive {
     }
 
     /// Restores a cluster later, if that was not possible at the start. The result includes everything that was noted before this call,
-    /// and nothing later. `None` if the queue is full.
-    #[must_use]
-    pub fn restore_later(&self, cluster: &str, has_checkpoint: bool) -> Option<oneshot::Receiver<RestoreResult>> {
-        let response = self.request(cluster, has_checkpoint.then_some(resume::FINGERPRINT), true)?;
+    /// and nothing later.
+    pub fn restore_later(&self, cluster: &str, has_checkpoint: bool) -> oneshot::Receiver<RestoreResult> {
+        let response = self.request(cluster, has_checkpoint.then_some(resume::FINGERPRINT), true);
         let (reply, result) = oneshot::channel();
         let cluster = cluster.into();
         tokio::spawn(async move {
             let restored = decode(response.await.ok(), cluster).await;
             let _ = reply.send(restored); // the hub may have ended
         });
-        Some(result)
+        result
     }
 
     fn request(
@@ -289,12 +267,10 @@ impl Archive {
         cluster: &str,
         made_by: Option<&'static str>,
         is_late: bool,
-    ) -> Option<oneshot::Receiver<Option<StoredCluster>>> {
+    ) -> oneshot::Receiver<Option<StoredCluster>> {
         let (reply, response) = oneshot::channel();
-        let message = Message::Restore { cluster: cluster.into(), made_by, is_late, reply };
-        // Who starts waits for it: also behind the lists of other clusters.
-        let sent = if is_late { self.to_writer.try_send(message) } else { self.to_writer.send(message) };
-        sent.ok().map(|()| response)
+        self.to_writer.send(Message::Restore { cluster: cluster.into(), made_by, is_late, reply });
+        response
     }
 
     /// Sends a checkpoint of every cluster to the writer: the program ends.
@@ -315,7 +291,7 @@ impl Archive {
     /// Writes everything that is not written yet, and ends the writer.
     pub async fn close(&self) {
         let (reply, response) = oneshot::channel();
-        let _ = self.to_writer.send(Message::Close { reply }); // without a writer there is no response
+        self.to_writer.send(Message::Close { reply });
         if tokio::time::timeout(CLOSE_TIMEOUT, response).await.is_err() {
             tracing::warn!("cannot store the last observations within {CLOSE_TIMEOUT:?}");
         }

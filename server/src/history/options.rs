@@ -9,12 +9,7 @@ use timeline::Millis;
 
 use crate::database::server::DatabaseServer;
 
-/// Default for the maximum age.
-pub const AGE: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// Default for the maximum size, in bytes.
-pub const BYTES: u64 = 2_000_000_000;
-/// Length of the log, from which a restart resumes.
-pub const LOG: Duration = Duration::from_secs(24 * 3_600);
+const DAY_MILLIS: Millis = 24 * 3_600_000;
 /// Age of data that only its size evicts.
 pub const UNLIMITED_AGE: Millis = Millis::MAX / 4;
 
@@ -36,10 +31,10 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            age_millis: AGE.as_millis() as Millis,
-            bytes: BYTES,
+            age_millis: 30 * DAY_MILLIS,
+            bytes: 2_000_000_000,
             joined_bytes: 64 << 10,
-            log_millis: LOG.as_millis() as Millis,
+            log_millis: DAY_MILLIS,
             replayed_bytes: 16 << 20,
         }
     }
@@ -54,6 +49,17 @@ impl Limits {
             bytes: size.map_or(default.bytes, |size| size.as_u64()),
             ..default
         }
+    }
+}
+
+/// In words: "for 30 d, at most 2 GB".
+impl fmt::Display for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.age_millis {
+            UNLIMITED_AGE.. => f.write_str("without an age limit")?,
+            age => write!(f, "for {}", timeline::words::duration(age))?,
+        }
+        write!(f, ", at most {}", ByteSize(self.bytes).display().si())
     }
 }
 
@@ -82,4 +88,11 @@ pub struct Options {
     pub location: Location,
     /// Maximum age and size.
     pub limits: Limits,
+}
+
+/// In words: "in FOLDER for 30 d, at most 2 GB".
+impl fmt::Display for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "in {} {}", self.location, self.limits)
+    }
 }

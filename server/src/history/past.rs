@@ -13,15 +13,16 @@ use crate::feed::recording;
 use crate::hub::{FrozenTimeline, Handle};
 use crate::kube::Observed;
 
-/// Number of cached rollouts, and of observations in all of them together.
-const CACHED: (usize, usize) = (12, 400_000);
-/// Number of rollouts in use, and of observations in all of them together.
-const USED: (usize, usize) = (48, 800_000);
-/// Number of hubs that are built at once. Each takes a processor, and the others are for pages.
-const BUILDS: usize = 1;
-/// Number of rollouts that one client follows at once, and that all links of one maker follow.
+/// Number of rollouts that one client follows at once.
 pub const MOST_OF_ONE: usize = 8;
-const MOST_OF_LINKS: usize = 2 * MOST_OF_ONE;
+/// Sizes are numbers of observations.
+const LIMITS: CacheLimits = CacheLimits {
+    cached: (12, 400_000),
+    used: (48, 800_000),
+    builds: 1, // it takes a processor, and the others are for pages
+    of_one: MOST_OF_ONE,
+    of_links: 2 * MOST_OF_ONE,
+};
 /// Time after which a rollout that goes on is built again for later clients.
 const FRESH: Duration = Duration::from_secs(5);
 
@@ -33,9 +34,7 @@ pub struct RolloutCache {
 
 impl Default for RolloutCache {
     fn default() -> Self {
-        let (of_one, of_links) = (MOST_OF_ONE, MOST_OF_LINKS);
-        let limits = CacheLimits { cached: CACHED, used: USED, builds: BUILDS, of_one, of_links };
-        Self { hubs: Arc::new(HubCache::new(&limits)) }
+        Self { hubs: Arc::new(HubCache::new(&LIMITS)) }
     }
 }
 

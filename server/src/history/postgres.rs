@@ -10,14 +10,11 @@ use timeline::Millis;
 use super::batch;
 use super::latest_lines::LatestLines;
 use super::options::Limits;
-use super::sql::{self, LastBatch};
+use super::sql;
 use super::store::{Commit, CommitResult, Lines, Store, StoreError, StoredCluster};
-use crate::database::postgres::{LOCKS, UNRELEASED};
+use crate::database::Connection;
+use crate::database::postgres::LOCKS;
 use crate::database::server::DatabaseServer;
-use crate::database::{Connection, Schema};
-
-pub(super) const SCHEMA: Schema =
-    Schema { table: "_sqlx_migrations", migrations: &[include_str!("postgres.sql")], unreleased: UNRELEASED };
 
 /// The store.
 pub struct Postgres {
@@ -33,8 +30,8 @@ pub struct Postgres {
 struct ClusterLock {
     /// The last lines of all objects.
     objects: LatestLines,
-    /// The last batch; `None` unless this server has the lock.
-    head: Option<LastBatch>,
+    /// Id of the cluster; `None` unless this server has the lock.
+    cluster: Option<i64>,
     /// The database lacks lines.
     is_behind: bool,
     /// This server had the lock before.
@@ -47,7 +44,7 @@ impl Postgres {
     /// # Errors
     /// When it does not respond, a later version wrote it, or a permission is missing.
     pub fn open(server: &DatabaseServer, limits: Limits) -> Result<Self, StoreError> {
-        let connection = Some(Connection::connect_to_write(server, &SCHEMA)?);
+        let connection = Some(Connection::connect_to_write(server, &sql::SCHEMA)?);
         let me = format!("{:016x}", fastrand::u64(..));
         Ok(Self { server: server.clone(), limits, connection, clusters: BTreeMap::new(), me })
     }
@@ -74,25 +71,21 @@ impl Postgres {
             text.iter().for_each(|text| known.objects.read(text));
         }
         let connection = connected(&mut self.connection, &self.server)?;
-        let (me, known) = (&self.me, &mut self.clusters);
-        let written = connection.transaction(|database| {
-            let (mut result, mut heads) = (CommitResult::default(), Vec::new());
+        let (me, clusters) = (&self.me, &self.clusters);
+        let (result, written) = connection.transaction(|database| {
+            let (mut result, mut written) = (CommitResult::default(), Vec::new());
             for commit in commits {
-                let Some(known) = known.get(&commit.cluster) else { continue };
-                let done = known.write(database, commit, me)?;
-                heads.push((commit.cluster.clone(), done.head));
-                result.clusters.extend(done.head.map(|_| commit.cluster.clone()));
-                result.bytes += done.bytes;
-                result.is_takeover |= done.is_takeover;
+                if let Some(known) = clusters.get(&commit.cluster) {
+                    written.push((&commit.cluster, known.write(database, commit, me, &mut result)?));
+                }
             }
-            Ok((result, heads))
-        });
-        let (result, heads) = written?;
-        for (cluster, head) in heads {
-            let known = self.clusters.entry(cluster).or_default();
-            known.head = head;
-            known.is_behind = head.is_none();
-            known.was_held |= head.is_some();
+            Ok((result, written))
+        })?;
+        for (name, cluster) in written {
+            if let Some(known) = self.clusters.get_mut(name) {
+                (known.cluster, known.is_behind) = (cluster, cluster.is_none());
+                known.was_held |= cluster.is_some();
+            }
         }
         Ok(result)
     }
@@ -100,24 +93,18 @@ impl Postgres {
     fn tidy_locked(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
         let is_too_much = self.bytes()? > self.limits.bytes;
         let connection = connected(&mut self.connection, &self.server)?;
-        let held: Vec<i64> = self.clusters.values().filter_map(|known| Some(known.head?.cluster)).collect();
-        let (mut mine, mut borrowed) = (held.clone(), Vec::new());
+        let held: Vec<i64> = self.clusters.values().filter_map(|known| known.cluster).collect();
         // Clusters that no server writes are tidied, too.
-        let mut is_more = Ok(false);
-        for cluster in sql::clusters(connection)?.into_iter().filter(|cluster| !held.contains(cluster)) {
-            match connection.lock(LOCKS | cluster) {
-                Ok(true) => borrowed.push(cluster),
-                Ok(false) => {}
-                Err(why) => {
-                    is_more = Err(why);
-                    break;
-                }
+        let mut borrowed = Vec::new();
+        let mut others = sql::clusters(connection)?.into_iter().filter(|cluster| !held.contains(cluster));
+        let locked = others.try_for_each(|cluster| {
+            if connection.lock(LOCKS | cluster)? {
+                borrowed.push(cluster);
             }
-        }
-        mine.extend(&borrowed);
-        if is_more.is_ok() {
-            is_more = sql::tidy(connection, &mine, &self.limits, now_millis, is_too_much);
-        }
+            Ok::<_, StoreError>(())
+        });
+        let mine = [held.as_slice(), &borrowed].concat();
+        let is_more = locked.and_then(|()| sql::tidy(connection, &mine, &self.limits, now_millis, is_too_much));
         // Also after an error: another server may write these.
         for cluster in borrowed {
             connection.unlock(LOCKS | cluster)?;
@@ -129,66 +116,54 @@ impl Postgres {
     fn check_connection<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if result.is_err() && self.connection.as_ref().is_some_and(|connection| connection.is_lost) {
             self.connection = None;
-            self.clusters.values_mut().for_each(|known| known.head = None);
+            self.clusters.values_mut().for_each(|known| known.cluster = None);
         }
         result
     }
 }
 
-#[derive(Default)]
-struct ClusterResult {
-    /// The last batch; `None` if another server writes the cluster.
-    head: Option<LastBatch>,
-    bytes: u64,
-    is_takeover: bool,
-}
-
 impl ClusterLock {
-    fn write(&self, database: &mut Connection, commit: &Commit, me: &str) -> Result<ClusterResult, StoreError> {
-        let locked = match self.head {
-            Some(head) => Some((head, false)),
-            None => self.acquire(database, &commit.cluster, me)?,
-        };
-        let Some((head, is_takeover)) = locked else { return Ok(ClusterResult::default()) };
-        let name = format!("{me}:{}", commit.number);
-        let row = "UPDATE clusters SET last_commit = $2 WHERE id = $1 AND last_commit <> $2";
-        if database.run(row, &[head.cluster.into(), name.into()])? == 0 {
-            // It was written before, and the response was lost.
-            return Ok(ClusterResult { head: Some(head), ..ClusterResult::default() });
-        }
-        let takeover = if is_takeover { self.takeover(database, head, commit)? } else { None };
-        let commit = takeover.as_ref().unwrap_or(commit);
-        let head = sql::append(database, head, commit)?;
-        Ok(ClusterResult { head: Some(head), bytes: commit.bytes(), is_takeover })
-    }
-
-    /// Acquires the lock; returns the last batch, and whether another server wrote it. `None` if another server has the lock.
-    fn acquire(
+    /// Writes a commit; returns the id of its cluster, `None` if another server writes that.
+    fn write(
         &self,
         database: &mut Connection,
-        name: &str,
+        commit: &Commit,
         me: &str,
-    ) -> Result<Option<(LastBatch, bool)>, StoreError> {
-        let head = sql::head(database, name)?;
-        if !database.lock(LOCKS | head.cluster)? {
+        result: &mut CommitResult,
+    ) -> Result<Option<i64>, StoreError> {
+        let locked = match self.cluster {
+            Some(cluster) => Some((cluster, false)),
+            None => self.acquire(database, &commit.cluster, me)?,
+        };
+        let Some((cluster, is_takeover)) = locked else { return Ok(None) };
+        result.clusters.insert(commit.cluster.clone());
+        let name = format!("{me}:{}", commit.number);
+        let row = "UPDATE clusters SET last_commit = $2 WHERE id = $1 AND last_commit <> $2";
+        if database.run(row, &[cluster.into(), name.into()])? == 0 {
+            return Ok(Some(cluster)); // it was written before, and the response was lost
+        }
+        let takeover = if is_takeover { self.takeover(database, commit)? } else { None };
+        let commit = takeover.as_ref().unwrap_or(commit);
+        sql::append(database, cluster, commit)?;
+        result.bytes += commit.bytes();
+        result.is_takeover |= is_takeover;
+        Ok(Some(cluster))
+    }
+
+    /// Acquires the lock; returns the id of the cluster, and whether another server wrote it. `None` if another server has the lock.
+    fn acquire(&self, database: &mut Connection, name: &str, me: &str) -> Result<Option<(i64, bool)>, StoreError> {
+        let cluster = sql::cluster_id(database, name)?;
+        if !database.lock(LOCKS | cluster)? {
             return Ok(None);
         }
-        // Read again: the last server with the lock may have written meanwhile.
-        let head = sql::head(database, name)?;
-        let last = database.row("SELECT last_commit FROM clusters WHERE id = $1", &[head.cluster.into()])?;
-        let last = last.map_or_else(|| Ok(String::new()), |row| row.text(0))?;
-        Ok(Some((head, self.is_behind || self.was_held && !last.starts_with(me))))
+        let last = database.row("SELECT last_commit FROM clusters WHERE id = $1", &[cluster.into()])?;
+        let last = last.map(|(last,): (String,)| last).unwrap_or_default();
+        Ok(Some((cluster, self.is_behind || self.was_held && !last.starts_with(me))))
     }
 
     /// Returns the commit to write after another server: all objects, after a gap.
-    fn takeover(
-        &self,
-        database: &mut Connection,
-        head: LastBatch,
-        commit: &Commit,
-    ) -> Result<Option<Commit>, StoreError> {
-        let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
-        let heard_millis = database.number(heard, &[head.cluster.into()])?;
+    fn takeover(&self, database: &mut Connection, commit: &Commit) -> Result<Option<Commit>, StoreError> {
+        let heard_millis = sql::last_response(database, &commit.cluster)?;
         let (at_millis, text) = self.objects.keyframe(heard_millis);
         let Ok(body) = batch::pack(&text) else { return Ok(None) };
         let lines = (!text.is_empty()).then_some(Lines { from_millis: at_millis, to_millis: at_millis, body });
@@ -202,7 +177,7 @@ fn connected<'c>(
 ) -> Result<&'c mut Connection, StoreError> {
     match connection {
         Some(connection) => Ok(connection),
-        None => Ok(connection.insert(Connection::connect_to_write(server, &SCHEMA)?)),
+        None => Ok(connection.insert(Connection::connect_to_write(server, &sql::SCHEMA)?)),
     }
 }
 

@@ -88,8 +88,7 @@ impl Recorder {
                 }
             }
             let Some(read) = RawLine::parse(line).filter(|read| read.r#type == LineType::ListDone) else { continue };
-            let Some(kind) = Kind::from_name(&read.kind) else { continue };
-            self.list_done(kind, &read, &BTreeMap::new());
+            self.list_done(&read, &BTreeMap::new());
         }
     }
 
@@ -153,7 +152,8 @@ impl Recorder {
     }
 
     /// Records the end of a list for every workload that may be in it, except for those with `known` later lines.
-    fn list_done(&mut self, kind: Kind, read: &RawLine<'_>, known: &BTreeMap<Uid, Millis>) {
+    fn list_done(&mut self, read: &RawLine<'_>, known: &BTreeMap<Uid, Millis>) {
+        let Some(kind) = Kind::from_name(&read.kind) else { return };
         let (at_millis, namespace) = (read.observed_at_millis, read.namespace.as_deref());
         let present: Option<BTreeSet<Uid>> = read.present.as_ref().map(|present| present.iter().copied().collect());
         let gap_since_millis = read.gap_since_millis;
@@ -172,14 +172,8 @@ impl Recorder {
     }
 
     fn workload_of(&self, uid: Uid) -> Option<Uid> {
-        let mut owner = uid;
-        for _ in 0..2 {
-            if self.workloads.contains_key(&owner) {
-                return Some(owner);
-            }
-            owner = *self.owners.get(&owner)?;
-        }
-        self.workloads.contains_key(&owner).then_some(owner)
+        let owners = std::iter::successors(Some(uid), |uid| self.owners.get(uid).copied());
+        owners.take(3).find(|uid| self.workloads.contains_key(uid))
     }
 
     /// Begins an episode: the workload is not at rest.
@@ -298,9 +292,7 @@ impl Recorder {
             for line in text.lines() {
                 let Some(read) = RawLine::parse(line) else { continue };
                 if read.r#type == LineType::ListDone {
-                    if let Some(kind) = Kind::from_name(&read.kind) {
-                        recorder.list_done(kind, &read, &known);
-                    }
+                    recorder.list_done(&read, &known);
                     continue;
                 }
                 let object: Option<ObjectRelations> = serde_json::from_str(read.object.get()).ok();

@@ -19,29 +19,21 @@ pub const FINGERPRINT: &str = env!("ROLLCAST_TIMELINE");
 /// Level of compression: checkpoints are large and short-lived.
 const LEVEL: i32 = 1;
 
-/// The state of a hub in a checkpoint.
-#[derive(Serialize)]
-pub struct CheckpointState<'h> {
+/// The state of a hub in a checkpoint, borrowed or restored.
+#[derive(Default, Serialize, Deserialize)]
+pub struct CheckpointState<T, H> {
     /// The timeline.
-    pub timeline: &'h Timeline,
+    pub timeline: T,
     /// Its changes in memory.
-    pub history: &'h History,
+    pub history: H,
     /// Epoch of the timeline.
     pub epoch: u64,
     /// First and last observation.
     pub observed: Option<(Millis, Millis)>,
 }
 
-#[derive(Default, Deserialize)]
-struct DecodedState {
-    timeline: Timeline,
-    history: History,
-    epoch: u64,
-    observed: Option<(Millis, Millis)>,
-}
-
 /// Serializes a checkpoint. `None` if memory is short.
-pub fn serialize(state: &CheckpointState<'_>) -> Option<Vec<u8>> {
+pub fn serialize(state: &CheckpointState<&Timeline, &History>) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     state.serialize(&mut Serializer::new(&mut bytes).with_human_readable()).ok()?;
     Some(bytes)
@@ -52,21 +44,20 @@ pub fn compress(bytes: &[u8]) -> Option<Checkpoint> {
     Some(Checkpoint { made_by: FINGERPRINT.to_owned(), body: zstd::bulk::compress(bytes, LEVEL).ok()? })
 }
 
-fn decode(checkpoint: &Checkpoint) -> Option<DecodedState> {
+fn decode(checkpoint: &Checkpoint) -> Option<CheckpointState<Timeline, History>> {
     let bytes = super::batch::decompress(&checkpoint.body).ok()?;
-    DecodedState::deserialize(&mut Deserializer::from_read_ref(&bytes).with_human_readable()).ok()
+    CheckpointState::deserialize(&mut Deserializer::from_read_ref(&bytes).with_human_readable()).ok()
 }
 
 /// Restores a cluster. `None` if nothing of it can be read.
 pub fn restore(cluster: &str, stored: StoredCluster) -> Option<InitialState> {
     let StoredCluster { heard_millis, checkpoint, batches, .. } = stored;
     let has_checkpoint = checkpoint.is_some();
-    let state = checkpoint.as_ref().map(decode);
-    if matches!(state, Some(None)) {
+    let Some(state) = checkpoint.as_ref().map_or_else(|| Some(CheckpointState::default()), decode) else {
         tracing::warn!("ignored the damaged checkpoint of cluster {cluster}");
         return None;
-    }
-    let DecodedState { mut timeline, mut history, epoch, mut observed } = state.flatten().unwrap_or_default();
+    };
+    let CheckpointState { mut timeline, mut history, epoch, mut observed } = state;
     // The changes after the checkpoint are made again, and need not be those that viewers got.
     let before = has_checkpoint.then(|| Position { epoch, seq: timeline.seq(), said: SaidVersion::default() });
     let mut bad = 0;

@@ -23,14 +23,12 @@ const MOST_LOOKED_AT: usize = 100;
 pub(super) struct RolloutIndex {
     /// It may lack everything.
     pub(super) is_lost: bool,
-    /// Deployments whose rows may be out of date.
-    pub(super) unindexed: BTreeSet<Uid>,
     /// Stored causes of rollouts that are open, or whose workload is not at rest: causes change with time alone, too.
-    pub(super) open: BTreeMap<Uid, String>,
+    open: BTreeMap<Uid, String>,
     /// The unchanged one whose cause was found last.
     looked_at: Option<Uid>,
     /// Workloads that are at rest, and others.
-    pub(super) activity: ActivityTracker,
+    activity: ActivityTracker,
     /// Epoch and last change of the timeline at the last update.
     position: (u64, u64),
     /// The last observation of a recording, and the one at the last update. Played fast, many rollouts may end between two ticks, and the
@@ -51,32 +49,41 @@ impl RolloutIndex {
         if watches.any(|(_, health)| matches!(health, Health::Connecting { .. })) {
             return None;
         }
-        let model = reader.timeline.model();
         let now = Now { millis: self.played_millis.unwrap_or(reader.now.millis), ..reader.now };
+        let (outdated, changes) = self.outdated(cluster, reader, now);
+        let rollouts = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, index::LAST);
+        let rollouts: Vec<PastRollout> = outdated.iter().flat_map(rollouts).collect();
+        self.open.retain(|uid, _| !outdated.contains(uid));
+        let open = self.open_causes(&rollouts);
+        self.open.extend(open);
+        Some((rollouts, changes))
+    }
+
+    /// Returns the Deployments whose rows may be out of date, and changes of activity.
+    fn outdated(&mut self, cluster: &str, reader: &HubReader<'_>, now: Now) -> (BTreeSet<Uid>, ActivityChanges) {
+        let model = reader.timeline.model();
         let (epoch, last) = self.position;
-        self.unindexed.extend(reader.changed_since(if epoch == reader.epoch { last } else { 0 }));
+        let mut changed: BTreeSet<Uid> = reader.changed_since(if epoch == reader.epoch { last } else { 0 }).collect();
         if mem::take(&mut self.is_lost) {
-            self.unindexed.extend(model.deployments.keys());
+            changed.extend(model.deployments.keys());
         }
         (self.position, self.indexed_millis) = ((reader.epoch, reader.timeline.seq()), self.played_millis);
-        let changes = self.activity.update(model, &self.unindexed, now.millis);
+        let changes = self.activity.update(model, &changed, now.millis);
         // Why the last pods went was decided after their last change.
-        self.unindexed.extend(&changes.settled);
+        changed.extend(&changes.settled);
         let last = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, 1).pop();
-        let mut others: Vec<_> = self.open.iter().filter(|(uid, _)| !self.unindexed.contains(*uid)).collect();
+        let mut others: Vec<_> = self.open.iter().filter(|(uid, _)| !changed.contains(*uid)).collect();
         let from = others.partition_point(|(uid, _)| Some(**uid) <= self.looked_at);
         others.rotate_left(from);
         others.truncate(MOST_LOOKED_AT);
         self.looked_at = others.last().map(|(uid, _)| **uid);
         let is_outdated = |(uid, cause): &(&Uid, &String)| last(uid).is_none_or(|last| last.cause != **cause);
-        let outdated: Vec<Uid> = others.into_iter().filter(is_outdated).map(|(uid, _)| *uid).collect();
-        self.unindexed.extend(outdated);
-        let rollouts = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, index::LAST);
-        Some((self.unindexed.iter().flat_map(rollouts).collect(), changes))
+        changed.extend(others.into_iter().filter(is_outdated).map(|(uid, _)| *uid));
+        (changed, changes)
     }
 
     /// Returns the causes of rollouts that are open, or whose workload is not at rest.
-    pub(super) fn open_causes(&self, rollouts: &[PastRollout]) -> BTreeMap<Uid, String> {
+    fn open_causes(&self, rollouts: &[PastRollout]) -> BTreeMap<Uid, String> {
         let is_open = |rollout: &&PastRollout| rollout.is_going_on() || self.activity.is_active(rollout.uid);
         // Of several rollouts of a workload the last one counts.
         rollouts.iter().filter(is_open).map(|rollout| (rollout.uid, rollout.cause.clone())).collect()
@@ -112,13 +119,14 @@ mod tests {
         events.send(SourceEvent::Recorded { observed, line: None }).await.unwrap();
         let (mut index, mut written) = (RolloutIndex::default(), Vec::new());
         for after_millis in [1_000, 2_000, 60_999, 61_000, 90_000] {
-            index.played_millis = Some(began_millis + after_millis);
-            let update = move |reader: &HubReader<'_>| {
-                index.update("prod", reader);
-                index
+            let outdated = move |reader: &HubReader<'_>| {
+                let now = Now { millis: began_millis + after_millis, ..reader.now };
+                let (outdated, _) = index.outdated("prod", reader, now);
+                (index, outdated.len())
             };
-            index = hub.read(update).await.unwrap();
-            written.push(mem::take(&mut index.unindexed).len());
+            let (updated, count) = hub.read(outdated).await.unwrap();
+            index = updated;
+            written.push(count);
         }
         assert_eq!(written, [1, 0, 0, 1, 0]);
     }

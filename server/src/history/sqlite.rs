@@ -1,6 +1,5 @@
 //! The store in a file, which one server at a time writes. A damaged file is renamed.
 
-use std::collections::BTreeMap;
 use std::fs::{self, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
@@ -12,9 +11,9 @@ use std::time::Duration;
 use timeline::Millis;
 
 use super::options::Limits;
-use super::sql::{self, LastBatch};
+use super::sql;
 use super::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
-use crate::database::{Connection, Schema, damaged, private, sqlite};
+use crate::database::{Connection, damaged, private};
 use crate::telemetry::clock;
 
 /// Name of the file.
@@ -23,9 +22,6 @@ pub const FILE: &str = "history.db";
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
 /// Name of the file that the writer locks.
 const LOCK: &str = "history.lock";
-pub(super) const SCHEMA: Schema =
-    Schema { table: "_sqlx_migrations", migrations: &[include_str!("sqlite.sql")], unreleased: sqlite::UNRELEASED };
-
 /// Most pages that are freed at a time.
 const PAGES: u32 = 500;
 
@@ -34,8 +30,6 @@ pub struct Sqlite {
     path: PathBuf,
     connection: Connection,
     limits: Limits,
-    /// The last batch of each cluster.
-    heads: BTreeMap<Arc<str>, LastBatch>,
     /// The integrity check at the start found damage.
     is_damaged: Arc<AtomicBool>,
     _lock: fs::File,
@@ -60,23 +54,7 @@ impl Sqlite {
         }?;
         let is_damaged = Arc::new(AtomicBool::new(false));
         check_integrity(path.clone(), is_damaged.clone());
-        Ok(Self { path, connection, limits, heads: BTreeMap::new(), is_damaged, _lock: lock })
-    }
-
-    fn write(&mut self, commits: &[Commit]) -> Result<(), StoreError> {
-        let mut heads = self.heads.clone();
-        self.connection.transaction(|database| {
-            for commit in commits {
-                let head = match heads.get(&commit.cluster) {
-                    Some(head) => *head,
-                    None => sql::head(database, &commit.cluster)?,
-                };
-                heads.insert(commit.cluster.clone(), sql::append(database, head, commit)?);
-            }
-            Ok(())
-        })?;
-        self.heads = heads;
-        Ok(())
+        Ok(Self { path, connection, limits, is_damaged, _lock: lock })
     }
 
     fn tidy_all(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
@@ -100,7 +78,13 @@ impl Sqlite {
 
 impl Store for Sqlite {
     fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
-        let written = self.write(commits);
+        let written = self.connection.transaction(|database| {
+            for commit in commits {
+                let cluster = sql::cluster_id(database, &commit.cluster)?;
+                sql::append(database, cluster, commit)?;
+            }
+            Ok(())
+        });
         self.check_damage(written).map(|()| CommitResult::all(commits))
     }
 
@@ -141,43 +125,38 @@ fn unwritable(action: &str, path: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Failed(format!("cannot {action} {}: {error}{remedy}", path.display()))
 }
 
-/// Attempts to lock, and the time between them: child processes (commands that fetch credentials) inherit the lock until they are
-/// another program, so that a folder may be locked for a moment after it was closed.
-const TRIES: usize = 50;
+/// Attempts to lock, and the time between them, 2 s in all: a program that is just ending may have the folder for a moment, and child
+/// processes (commands that fetch credentials) inherit the lock until they are another program.
+const TRIES: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(20);
 
 fn lock(folder: &Path) -> Result<fs::File, StoreError> {
     let path = folder.join(LOCK);
     let failed = |error: std::io::Error| unwritable("lock", &path, &error);
     let file = private::open_lock_file(&path).map_err(failed)?;
-    let mut locked = file.try_lock();
     for _ in 0..TRIES {
-        if !matches!(locked, Err(TryLockError::WouldBlock)) {
-            break;
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN), // the writer's thread may wait
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        std::thread::sleep(BETWEEN); // the writer's thread may wait
-        locked = file.try_lock();
     }
-    match locked {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::InUse(folder.display().to_string())),
-        Err(TryLockError::Error(error)) => Err(failed(error)),
-    }
+    Err(StoreError::InUse(folder.display().to_string()))
 }
 
 fn connect(path: &Path) -> Result<Connection, StoreError> {
     // SQLite gives the log and its index the permissions of the file. Earlier versions left theirs readable for all.
     private::create(path).map_err(|error| unwritable("create", path, &error))?;
     BESIDE.iter().for_each(|ending| private::restrict(&path_with_ending(path, ending)));
-    Connection::open_file_to_write(path, &SCHEMA)
+    Connection::open_file_to_write(path, &sql::SCHEMA)
 }
 
 /// Checks the file in a thread of its own, as that takes a while for a large one.
 fn check_integrity(path: PathBuf, is_damaged: Arc<AtomicBool>) {
     std::thread::spawn(move || {
-        let check = || Connection::open_file(&path)?.row("PRAGMA quick_check(1)", &[]);
+        let check = || Connection::open_file(&path)?.row::<(String,)>("PRAGMA quick_check(1)", &[]);
         let has_damage = match check() {
-            Ok(row) => row.is_some_and(|row| row.text(0).is_ok_and(|result| result != "ok")),
+            Ok(row) => row.is_some_and(|(result,)| result != "ok"),
             Err(error) => matches!(error, StoreError::Damaged { .. }),
         };
         is_damaged.store(has_damage, Ordering::Relaxed);

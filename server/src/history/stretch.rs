@@ -12,12 +12,9 @@ pub const TAIL_MILLIS: Millis = 45_000;
 /// Longest time that is shown of a rollout that never ended.
 pub const LONGEST_MILLIS: Millis = 6 * 3_600_000;
 
-/// Begin and end.
-pub type TimeRange = (Millis, Millis);
-
-/// Returns the time in which a rollout is shown: from a little before its begin to a little after its end, and not past its last moment
+/// Returns begin and end of the time in which a rollout is shown: from a little before its begin to a little after its end, and not past its last moment
 /// before the next one.
-pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, last_millis: Option<Millis>) -> TimeRange {
+pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, last_millis: Option<Millis>) -> (Millis, Millis) {
     let over_millis = ended_millis.unwrap_or(started_millis + LONGEST_MILLIS) + TAIL_MILLIS;
     // A rollout that was complete before the next one began is shown complete, however soon that one came.
     let complete = |last: Millis| ended_millis.filter(|ended| *ended <= last).unwrap_or(Millis::MIN);
@@ -33,7 +30,7 @@ pub fn reach(started_millis: Millis, ended_millis: Option<Millis>, last_millis: 
 }
 
 /// Returns the lines of a time in a recording, after a list of the objects at its begin.
-pub fn trim(text: &str, (from_millis, to_millis): TimeRange) -> String {
+pub fn trim(text: &str, (from_millis, to_millis): (Millis, Millis)) -> String {
     let (mut before, mut after) = (LatestLines::default(), String::new());
     for line in text.lines() {
         let Some(read) = RawLine::parse(line) else { continue };

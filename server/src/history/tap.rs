@@ -24,10 +24,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::activity::ActivityChanges;
-use super::journal::{Journal, ObservedLines, existing_objects};
+use super::journal::{Journal, JournalEntry, ObservedLines, existing_objects};
 use super::resume::{self, CheckpointState};
 use super::rollout_index::RolloutIndex;
-use super::{Archive, RestoreResult, WriteStatus};
+use super::{Archive, RestoreResult};
 use crate::feed::recording;
 use crate::hub::{Handle, HubEnded, HubReader, WeakHandle};
 use crate::kube::translate::Object;
@@ -141,7 +141,7 @@ impl Tap {
         mut events: mpsc::Receiver<SourceEvent>,
         mut requests: mpsc::Receiver<oneshot::Sender<()>>,
     ) -> Result<(), HubEnded> {
-        let (mut status, mut reopened) = (self.archive.status(), self.archive.reopened());
+        let (mut unwritten, mut reopened) = (self.archive.unwritten(), self.archive.reopened());
         match self.archive.restore(&self.name).await {
             RestoreResult::Restored(mut stored) => {
                 self.heard_millis = stored.heard_millis;
@@ -164,8 +164,8 @@ impl Tap {
                 drop(initial);
             }
         }
-        if *status.borrow() != WriteStatus::Healthy {
-            status.mark_changed();
+        if unwritten.borrow().is_some() {
+            unwritten.mark_changed();
         }
         let mut heard = tokio::time::interval(HEARD_EVERY);
         let mut checkpoint = tokio::time::interval_at(Instant::now() + CHECKPOINT_EVERY, CHECKPOINT_EVERY);
@@ -187,7 +187,10 @@ impl Tap {
                     self.checkpoint().await?;
                     let _ = reply.send(()); // the caller may have given up
                 }
-                Ok(()) = status.changed() => self.send_status(&mut status).await?,
+                Ok(()) = unwritten.changed() => {
+                    let unwritten = unwritten.borrow_and_update().clone();
+                    self.send(SourceEvent::Unwritten(unwritten)).await?;
+                }
                 Ok(()) = reopened.changed() => self.write_all().await?,
                 _ = heard.tick() => self.tick(namespaces).await?,
                 _ = checkpoint.tick() => self.checkpoint().await?,
@@ -220,7 +223,7 @@ impl Tap {
             }
             _ => {
                 if let Some(identity) = self.identity.take() {
-                    identity.held.into_iter().for_each(|lines| self.journal.note_lines(lines));
+                    identity.held.into_iter().for_each(|lines| self.journal.add(JournalEntry::Lines(lines)));
                     self.checkpoint().await?;
                 }
                 self.note(&event);
@@ -314,23 +317,12 @@ impl Tap {
         }
     }
 
-    async fn send_status(&mut self, status: &mut watch::Receiver<WriteStatus>) -> Result<(), HubEnded> {
-        let unwritten = match &*status.borrow_and_update() {
-            WriteStatus::Healthy => None,
-            WriteStatus::Failing { since_millis, why } => {
-                Some(Unwritten { since_millis: *since_millis, why: why.clone() })
-            }
-        };
-        self.send(SourceEvent::Unwritten(unwritten)).await
-    }
-
     /// Writes the last response of the cluster, and the index of changed workloads.
     async fn tick(&mut self, namespaces: &[String]) -> Result<(), HubEnded> {
-        self.journal.send_waiting();
         if self.journal.can_end_gap() {
             let existing = self.hub.read(|reader| existing_objects(reader.timeline.model())).await?;
-            let is_ended = self.journal.end_gap(&existing);
-            self.archive.counters().missed.fetch_add(u64::from(is_ended), Ordering::Relaxed);
+            self.journal.end_gap(existing);
+            self.archive.counters().missed.fetch_add(1, Ordering::Relaxed);
         }
         let is_live = self.connection.borrow().state == ConnectionState::Live;
         if is_live {
@@ -345,13 +337,13 @@ impl Tap {
     fn request_restore(&mut self) {
         let Some(restoring) = &mut self.restoring else { return };
         let is_due = restoring.request.is_none() && Instant::now() >= restoring.next;
-        if !is_due || !self.journal.is_complete() || *self.archive.status().borrow() != WriteStatus::Healthy {
+        if !is_due || !self.journal.has_room() || self.archive.unwritten().borrow().is_some() {
             return;
         }
         restoring.next = Instant::now() + restoring.pause;
         restoring.pause = (restoring.pause * 2).min(LONGEST_PAUSE);
         let response = self.archive.restore_later(&self.name, restoring.has_checkpoint);
-        restoring.request = response.map(|response| RestoreRequest { response, since: Some(String::new()) });
+        restoring.request = Some(RestoreRequest { response, since: Some(String::new()) });
     }
 
     /// Sends the response to the request, if there is one, to the hub, and the observations since then.
@@ -393,7 +385,7 @@ impl Tap {
     /// Writes a checkpoint, if the timeline changed since the last one.
     async fn checkpoint(&mut self) -> Result<(), HubEnded> {
         self.write_index().await?;
-        if !self.is_restored() || !self.journal.is_complete() {
+        if !self.can_write() {
             return Ok(());
         }
         let last_seq = self.checkpoint_seq;
@@ -408,20 +400,20 @@ impl Tap {
         let Some((seq, at_millis, bytes)) = checkpoint.await? else { return Ok(()) };
         let checkpoint = tokio::task::spawn_blocking(move || resume::compress(&bytes)).await;
         if let Ok(Some(checkpoint)) = checkpoint {
-            self.journal.checkpoint(at_millis, checkpoint);
+            self.journal.add(JournalEntry::Checkpoint(at_millis, checkpoint));
             self.checkpoint_seq = seq;
         }
         Ok(())
     }
 
-    /// Returns `true` if the hub has the stored history; else its rollouts would get rows of their own.
-    const fn is_restored(&self) -> bool {
-        self.restoring.is_none() && self.identity.is_none()
+    /// Returns `true` if there is room for what the hub makes, such as the rows of all Deployments, and the hub has the stored history; else
+    /// its rollouts would get rows of their own.
+    fn can_write(&self) -> bool {
+        self.restoring.is_none() && self.identity.is_none() && self.journal.has_room()
     }
 
     async fn write_index(&mut self) -> Result<(), HubEnded> {
-        // While steps are missing there is no room for rows either. They may be those of all Deployments, and the hub makes them.
-        if !self.is_restored() || !self.journal.is_complete() {
+        if !self.can_write() {
             return Ok(());
         }
         let (name, mut index) = (self.name.clone(), mem::take(&mut self.index));
@@ -432,17 +424,11 @@ impl Tap {
         let (index, update) = self.hub.read(read).await?;
         self.index = index;
         let Some((rollouts, changes)) = update else { return Ok(()) };
-        let open = self.index.open_causes(&rollouts);
-        if !self.index.unindexed.is_empty() && self.journal.rollouts(rollouts) {
-            for uid in mem::take(&mut self.index.unindexed) {
-                self.index.open.remove(&uid);
-            }
-            self.index.open.extend(open);
+        if !rollouts.is_empty() {
+            self.journal.add(JournalEntry::Rollouts(rollouts));
         }
-        if changes != ActivityChanges::default()
-            && let Err(changes) = self.journal.activity(changes)
-        {
-            self.index.activity.undo(changes);
+        if changes != ActivityChanges::default() {
+            self.journal.add(JournalEntry::Activity(changes));
         }
         Ok(())
     }

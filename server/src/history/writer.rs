@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use timeline::past::PastRollout;
+use timeline::wire::Unwritten;
 use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 
@@ -16,7 +17,6 @@ use super::batch;
 use super::continuation::Continuation;
 use super::journal::{JournalEntry, Message, ObservedLines, QueueReceiver};
 use super::recorder::Recorder;
-use super::status::{HistoryCounters, WriteStatus};
 use super::store::{Checkpoint, Commit, CommitResult, Episode, Lines, Store, StoreError, StoredCluster};
 use super::watchdog::Watchdog;
 use crate::telemetry::clock;
@@ -24,26 +24,37 @@ use crate::telemetry::clock;
 const COMMIT_EVERY: Duration = Duration::from_millis(500);
 /// Time until a failed commit is tried again, and a store that could not be opened.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
-/// Longest wait at the start for a store that another program has.
-const HANDOVER: Duration = Duration::from_secs(2);
 /// Time until the first tidy of a store: before it, clusters are restored from the log that it shortens.
 const FIRST_TIDY_AFTER: Duration = Duration::from_secs(5);
 const TIDY_EVERY: Duration = Duration::from_secs(60);
 /// Most bytes of lines that wait to be written; then nothing more is taken from the queue.
 const MOST_PENDING: usize = 32 << 20;
 
+/// The writer's counters under `/metrics`.
+#[derive(Debug, Default)]
+pub struct HistoryCounters {
+    /// Commits.
+    pub commits: AtomicU64,
+    /// Commits that failed, and stores that could not be opened.
+    pub failures: AtomicU64,
+    /// Compressed bytes of lines that were written.
+    pub bytes: AtomicU64,
+    /// Gaps in the history because nothing could be written for long.
+    pub missed: AtomicU64,
+}
+
 type OpenStore = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 
 pub(super) struct Writer {
     open: OpenStore,
     store: Option<Box<dyn Store>>,
-    status: Arc<watch::Sender<WriteStatus>>,
+    status: Arc<watch::Sender<Option<Unwritten>>>,
     counters: Arc<HistoryCounters>,
     watchdog: Watchdog,
     clusters: BTreeMap<Arc<str>, ClusterWriter>,
     /// Commits that failed, or may have. They are tried again unchanged, before anything else.
     unwritten: Vec<Commit>,
-    /// The store was opened again, and may be another one; nothing was written to it yet.
+    /// The store is opened again, and may be another one; nothing was written to it yet.
     is_reopened: bool,
     /// Counts the stores that lack what is known besides lines.
     reopened: watch::Sender<u64>,
@@ -136,7 +147,7 @@ impl ClusterWriter {
 impl Writer {
     pub(super) fn new(
         open: OpenStore,
-        status: Arc<watch::Sender<WriteStatus>>,
+        status: Arc<watch::Sender<Option<Unwritten>>>,
         (reopened, lost): (watch::Sender<u64>, watch::Sender<u64>),
         counters: Arc<HistoryCounters>,
     ) -> Self {
@@ -161,7 +172,7 @@ impl Writer {
     }
 
     pub(super) fn run(mut self, inbox: &QueueReceiver, is_open: &watch::Sender<bool>) {
-        self.open_at_start();
+        self.open_store();
         is_open.send_replace(true);
         loop {
             let bytes: usize = self.pending().map(|pending| pending.lines.len()).sum();
@@ -273,31 +284,14 @@ impl Writer {
         }
     }
 
-    /// Opens the store. A program that is just ending may have it for a moment.
-    fn open_at_start(&mut self) {
-        let deadline = Instant::now() + HANDOVER;
-        loop {
-            match self.watchdog.guard(clock::now_millis(), &mut self.open) {
-                Ok(store) => {
-                    self.store = Some(store);
-                    self.note_response();
-                }
-                Err(StoreError::InUse(_)) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(50));
-                    continue;
-                }
-                Err(why) => self.fail(&why),
-            }
-            return;
-        }
-    }
-
-    fn reopen(&mut self) -> bool {
+    /// Opens the store, if it is not open.
+    fn open_store(&mut self) -> bool {
         if self.store.is_none() {
             match self.watchdog.guard(self.unwritten_since_millis(), &mut self.open) {
                 Ok(store) => {
-                    (self.store, self.is_reopened) = (Some(store), true);
+                    self.store = Some(store);
                     self.tidy_at = Instant::now() + FIRST_TIDY_AFTER;
+                    self.note_response();
                 }
                 Err(why) => self.fail(&why),
             }
@@ -319,7 +313,7 @@ impl Writer {
             let has_more = self.clusters.values().any(|cluster| cluster.recorder.has_more());
             self.since = has_more.then(Instant::now);
         }
-        if self.unwritten.is_empty() || !self.reopen() {
+        if self.unwritten.is_empty() || !self.open_store() {
             return false;
         }
         let since_millis = self.unwritten_since_millis();
@@ -375,9 +369,9 @@ impl Writer {
     }
 
     fn recover(&self) {
-        if *self.status.borrow() != WriteStatus::Healthy {
+        if self.status.borrow().is_some() {
             tracing::info!("writing history again");
-            self.status.send_replace(WriteStatus::Healthy);
+            self.status.send_replace(None);
         }
     }
 
@@ -392,18 +386,19 @@ impl Writer {
             self.is_given_up |= self.store.take().is_some();
         }
         if self.store.is_none() {
+            self.is_reopened = true;
             self.tidy_at = self.not_before; // then it is opened, also while there is nothing to write
         }
         let now_millis = self.unwritten_since_millis();
         let why = why.to_string();
         self.status.send_if_modified(|status| {
             let since_millis = match status {
-                WriteStatus::Failing { why: known, .. } if *known == why => return false,
-                WriteStatus::Failing { since_millis, .. } => *since_millis,
-                WriteStatus::Healthy => now_millis,
+                Some(known) if known.why == why => return false,
+                Some(known) => known.since_millis,
+                None => now_millis,
             };
             tracing::warn!("cannot write history: {why}");
-            *status = WriteStatus::Failing { since_millis, why: why.clone() };
+            *status = Some(Unwritten { since_millis, why: why.clone() });
             true
         });
     }
@@ -418,9 +413,7 @@ impl Writer {
     fn tidy(&mut self) {
         // Readers and late restores need the store. The latter read the log that a tidy shortens.
         if self.store.is_none() {
-            if self.reopen() {
-                self.note_response();
-            }
+            self.open_store();
             return;
         }
         let now = Instant::now();

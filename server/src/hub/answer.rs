@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use timeline::fact::Kind;
 use timeline::view::{self, Now};
-use timeline::wire::{Objects, Said, Snapshot};
+use timeline::wire::Said;
 use timeline::{History, Millis, Model, Timeline, Uid, story};
 use tokio::sync::broadcast;
 
@@ -26,24 +26,6 @@ pub struct FirstFrame {
 
 /// A subscription to a topic: the first frame, and later frames, encoded. A viewer that lags behind must subscribe again.
 pub type TopicSubscription = (FirstFrame, broadcast::Receiver<Bytes>);
-
-/// Data of a page, copied in the hub's task; the page is made outside of it.
-pub(super) struct PageData {
-    /// A snapshot without objects and sentences.
-    pub(super) snapshot: Snapshot,
-    /// The Deployment with its objects and everything that its sentences name.
-    pub(super) model: Model,
-    pub(super) now: Now,
-}
-
-impl PageData {
-    pub(super) fn into_page(self) -> Snapshot {
-        let Self { snapshot, model, now } = self;
-        let of = |uid| (Objects::of(&model, uid), describe_deployment(&model, uid, now).with_version());
-        let (objects, said) = snapshot.deployment.map(of).unwrap_or_default();
-        Snapshot { objects, said, ..snapshot }
-    }
-}
 
 /// Read access to the state of a hub, in its task.
 pub struct HubReader<'h> {

@@ -52,12 +52,10 @@ impl Watches {
             (Some((since, why)), stale) => Some((stale.map_or(since, |(stale, ..)| stale.min(since)), None, why)),
             (None, stale) => stale,
         };
+        let is_connecting = |health: &Health| matches!(health, Health::Connecting { .. });
         let state = match worst {
             Some((since_millis, retry_at_millis, why)) => ConnectionState::Stale { since_millis, retry_at_millis, why },
-            None if self.health.values().any(|health| matches!(health, Health::Connecting { .. })) => {
-                ConnectionState::Connecting
-            }
-            None if self.health.is_empty() => ConnectionState::Connecting,
+            None if self.health.is_empty() || self.health.values().any(is_connecting) => ConnectionState::Connecting,
             None => ConnectionState::Live,
         };
         let listing = self.listing().filter(|_| state == ConnectionState::Connecting);

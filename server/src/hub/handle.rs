@@ -54,18 +54,21 @@ pub struct FrozenTimeline {
 #[derive(Clone)]
 pub struct Handle {
     name: Arc<str>,
-    accent: u8,
+    /// Number of a colour of the style sheet; 0 for none.
+    pub accent: u8,
     /// The namespaces that are watched; empty for all.
-    namespaces: Arc<[String]>,
+    pub namespaces: Arc<[String]>,
     commands: mpsc::Sender<Command>,
     connection: signal::Receiver<Connection>,
     list: signal::Sender<List>,
     clock: signal::Receiver<Clock>,
     counters: Arc<HubCounters>,
-    sources: Arc<Counters>,
+    /// What its sources count.
+    pub sources: Arc<Counters>,
     /// The queues between its sources and it, as long as there are sources.
     queues: Vec<mpsc::WeakSender<SourceEvent>>,
-    reviewer: Reviewer,
+    /// Says what people may see of the cluster.
+    pub reviewer: Reviewer,
     pub(super) histories: HistoryCache,
     pub(super) streams: StreamQueue,
     documents: Arc<Semaphore>,
@@ -73,9 +76,9 @@ pub struct Handle {
     pages: Cache<Workload, Arc<Snapshot>>,
     page_turns: Arc<Semaphore>,
     /// It stands still at the end of what it shows.
-    is_over: bool,
+    pub is_over: bool,
     /// What counts those who have a way to it, where they are counted.
-    lease: Option<Lease>,
+    pub lease: Option<Lease>,
 }
 
 impl Handle {
@@ -98,10 +101,8 @@ impl Handle {
     pub fn frozen(name: &str, frozen: FrozenTimeline) -> Self {
         let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
         let FrozenTimeline { timeline, history, from_millis, at_millis, name: title } = frozen;
-        let observed = Some((from_millis, at_millis));
-        let looking_since_millis = Some(from_millis);
-        let before = None;
-        let initial = InitialState { timeline, history, before, observed, looking_since_millis, heard_millis: None };
+        let (observed, looking_since_millis) = (Some((from_millis, at_millis)), Some(from_millis));
+        let initial = InitialState { timeline, history, observed, looking_since_millis, ..InitialState::default() };
         let clock = OwnClock { start_millis: at_millis, started: Instant::now(), speed: 0.0 };
         let events = vec![SourceEvent::Begins(Box::new(initial)), SourceEvent::Played { name: title, clock }];
         Self::begin(name, Arc::default(), whole, None, events).0
@@ -170,32 +171,9 @@ impl Handle {
         &self.name
     }
 
-    /// With an accent: the number of a colour of the style sheet.
-    #[must_use]
-    pub fn with_accent(self, accent: u8) -> Self {
-        Self { accent, ..self }
-    }
-
-    /// Of which only these namespaces are watched; all, where none is named.
-    #[must_use]
-    pub fn with_namespaces(self, namespaces: &[String]) -> Self {
-        Self { namespaces: namespaces.into(), ..self }
-    }
-
     /// That namespace of the cluster is watched.
     pub fn watches(&self, namespace: &str) -> bool {
         self.namespaces.is_empty() || self.namespaces.iter().any(|watched| watched == namespace)
-    }
-
-    /// Marks a hub that stands still at the end of its data.
-    #[must_use]
-    pub fn mark_over(self) -> Self {
-        Self { is_over: true, ..self }
-    }
-
-    /// Returns whether the hub stands still at the end of its data.
-    pub const fn is_over(&self) -> bool {
-        self.is_over
     }
 
     /// Whoever has this way to it, or one that is made of it, has that as well.
@@ -204,21 +182,10 @@ impl Handle {
         Self { lease: Some(lease), ..self }
     }
 
-    /// What counts those who have this way to it.
-    #[must_use]
-    pub const fn lease(&self) -> Option<&Lease> {
-        self.lease.as_ref()
-    }
-
     /// With a cluster that says what people may see of it.
     #[must_use]
     pub fn with_reviewer(self, reviewer: Reviewer) -> Self {
         Self { reviewer, ..self }
-    }
-
-    /// Says what people may see of the cluster.
-    pub const fn reviewer(&self) -> &Reviewer {
-        &self.reviewer
     }
 
     /// A hub of the same cluster that holds no objects: it answers those who may not see what they ask for.
@@ -232,11 +199,6 @@ impl Handle {
     /// It is the way to the same hub.
     pub fn is_same(&self, other: &Self) -> bool {
         self.commands.same_channel(&other.commands)
-    }
-
-    /// Its accent; 0 for none.
-    pub const fn accent(&self) -> u8 {
-        self.accent
     }
 
     /// How the server gets on with the cluster.
@@ -280,11 +242,6 @@ impl Handle {
         self.counters.state_since_millis.load(Ordering::Relaxed)
     }
 
-    /// What its sources count.
-    pub fn sources(&self) -> &Counters {
-        &self.sources
-    }
-
     /// Follows a Deployment.
     pub async fn subscribe(&self, workload: &Workload, since: Option<Position>) -> Result<TopicSubscription, HubEnded> {
         let workload = workload.clone();
@@ -295,10 +252,10 @@ impl Handle {
     pub async fn page(&self, workload: &Workload) -> Result<Snapshot, HubEnded> {
         let make = async {
             let (turn, named) = (self.page_turns.clone().acquire_owned().await, workload.clone());
-            let data = ask(&self.commands, move |hub| hub.page_data(&named)).await?;
+            let page = ask(&self.commands, move |hub| hub.page(&named)).await?;
             let made = tokio::task::spawn_blocking(move || {
                 let _turn = turn; // whoever asked may have left
-                Arc::new(data.into_page())
+                Arc::new(page())
             });
             made.await.map_err(|_| HubEnded)
         };

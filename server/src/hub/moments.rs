@@ -42,13 +42,6 @@ pub(super) struct CachedHistory {
     touched: u64,
 }
 
-/// The result of a request for a moment in the hub's task.
-struct MomentLookup {
-    at_millis: Millis,
-    skew_millis: Millis,
-    past: Option<Arc<CachedHistory>>,
-}
-
 /// A Deployment and its objects at a time: now, or in the past.
 pub struct DeploymentState<'t> {
     /// The Deployment.
@@ -77,9 +70,9 @@ fn find(
     workload: &Workload,
     asked: Option<Millis>,
     known: &Cache<Uid, Arc<CachedHistory>>,
-) -> MomentLookup {
+) -> (Now, Option<Arc<CachedHistory>>) {
     let at_millis = asked.map_or(reader.now.millis, |at| at.min(reader.now_millis));
-    let (model, skew_millis) = (reader.timeline.model(), reader.timeline.skew_millis());
+    let model = reader.timeline.model();
     let is_kept = asked.is_none() || reader.history.base_millis().is_none_or(|base| base <= at_millis);
     let deployment = workload.find(model).map(|found| found.uid).filter(|_| is_kept);
     let past = deployment.map(|deployment| {
@@ -97,7 +90,7 @@ fn find(
         };
         known.get(&deployment).filter(is_it).unwrap_or_else(|| Arc::new(new()))
     });
-    MomentLookup { at_millis, skew_millis, past }
+    (Now { millis: at_millis, ..reader.now }, past)
 }
 
 /// What was said of a Deployment at that time.
@@ -150,12 +143,10 @@ impl Handle {
     ) -> Result<(Millis, Option<T>), HubEnded> {
         let histories = self.histories.clone().lock_owned().await;
         let (workload, known) = (workload.clone(), histories.clone());
-        let found = self.read(move |reader| find(reader, &workload, asked_millis, &known)).await?;
-        let MomentLookup { at_millis, skew_millis, past } = found;
-        let Some(past) = past else { return Ok((at_millis, None)) };
+        let (now, past) = self.read(move |reader| find(reader, &workload, asked_millis, &known)).await?;
+        let Some(past) = past else { return Ok((now.millis, None)) };
         histories.insert(past.deployment, past.clone());
         histories.run_pending_tasks(); // else there are more of them for a while
-        let now = Now { millis: at_millis, skew_millis };
         let (tell, seen) = oneshot::channel();
         tokio::task::spawn_blocking(move || {
             let began = std::time::Instant::now();
@@ -165,7 +156,7 @@ impl Handle {
             std::thread::sleep(began.elapsed());
             drop(histories);
         });
-        Ok((at_millis, Some(seen.await.map_err(|_| HubEnded)?)))
+        Ok((now.millis, Some(seen.await.map_err(|_| HubEnded)?)))
     }
 }
 

@@ -1,5 +1,7 @@
 //! A topic sends the frames of one Deployment to all its viewers. Each frame is encoded once.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -7,6 +9,8 @@ use timeline::wire::{self, Delta, Position, Said, SaidDelta, ServerFrame, Snapsh
 use timeline::{Change, Millis, Uid};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
+
+use super::counters::HubCounters;
 
 /// Frames that a viewer may lag behind before it is given a fresh snapshot.
 const LAG: usize = 256;
@@ -34,6 +38,7 @@ pub(super) struct Topic {
     is_said_old: bool,
     /// The verdict is another one: that is told together with what changed it.
     is_verdict_new: bool,
+    counters: Arc<HubCounters>,
 }
 
 /// Whether a publication sends new sentences at once.
@@ -45,24 +50,8 @@ pub(super) enum Flush {
     Now,
 }
 
-/// Data of the hub that a topic needs to publish.
-pub(super) struct Publication<S, T> {
-    /// Number of the last change.
-    pub seq: u64,
-    /// Whether to send new sentences at once.
-    pub flush: Flush,
-    /// The hub's clock.
-    pub now_millis: Millis,
-    /// Time passes for sentences: the cluster answers.
-    pub is_ticking: bool,
-    /// Makes a snapshot.
-    pub snapshot: S,
-    /// Makes what is said now.
-    pub said: T,
-}
-
 impl Topic {
-    pub(super) fn new(deployment: Option<Uid>, seq: u64) -> Self {
+    pub(super) fn new(deployment: Option<Uid>, seq: u64, counters: Arc<HubCounters>) -> Self {
         Self {
             deployment,
             frames: broadcast::channel(LAG).0,
@@ -75,6 +64,7 @@ impl Topic {
             said_at: None,
             is_said_old: true,
             is_verdict_new: false,
+            counters,
         }
     }
 
@@ -103,12 +93,16 @@ impl Topic {
         self.needs_snapshot = true;
     }
 
-    /// Sends what has gathered. Returns the frames encoded.
+    /// Sends what has gathered, up to the change of a number. `is_ticking`: time passes for sentences.
     pub(super) fn publish(
         &mut self,
-        publication: Publication<impl FnOnce() -> Snapshot, impl FnOnce() -> Said>,
-    ) -> u64 {
-        let Publication { seq, flush, now_millis, is_ticking, snapshot, said } = publication;
+        seq: u64,
+        flush: Flush,
+        now_millis: Millis,
+        is_ticking: bool,
+        snapshot: impl FnOnce() -> Snapshot,
+        said: impl FnOnce() -> Said,
+    ) {
         let frame = if self.needs_snapshot {
             self.pending.clear();
             let snapshot = snapshot();
@@ -118,7 +112,7 @@ impl Topic {
             self.is_said_old |= !self.pending.is_empty();
             let delta = if self.is_due(flush, is_ticking) { self.set_said(said()) } else { None };
             if self.pending.is_empty() && delta.is_none() {
-                return 0;
+                return;
             }
             let changes = std::mem::take(&mut self.pending);
             ServerFrame::Delta(Delta { from: self.sent, to: seq, now_millis, changes, said: delta })
@@ -126,18 +120,17 @@ impl Topic {
         self.needs_snapshot = false;
         self.sent = seq;
         (self.snapshot, self.resumed) = (None, None);
-        if let Some(bytes) = encode(&frame) {
+        if let Some(bytes) = self.encode(&frame) {
             let _ = self.frames.send(bytes); // nobody listening is no failure
         }
-        1
     }
 
     /// Everything, encoded; the same bytes for all who come before the next change.
-    pub(super) fn snapshot(&mut self, snapshot: impl FnOnce() -> Snapshot) -> (Bytes, u64) {
+    pub(super) fn snapshot(&mut self, snapshot: impl FnOnce() -> Snapshot) -> Bytes {
         if let Some((at, bytes)) = &self.snapshot
             && *at == self.sent
         {
-            return (bytes.clone(), 0);
+            return bytes.clone();
         }
         let mut snapshot = snapshot();
         if self.said_at.is_some() {
@@ -145,24 +138,23 @@ impl Topic {
         } else {
             self.set_said(snapshot.said.clone());
         }
-        let bytes = encode(&ServerFrame::Snapshot(Box::new(snapshot))).unwrap_or_default();
+        let bytes = self.encode(&ServerFrame::Snapshot(Box::new(snapshot))).unwrap_or_default();
         self.snapshot = Some((self.sent, bytes.clone()));
-        (bytes, 1)
+        bytes
     }
 
     /// For a viewer that comes back: the changes and sentences that its copy lacks. `None` where it needs a snapshot.
-    /// Also returns the number of frames encoded.
     pub(super) fn resume(
         &mut self,
         at: Position,
         now_millis: Millis,
         missed: impl FnOnce() -> Option<Vec<Change>>,
         said: impl FnOnce() -> Said,
-    ) -> Option<(Bytes, u64)> {
+    ) -> Option<Bytes> {
         if let Some((known, bytes)) = &self.resumed
             && *known == at
         {
-            return Some((bytes.clone(), 0));
+            return Some(bytes.clone());
         }
         let changes = missed()?;
         if self.said_at.is_none() {
@@ -170,9 +162,14 @@ impl Topic {
         }
         let said = self.said.delta_since_version(at.said);
         let (from, to) = (at.seq, self.sent.max(at.seq));
-        let bytes = encode(&ServerFrame::Delta(Delta { from, to, now_millis, changes, said }))?;
+        let bytes = self.encode(&ServerFrame::Delta(Delta { from, to, now_millis, changes, said }))?;
         self.resumed = Some((at, bytes.clone()));
-        Some((bytes, 1))
+        Some(bytes)
+    }
+
+    fn encode(&self, frame: &ServerFrame) -> Option<Bytes> {
+        self.counters.frames.fetch_add(1, Ordering::Relaxed);
+        encode(frame)
     }
 
     fn is_due(&self, flush: Flush, is_ticking: bool) -> bool {

@@ -9,12 +9,10 @@ use std::time::{Duration, Instant};
 use super::link::Share;
 use super::store::{LinkChanges, LinkStore, LinkStoreError};
 use crate::access::cookie::{SealPurpose, SessionKeys};
-use crate::database::postgres::UNRELEASED;
 use crate::database::server::DatabaseServer;
 use crate::database::{Connection, Schema, StoreError};
 
-const SCHEMA: Schema =
-    Schema { table: "links_migrations", migrations: &[include_str!("links.sql")], unreleased: UNRELEASED };
+const SCHEMA: Schema = Schema { table: "links_migrations", migrations: &[include_str!("links.sql")] };
 
 /// Rows that there may be: links, and what is left of those that were taken away or ended lately.
 const MOST_ROWS: i64 = 20_000;
@@ -119,12 +117,11 @@ fn read(database: &mut Connection, keys: &SessionKeys, after: Option<i64>) -> Re
     let mut read = ChangedRows { changes, last: after.unwrap_or_default(), outdated: Vec::new(), has_unopened: false };
     loop {
         let rows = "SELECT id, edition, is_revoked, link FROM links WHERE edition > $1 ORDER BY edition LIMIT $2";
-        let rows = database.rows(rows, &[read.last.into(), AT_A_TIME.into()])?;
+        let rows: Vec<(String, i64, i64, String)> = database.rows(rows, &[read.last.into(), AT_A_TIME.into()])?;
         let is_end = (rows.len() as i64) < AT_A_TIME;
-        for row in rows {
-            let (id, is_revoked, held) = (row.text(0)?, row.flag(2)?, row.text(3)?);
-            read.last = row.number(1)?;
-            if is_revoked {
+        for (id, edition, is_revoked, held) in rows {
+            read.last = edition;
+            if is_revoked != 0 {
                 read.changes.gone.push(id);
                 continue;
             }

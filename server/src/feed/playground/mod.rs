@@ -6,10 +6,11 @@
 pub mod controls;
 mod requests;
 
+use std::fs::File;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use anyhow::Context;
@@ -108,7 +109,7 @@ impl Playground {
         let of = Key::new("default", "web");
         let mut player = Player::new(of.clone());
         player.set_playing(false);
-        let (refused, neighbour) = (String::new(), (0, 0));
+        let (refused, neighbour) = (String::new(), (now_millis + NEIGHBOUR_MILLIS / 3, 0));
         let state = State { player, seed: options.seed, is_waiting: has_stories, refused, neighbour };
         let playground = Arc::new(Self {
             cluster: cluster.clone(),
@@ -153,10 +154,6 @@ impl Playground {
         self.strip.subscribe()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        locked(&self.state)
-    }
-
     async fn play(self: Arc<Self>) {
         let mut tick = tokio::time::interval(STEP);
         loop {
@@ -169,7 +166,7 @@ impl Playground {
     }
 
     fn step(&self) {
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         if state.is_waiting && self.viewers.count() > 0 {
             state.is_waiting = false;
             state.player.set_playing(true);
@@ -194,25 +191,22 @@ impl Playground {
 
     /// Returns the strip.
     pub fn strip(&self) -> Strip {
-        let state = self.lock();
+        let state = locked(&self.state);
         let told = state.player.told();
         let buttons = self.cluster.with(|world| {
             let choice = Choice::of(world, &self.of).unwrap_or_default();
             (controls::buttons(world, &self.of, &choice), [choice.pods, choice.out_of_rotation].concat())
         });
-        let nothing = Strip {
-            title: "No story is playing".to_owned(),
-            sentence: "Choose a story, or use the buttons.".to_owned(),
-            ..Strip::default()
-        };
-        let story = || Strip {
-            title: told.title.to_owned(),
-            step: format!("Step {} of {}", told.step, told.steps),
-            sentence: told.sentence.to_owned(),
-            command: told.command,
-            ..Strip::default()
+        let (title, step, sentence, command) = if self.has_stories || told.is_playing {
+            (told.title, format!("Step {} of {}", told.step, told.steps), told.sentence, told.command)
+        } else {
+            ("No story is playing", String::new(), "Choose a story, or use the buttons.", String::new())
         };
         Strip {
+            title: title.to_owned(),
+            step,
+            sentence: sentence.to_owned(),
+            command,
             is_playing: told.is_playing,
             stories: STORIES.iter().map(|story| (story.name.to_owned(), story.title.to_owned())).collect(),
             buttons: buttons.0,
@@ -222,7 +216,6 @@ impl Playground {
             seed: state.seed,
             refused: state.refused.clone(),
             page: self.page(),
-            ..if self.has_stories || told.is_playing { story() } else { nothing }
         }
     }
 
@@ -281,9 +274,6 @@ fn world(seed: u64, now_millis: i64, first_revision: u64, has_neighbours: bool) 
 
 /// Sets a new version of a neighbour from time to time.
 fn update_neighbour(world: &mut World, (next_millis, index): &mut (i64, usize)) {
-    if *next_millis == 0 {
-        *next_millis = world.now_millis() + NEIGHBOUR_MILLIS / 3;
-    }
     if world.now_millis() < *next_millis {
         return;
     }
@@ -316,16 +306,14 @@ fn write_kubeconfig(wanted: Option<&Path>, address: SocketAddr) -> anyhow::Resul
             path.display()
         );
     }
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true);
-    if wanted.is_some() {
-        options.create(true).truncate(true);
+    let text = api::kubeconfig(NAME, address);
+    let written = if wanted.is_some() {
+        std::fs::write(&path, text)
     } else {
         // Others can write to this folder: an existing file may be a link of theirs.
         let _ = std::fs::remove_file(&path);
-        options.create_new(true);
-    }
-    let written = options.open(&path).and_then(|mut file| file.write_all(api::kubeconfig(NAME, address).as_bytes()));
+        File::create_new(&path).and_then(|mut file| file.write_all(text.as_bytes()))
+    };
     written.with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
 }

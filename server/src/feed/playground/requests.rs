@@ -5,6 +5,7 @@ use simcluster::api::Cluster;
 use timeline::words::safe;
 
 use super::{Playground, controls};
+use crate::telemetry::panics::locked;
 
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=20.0;
 /// Most pods of one Deployment that the page's button scales to.
@@ -17,7 +18,7 @@ impl Playground {
     /// Performs the action of a form; the strip shows why one is refused.
     pub fn perform(&self, form: &controls::Form) {
         let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
-        let mut state = self.lock();
+        let mut state = locked(&self.state);
         state.refused.clear();
         state.is_waiting = false;
         let is_playing = state.player.told().is_playing;

@@ -6,7 +6,7 @@ use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::{ROLLOUT, batches, read_rollout, to_u32, uid_of};
-use crate::database::{Connection, Row};
+use crate::database::Connection;
 use crate::history::batch::{self, Batch};
 use crate::history::store::{Episode, EpisodeRecording, RecorderState, Snapshot, StoreError};
 use crate::history::stretch;
@@ -37,7 +37,7 @@ pub fn write(
             uid.to_string().into(),
             (*from_millis).into(),
             (*to_millis).into(),
-            (*is_open).into(),
+            i64::from(*is_open).into(),
             batch::FORMAT.into(),
             body.as_slice().into(),
         ];
@@ -62,11 +62,15 @@ pub fn recorder_state(
     heard_millis: Millis,
 ) -> Result<RecorderState, StoreError> {
     let snapshots = database.rows("SELECT uid, body FROM snapshots WHERE cluster = $1", &[cluster.into()])?;
-    let snapshot = |row: Row| Ok(Snapshot { uid: uid_of(&row.text(0)?)?, body: row.bytes(1)? });
+    let snapshot = |(uid, body): (String, _)| Ok(Snapshot { uid: uid_of(&uid)?, body });
     let snapshots = snapshots.into_iter().map(snapshot).collect::<Result<Vec<_>, StoreError>>()?;
-    let open = "SELECT uid, from_millis, to_millis, is_open, body FROM episodes WHERE cluster = $1 AND is_open = 1 ORDER BY from_millis";
-    let open = database.rows(open, &[cluster.into()])?.into_iter().map(read_episode);
-    let open = open.collect::<Result<Vec<_>, StoreError>>()?;
+    let open = "SELECT uid, from_millis, to_millis, body FROM episodes WHERE cluster = $1 AND is_open = 1 ORDER BY from_millis";
+    let open = database.rows(open, &[cluster.into()])?;
+    let episode = |(uid, from_millis, to_millis, body): (String, _, _, _)| {
+        let (uid, is_open, row) = (uid_of(&uid)?, true, None); // the next line makes its row again
+        Ok(Episode { uid, from_millis, to_millis, is_open, row, body })
+    };
+    let open = open.into_iter().map(episode).collect::<Result<Vec<_>, StoreError>>()?;
     let batches = unwritten_batches(database, cluster, &open, heard_millis)?;
     Ok(RecorderState { snapshots, open, batches })
 }
@@ -99,17 +103,6 @@ fn unwritten_batches(
     Ok(found.into_values().collect())
 }
 
-fn read_episode(row: Row) -> Result<Episode, StoreError> {
-    Ok(Episode {
-        uid: uid_of(&row.text(0)?)?,
-        from_millis: row.number(1)?,
-        to_millis: row.number(2)?,
-        is_open: row.flag(3)?,
-        row: None, // the next line makes it again
-        body: row.bytes(4)?,
-    })
-}
-
 /// Returns the recording of a row, cut out of its episode; `None` if that is not stored. It lasts until a later time if that is requested
 /// and possible.
 pub fn recording(
@@ -129,10 +122,9 @@ pub fn recording(
     let began_millis = rollout.started_millis;
     let values =
         [cluster.into(), uid.as_str().into(), (began_millis + super::CLOCKS_MILLIS).into(), began_millis.into()];
-    let Some(row) = database.row(row, &values)? else { return Ok(None) };
-    let text =
-        batch::read(to_u32(row.number(0)?), &row.bytes(1)?).map_err(|why| StoreError::Failed(why.to_string()))?;
-    let (episode_to_millis, is_open) = (row.number(2)?, row.flag(3)?);
+    let episode: Option<(i64, Vec<u8>, Millis, i64)> = database.row(row, &values)?;
+    let Some((format, body, episode_to_millis, is_open)) = episode else { return Ok(None) };
+    let text = batch::read(to_u32(format), &body).map_err(|why| StoreError::Failed(why.to_string()))?;
     let next = "SELECT min(from_millis) FROM episodes WHERE cluster = $1 AND uid = $2 AND from_millis > $3";
     let next = database.number(next, &[cluster.into(), uid.as_str().into(), episode_to_millis.into()])?;
     let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
@@ -140,7 +132,7 @@ pub fn recording(
     let last_millis = rollout.last_millis;
     let (from_millis, shown_millis) = stretch::stretch(began_millis, rollout.ended_millis, last_millis);
     // Between two episodes nothing happened.
-    let rest_millis = if is_open { episode_to_millis } else { next.map_or(heard_millis, |next| next - 1) };
+    let rest_millis = if is_open != 0 { episode_to_millis } else { next.map_or(heard_millis, |next| next - 1) };
     let until_next = next.map_or(Millis::MAX, |next| next - 1);
     let most_millis = stretch::reach(began_millis, rollout.ended_millis, last_millis).min(until_next).max(shown_millis);
     let until_millis = until_millis.filter(|until| *until <= most_millis);

@@ -6,14 +6,14 @@ use timeline::past::{Day, PastRollout, Search};
 use timeline::{Millis, Uid, Workload};
 
 use super::filter::{CLUSTER, Filter};
-use super::{ROLLOUT, episode, read_batch, read_rollout, to_u32, uid_of};
+use super::{ROLLOUT, RolloutRow, SCHEMA, episode, read_rollout, to_u32, uid_of};
 use crate::access::permissions::Permissions;
+use crate::database::Connection;
 use crate::database::postgres::ConnectionPool;
-use crate::database::{Connection, Row};
 use crate::history::batch;
 use crate::history::options::Location;
+use crate::history::sqlite::FILE;
 use crate::history::store::{Cursor, EpisodePage, EpisodeRecording, EpisodeSelector, StoreError};
-use crate::history::{postgres, sqlite};
 
 /// Readers at once; more wait.
 pub(crate) const READERS: usize = 4;
@@ -67,10 +67,8 @@ impl Reader {
 
     fn read<T>(&self, read: impl FnOnce(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         match &self.0 {
-            Source::File(folder) => {
-                read(&mut Connection::open_file_to_read(&folder.join(sqlite::FILE), &sqlite::SCHEMA)?)
-            }
-            Source::Server(pool) => read(&mut pool.connection(&postgres::SCHEMA)?),
+            Source::File(folder) => read(&mut Connection::open_file(&folder.join(FILE))?.with_tables(&SCHEMA)?),
+            Source::Server(pool) => read(&mut pool.connection(&SCHEMA)?),
         }
     }
 
@@ -107,16 +105,16 @@ impl Reader {
 
     /// Returns the names of all clusters.
     pub fn clusters(&self) -> Result<BTreeSet<String>, StoreError> {
-        let rows = self.read(|database| database.rows("SELECT name FROM clusters", &[]))?;
-        rows.into_iter().map(|row| row.text(0)).collect()
+        let rows = self.read(|database| database.rows::<(String,)>("SELECT name FROM clusters", &[]))?;
+        Ok(rows.into_iter().map(|(name,)| name).collect())
     }
 
     /// Returns the namespaces of all rows, by cluster.
     pub fn namespaces(&self) -> Result<BTreeMap<String, BTreeSet<String>>, StoreError> {
         let rows = "SELECT DISTINCT c.name, r.namespace FROM rollouts r JOIN clusters c ON c.id = r.cluster";
         let mut namespaces = BTreeMap::<String, BTreeSet<String>>::new();
-        for row in self.read(|database| database.rows(rows, &[]))? {
-            namespaces.entry(row.text(0)?).or_default().insert(row.text(1)?);
+        for (cluster, namespace) in self.read(|database| database.rows::<(String, String)>(rows, &[]))? {
+            namespaces.entry(cluster).or_default().insert(namespace);
         }
         Ok(namespaces)
     }
@@ -142,7 +140,9 @@ impl Reader {
         let rows = "SELECT DISTINCT c.name, r.namespace, r.workload FROM rollouts r JOIN clusters c ON c.id = r.cluster
              WHERE r.cluster IN (SELECT id FROM clusters) AND r.uid = $1 ORDER BY 1, 2, 3";
         let rows = self.read(|database| database.rows(rows, &[uid.to_string().into()]))?.into_iter();
-        rows.map(|row| Ok(Workload::deployment(row.text(0)?, row.text(1)?, row.text(2)?))).collect()
+        let workload =
+            |(cluster, namespace, name): (String, String, String)| Workload::deployment(cluster, namespace, name);
+        Ok(rows.map(workload).collect())
     }
 
     /// Returns the rollouts of a workload, the last one first.
@@ -162,25 +162,22 @@ impl Reader {
         uid: Uid,
         selector: EpisodeSelector,
     ) -> Result<Option<(u32, Millis)>, StoreError> {
-        let (condition, value) = match selector {
-            EpisodeSelector::Revision(revision) => {
-                ("kind = 'rollout' AND revision = $3 ORDER BY number DESC", i64::try_from(revision).unwrap_or(i64::MAX))
+        let rows = "SELECT started_millis, number, CASE WHEN kind = 'rollout' THEN revision ELSE -1 END FROM rollouts r
+             JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2 ORDER BY number";
+        let values = [cluster.into(), uid.to_string().into()];
+        let rows: Vec<(Millis, i64, i64)> = self.read(|database| database.rows(rows, &values))?;
+        let found = match selector {
+            EpisodeSelector::Revision(wanted) => {
+                let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
+                rows.iter().rfind(|(.., revision)| *revision == wanted)
             }
-            EpisodeSelector::At(at_millis) => (
-                "1 = 1 ORDER BY CASE WHEN started_millis <= $3 THEN 0 ELSE 1 END, CASE WHEN started_millis <= $3 THEN -started_millis ELSE started_millis END, number DESC",
-                at_millis,
-            ),
-            EpisodeSelector::Last => {
-                ("number <= $3 ORDER BY CASE WHEN kind = 'rollout' THEN 0 ELSE 1 END, number DESC", i64::MAX)
+            EpisodeSelector::At(at_millis) => {
+                let before = rows.iter().filter(|(began_millis, ..)| *began_millis <= at_millis).max();
+                before.or_else(|| rows.iter().min_by_key(|(began_millis, number, _)| (*began_millis, -number)))
             }
+            EpisodeSelector::Last => rows.iter().rfind(|(.., revision)| *revision >= 0).or(rows.last()),
         };
-        let row = format!(
-            "SELECT number, started_millis FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2 AND {condition} LIMIT 1"
-        );
-        let uid = uid.to_string();
-        let values = [cluster.into(), uid.as_str().into(), value.into()];
-        let row = self.read(|database| database.row(&row, &values))?;
-        row.map(|row| Ok((to_u32(row.number(0)?), row.number(1)?))).transpose()
+        Ok(found.map(|(began_millis, number, _)| (to_u32(*number), *began_millis)))
     }
 
     /// Counts the episodes that began on each day, and those with trouble.
@@ -194,11 +191,10 @@ impl Reader {
                  FROM rollouts WHERE {} GROUP BY 1",
                 filter.conditions
             );
-            for row in database.rows(&rows, &filter.values)? {
-                if let Some(day) = usize::try_from(row.number(0)?).ok().and_then(|index| days.get_mut(index)) {
-                    day.episodes = to_u32(row.number(1)?);
-                    day.troubled = to_u32(row.number(2)?);
-                    day.others = to_u32(row.number(3)?);
+            let rows = database.rows::<(i64, i64, i64, i64)>(&rows, &filter.values)?;
+            for (index, episodes, troubled, others) in rows {
+                if let Some(day) = usize::try_from(index).ok().and_then(|index| days.get_mut(index)) {
+                    (day.episodes, day.troubled, day.others) = (to_u32(episodes), to_u32(troubled), to_u32(others));
                 }
             }
             Ok(days)
@@ -220,10 +216,9 @@ impl Reader {
             let rows = format!("SELECT {CLUSTER}, r.uid, sum(CASE WHEN kind = 'rollout' THEN 1 ELSE 0 END), count(*) FROM rollouts r WHERE {conditions} GROUP BY r.cluster, r.uid");
             let filters: Vec<Filter> = workloads.iter().map(|workload| filter().of_workload(workload)).collect();
             let mut overview = Overview::default();
-            for row in database.rows(&rows, &values)? {
-                let (cluster, uid) = (row.text(0)?, uid_of(&row.text(1)?)?);
-                overview.counts.insert((cluster, uid), to_u32(row.number(2)?));
-                overview.total += to_u32(row.number(3)?);
+            for (cluster, uid, rollouts, all) in database.rows::<(String, String, i64, i64)>(&rows, &values)? {
+                overview.counts.insert((cluster, uid_of(&uid)?), to_u32(rollouts));
+                overview.total += to_u32(all);
             }
             for Filter { conditions, values } in filters {
                 let rows = format!(
@@ -246,54 +241,44 @@ impl Reader {
             };
             let (clusters, rollouts) = (count("clusters")?, count("rollouts WHERE kind = 'rollout'")?);
             let others = count("rollouts WHERE kind <> 'rollout'")?;
-            let damaged = database.check_integrity()?;
-            let mut result = Verification { clusters, rollouts, others, damaged, ..Verification::default() };
-            let mut last = 0;
-            loop {
-                let rows = "SELECT seq, from_millis, to_millis, format, body, name, b.id FROM batches b
-                     JOIN clusters c ON c.id = b.cluster WHERE b.id > $1 ORDER BY b.id LIMIT $2";
-                let rows = database.rows(rows, &[last.into(), AT_A_TIME.into()])?;
-                if rows.is_empty() {
-                    break;
-                }
-                for row in rows {
-                    let cluster = row.text(5)?;
-                    last = row.number(6)?;
-                    let batch = read_batch(row)?;
-                    match batch.text() {
-                        Ok(text) => result.lines += text.lines().count() as u32,
-                        Err(why) => result.damaged.push(format!("batch {} of cluster {cluster}: {why}", batch.seq)),
-                    }
-                }
-            }
-            result.damaged.extend(damaged_episodes(database)?);
-            Ok(result)
+            let mut damaged = database.check_integrity()?;
+            let batches = "SELECT b.id, 'batch ' || seq || ' of cluster ' || name, format, body FROM batches b
+                 JOIN clusters c ON c.id = b.cluster WHERE b.id > $1 ORDER BY b.id LIMIT $2";
+            let lines = verify_bodies(database, batches, AT_A_TIME, &mut damaged)?;
+            let episodes =
+                "SELECT e.id, 'an episode of workload ' || uid || ' in cluster ' || name, format, body FROM episodes e
+                 JOIN clusters c ON c.id = e.cluster WHERE e.id > $1 ORDER BY e.id LIMIT $2";
+            verify_bodies(database, episodes, EPISODES_AT_A_TIME, &mut damaged)?;
+            Ok(Verification { clusters, rollouts, others, lines, damaged })
         })
     }
 }
 
-/// Returns the episodes that cannot be read, in words.
-fn damaged_episodes(database: &mut Connection) -> Result<Vec<String>, StoreError> {
-    let rows = "SELECT e.id, e.uid, name, format, body FROM episodes e JOIN clusters c ON c.id = e.cluster
-         WHERE e.id > $1 ORDER BY e.id LIMIT $2";
-    let (mut damaged, mut last) = (Vec::new(), 0);
+/// Reads all bodies of a table, some at a time; returns the number of lines in them. Adds those that cannot be read, in words.
+fn verify_bodies(
+    database: &mut Connection,
+    rows: &str,
+    at_a_time: i64,
+    damaged: &mut Vec<String>,
+) -> Result<u32, StoreError> {
+    let (mut lines, mut last) = (0, 0);
     loop {
-        let found = database.rows(rows, &[last.into(), EPISODES_AT_A_TIME.into()])?;
+        let found = database.rows::<(i64, String, i64, Vec<u8>)>(rows, &[last.into(), at_a_time.into()])?;
         if found.is_empty() {
-            return Ok(damaged);
+            return Ok(lines);
         }
-        for row in found {
-            last = row.number(0)?;
-            let (uid, name) = (row.text(1)?, row.text(2)?);
-            if let Err(why) = batch::read(to_u32(row.number(3)?), &row.bytes(4)?) {
-                damaged.push(format!("an episode of workload {uid} in cluster {name}: {why}"));
+        for (id, name, format, body) in found {
+            last = id;
+            match batch::read(to_u32(format), &body) {
+                Ok(text) => lines += text.lines().count() as u32,
+                Err(why) => damaged.push(format!("{name}: {why}")),
             }
         }
     }
 }
 
 /// Returns the rollouts of rows, without those that a later version wrote in an unknown form.
-fn read_rollouts(rows: Vec<Row>) -> Result<Vec<PastRollout>, StoreError> {
+fn read_rollouts(rows: Vec<RolloutRow>) -> Result<Vec<PastRollout>, StoreError> {
     let read = rows.into_iter().map(read_rollout).collect::<Result<Vec<_>, _>>()?;
     Ok(read.into_iter().filter_map(|(rollout, _)| rollout).collect())
 }

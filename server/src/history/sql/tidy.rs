@@ -6,7 +6,7 @@ use super::{batches, insert_batch};
 use crate::database::Connection;
 use crate::history::batch::{self, Batch};
 use crate::history::options::Limits;
-use crate::history::store::StoreError;
+use crate::history::store::{Lines, StoreError};
 
 /// Most rows that are evicted at a time.
 const AT_A_TIME: i64 = 500;
@@ -32,23 +32,13 @@ pub fn tidy(
     Ok(is_more)
 }
 
-struct SmallBatch {
-    seq: i64,
-    bytes: i64,
-    /// Its place among all batches of its cluster: neighbours can be joined.
-    place: i64,
-}
-
 /// Joins a run of small batches before the checkpoint into one. `true` if there was one.
 fn join(database: &mut Connection, cluster: i64, limits: &Limits) -> Result<bool, StoreError> {
     let joined = i64::try_from(limits.joined_bytes).unwrap_or(i64::MAX);
-    let rows = "SELECT seq, bytes, place FROM (
-         SELECT seq, length(body) AS bytes, row_number() OVER (ORDER BY seq) AS place FROM batches b WHERE cluster = $1) numbered
-         WHERE bytes < $2 AND seq <= (SELECT seq FROM checkpoints WHERE cluster = $1) ORDER BY seq";
-    let small = database.rows(rows, &[cluster.into(), (joined / 2).into()])?.into_iter();
-    let small = small.map(|row| Ok(SmallBatch { seq: row.number(0)?, bytes: row.number(1)?, place: row.number(2)? }));
-    let small = small.collect::<Result<Vec<SmallBatch>, StoreError>>()?;
-    let Some((first, last)) = first_run(&small, joined) else { return Ok(false) };
+    let rows = "SELECT seq, length(body) FROM batches
+         WHERE cluster = $1 AND seq <= (SELECT seq FROM checkpoints WHERE cluster = $1) ORDER BY seq";
+    let sizes: Vec<(i64, i64)> = database.rows(rows, &[cluster.into()])?;
+    let Some((first, last)) = first_run(&sizes, joined) else { return Ok(false) };
     let condition = "cluster = $1 AND seq BETWEEN $2 AND $3";
     let between = [cluster.into(), first.into(), last.into()];
     database.transaction(|database| {
@@ -56,39 +46,30 @@ fn join(database: &mut Connection, cluster: i64, limits: &Limits) -> Result<bool
         // Damaged batches are left as they are.
         let Some(whole) = join_batches(&parts) else { return Ok(false) };
         database.run(&format!("DELETE FROM batches WHERE {condition}"), &between)?;
-        insert_batch(database, cluster, &whole)?;
+        insert_batch(database, cluster, last, &whole)?;
         Ok(true)
     })
 }
 
-/// Returns the first and the last batch of the first run that is large enough.
-fn first_run(small: &[SmallBatch], joined: i64) -> Option<(i64, i64)> {
-    let mut begin = 0;
-    let mut bytes = 0;
-    for (index, batch) in small.iter().enumerate() {
-        let before = index.checked_sub(1).and_then(|before| small.get(before));
-        if before.is_none_or(|before| before.place + 1 != batch.place) {
-            (begin, bytes) = (index, 0);
-        }
-        bytes += batch.bytes;
-        if index > begin && bytes >= joined {
-            return Some((small.get(begin)?.seq, batch.seq));
+/// Returns the first and the last batch of the first run of small ones that is large enough, out of the numbers and sizes of all.
+fn first_run(sizes: &[(i64, i64)], joined: i64) -> Option<(i64, i64)> {
+    let mut run: Option<(i64, i64)> = None;
+    for (seq, size) in sizes {
+        let (first, bytes) = run.map_or((*seq, *size), |(first, bytes)| (first, bytes + size));
+        run = Some((first, bytes)).filter(|_| *size < joined / 2);
+        if run.is_some() && bytes >= joined {
+            return Some((first, *seq));
         }
     }
     None
 }
 
-/// Returns several batches as one; `None` if one of them is damaged.
-fn join_batches(parts: &[Batch]) -> Option<Batch> {
-    let mut text = String::new();
-    for part in parts {
-        text.push_str(&part.text().ok()?);
-    }
-    Some(Batch {
-        seq: parts.last()?.seq,
+/// Returns the lines of several batches as one; `None` if one of them is damaged.
+fn join_batches(parts: &[Batch]) -> Option<Lines> {
+    let text = parts.iter().map(|part| part.text().ok()).collect::<Option<String>>()?;
+    Some(Lines {
         from_millis: parts.iter().map(|part| part.from_millis).min()?,
         to_millis: parts.iter().map(|part| part.to_millis).max()?,
-        format: batch::FORMAT,
         body: batch::pack(&text).ok()?,
     })
 }

@@ -14,34 +14,23 @@ use crate::history::stretch;
 /// End of an open episode in the column `over_millis`.
 pub const OPEN: Millis = Millis::MAX;
 
-/// The last batch of a cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LastBatch {
-    /// Number of the cluster.
-    pub cluster: i64,
-    /// Number of its last batch.
-    pub seq: i64,
-}
-
-/// Returns the last batch of a cluster, whose row is inserted if it is missing.
-pub fn head(database: &mut Connection, name: &str) -> Result<LastBatch, StoreError> {
+/// Returns the id of a cluster, whose row is inserted if it is missing.
+pub fn cluster_id(database: &mut Connection, name: &str) -> Result<i64, StoreError> {
     let row = "INSERT INTO clusters (name, scope, heard_millis) VALUES ($1, '', 0) ON CONFLICT (name) DO NOTHING";
     database.run(row, &[name.into()])?;
     let id = "SELECT id FROM clusters WHERE name = $1";
     let gone = || StoreError::Failed(format!("the database has no cluster {name}"));
-    let cluster = database.number(id, &[name.into()])?.ok_or_else(gone)?;
-    // Batches of before a checkpoint may all be gone, and those that follow it have higher numbers.
-    let last = "SELECT max(seq) FROM (SELECT seq FROM batches WHERE cluster = $1 UNION ALL SELECT seq FROM checkpoints WHERE cluster = $1) known";
-    Ok(LastBatch { cluster, seq: database.number(last, &[cluster.into()])?.unwrap_or_default() })
+    database.number(id, &[name.into()])?.ok_or_else(gone)
 }
 
-/// Writes a commit; returns the last batch afterwards.
-pub fn append(database: &mut Connection, head: LastBatch, commit: &Commit) -> Result<LastBatch, StoreError> {
-    let LastBatch { cluster, seq } = head;
-    let seq = seq + i64::from(commit.lines.is_some());
+/// Writes a commit of a cluster.
+pub fn append(database: &mut Connection, cluster: i64, commit: &Commit) -> Result<(), StoreError> {
+    // Batches of before a checkpoint may all be gone, and those that follow it have higher numbers.
+    let last = "SELECT max(seq) FROM (SELECT max(seq) AS seq FROM batches WHERE cluster = $1 UNION ALL SELECT seq FROM checkpoints WHERE cluster = $1) known";
+    let last = database.number(last, &[cluster.into()])?.unwrap_or_default();
+    let seq = last + i64::from(commit.lines.is_some());
     if let Some(lines) = &commit.lines {
-        let (from_millis, to_millis, body) = (lines.from_millis, lines.to_millis, lines.body.clone());
-        insert_batch(database, cluster, &Batch { seq, from_millis, to_millis, format: batch::FORMAT, body })?;
+        insert_batch(database, cluster, seq, lines)?;
     }
     let heard = "UPDATE clusters SET scope = $2, heard_millis = CASE WHEN heard_millis > $3 THEN heard_millis ELSE $3 END WHERE id = $1";
     database.run(heard, &[cluster.into(), (&*commit.scope).into(), commit.heard_millis.into()])?;
@@ -51,19 +40,20 @@ pub fn append(database: &mut Connection, head: LastBatch, commit: &Commit) -> Re
         database.run(row, &[cluster.into(), seq.into(), made_by.as_str().into(), body.as_slice().into()])?;
     }
     for rollout in &commit.rollouts {
-        let (key, known) = row_key(database, cluster, rollout)?;
-        match known {
-            Some(known) => write_row(database, cluster, &with_known(rollout, &known), key)?,
-            None => write_row(database, cluster, rollout, key)?,
+        match known_row(database, cluster, rollout)? {
+            Some((number, known)) => write_row(database, cluster, number, &with_known(rollout, &known))?,
+            None => {
+                let number = next_number(database, cluster, &rollout.uid.to_string())?;
+                write_row(database, cluster, number, rollout)?;
+            }
         }
     }
-    super::episode::write(database, cluster, &commit.episodes, &commit.snapshots)?;
-    Ok(LastBatch { cluster, seq })
+    super::episode::write(database, cluster, &commit.episodes, &commit.snapshots)
 }
 
-/// Writes the row of a rollout or another episode. Its last known cause and losses stay, and the figures of its pods
-/// once it has ended. Restarts grow until its episode is over; after that they are not told.
-fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key: RowKey) -> Result<(), StoreError> {
+/// Writes the row of a rollout or another episode, under its number among those of its workload. The figures of its pods stay once it has
+/// ended. Restarts grow until its episode is over; after that they are not told.
+fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &PastRollout) -> Result<(), StoreError> {
     let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis, kind)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
          ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12, workload = $15, images = $16, over_millis = $17, kind = $18,
@@ -73,16 +63,11 @@ fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key
     let change_cause = rollout.change_cause.as_deref().unwrap_or_default();
     let revision = format!("revision {}", rollout.revision);
     let uid = rollout.uid.to_string();
-    let RowKey { number, started_millis, cause } = key;
-    // What was told while it went on says more than what is known of one that is superseded.
-    let is_superseded = rollout.outcome == Outcome::Superseded;
-    let says_more = rollout.cause != UNKNOWN_CAUSE && !is_superseded;
-    let is_news = !rollout.cause.is_empty() && (says_more || cause.is_empty());
-    let cause = if is_news { rollout.cause.clone() } else { cause };
-    let PastRollout { namespace, name: named, images, managed_by, title, .. } = rollout;
+    let PastRollout { namespace, name: named, images, managed_by, title, cause, started_millis, .. } = rollout;
+    let started_millis = *started_millis;
     let passed = rollout.deadline_millis.map(|_| "deadline passed").unwrap_or_default();
     let losses = rollout.losses.as_deref().unwrap_or_default();
-    let words = [namespace, named, images, change_cause, managed_by, &cause, &revision, passed, title, losses];
+    let words = [namespace, named, images, change_cause, managed_by, cause, &revision, passed, title, losses];
     let words = words.join("\n").to_lowercase();
     // The row shows no duration where a part was not observed: a search for long ones finds none.
     let known_millis = |ended: Millis| if rollout.is_part_unseen { 0 } else { (ended - started_millis).max(0) };
@@ -96,11 +81,11 @@ fn write_row(database: &mut Connection, cluster: i64, rollout: &PastRollout, key
         cluster.into(),
         uid.as_str().into(),
         number.into(),
-        rollout.namespace.as_str().into(),
+        namespace.as_str().into(),
         started_millis.into(),
         outcome_names(rollout).into(),
-        cause.into(),
-        rollout.is_deleted.into(),
+        cause.as_str().into(),
+        i64::from(rollout.is_deleted).into(),
         words.into(),
         serde_json::to_string(rollout).unwrap_or_default().into(),
         revision_of(rollout).into(),
@@ -138,7 +123,7 @@ pub fn write_episode_row(database: &mut Connection, cluster: i64, episode: &Epis
         Some(number) => number,
         None => next_number(database, cluster, &uid)?,
     };
-    write_row(database, cluster, row, RowKey { number, started_millis: row.started_millis, cause: String::new() })
+    write_row(database, cluster, number, row)
 }
 
 fn next_number(database: &mut Connection, cluster: i64, uid: &str) -> Result<i64, StoreError> {
@@ -146,24 +131,17 @@ fn next_number(database: &mut Connection, cluster: i64, uid: &str) -> Result<i64
     Ok(database.number(last, &[cluster.into(), uid.into()])?.map_or(0, |last| last + 1))
 }
 
-/// The number of a row among those of its workload, and its data that later observations do not change.
-struct RowKey {
-    number: i64,
-    started_millis: Millis,
-    cause: String,
-}
-
 fn revision_of(rollout: &PastRollout) -> i64 {
     i64::try_from(rollout.revision).unwrap_or(i64::MAX)
 }
 
-/// Returns the key of a rollout's row and what it has, or the next key. Usually each rollout has a revision of its own. Only if
-/// newer ReplicaSets were deleted do several have the same: then it is the row whose time overlaps, and the nearest of these.
-fn row_key(
+/// Returns the number of a rollout's row and what it has. Usually each rollout has a revision of its own. Only if newer ReplicaSets were
+/// deleted do several have the same: then it is the row whose time overlaps, and the nearest of these.
+fn known_row(
     database: &mut Connection,
     cluster: i64,
     rollout: &PastRollout,
-) -> Result<(RowKey, Option<PastRollout>), StoreError> {
+) -> Result<Option<(i64, PastRollout)>, StoreError> {
     let uid = rollout.uid.to_string();
     let row = "SELECT number, started_millis, cause, rollout FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3 AND kind = 'rollout'
          AND started_millis <= $4 AND (took_millis < 0 OR over_millis >= $5)
@@ -178,29 +156,30 @@ fn row_key(
         (began_millis - CLOCKS_MILLIS).into(),
         began_millis.into(),
     ];
-    if let Some(row) = database.row(row, &values)? {
-        let (number, started_millis) = (row.number(0)?, row.number(1)?);
-        let known: Option<PastRollout> = serde_json::from_str(&row.text(3)?).ok();
-        let known = known.map(|known| PastRollout { started_millis, ..known });
-        // The earliest observation is the nearest to its begin.
-        let started_millis = started_millis.min(began_millis);
-        return Ok((RowKey { number, started_millis, cause: row.text(2)? }, known));
-    }
-    let number = next_number(database, cluster, &uid)?;
-    Ok((RowKey { number, started_millis: began_millis, cause: String::new() }, None))
+    let row: Option<(i64, Millis, String, String)> = database.row(row, &values)?;
+    Ok(row.map(|(number, started_millis, cause, text)| {
+        // A later version may have written it in an unknown form.
+        let known = serde_json::from_str(&text).unwrap_or_else(|_| rollout.clone());
+        (number, PastRollout { started_millis, cause, ..known })
+    }))
 }
 
-/// Adds what an earlier observation of a rollout knew: a process that begins to watch in the middle of it did not see its begin.
+/// Adds what an earlier observation of a rollout knew: a process that begins to watch in the middle of it did not see its begin. Its last
+/// known cause and losses stay.
 fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
     let (first, second) =
         if known.started_millis < rollout.started_millis { (known, rollout) } else { (rollout, known) };
     let is_same_begin = second.started_millis - first.started_millis <= CLOCKS_MILLIS;
+    // What was told while it went on says more than what is known of one that is superseded.
+    let says_more = rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded;
+    let is_news = !rollout.cause.is_empty() && (says_more || known.cause.is_empty());
     PastRollout {
+        cause: if is_news { rollout.cause.clone() } else { known.cause.clone() },
         trigger: match first.trigger {
             Trigger::Unknown if is_same_begin => second.trigger,
             trigger => trigger,
         },
-        started_millis: first.started_millis,
+        started_millis: first.started_millis, // the earliest observation is the nearest to its begin
         // The timeline forgets gaps of long ago.
         is_part_unseen: known.is_part_unseen || rollout.is_part_unseen,
         has_gap: known.has_gap || rollout.has_gap,
@@ -238,15 +217,14 @@ pub fn load(
     limits: &Limits,
 ) -> Result<Option<StoredCluster>, StoreError> {
     let row = "SELECT id, heard_millis FROM clusters WHERE name = $1";
-    let Some(row) = database.row(row, &[cluster.into()])? else { return Ok(None) };
-    let (id, heard_millis) = (row.number(0)?, row.number(1)?);
+    let Some((id, heard_millis)) = database.row::<(i64, Millis)>(row, &[cluster.into()])? else { return Ok(None) };
     let checkpoint = "SELECT seq, made_by, body FROM checkpoints WHERE cluster = $1 AND made_by = $2";
     let checkpoint = match made_by {
         Some(made_by) => database.row(checkpoint, &[id.into(), made_by.into()])?,
         None => None,
     };
     let (after, checkpoint) = match checkpoint {
-        Some(row) => (row.number(0)?, Some(Checkpoint { made_by: row.text(1)?, body: row.bytes(2)? })),
+        Some((seq, made_by, body)) => (seq, Some(Checkpoint { made_by, body })),
         None => {
             let newest = i64::try_from(limits.replayed_bytes).unwrap_or(i64::MAX);
             let rest = "SELECT max(seq) FROM (SELECT seq, sum(length(body)) OVER (ORDER BY seq DESC) AS bytes FROM batches WHERE cluster = $1) newest

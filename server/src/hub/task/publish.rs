@@ -1,7 +1,5 @@
 //! What goes out to those who look: frames of topics, the list, and what somebody new begins with.
 
-use std::sync::atomic::Ordering;
-
 use timeline::view::{self, Tone};
 use timeline::wire::{Objects, Position, Said, Snapshot};
 use timeline::{Change, Uid, Workload};
@@ -10,9 +8,9 @@ use tokio::time::Instant;
 use super::Hub;
 use super::observe::renames;
 use crate::hub::ListedDeployment;
-use crate::hub::answer::{FirstFrame, PageData, TopicSubscription, describe_deployment};
+use crate::hub::answer::{FirstFrame, TopicSubscription, describe_deployment};
 use crate::hub::listed::STEADY_MILLIS;
-use crate::hub::topic::{Flush, Publication, Topic};
+use crate::hub::topic::{Flush, Topic};
 
 /// Changes of a cluster that are searched for those that a viewer missed.
 const MOST_MISSED: u64 = 4_000;
@@ -30,15 +28,10 @@ impl Hub {
     }
 
     fn publish_topic(&self, topic: &mut Topic, workload: &Workload, flush: Flush) {
-        let encoded = topic.publish(Publication {
-            seq: self.timeline.seq(),
-            flush,
-            now_millis: self.clock.now_millis(),
-            is_ticking: self.is_ticking(),
-            snapshot: || self.snapshot(workload),
-            said: || self.describe(workload.find(self.timeline.model()).map(|d| d.uid)),
-        });
-        self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
+        let (seq, now_millis) = (self.timeline.seq(), self.clock.now_millis());
+        let snapshot = || self.snapshot(workload);
+        let said = || self.describe(workload.find(self.timeline.model()).map(|d| d.uid));
+        topic.publish(seq, flush, now_millis, self.is_ticking(), snapshot, said);
     }
 
     fn describe(&self, deployment: Option<Uid>) -> Said {
@@ -115,13 +108,12 @@ impl Hub {
                 self.publish_topic(&mut topic, &workload, Flush::Now);
                 topic
             }
-            None => Topic::new(deployment, seq),
+            None => Topic::new(deployment, seq, self.counters.clone()),
         };
         let now_millis = self.clock.now_millis();
         let resumed = since
             .and_then(|at| topic.resume(at, now_millis, || self.missed(deployment?, at), || self.describe(deployment)));
-        let (frame, encoded) = resumed.unwrap_or_else(|| topic.snapshot(|| self.snapshot(&workload)));
-        self.counters.frames.fetch_add(encoded, Ordering::Relaxed);
+        let frame = resumed.unwrap_or_else(|| topic.snapshot(|| self.snapshot(&workload)));
         let frames = topic.listen();
         self.topics.insert(workload, topic);
         (FirstFrame { frame, now_millis }, frames)
@@ -165,11 +157,16 @@ impl Hub {
         Snapshot { objects, said: self.describe(deployment), ..snapshot }
     }
 
-    /// What a page is made of.
-    pub(in crate::hub) fn page_data(&self, workload: &Workload) -> PageData {
-        let snapshot = self.bare_snapshot(workload);
+    /// Copies what a page is made of: a Deployment with its objects and everything that its sentences name. The page is made by the returned
+    /// function, outside of the hub's task.
+    pub(in crate::hub) fn page(&self, workload: &Workload) -> Box<dyn FnOnce() -> Snapshot + Send> {
+        let (snapshot, now) = (self.bare_snapshot(workload), self.now());
         let model = snapshot.deployment.map(|uid| self.timeline.model().around(uid)).unwrap_or_default();
-        PageData { snapshot, model, now: self.now() }
+        Box::new(move || {
+            let of = |uid| (Objects::of(&model, uid), describe_deployment(&model, uid, now).with_version());
+            let (objects, said) = snapshot.deployment.map(of).unwrap_or_default();
+            Snapshot { objects, said, ..snapshot }
+        })
     }
 
     /// Where a Deployment stands, without its objects and what is said of it.

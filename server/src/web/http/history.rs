@@ -18,7 +18,6 @@ use super::history_query::{HistoryQuery, Zone, days, history_query, place_parame
 use super::respond::{Refusal, missing, refuse, render_static, unreadable_history};
 use super::status::connections;
 use crate::access::permissions::{Permissions, UNWRITTEN};
-use crate::history::WriteStatus;
 use crate::history::sql::{Overview, Reader};
 use crate::history::store::{EpisodePage, StoreError};
 use crate::telemetry::clock;
@@ -33,10 +32,10 @@ const WORKLOADS: usize = LINES as usize;
 const BARS: u32 = 24;
 
 /// A notice that the history is not written, as other pages show it.
-fn unwritten(view: &ClientView, keeping: &WriteStatus, zone: &Zone) -> String {
-    let WriteStatus::Failing { since_millis, why } = keeping else { return String::new() };
-    let why = if view.sees_all() { why.clone() } else { UNWRITTEN.to_owned() };
-    let unwritten = Some(Unwritten { since_millis: *since_millis, why });
+fn unwritten_notice(view: &ClientView, mut unwritten: Option<Unwritten>, zone: &Zone) -> String {
+    if let Some(unwritten) = unwritten.as_mut().filter(|_| !view.sees_all()) {
+        unwritten.why = UNWRITTEN.to_owned();
+    }
     let stamp = |at: Millis| format!("{} {}", zone.stamp(at), zone.label());
     app::connection::unwritten(&Connection { unwritten, ..Connection::default() }, stamp).unwrap_or_default()
 }
@@ -57,7 +56,7 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
         return missing(view, why.to_owned(), request).await;
     };
     let (asked, permissions, days) = (search.clone(), view.permissions().clone(), days(now_millis, &zone));
-    let unwritten = unwritten(view, &archive.status().borrow(), &zone);
+    let unwritten = unwritten_notice(view, archive.unwritten().borrow().clone(), &zone);
     let read = archive.read(move |reader| {
         // The strip tells of all days, whichever was asked for.
         let days = reader.days(&asked, &permissions, days)?;
@@ -71,7 +70,7 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
             let rollouts = found.rollouts.into_iter();
             let rollouts = rollouts.map(|rollout| (zone.stamp(rollout.started_millis), rollout)).collect();
             let after = found.next.map(place_parameter);
-            let kept = if view.sees_all() { archive.describe() } else { archive.describe_limits() };
+            let kept = if view.sees_all() { archive.options.to_string() } else { archive.options.limits.to_string() };
             let field = |at: Option<Millis>| at.map(|at| zone.field(at)).unwrap_or_default();
             let (since, until) = (field(search.from_millis), field(search.to_millis));
             let trouble = String::new();

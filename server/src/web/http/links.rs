@@ -142,7 +142,7 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
         revision: named.revision.filter(|_| snapshot.deployment.is_some()),
         workload,
         connection,
-        is_snapshot: view.part().is_some() && snapshot.deployment.is_some() && !hub.is_over(),
+        is_snapshot: view.part().is_some() && snapshot.deployment.is_some() && !hub.is_over,
         snapshot,
         moment,
     };

@@ -17,7 +17,7 @@ use timeline::list::Group;
 use timeline::wire::ConnectionState;
 use timeline::{Millis, Workload};
 
-use crate::history::{Archive, WriteStatus};
+use crate::history::Archive;
 use crate::hub::{Handle, List, ListedDeployment, Series};
 use crate::kube::{KindCounters, RelistReason};
 use crate::web::client_view::ClientView;
@@ -28,9 +28,9 @@ const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=u
 type PerCluster = (&'static str, &'static str, fn(&Handle) -> &AtomicU64);
 
 const PER_CLUSTER: [PerCluster; 9] = [
-    ("rollcast_list_requests", "Lists started at the API server.", |hub| &hub.sources().lists),
-    ("rollcast_watch_requests", "Watches started at the API server.", |hub| &hub.sources().watches),
-    ("rollcast_request_failures", "Lists and watches that failed.", |hub| &hub.sources().failures),
+    ("rollcast_list_requests", "Lists started at the API server.", |hub| &hub.sources.lists),
+    ("rollcast_watch_requests", "Watches started at the API server.", |hub| &hub.sources.watches),
+    ("rollcast_request_failures", "Lists and watches that failed.", |hub| &hub.sources.failures),
     ("rollcast_odd_objects", "Objects with missing or contradictory fields that were used in part.", |hub| {
         &hub.counters().odd
     }),
@@ -135,7 +135,7 @@ fn watches(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
         for (hub, kind) in kinds(&hubs) {
             let labels = [("cluster", hub.name()), ("kind", kind.name())];
-            counter(read(hub.sources().kind(kind))).encode(family.encode_family(&labels)?)?;
+            counter(read(hub.sources.kind(kind))).encode(family.encode_family(&labels)?)?;
         }
     }
     let help = "Times that a kind was listed again.";
@@ -143,7 +143,7 @@ fn watches(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
     for ((hub, kind), (reason, name)) in kinds(&hubs).flat_map(|known| RelistReason::ALL.map(|reason| (known, reason)))
     {
         let labels = [("cluster", hub.name()), ("kind", kind.name()), ("reason", name)];
-        ConstCounter::new(hub.sources().kind(kind).relists(reason)).encode(family.encode_family(&labels)?)?;
+        ConstCounter::new(hub.sources.kind(kind).relists(reason)).encode(family.encode_family(&labels)?)?;
     }
     let help = "Seconds from the arrival of an event to its being applied to the timeline.";
     let (name, unit) = ("rollcast_event_lag", Unit::Seconds);
@@ -161,7 +161,7 @@ fn kinds<'h>(hubs: &[&'h Handle]) -> impl Iterator<Item = (&'h Handle, Kind)> {
 
 /// The queues in front of the hubs, and for how long clusters have not responded. Recordings have neither.
 fn queues(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let started = |hub: &Handle| hub.sources().started_millis().filter(|_| view.sees_all_of(hub.name()));
+    let started = |hub: &Handle| hub.sources.started_millis().filter(|_| view.sees_all_of(hub.name()));
     let queue = |hub: &Handle| hub.queue().filter(|_| started(hub).is_some());
     let help = "Events that wait to be applied; a full queue slows the watches down.";
     per_cluster(view, encoder, "rollcast_queue_events", help, |hub| Some(ConstGauge::new(queue(hub)?.0)))?;
@@ -169,7 +169,7 @@ fn queues(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result
     per_cluster(view, encoder, "rollcast_queue_capacity_events", help, |hub| Some(ConstGauge::new(queue(hub)?.1)))?;
     let silence = |hub: &Handle| {
         let started_millis = started(hub)?;
-        let heard_millis = hub.sources().heard_millis().unwrap_or(started_millis);
+        let heard_millis = hub.sources.heard_millis().unwrap_or(started_millis);
         Some(ConstGauge::new((hub.now_millis() - heard_millis).max(0) as f64 / 1_000.0))
     };
     let help = "Seconds since the cluster last responded, or since Rollcast began to ask.";
@@ -237,7 +237,7 @@ fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Resul
     ] {
         alone(encoder, name, help, &counter(count))?;
     }
-    let is_failing = *archive.status().borrow() != WriteStatus::Healthy;
+    let is_failing = archive.unwritten().borrow().is_some();
     let help = "Whether history cannot be written right now.";
     alone(encoder, "rollcast_history_failing", help, &ConstGauge::new(i64::from(is_failing)))
 }

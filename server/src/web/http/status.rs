@@ -70,13 +70,13 @@ async fn cluster(view: &ClientView, hub: &Handle) -> Result<ClusterStatus, HubEn
     let (queued, queue_capacity) = hub.queue().unzip();
     let watches = hub.read(|reader| reader.watches.clone()).await?;
     let (told, now_millis) = (view.connection(hub), hub.now_millis());
-    let is_watched = hub.sources().started_millis().is_some();
+    let is_watched = hub.sources.started_millis().is_some();
     let stamp = |at_millis: Millis| format!("{} UTC", moment(at_millis, now_millis));
     let (words, advice) = said(hub.name(), &told, stamp);
     let (connection, sees_all) = (connection(view, hub), view.sees_all_of(hub.name()));
     let figures = sees_all.then(|| ClusterFigures {
-        address: hub.reviewer().host(),
-        heard_millis: hub.sources().heard_millis(),
+        address: hub.reviewer.host(),
+        heard_millis: hub.sources.heard_millis(),
         queued: queued.filter(|_| is_watched),
         queue_capacity: queue_capacity.filter(|_| is_watched),
         gaps: hub.counters().gaps.load(Ordering::Relaxed),
@@ -128,7 +128,7 @@ fn kind_status(kind: Kind, watches: &[&Health], sees_all: bool, connection: &Con
 }
 
 fn kind_figures(hub: &Handle, kind: Kind) -> KindFigures {
-    let counted = hub.sources().kind(kind);
+    let counted = hub.sources.kind(kind);
     let relists = RelistReason::ALL.map(|(reason, name)| (name, counted.relists(reason)));
     KindFigures {
         last_event_millis: counted.last_event_millis(),

@@ -269,7 +269,7 @@ impl Listings {
 fn cluster_state(hub: &Handle, seen: &ClusterPermissions) -> ClusterState {
     ClusterState {
         name: hub.name().to_owned(),
-        accent: hub.accent(),
+        accent: hub.accent,
         connection: seen.of_connection(hub.connection().borrow().clone()),
         now_millis: hub.now_millis(),
     }

@@ -9,14 +9,15 @@ use std::time::{Duration, Instant};
 use rustix::process::getpriority_process;
 use server::history::activity::ActivityChanges;
 use server::history::batch::{Batch, FORMAT};
-use server::history::journal::existing_objects;
+use server::history::journal::{JournalEntry, existing_objects};
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
-use server::history::{Archive, RestoreResult, WriteStatus, tap};
+use server::history::{Archive, RestoreResult, tap};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
 use sqlx::Row as _;
 use timeline::fact::{Kind, Seen};
+use timeline::wire::Unwritten;
 use timeline::{Millis, Model, Retention};
 
 use crate::common::{sqlite, until};
@@ -106,12 +107,12 @@ async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_
     let (archive, fault) = faulty(folder.path(), FAILS);
     let mut journal = archive.journal("c", &[]);
     (0..100).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
-    let mut keeping = archive.status();
-    let said = keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap().clone();
-    assert_eq!(said, WriteStatus::Failing { since_millis: 1_000, why: "there is no room left".into() });
+    let mut unwritten = archive.unwritten();
+    let said = unwritten.wait_for(Option::is_some).await.unwrap().clone();
+    assert_eq!(said, Some(Unwritten { since_millis: 1_000, why: "there is no room left".into() }));
     (100..200).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
     fault.store(0, Ordering::Relaxed);
-    keeping.wait_for(|keeping| *keeping == WriteStatus::Healthy).await.unwrap();
+    unwritten.wait_for(Option::is_none).await.unwrap();
     until::until("all of them", async || sets(&kept(folder.path())) == 200).await;
     assert!(!kept(folder.path()).contains("LIST_DONE"), "no step is missing");
 }
@@ -145,7 +146,7 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
     let mut at_millis = 3_000;
     until::until("all of them", async || {
         at_millis += 1;
-        journal.end_gap(&existing_objects(&Model::default()));
+        journal.end_gap(existing_objects(&Model::default()));
         journal.note_response(at_millis);
         sets(&kept(folder.path())) == many
     })
@@ -195,12 +196,12 @@ async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     let (archive, fault) = faulty(folder.path(), HANGS);
     let mut journal = archive.journal("c", &[]);
     journal.note(&set(1, 1_000));
-    let mut keeping = archive.status();
-    let said = keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap().clone();
+    let mut unwritten = archive.unwritten();
+    let said = unwritten.wait_for(Option::is_some).await.unwrap().clone();
     let why = "the history database does not respond".to_owned();
-    assert_eq!(said, WriteStatus::Failing { since_millis: 1_000, why });
+    assert_eq!(said, Some(Unwritten { since_millis: 1_000, why }));
     fault.store(0, Ordering::Relaxed);
-    keeping.wait_for(|keeping| *keeping == WriteStatus::Healthy).await.unwrap();
+    unwritten.wait_for(Option::is_none).await.unwrap();
     until::until("it", async || sets(&kept(folder.path())) == 1).await;
     assert_eq!(*archive.reopened().borrow(), 0, "a store that was slow lacks nothing, and is not told everything anew");
 }
@@ -215,10 +216,10 @@ async fn a_store_that_was_only_slow_is_told_of_no_more_though_there_is_nothing_t
         }
         Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
     });
-    let mut keeping = archive.status();
-    keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap();
+    let mut unwritten = archive.unwritten();
+    unwritten.wait_for(Option::is_some).await.unwrap();
     is_slow.store(false, Ordering::Relaxed);
-    until::until("it is well", async || *archive.status().borrow() == WriteStatus::Healthy).await;
+    until::until("it is well", async || archive.unwritten().borrow().is_none()).await;
 }
 
 #[tokio::test]
@@ -236,12 +237,12 @@ async fn a_store_that_could_not_be_opened_is_opened_and_read_though_there_is_not
         Ok(Box::new(Faulty { store: Sqlite::open(&place, SMALL)?, fault }) as Box<dyn Store>)
     });
     assert!(archive.read(|reader| reader.clusters()).await.is_err());
-    assert!(matches!(*archive.status().borrow(), WriteStatus::Failing { .. }));
+    assert!(archive.unwritten().borrow().is_some());
     until::until("three tries", async || tries.load(Ordering::Relaxed) >= 3).await;
     assert!(began.elapsed() < Duration::from_secs(8), "one each 2 s, from the start on");
     is_there.store(true, Ordering::Relaxed);
     // Late restores read the log before it is tidied.
-    until::until("it is well", async || *archive.status().borrow() == WriteStatus::Healthy).await;
+    until::until("it is well", async || archive.unwritten().borrow().is_none()).await;
     assert!(archive.read(|reader| reader.clusters()).await.unwrap().is_empty());
 }
 
@@ -282,7 +283,7 @@ async fn the_last_observations_are_written_before_the_episodes_that_go_on() {
     let mut journal = archive.journal("c", &[]);
     journal.note(&set(1, 1_000));
     let active = vec!["00000000-0000-4000-8000-000000000001".parse().unwrap()];
-    journal.activity(ActivityChanges { active, ..ActivityChanges::default() }).unwrap();
+    journal.add(JournalEntry::Activity(ActivityChanges { active, ..ActivityChanges::default() }));
     until::until("the first commit", async || !commits.lock().unwrap().is_empty()).await;
     journal.note(&set(1, 2_000));
     archive.close().await;
@@ -323,9 +324,7 @@ async fn what_is_read_late_is_taken_up_whichever_namespaces_were_watched() {
         assert!(matches!(second.restore("c").await, RestoreResult::Unavailable));
         second.journal("c", &namespaces).note(&set(1, 9_000));
         until::until("a commit", async || second.counters().commits.load(Ordering::Relaxed) > 0).await;
-        let RestoreResult::Restored(resumed) = second.restore_later("c", true).unwrap().await.unwrap() else {
-            panic!()
-        };
+        let RestoreResult::Restored(resumed) = second.restore_later("c", true).await.unwrap() else { panic!() };
         assert_eq!(resumed.timeline.model().replica_sets.values().count(), 2, "{namespaces:?}");
     }
 }

@@ -144,7 +144,7 @@ fn commit(lines: Option<(Millis, Millis, &str)>, checkpoint: Option<Checkpoint>)
     Commit { number, cluster: "c".into(), scope: "".into(), lines, heard_millis, checkpoint, ..Commit::default() }
 }
 
-fn checkpoint(state: &CheckpointState<'_>) -> Option<Checkpoint> {
+fn checkpoint(state: &CheckpointState<&Timeline, &History>) -> Option<Checkpoint> {
     resume::compress(&resume::serialize(state)?)
 }
 

@@ -51,9 +51,7 @@ async fn a_namespace_that_is_watched_no_more_leaves_nothing_behind() {
     }
     // Another version has no use for the checkpoint, and makes everything from the lines.
     let archive = archive(folder.path());
-    let RestoreResult::Restored(resumed) = archive.restore_later("fake", false).unwrap().await.unwrap() else {
-        panic!()
-    };
+    let RestoreResult::Restored(resumed) = archive.restore_later("fake", false).await.unwrap() else { panic!() };
     assert_eq!(namespaces(resumed.timeline.model()), ["shop"]);
 }
 

@@ -4,8 +4,8 @@
 use axum::http::{Method, StatusCode};
 use server::access::cookie::SessionKeys;
 use server::access::share::Shares;
+use server::history::Archive;
 use server::history::options::{Limits, Location, Options};
-use server::history::{Archive, WriteStatus};
 use server::kube::SourceEvent;
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
@@ -25,7 +25,7 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
     std::fs::write(&file, "no folder").unwrap();
     let place = Location::Folder(file.join("history"));
     let archive = Archive::start(Options { location: place, limits: Limits::default() });
-    archive.status().wait_for(|keeping| matches!(keeping, WriteStatus::Failing { .. })).await.unwrap();
+    archive.unwritten().wait_for(Option::is_some).await.unwrap();
     let rules = rules(&PROD);
     let (hub, events) = watched_cluster("prod", &rules).await;
     events.send(SourceEvent::Answers { silent: Some((1, WHY.to_owned())) }).await.unwrap();

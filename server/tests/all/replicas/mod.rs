@@ -14,12 +14,13 @@ use server::history::batch::pack;
 use server::history::options::{Limits, Location, Options};
 use server::history::sql::Reader;
 use server::history::store::{Commit, CommitResult, Lines, Store, StoreError};
-use server::history::{Archive, WriteStatus, index, resume};
+use server::history::{Archive, index, resume};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
 use timeline::fact::{Kind, Seen};
 use timeline::past::{PastRollout, Search};
 use timeline::view::Now;
+use timeline::wire::Unwritten;
 use timeline::{Millis, Model};
 use tokio::io::copy_bidirectional;
 
@@ -328,8 +329,7 @@ mod in_postgres {
         until("the first commit", commits(1)).await;
         happens(&archive).await;
         (100..200).for_each(|number| journal.note(&set(number)));
-        let mut keeping = archive.status();
-        keeping.wait_for(|keeping| *keeping == WriteStatus::Healthy).await.unwrap();
+        archive.unwritten().wait_for(Option::is_none).await.unwrap();
         archive.close().await;
         let stored = tokio::task::block_in_place(|| {
             let mut store = location.open(Limits::default()).unwrap();
@@ -350,15 +350,9 @@ mod in_postgres {
     /// Tells one more, so that writing is tried; waits until that fails.
     async fn until_failing(archive: &Archive) -> String {
         archive.journal("c", &[]).note(&set(200));
-        let mut keeping = archive.status();
-        let said = keeping.wait_for(|keeping| *keeping != WriteStatus::Healthy).await.unwrap().clone();
-        match said {
-            WriteStatus::Failing { since_millis, why } => {
-                assert_eq!(since_millis, 1_200, "since the first that is not written");
-                why
-            }
-            WriteStatus::Healthy => String::new(),
-        }
+        let said = archive.unwritten().wait_for(Option::is_some).await.unwrap().clone().unwrap();
+        assert_eq!(said.since_millis, 1_200, "since the first that is not written");
+        said.why
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -409,8 +403,10 @@ mod in_postgres {
             is_cut.store(true, Ordering::Relaxed);
             assert_eq!(until_failing(archive).await, "the history database does not respond");
             // After its own deadline the connection says which server that is.
-            let is_named = |keeping: &WriteStatus| matches!(keeping, WriteStatus::Failing { why, .. } if why.ends_with(": it does not respond"));
-            archive.status().wait_for(is_named).await.unwrap();
+            let is_named = |unwritten: &Option<Unwritten>| {
+                unwritten.as_ref().is_some_and(|unwritten| unwritten.why.ends_with(": it does not respond"))
+            };
+            archive.unwritten().wait_for(is_named).await.unwrap();
             is_cut.store(false, Ordering::Relaxed);
         })
         .await;

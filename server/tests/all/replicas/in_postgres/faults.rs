@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use server::database::server::DatabaseServer;
-use server::history::WriteStatus;
+use timeline::wire::Unwritten;
 
 use super::{open, told_while, until_failing, why};
 use crate::common::postgres::shared;
@@ -21,10 +21,10 @@ fn of_a_guest() -> (String, String, DatabaseServer) {
 /// Waits until writing fails for that reason.
 async fn until_told(archive: &server::history::Archive, why: &str) {
     let is_told =
-        |keeping: &WriteStatus| matches!(keeping, WriteStatus::Failing { why: told, .. } if told.ends_with(why));
-    let mut keeping = archive.status();
-    let told = tokio::time::timeout(Duration::from_secs(30), keeping.wait_for(is_told)).await;
-    told.unwrap_or_else(|_| panic!("{why} is never told; told is {:?}", archive.status().borrow())).unwrap();
+        |unwritten: &Option<Unwritten>| unwritten.as_ref().is_some_and(|unwritten| unwritten.why.ends_with(why));
+    let mut unwritten = archive.unwritten();
+    let told = tokio::time::timeout(Duration::from_secs(30), unwritten.wait_for(is_told)).await;
+    told.unwrap_or_else(|_| panic!("{why} is never told; told is {:?}", archive.unwritten().borrow())).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

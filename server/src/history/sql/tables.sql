@@ -1,9 +1,13 @@
+-- The tables of SQLite. PostgreSQL gets its own types and keys, and the lines that are for it alone.
+
 CREATE TABLE clusters (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
     scope TEXT NOT NULL,           -- namespaces that are watched, with commas; empty for all
     heard_millis INTEGER NOT NULL  -- last word from it
 ) STRICT;
+-- Who wrote last, and which of its commits: one of which the answer was lost is not written twice.
+-- PostgreSQL: ALTER TABLE clusters ADD COLUMN last_commit TEXT NOT NULL DEFAULT '';
 
 -- The log: lines of recordings of the last hours, to resume from.
 CREATE TABLE batches (
@@ -15,6 +19,7 @@ CREATE TABLE batches (
     format INTEGER NOT NULL,
     body BLOB NOT NULL
 ) STRICT;
+-- PostgreSQL: ALTER TABLE batches ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed already
 CREATE UNIQUE INDEX batches_by_seq ON batches (cluster, seq);
 CREATE INDEX batches_by_time ON batches (to_millis);
 
@@ -25,6 +30,7 @@ CREATE TABLE checkpoints (
     made_by TEXT NOT NULL,         -- only the timeline that made it reads it
     body BLOB NOT NULL
 ) STRICT;
+-- PostgreSQL: ALTER TABLE checkpoints ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed already
 
 -- The objects of a workload as they were when it was last at rest.
 CREATE TABLE snapshots (
@@ -33,6 +39,7 @@ CREATE TABLE snapshots (
     body BLOB NOT NULL,
     PRIMARY KEY (cluster, uid)
 ) STRICT;
+-- PostgreSQL: ALTER TABLE snapshots ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed already
 
 -- One row is one recording: of a stretch in which a workload was not at rest.
 CREATE TABLE episodes (
@@ -45,6 +52,7 @@ CREATE TABLE episodes (
     format INTEGER NOT NULL,
     body BLOB NOT NULL
 ) STRICT;
+-- PostgreSQL: ALTER TABLE episodes ALTER COLUMN body SET STORAGE EXTERNAL; -- it is compressed already
 CREATE UNIQUE INDEX episodes_by_workload ON episodes (cluster, uid, from_millis);
 CREATE INDEX episodes_by_time ON episodes (to_millis);
 
@@ -73,3 +81,8 @@ CREATE TABLE rollouts (
 CREATE UNIQUE INDEX rollouts_by_workload ON rollouts (cluster, uid, number);
 CREATE INDEX rollouts_by_time ON rollouts (started_millis, id, over_millis);
 CREATE INDEX rollouts_by_name ON rollouts (workload, started_millis);
+
+-- What is removed makes room for what comes, soon.
+-- PostgreSQL: ALTER TABLE batches SET (autovacuum_vacuum_scale_factor = 0.02);
+-- PostgreSQL: ALTER TABLE episodes SET (autovacuum_vacuum_scale_factor = 0.02);
+-- PostgreSQL: ALTER TABLE rollouts SET (autovacuum_vacuum_scale_factor = 0.02);
