@@ -11,7 +11,7 @@ use super::age::Age;
 use super::board::{Seat, WallBoard};
 use super::settings::Settings;
 use super::stage::{self, Key, Seats};
-use super::{ROWS, SeatState, last, of_group, strip};
+use super::{ROWS, SeatState, last, of_group, strip, unseated};
 use crate::browser::now_millis;
 use crate::list::{Ages, LiveList};
 use crate::live::client::{Client, Live, Screen, ScreenRequest};
@@ -151,6 +151,7 @@ impl WallScreen {
         let turn = (page_millis / (f64::from(self.settings.rotate_seconds) * 1_000.0)) as u64;
         let board = &self.board;
         set_if_new(&board.strip, strip(copy, &seated, &ages, turn));
+        set_if_new(&board.unseated, unseated(copy, &seated));
         set_if_new(&board.is_stable, is_stable);
         set_if_new(&board.last, last(copy, &ages));
         set_if_new(&board.now_millis, minute(now_millis()));
