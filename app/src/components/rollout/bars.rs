@@ -113,10 +113,10 @@ struct Path {
     class: String,
     d: String,
     fill: String,
-    fill_opacity: Option<f64>,
+    fill_opacity: Option<String>,
     stroke: Option<String>,
     /// In pixels.
-    stroke_width: Option<f64>,
+    stroke_width: Option<String>,
     dashes: Option<String>,
 }
 
@@ -173,19 +173,24 @@ impl Paths {
 }
 
 /// Filling of a shape, and its opacity, as attributes have them. `prefix` is before the ids of the picture's patterns.
-pub(super) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Option<f64>) {
+pub(crate) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Option<String>) {
     match fill {
-        Fill::Tint(share) => (colour.var(), Some(share).filter(|share| *share < 1.0)),
+        Fill::Tint(share) => (colour.var(), Some(share).filter(|share| *share < 1.0).map(fixed)),
         Fill::Pattern(pattern) => (format!("url(#{prefix}{})", pattern.name()), None),
     }
+}
+
+/// Dashes of an edge and the room between them, as an attribute; `None` for a whole line.
+pub(crate) fn dashes(edge: Edge) -> Option<String> {
+    edge.dashes.map(|(dash, room)| format!("{} {}", fixed(dash), fixed(room)))
 }
 
 fn lined(edge: Edge, colour: Colour) -> Path {
     Path {
         fill: "none".to_owned(),
         stroke: Some(colour.var()),
-        stroke_width: Some(edge.width),
-        dashes: edge.dashes.map(|(dash, room)| format!("{dash} {room}")),
+        stroke_width: Some(fixed(edge.width)),
+        dashes: dashes(edge),
         ..Path::default()
     }
 }
