@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use timeline::address;
 use timeline::{Millis, Workload};
 
-use super::following::numbered;
+use super::following::lines;
 use super::frame::Frame;
 use super::moment::present;
 use crate::components::copy::CopyButton;
@@ -19,10 +19,10 @@ pub const LOCAL: &str =
 /// Links to share of a page, each with a button that copies it; the first one with a code for telephones, if others can open it.
 #[component]
 pub fn ShareView(workload: StoredValue<Workload>, share: Memo<ShareDetail>) -> impl IntoView {
-    let now_millis = present(Signal::derive(move || share.read().at_millis));
+    let now_millis = present(move || share.read().at_millis);
     let links = Memo::new(move |_| workload.with_value(|workload| share.read().links(workload)));
     let first = move || links.read().iter().take(1).cloned().collect::<Vec<Link>>();
-    let others = move || numbered(links.read().get(1..).unwrap_or_default());
+    let others = move || links.read().iter().skip(1).cloned().collect::<Vec<Link>>();
     let code = move || {
         let path = workload.with_value(|workload| share.read().first_path(workload));
         address::at(&format!("/qr.svg?path={}", address::segment(&path)))
@@ -37,11 +37,11 @@ pub fn ShareView(workload: StoredValue<Workload>, share: Memo<ShareDetail>) -> i
     view! {
         <Frame workload test_id="share-detail" title="Share">
             <div data-testid="links">
-                <ul class="commands first-link"><For each=first key=Clone::clone children=move |link| view! { <SharedLink link now_millis copy="Copy link"/> }/></ul>
+                <ul class="commands first-link">{lines(first, move |link| view! { <SharedLink link now_millis copy="Copy link"/> })}</ul>
                 <Show when=move || share.read().is_local><p class="local" role="note" data-testid="local">{LOCAL}</p></Show>
                 <details class="other-links">
                     <summary>"Other links"</summary>
-                    <ul class="commands"><For each=others key=Clone::clone children=move |(_, link)| view! { <SharedLink link now_millis copy="Copy"/> }/></ul>
+                    <ul class="commands">{lines(others, move |link| view! { <SharedLink link now_millis copy="Copy"/> })}</ul>
                 </details>
             </div>
             <p>

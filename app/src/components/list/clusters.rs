@@ -8,6 +8,7 @@ use timeline::words::safe;
 
 use crate::connection::{RECONNECTING, state_words};
 use crate::list::board::ListBoard;
+use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
 /// So many clusters have a chip each in the header; more of them are in a menu.
@@ -51,14 +52,14 @@ pub fn Clusters(board: ListBoard) -> impl IntoView {
     };
     view! {
         <nav class="clusters" aria-label="Clusters">
-            <For each=move || troubled.get() key=Clone::clone let((name, accent))>
+            <ScopedFor each=move || troubled.get() key=Clone::clone let((name, accent))>
                 <ClusterChip board name accent/>
-            </For>
+            </ScopedFor>
             {move || is_many.get().then(menu)}
             <div id="clusters" class="chips" popover=move || is_many.get().then_some("auto")>
-                <For each=move || names.get() key=Clone::clone let((name, accent))>
+                <ScopedFor each=move || names.get() key=Clone::clone let((name, accent))>
                     <ClusterChip board name accent/>
-                </For>
+                </ScopedFor>
                 {move || is_many.get().then(|| view! { <a class="chip past" href=at("/status") rel="external">"Status of all clusters"</a> })}
             </div>
         </nav>
