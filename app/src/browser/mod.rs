@@ -30,7 +30,7 @@ pub use document::{
     style, tab_icon, text_of, toggle_popup,
 };
 pub use events::{EventListener, has_modifier, is_plain, is_writing, listen, on_window, tag};
-pub use frames::{Interval, after, chance, next_frame};
+pub use frames::{Interval, after, chance, every, next_frame};
 pub use notification::Notifications;
 pub use socket::{Socket, SocketEvent};
 pub use sound::Sound;

@@ -7,7 +7,7 @@ use leptos_router::hooks::use_url;
 use timeline::address::Parameters;
 use timeline::list::{ListCopy, Query};
 
-use crate::browser::{self, Interval, WakeLock, placed};
+use crate::browser::{self, WakeLock, placed};
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
 use crate::components::preview::preview;
@@ -117,9 +117,7 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
 /// The place of everything, which changes now and then.
 fn shifting() -> Signal<String> {
     let moves = RwSignal::new(0_usize);
-    // It ends with the page.
-    let timer: StoredValue<Option<Interval>> = StoredValue::new(None);
-    Effect::new(move |_| timer.set_value(Interval::new(shift::EVERY, move || moves.update(|moves| *moves += 1))));
+    Effect::new(move |_| browser::every(shift::EVERY, move || moves.update(|moves| *moves += 1)));
     Signal::derive(move || match moves.get() {
         0 => String::new(),
         moves => shift::style(moves),
