@@ -90,9 +90,10 @@ pub fn Rollout(
         }
         None => (Board::for_workload(workload.clone(), revision), None),
     };
-    let drawn = rendered.as_ref().map(|rendered| draw(rendered.copy.deployment, rendered.first_content()));
-    let drawn = drawn.unwrap_or_else(RenderedPicture::nothing);
-    let RenderedPicture { picture, moving, sheet } = drawn;
+    let (picture, moving, sheet) = match &rendered {
+        Some(rendered) => draw(rendered.copy.deployment, rendered.first_content()),
+        None => (Picture::new(""), FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0), String::new()),
+    };
     let (controls, as_table) = (Controls::provide(), NodeRef::<html::Input>::new());
     provide_context(board);
     come_alive(board, picture, rendered, scope, controls);
@@ -149,29 +150,13 @@ fn Placed(sheet: String) -> impl IntoView {
     (!sheet.is_empty()).then(|| view! { <style id="placed" nonce=nonce inner_html=sheet></style> })
 }
 
-/// The picture as the server renders it, and as the browser takes it over.
-struct RenderedPicture {
-    picture: Picture,
-    moving: FrameStyles,
-    sheet: String,
-}
-
-impl RenderedPicture {
-    fn nothing() -> Self {
-        Self {
-            picture: Picture::new(""),
-            moving: FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0),
-            sheet: String::new(),
-        }
-    }
-}
-
-fn draw(deployment: Option<Uid>, shown: ShownMoment) -> RenderedPicture {
+/// The picture as the server renders it, and as the browser takes it over: its signals, its moving styles and its style sheet.
+fn draw(deployment: Option<Uid>, shown: ShownMoment) -> (Picture, FrameStyles, String) {
     let ShownMoment { model, said, frame } = shown;
     let scene = scene::scene(&model, deployment, &said, frame, &Motion::default());
     let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
     let (moving, sheet) = (FrameStyles::at(frame, scene.height), style_sheet::sheet(&scene, &ticks, frame));
-    RenderedPicture { picture: Picture::from_scene("", scene, &ticks, frame), moving, sheet }
+    (Picture::from_scene("", scene, &ticks, frame), moving, sheet)
 }
 
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.
