@@ -233,19 +233,22 @@ impl Painter for Paths {
     }
 }
 
-/// Stretches that nobody saw, or that are not kept any more: torn paper, with words.
+/// Stretches that nobody saw, or that are not kept any more: torn paper, with words among the bands, and without in the strip.
 #[component]
-pub fn Gaps(picture: Picture) -> impl IntoView {
+pub fn Gaps(picture: Picture, #[prop(optional)] is_strip: bool) -> impl IntoView {
     let gap = move |key: u128| {
         picture.gaps.row(key).map(|gap: ArcRwSignal<GapArea>| {
-            let words = gap.with_untracked(|gap| gap.words);
+            let words = (!is_strip).then(|| gap.with_untracked(|gap| gap.words));
+            let test_id = (!is_strip).then_some("gap");
             let style = Signal::derive(move || gap.with(style_sheet::gap));
-            view! { <div class="gap" data-testid="gap" use:placed=style>{words}</div> }
+            view! { <div class="gap" data-testid=test_id use:placed=style>{words}</div> }
         })
     };
-    let [.., node] = picture.nodes.timed;
+    let [.., strip, bands] = picture.nodes.timed;
+    let (name, node) = if is_strip { ("strip-gaps", strip) } else { ("gaps", bands) };
+    let (hidden, test_id) = (is_strip.then_some("true"), is_strip.then_some(name));
     view! {
-        <div class="gaps" id=format!("{}gaps", picture.prefix) node_ref=node>
+        <div class="gaps" id=format!("{}{name}", picture.prefix) aria-hidden=hidden node_ref=node data-testid=test_id>
             <ScopedFor each=move || picture.gaps.order() key=|key| *key children=gap/>
         </div>
     }
