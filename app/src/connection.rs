@@ -61,7 +61,8 @@ pub fn next_try(retry_seconds: Option<u32>) -> String {
     retry_seconds.map_or_else(|| "Trying again.".to_owned(), |seconds| format!("Next try in {seconds} s."))
 }
 
-/// Says that a cluster does not respond: since when, and why; `None` while it does. `stamp` formats times of day.
+/// "Cluster “prod-eu” unreachable since 14:02:05 UTC: connection refused. Showing last known data."; `None` while it responds. `stamp`
+/// formats times of day.
 pub fn unreachable(
     cluster: &str,
     connection: &Connection,
@@ -69,8 +70,13 @@ pub fn unreachable(
     stamp: impl Fn(Millis) -> String,
 ) -> Option<String> {
     let ConnectionState::Stale { since_millis, why, .. } = &connection.state else { return None };
-    let why = safe(&sentence_end(why));
-    Some(unreachable_because(cluster, connection, &stamp(*since_millis), &why, has_data))
+    let shown = match connection.stale_kinds.as_slice() {
+        _ if !has_data => String::new(),
+        [] => LAST_KNOWN.to_owned(),
+        kinds => format!(" Showing last known {}.", words::list(kinds)),
+    };
+    let since = unreachable_since(cluster, connection, &stamp(*since_millis));
+    Some(format!("{since}: {}{shown}", safe(&sentence_end(why))))
 }
 
 /// Says when a cluster that does not respond is tried again, and how far first lists are that take long.
@@ -91,16 +97,6 @@ pub fn progress(connection: &Connection, stamp: impl Fn(Millis) -> String) -> St
 /// "Next try at 14:02:05 UTC."
 pub fn next_try_at(stamp: &str) -> String {
     format!("Next try at {stamp}.")
-}
-
-/// "Cluster “prod-eu” unreachable since 14:02:05 UTC: connection refused. Showing last known data."
-pub fn unreachable_because(cluster: &str, connection: &Connection, stamp: &str, why: &str, has_data: bool) -> String {
-    let shown = match connection.stale_kinds.as_slice() {
-        _ if !has_data => String::new(),
-        [] => LAST_KNOWN.to_owned(),
-        kinds => format!(" Showing last known {}.", words::list(kinds)),
-    };
-    format!("{}: {why}{shown}", unreachable_since(cluster, connection, stamp))
 }
 
 /// Begins a sentence that [`progress`] ends, where the first lists of a cluster take long.

@@ -3,9 +3,9 @@
 use timeline::Millis;
 use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
-use timeline::words::{NO_CLUSTER, grouped, grouped_count, list, safe, sentence_end};
+use timeline::words::{NO_CLUSTER, grouped, grouped_count, list, moment, safe};
 
-use crate::connection::{self, forbidden, listing, next_try_at, unreachable_because, unwritten};
+use crate::connection::{self, forbidden, listing, next_try_at, unreachable, unwritten};
 use crate::zone::Zone;
 
 /// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" where those are of the twelve that were asked for.
@@ -145,12 +145,11 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
 pub fn trouble(overall: &Overall, zone: Zone) -> String {
     let mut words = String::new();
     for cluster in &overall.clusters {
-        let stamp = |at_millis| zone.dated(at_millis, cluster.now_millis);
-        if let ConnectionState::Stale { since_millis, why, .. } = &cluster.connection.state {
-            let why = zone.said(&sentence_end(why), *since_millis);
-            let since = stamp(*since_millis);
-            let said = unreachable_because(&cluster.name, &cluster.connection, &since, &why, overall.all > 0);
-            words.push_str(&format!(" {said}"));
+        let stamp = |at_millis| format!("{} UTC", moment(at_millis, cluster.now_millis));
+        if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state
+            && let Some(said) = unreachable(&cluster.name, &cluster.connection, overall.all > 0, stamp)
+        {
+            words.push_str(&format!(" {}", zone.said(&said, since_millis)));
         }
         let forbidden = forbidden(&cluster.connection);
         if !forbidden.is_empty() {
