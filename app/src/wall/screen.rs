@@ -38,7 +38,6 @@ struct State {
     known: LiveList,
     seats: Seats,
     looked_at: f64,
-    is_linked: bool,
     /// The server began to tell of this list.
     is_begun: bool,
     is_dirty: bool,
@@ -60,7 +59,6 @@ impl WallScreen {
             known: known.unwrap_or_default(),
             seats: Seats::default(),
             looked_at: f64::NEG_INFINITY,
-            is_linked: true,
             is_dirty: true,
         };
         Self { board, settings, followed, state: RefCell::new(state) }
@@ -81,9 +79,7 @@ impl Screen for WallScreen {
     fn link(&self, link: LinkState, page_millis: f64) {
         let is_linked = !link.is_lost();
         set_if_new(&self.board.is_linked, is_linked);
-        let state = &mut *self.state.borrow_mut();
-        state.is_linked = is_linked;
-        state.known.link(is_linked, link.silent_since().unwrap_or(page_millis));
+        self.state.borrow_mut().known.link(is_linked, link.silent_since().unwrap_or(page_millis));
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
@@ -145,7 +141,7 @@ impl WallScreen {
             if let Some((row, _)) = seen {
                 set_if_new(&seat.revision, (row.summary.replaces, row.summary.revision));
             }
-            self.tell_age(seat, seen, &ages, state.is_linked);
+            self.tell_age(seat, seen, &ages);
         }
         let seated: Vec<Key> = wanted.iter().filter_map(|(key, _)| *key).collect();
         let turn = (page_millis / (f64::from(self.settings.rotate_seconds) * 1_000.0)) as u64;
@@ -158,8 +154,8 @@ impl WallScreen {
     }
 
     /// Keeps the age of rows that are not in the list's window any more.
-    fn tell_age(&self, seat: &Seat, seen: Option<(&Row, &ClusterState)>, ages: &Ages, is_linked: bool) {
-        if !is_linked {
+    fn tell_age(&self, seat: &Seat, seen: Option<(&Row, &ClusterState)>, ages: &Ages) {
+        if !self.board.is_linked.get_untracked() {
             set_if_new(&seat.age, Age::LastSeen(self.board.heard_millis.get_untracked()));
         } else if let Some((row, cluster)) = seen {
             set_if_new(&seat.age, Age::from_row(row, cluster, ages.now(row)));
