@@ -62,10 +62,9 @@ fn unbroken(sentence: &str) -> Vec<AnyView> {
     let mut rest = sentence;
     while let Some(at) = rest.find("evision ").map(|at| at - usize::from(at > 0)) {
         let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
-        let word = from.find(' ').unwrap_or(from.len());
-        let number = from.get(word + 1..).unwrap_or_default();
-        let end = word + 1 + number.find(|of: char| !of.is_ascii_digit()).unwrap_or(number.len());
-        let (kept, after) = from.split_at_checked(end).unwrap_or((from, ""));
+        let (_, number) = from.split_once(' ').unwrap_or_default();
+        let after = number.trim_start_matches(|of: char| of.is_ascii_digit());
+        let kept = from.strip_suffix(after).unwrap_or(from);
         pieces.extend(text(before));
         pieces.push(view! { <span class="unbroken">{kept.to_owned()}</span> }.into_any());
         rest = after;
