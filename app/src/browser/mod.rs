@@ -29,7 +29,7 @@ pub use document::{
     InertPage, STOPPED, all_in, bytes_of_base64, focus, focus_in_place, focused, has_popup, note, placed, show_stopped,
     style, tab_icon, text_of, toggle_popup,
 };
-pub use events::{EventListener, has_modifier, is_plain, is_writing, listen, on_window, tag};
+pub use events::{EventListener, has_modifier, is_on, is_plain, is_writing, listen, on_window};
 pub use frames::{Interval, after, chance, every, next_frame};
 pub use notification::Notifications;
 pub use socket::{Socket, SocketEvent};

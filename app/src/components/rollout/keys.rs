@@ -6,8 +6,7 @@ use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 use timeline::address::at;
-use wasm_bindgen::JsCast;
-use web_sys::{Element, KeyboardEvent};
+use web_sys::KeyboardEvent;
 
 use crate::browser;
 use crate::components::page_keys::Key;
@@ -68,12 +67,6 @@ pub fn listen(keyboard: Keyboard) {
     });
 }
 
-/// Keys that a focused element takes itself: space presses it.
-fn is_button(event: &KeyboardEvent) -> bool {
-    let on = event.target().and_then(|on| on.dyn_into::<Element>().ok());
-    on.is_some_and(|on| on.matches("button, a, summary, g, [type=checkbox]").unwrap_or(false))
-}
-
 impl Keyboard {
     /// Does what a key stands for; false when it stands for nothing here.
     fn pressed(&self, event: &KeyboardEvent) -> bool {
@@ -83,7 +76,8 @@ impl Keyboard {
         let controls = self.controls;
         let is_shifted = event.shift_key();
         match event.key().as_str() {
-            " " if is_button(event) => return false,
+            // What has the focus takes it itself: space presses it.
+            " " if browser::is_on(event, "button, a, summary, g, [type=checkbox]") => return false,
             " " => controls.act(|screen| screen.toggle()),
             "ArrowLeft" if is_shifted => controls.act(|screen| screen.seek_by(-1_000)),
             "ArrowRight" if is_shifted => controls.act(|screen| screen.seek_by(1_000)),
