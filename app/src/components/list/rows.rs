@@ -63,23 +63,16 @@ struct RowContent {
     tiny: TinyPicture,
 }
 
-impl RowContent {
-    fn of(row: &RowText) -> Self {
-        Self {
-            class: format!("sentence {}", row.tone.name()),
-            sentence: row.sentence.clone(),
-            why: row.why.clone(),
-            tiny: row.tiny.clone(),
-        }
-    }
-}
-
 #[component]
 fn Row(board: ListBoard, key: u128, row: ArcRwSignal<RowText>) -> impl IntoView {
     let zone = Zone::of_page();
     let row: ReadSignal<RowText> = row.read_only().into();
     let text = move |read: fn(&RowText) -> &String| move || read(&row.read()).clone();
-    let words = debounce(Signal::derive(move || RowContent::of(&row.read())), Signal::stored(false));
+    let words = Signal::derive(move || {
+        let RowText { tone, sentence, why, tiny, .. } = row.get();
+        RowContent { class: format!("sentence {}", tone.name()), sentence, why, tiny }
+    });
+    let words = debounce(words, Signal::stored(false));
     let said = move |read: fn(&RowContent) -> &String| move || zone.said(read(&words.read()), row.read().near_millis);
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);
