@@ -152,12 +152,6 @@ impl ListPayload {
 }
 
 impl Page {
-    /// As text for the document.
-    #[cfg(feature = "ssr")]
-    pub fn to_text(&self) -> String {
-        postcard_base64::encode(self)
-    }
-
     /// Reads what the server put into the document; `None` where that is not of this program.
     pub fn of_document() -> Option<Self> {
         postcard_base64::decode(&crate::browser::text_of(ELEMENT)?)

@@ -3,8 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::postcard_base64;
-
 /// State of the playground.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Playground {
@@ -106,12 +104,7 @@ impl Playground {
     /// As text, for events.
     #[cfg(feature = "ssr")]
     pub fn to_text(&self) -> String {
-        postcard_base64::encode(self)
-    }
-
-    /// Reads the text of an event, in the browser; `None` where that is not of this program.
-    pub fn of_text(text: &str) -> Option<Self> {
-        postcard_base64::decode(text)
+        crate::postcard_base64::encode(self)
     }
 }
 

@@ -22,6 +22,7 @@ use crate::pages::status::StatusPage;
 use crate::parts::Part;
 use crate::payload::{self, Export, Page, Preview};
 use crate::playground::Playground;
+use crate::postcard_base64;
 use crate::status::StatusPayload;
 
 const SHARED: &str = "A shared rollout — Rollcast";
@@ -54,7 +55,7 @@ pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl I
         <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned("/pkg/rollcast_bg.wasm")/>
         {parts.collect_view()}
         <script type="module" src=versioned("/start.js")></script>
-        <script id=payload::ELEMENT type="application/octet-stream" inner_html=page.to_text()></script>
+        <script id=payload::ELEMENT type="application/octet-stream" inner_html=postcard_base64::encode(&page)></script>
     };
     document(&build, head.into_any(), view! { <App page/> }.into_any())
 }
