@@ -16,7 +16,7 @@ use crate::score::frame::FAR;
 use crate::score::ink::{Colour, Edge, Fill, Pattern, PodLook};
 use crate::score::paint::{Area, Painter, paint};
 use crate::score::places::Density;
-use crate::score::scene::{BandRow, Bars, GapArea};
+use crate::score::scene::{BandRow, Bars};
 use crate::score::style_sheet;
 
 /// The patterns of this picture: those of the document, turned and stretched as its view box needs it.
@@ -37,8 +37,8 @@ pub fn Patterns(
 /// The grounds of the bands, and the bars of pods and ribbons on them.
 #[component]
 pub fn BarsOf(picture: Picture) -> impl IntoView {
-    let ground = move |key: u128| picture.bands.row(key).map(|band| view! { <Ground band picture/> });
-    let bars = move |key: u128| picture.bars.row(key).map(|bars| view! { <PodBars key bars picture/> });
+    let ground = move |key: u128| picture.bands.shown(key).map(|band| view! { <Ground band picture/> });
+    let bars = move |key: u128| picture.bars.shown(key).map(|bars| view! { <PodBars key bars picture/> });
     view! {
         <g>
             <ScopedFor each=move || picture.bands.order() key=|key| *key children=ground/>
@@ -51,8 +51,7 @@ pub fn BarsOf(picture: Picture) -> impl IntoView {
 
 /// The ground on which the bars of a band are.
 #[component]
-fn Ground(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
-    let band: ReadSignal<BandRow> = band.read_only().into();
+fn Ground(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     let with = parts(band);
     let x = move || {
         let (begin, _) = picture.dashed_millis.get();
@@ -80,8 +79,7 @@ fn Ground(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
 
 /// The bars of one pod, or a ribbon.
 #[component]
-fn PodBars(key: u128, bars: ArcRwSignal<Bars>, picture: Picture) -> impl IntoView {
-    let bars: ReadSignal<Bars> = bars.read_only().into();
+fn PodBars(key: u128, bars: ReadSignal<Bars>, picture: Picture) -> impl IntoView {
     let pod = bars.with_untracked(|bars| bars.pod);
     let controls = Controls::of_page();
     let open = move |_| {
@@ -237,7 +235,7 @@ impl Painter for Paths {
 #[component]
 pub fn Gaps(picture: Picture, #[prop(optional)] is_strip: bool) -> impl IntoView {
     let gap = move |key: u128| {
-        picture.gaps.row(key).map(|gap: ArcRwSignal<GapArea>| {
+        picture.gaps.shown(key).map(|gap| {
             let words = (!is_strip).then(|| gap.with_untracked(|gap| gap.words));
             let test_id = (!is_strip).then_some("gap");
             let style = Signal::derive(move || gap.with(style_sheet::gap));

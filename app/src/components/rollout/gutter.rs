@@ -24,7 +24,7 @@ const THREE_LINES: f64 = 86.0;
 /// The column beside the picture, with the revision and the counts of each band.
 #[component]
 pub fn Gutter(picture: Picture) -> impl IntoView {
-    let beside = move |key: u128| picture.bands.row(key).map(|band| view! { <Beside band picture/> });
+    let beside = move |key: u128| picture.bands.shown(key).map(|band| view! { <Beside band picture/> });
     view! {
         <div class="gutter" id=format!("{}gutter", picture.prefix)>
             <ScopedFor each=move || picture.bands.order() key=|key| *key children=beside/>
@@ -34,8 +34,7 @@ pub fn Gutter(picture: Picture) -> impl IntoView {
 
 /// Revision, image, hash and counts of one band.
 #[component]
-fn Beside(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
-    let band: ReadSignal<BandRow> = band.read_only().into();
+fn Beside(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     let pressed = move |event: web_sys::KeyboardEvent| {
         let is_arrow = matches!(event.key().as_str(), "ArrowUp" | "ArrowDown") && !browser::has_modifier(&event);
         if is_arrow && band.with_untracked(|band| picture.focus_first_of(&band.heading)) {

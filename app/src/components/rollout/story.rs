@@ -27,7 +27,7 @@ pub fn Story(picture: Picture) -> impl IntoView {
     });
     let line = move |key: u128| {
         let is_new = is_begun.get_value();
-        picture.story.row(key).map(|line| view! { <StoryLine line picture is_new/> })
+        picture.story.shown(key).map(|line| view! { <StoryLine line picture is_new/> })
     };
     // The newest line is in view unless somebody reads an earlier one.
     Effect::new(move |_| {
@@ -50,7 +50,7 @@ const NEAR: i32 = 40;
 
 /// One line; its time leads to its moment.
 #[component]
-fn StoryLine(line: ArcRwSignal<Line>, picture: Picture, is_new: bool) -> impl IntoView {
+fn StoryLine(line: ReadSignal<Line>, picture: Picture, is_new: bool) -> impl IntoView {
     let is_new = RwSignal::new(is_new);
     let (zone, controls) = (Zone::of_page(), Controls::of_page());
     let Line { at_millis, kind, text } = line.get_untracked();

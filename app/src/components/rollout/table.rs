@@ -31,7 +31,7 @@ pub fn PodTable(
     };
     let row = move |key: u128| {
         let workload = board.workload.get_untracked();
-        picture.table.row(key).map(|row| view! { <PodRow row workload/> })
+        picture.table.shown(key).map(|row| view! { <PodRow row workload/> })
     };
     view! {
         <div class="twin" data-testid="twin">
@@ -74,9 +74,8 @@ fn ColumnHead(board: Board, picture: Picture, column: PodColumn, #[prop(into)] w
 }
 
 #[component]
-fn PodRow(row: ArcRwSignal<PodHead>, workload: Workload) -> impl IntoView {
+fn PodRow(row: ReadSignal<PodHead>, workload: Workload) -> impl IntoView {
     let zone = Zone::of_page();
-    let row: ReadSignal<PodHead> = row.read_only().into();
     let (uid, name) = row.with_untracked(|row| (row.uid, safe(&row.name)));
     let with = move |read: fn(&PodHead) -> String| move || row.with(read);
     let board = Board::of_page();
