@@ -74,7 +74,7 @@ pub fn missing(
 
 /// The whole document of what is kept; no program runs in it.
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
-    found(build, &history.title(), view! { <HistoryPage history/> }.into_any())
+    found(build, HistoryPayload::TITLE, view! { <HistoryPage history/> }.into_any())
 }
 
 /// The whole document of a rollout beside others; no program runs in it.

@@ -48,7 +48,7 @@ pub struct Zone(ScopedSignal<Choice>);
 
 impl Zone {
     /// Provides the zone of a page to all its components: UTC until the page is alive.
-    pub fn provide() -> Self {
+    pub fn provide() {
         let zone = Self(ScopedSignal::new(Choice::Utc));
         provide_context(zone);
         Effect::new(move |_| {
@@ -56,7 +56,6 @@ impl Zone {
             let remembered = || browser::remembered(REMEMBERED).and_then(|text| Choice::named(&text));
             zone.0.set(asked.or_else(remembered).unwrap_or(Choice::Own));
         });
-        zone
     }
 
     /// The zone of the page around this component.
