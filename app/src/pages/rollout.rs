@@ -110,6 +110,9 @@ pub fn Rollout(
         let words = board.workload.with(|workload| page_title(badge, &workload.namespace, &workload.name));
         title(board.is_stale(), words)
     });
+    // Where everything is until the program takes over. Who came from another page needs none, and has no nonce.
+    let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
+    let placed = (!sheet.is_empty()).then(|| view! { <style id="placed" nonce=nonce inner_html=sheet></style> });
     let is_there = Memo::new(move |_| board.view.read().is_some());
     let shown = move |is_shown: bool| if is_shown { "shown" } else { "unused" };
     view! {
@@ -121,7 +124,7 @@ pub fn Rollout(
             <main id="there" class=move || shown(is_there.get())>
                 <VerdictLine board picture/>
                 <div class=move || if picture.has_spare.get() { "main spare" } else { "main" } node_ref=picture.nodes.room>
-                    <Placed sheet/>
+                    {placed}
                     <Score board picture moving/>
                     <aside class="rail" aria-label="Story">
                         <h2>"What the controllers did"</h2>
@@ -140,14 +143,6 @@ pub fn Rollout(
             <p class=move || if board.is_known.get() { "unused" } else { "message" } role="status">"Connecting to Rollcast…"</p>
         </div>
     }
-}
-
-/// Where everything is until the program takes over.
-#[component]
-fn Placed(sheet: String) -> impl IntoView {
-    let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
-    // Who came from another page needs none, and has no nonce.
-    (!sheet.is_empty()).then(|| view! { <style id="placed" nonce=nonce inner_html=sheet></style> })
 }
 
 /// The picture as the server renders it, and as the browser takes it over: its signals, its moving styles and its style sheet.

@@ -81,7 +81,8 @@ fn Wall(settings: Settings) -> impl IntoView {
             <Banner test_id="stale" words=Signal::derive(stale) countdown=Signal::derive(next)/>
             <h1 class="aside">{list::heading(&query)}</h1>
             <StableLine board query=query.clone()/>
-            <PlainRows rows=rows/>
+            // As the server knew them. Style sheets show them where scripts do not run.
+            <ul class="plain-rows" data-testid="plain-rows">{rows.into_iter().map(|row| view! { <li>{row}</li> }).collect_view()}</ul>
             <div class=format!("tiles{columns}") id="tiles" data-count=move || board.taken().to_string()>
                 {board.seats.map(|seat| view! { <Tile wall=board seat/> }).collect_view()}
             </div>
@@ -122,12 +123,6 @@ fn shifting() -> Signal<String> {
         0 => String::new(),
         moves => shift::style(moves),
     })
-}
-
-/// Rows in trouble or in progress, as the server knew them. Style sheets show them where scripts do not run.
-#[component]
-fn PlainRows(rows: Vec<String>) -> impl IntoView {
-    view! { <ul class="plain-rows" data-testid="plain-rows">{rows.into_iter().map(|row| view! { <li>{row}</li> }).collect_view()}</ul> }
 }
 
 /// One large line for when nothing goes on; it is hidden while something does.

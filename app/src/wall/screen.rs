@@ -13,7 +13,7 @@ use super::settings::Settings;
 use super::stage::{self, Key, Seats};
 use super::{ROWS, SeatState, last, of_group, strip, unseated};
 use crate::browser::now_millis;
-use crate::list::{Ages, LiveList};
+use crate::list::LiveList;
 use crate::live::client::{Client, Live, Screen, ScreenRequest};
 use crate::live::link::LinkState;
 use crate::rollout::board::minute;
@@ -141,7 +141,12 @@ impl WallScreen {
             if let Some((row, _)) = seen {
                 set_if_new(&seat.revision, (row.summary.replaces, row.summary.revision));
             }
-            self.tell_age(seat, seen, &ages);
+            // The age of rows that are not in the list's window any more stays.
+            if !self.board.is_linked.get_untracked() {
+                set_if_new(&seat.age, Age::LastSeen(self.board.heard_millis.get_untracked()));
+            } else if let Some((row, cluster)) = seen {
+                set_if_new(&seat.age, Age::from_row(row, cluster, ages.now(row)));
+            }
         }
         let seated: Vec<Key> = wanted.iter().filter_map(|(key, _)| *key).collect();
         let turn = (page_millis / (f64::from(self.settings.rotate_seconds) * 1_000.0)) as u64;
@@ -151,15 +156,6 @@ impl WallScreen {
         set_if_new(&board.is_stable, is_stable);
         set_if_new(&board.last, last(copy, &ages));
         set_if_new(&board.now_millis, minute(now_millis()));
-    }
-
-    /// Keeps the age of rows that are not in the list's window any more.
-    fn tell_age(&self, seat: &Seat, seen: Option<(&Row, &ClusterState)>, ages: &Ages) {
-        if !self.board.is_linked.get_untracked() {
-            set_if_new(&seat.age, Age::LastSeen(self.board.heard_millis.get_untracked()));
-        } else if let Some((row, cluster)) = seen {
-            set_if_new(&seat.age, Age::from_row(row, cluster, ages.now(row)));
-        }
     }
 }
 
