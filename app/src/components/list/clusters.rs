@@ -19,7 +19,6 @@ const MOST_TROUBLED: usize = 2;
 /// A chip for each cluster: how it is reached, and a link to its own list.
 #[component]
 pub fn Clusters(board: ListBoard) -> impl IntoView {
-    let zone = Zone::of_page();
     // A server that was started again may watch other clusters.
     let names = Memo::new(move |_| {
         let overall = board.overall.read();
@@ -34,16 +33,12 @@ pub fn Clusters(board: ListBoard) -> impl IntoView {
     let states = Memo::new(move |_| {
         let (overall, is_linked) = (board.overall.read(), board.is_linked.get());
         let well = overall.clusters.iter().filter(|cluster| is_linked && cluster.connection.state.is_live()).count();
-        let first = overall
-            .clusters
-            .first()
-            .map(|cluster| state_words(&cluster.connection, |at| zone.stamp(at)))
-            .unwrap_or_default();
-        (overall.clusters.len(), well, first)
+        let first = overall.clusters.first().map(|cluster| &cluster.connection.state);
+        (overall.clusters.len(), well, matches!(first, Some(ConnectionState::Replay { .. })))
     });
     let menu = move || {
-        let (all, well, first) = states.get();
-        let (class, words) = match (all - well, first.starts_with("Recording")) {
+        let (all, well, is_recorded) = states.get();
+        let (class, words) = match (all - well, is_recorded) {
             (0, true) => ("chip recorded", format!("{all} recordings")),
             (0, false) => ("chip live", format!("{all} clusters, all live")),
             (other, _) => ("chip stale", format!("{all} clusters, {other} not live")),
