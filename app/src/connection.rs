@@ -101,7 +101,8 @@ pub fn next_try_at(stamp: &str) -> String {
 
 /// Begins a sentence that [`progress`] ends, where the first lists of a cluster take long.
 pub fn loading(cluster: &str, connection: &Connection) -> Option<String> {
-    connection.listing.as_ref().map(|_| format!("Rollcast is still loading cluster “{}”:", safe(cluster)))
+    let is_loading = connection.state == ConnectionState::Connecting && connection.listing.is_some();
+    is_loading.then(|| format!("Rollcast is still loading cluster “{}”:", safe(cluster)))
 }
 
 /// "Cluster “prod-eu” unreachable since 14:02:05 UTC"; while other kinds arrive, "Rollcast has received no events from
@@ -132,12 +133,10 @@ pub fn listing(connection: &Connection) -> Option<String> {
 }
 
 fn may_not(missing: &Forbidden) -> String {
-    let place = missing
-        .namespace
-        .as_ref()
-        .map_or_else(|| "all namespaces".to_owned(), |namespace| format!("namespace {namespace}"));
-    let hint =
-        if missing.namespace.is_none() { " Or choose namespaces that you may read with --namespace." } else { "" };
+    let (place, hint) = match &missing.namespace {
+        Some(namespace) => (format!("namespace {namespace}"), ""),
+        None => ("all namespaces".to_owned(), " Or choose namespaces that you may read with --namespace."),
+    };
     format!(
         "Rollcast has no permission to {} {} in {place}. Ask for list and watch on {}.{hint}",
         missing.verb, missing.resource, missing.resource
