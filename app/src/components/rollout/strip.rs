@@ -54,22 +54,20 @@ fn Limits(picture: Picture) -> impl IntoView {
 fn Areas(picture: Picture) -> impl IntoView {
     let prefix = picture.prefix;
     let area = move |layer: PodState| {
-        let shape = move || {
-            let areas = &picture.strip.read().areas;
-            areas.iter().find(|(known, _)| *known == layer).map(|(_, shape)| shape.clone()).unwrap_or_default()
-        };
+        let shape = move || shape(&picture.strip.read().areas, layer);
         let (colour, fill) = budget::fill(layer);
         let (fill, opacity) = filling(colour, fill, prefix);
         view! { <g class=format!("area {}", layer.name())><path d=shape fill=fill fill-opacity=opacity></path></g> }
     };
     let line = move |limit: Limit| {
-        let shape = move || {
-            let lines = &picture.strip.read().lines;
-            lines.iter().find(|(known, _)| *known == limit).map(|(_, shape)| shape.clone()).unwrap_or_default()
-        };
+        let shape = move || shape(&picture.strip.read().lines, limit);
         view! { <g class=format!("area {}", limit.name())><path d=shape></path></g> }
     };
     (LAYERS.map(area).into_iter().collect_view(), Limit::ALL.map(line).into_iter().collect_view())
+}
+
+fn shape<K: PartialEq>(shapes: &[(K, String)], of: K) -> String {
+    shapes.iter().find(|(known, _)| *known == of).map(|(_, shape)| shape.clone()).unwrap_or_default()
 }
 
 /// The numbers at the now line, and what holds the controller.

@@ -237,17 +237,17 @@ fn Measured(board: Board) -> impl IntoView {
     let is_file = Exported::of_app().is_some();
     let stands = Memo::new(move |_| {
         let is_shown = board.is_over || board.time.read().tenths.is_none();
-        let (revision, tone) = board.said(|view| (view.revision, Some(view.verdict.tone)));
+        let (revision, tone) = board.said(|view| view.revision.map(|revision| (revision, view.verdict.tone)))?;
         // What is over took a time only once it was complete: before, that was the future.
-        (is_shown && (!board.is_over || tone == Some(Tone::Ok))).then_some((revision, tone))
+        (is_shown && (!board.is_over || tone == Tone::Ok)).then_some((revision, tone))
     });
     Effect::new(move |_| {
-        if let Some((Some(revision), tone)) = stands.get().filter(|_| !is_file) {
+        if let Some((revision, tone)) = stands.get().filter(|_| !is_file) {
             asked.ask(revision, tone, TRIES);
         }
     });
     let figure = Memo::new(move |_| {
-        let (Some(revision), tone) = stands.get()? else { return None };
+        let (revision, tone) = stands.get()?;
         let measure = asked.measure.get().filter(|measure| fits(measure, revision, tone, board.is_over))?;
         // As with the deadline: how much is left nobody knows without the time.
         if board.is_stale() && matches!(measure.standing, RolloutProgress::GoingOn(_)) {
@@ -265,11 +265,11 @@ fn Measured(board: Board) -> impl IntoView {
 }
 
 /// Returns whether an answer is about the rollout that the page shows, and about its present status.
-fn fits(measure: &Measure, revision: u64, tone: Option<Tone>, is_over: bool) -> bool {
+fn fits(measure: &Measure, revision: u64, tone: Tone, is_over: bool) -> bool {
     measure.revision == revision
         && match measure.standing {
-            RolloutProgress::GoingOn(_) => !is_over && tone == Some(Tone::Busy),
-            RolloutProgress::Complete(_) => tone == Some(Tone::Ok),
+            RolloutProgress::GoingOn(_) => !is_over && tone == Tone::Busy,
+            RolloutProgress::Complete(_) => tone == Tone::Ok,
             RolloutProgress::Otherwise => false,
         }
 }
@@ -284,7 +284,7 @@ struct MeasureQuery {
 }
 
 impl MeasureQuery {
-    fn ask(self, revision: u64, tone: Option<Tone>, tries: u8) {
+    fn ask(self, revision: u64, tone: Tone, tries: u8) {
         let number = self.times.try_update_value(|times| {
             *times += 1;
             *times
@@ -301,7 +301,7 @@ impl MeasureQuery {
             }
             let is_it = told.as_ref().is_some_and(|told| fits(told, revision, tone, self.board.is_over));
             self.measure.set(told);
-            if !is_it && tries > 1 && matches!(tone, Some(Tone::Busy | Tone::Ok)) {
+            if !is_it && tries > 1 && matches!(tone, Tone::Busy | Tone::Ok) {
                 browser::after(AGAIN, move || {
                     if self.times.try_get_value() == number {
                         self.ask(revision, tone, tries - 1);
