@@ -87,12 +87,8 @@ impl Playground {
 
     /// The headings of what can be done, in order.
     pub fn groups(&self) -> Vec<String> {
-        let mut groups: Vec<String> = Vec::new();
-        for button in &self.buttons {
-            if !groups.contains(&button.group) {
-                groups.push(button.group.clone());
-            }
-        }
+        let mut groups: Vec<String> = self.buttons.iter().map(|button| button.group.clone()).collect();
+        groups.dedup();
         groups
     }
 

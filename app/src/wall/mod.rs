@@ -64,10 +64,7 @@ pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -
     let ago = |row| format!("{} ago", ages.of(row)).replace(' ', "\u{a0}"); // a line does not end within it
     let done = done.map(|row| format!("{}, {}", told(copy, row).trim_end_matches('.'), ago(row)));
     let all: Vec<String> = waiting.map(|row| told(copy, row)).chain(done).collect();
-    if all.is_empty() {
-        return all;
-    }
-    let first = (turn as usize).wrapping_mul(AT_ONCE) % all.len();
+    let first = (turn as usize).wrapping_mul(AT_ONCE) % all.len().max(1);
     all.iter().cycle().skip(first).take(AT_ONCE.min(all.len())).cloned().collect()
 }
 
