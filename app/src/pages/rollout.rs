@@ -128,10 +128,10 @@ pub fn Rollout(
                     <Score board picture moving/>
                     <aside class="rail" aria-label="Story">
                         <h2>"What the controllers did"</h2>
-                        <Story picture/>
+                        <Story board picture controls/>
                         <Panel workload panel=controls.panel/>
                     </aside>
-                    <PodTable board picture/>
+                    <PodTable board picture controls/>
                 </div>
                 <Transport board controls/>
                 <Legend as_table/>

@@ -50,17 +50,14 @@ fn Beside(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
         (false, Some(number)) => number.to_string(),
         (false, None) => "?".to_owned(),
     });
-    let number = with(|band| {
-        band.heading.revision.filter(|_| !band.heading.is_out()).map(address::revision).unwrap_or_default()
-    });
     // On a wall there is no page that it could lead to.
     let board = Board::of_page();
-    let heading = move || match (board, number.get(), title.get()) {
-        (Some(board), path, number) if !path.is_empty() => {
+    let heading = move || match (board, title.with(|title| title.parse::<u64>())) {
+        (Some(board), Ok(number)) => {
             let (workload, label) = (board.workload.get_untracked(), format!("Revision {number}"));
-            view! { <DetailLink workload path label>{number}</DetailLink> }.into_any()
+            view! { <DetailLink workload path=address::revision(number) label>{number}</DetailLink> }.into_any()
         }
-        (_, _, title) => title.into_any(),
+        _ => title.get().into_any(),
     };
     let was = with(|band| match band.heading.was.as_slice() {
         [] => String::new(),
