@@ -63,10 +63,14 @@ pub fn ShareView(workload: StoredValue<Workload>, share: Memo<ShareDetail>) -> i
 #[component]
 fn SharedLink(link: Link, now_millis: Signal<Millis>, copy: &'static str) -> impl IntoView {
     let zone = Zone::of_page();
-    let Link { meaning, text } = link;
+    let Link { name, at_millis, later, text } = link;
+    let name = move || match at_millis {
+        Some(at_millis) => format!("{name}, {}", zone.dated(at_millis, now_millis.get())),
+        None => name.clone(),
+    };
     view! {
         <li>
-            <span><b>{move || meaning.name(|at_millis| zone.dated(at_millis, now_millis.get()))}</b>" "<span class="muted">{meaning.later()}</span></span>
+            <span><b>{name}</b>" "<span class="muted">{later}</span></span>
             <code>{text.clone()}</code>
             <CopyButton text label=copy/>
         </li>
