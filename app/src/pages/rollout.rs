@@ -14,7 +14,7 @@ use crate::browser;
 use crate::components::preview::preview;
 use crate::components::rollout::connection::ConnectionBars;
 use crate::components::rollout::header::RolloutHeader;
-use crate::components::rollout::keys::{self, Keyboard};
+use crate::components::rollout::keys;
 use crate::components::rollout::legend::Legend;
 use crate::components::rollout::link_bars::LinkBars;
 use crate::components::rollout::score::Score;
@@ -98,8 +98,7 @@ pub fn Rollout(
     provide_context(board);
     come_alive(board, picture, rendered, scope, controls);
     let is_file = Exported::of_app().is_some();
-    let keyboard = Keyboard { controls, as_table, is_file };
-    Effect::new(move |_| keys::listen(keyboard));
+    Effect::new(move |_| keys::listen(controls, as_table, is_file));
     let titled = Signal::derive(move || {
         let badge = board.said(|view| view.verdict.badge.clone());
         let badge = match board.is_known.get() {
