@@ -16,7 +16,7 @@ type LinkNews = (String, String, String);
 #[component]
 pub fn LinkBars(board: Board) -> impl IntoView {
     let zone = Zone::of_page();
-    let file = Exported::of_app().map(|file| file.record().version.clone());
+    let file = Exported::of_app().map(|file| file.record.version.clone());
     let is_file = file.is_some();
     let news = Memo::new(move |_| match &file {
         Some(version) => {
