@@ -87,7 +87,7 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
     let images = Memo::new(move |_| picture.images());
     let headline = Memo::new(move |_| with_short_images(&sentence(), images.read().iter().map(String::as_str)));
     let whole_headline = move || Some(sentence()).filter(|sentence| *sentence != *headline.read());
-    let remedy = Signal::derive(move || words.read().remedy.clone());
+    let remedy = Memo::new(move |_| words.read().remedy.clone());
     let cut = CutText::default();
     cut.watch(move || {
         headline.track();
@@ -181,8 +181,7 @@ impl CutText {
 
 /// The command that undoes a failing rollout or shows why it fails, ready to copy; nothing where there is none.
 #[component]
-fn Remedy(remedy: Signal<Option<Command>>) -> impl IntoView {
-    let remedy = Memo::new(move |_| remedy.get());
+fn Remedy(remedy: Memo<Option<Command>>) -> impl IntoView {
     move || {
         remedy.get().map(|remedy| {
             let what = format!("{}:", remedy.what);
@@ -198,8 +197,8 @@ fn Remedy(remedy: Signal<Option<Command>>) -> impl IntoView {
 /// The figures beside the verdict: new available, available in total, and the deadline.
 #[component]
 fn Figures(board: Board, words: Signal<VerdictContent>) -> impl IntoView {
-    let new_available = move || words.read().new_available.clone();
-    let available = move || words.read().available.clone();
+    let new_available = Memo::new(move |_| words.read().new_available.clone());
+    let available = Memo::new(move |_| words.read().available.clone());
     let left = Memo::new(move |_| {
         // Nobody knows how long it is, where nobody knows the time.
         let left = words.read().deadline_millis.filter(|_| !board.is_stale())? - board.now_millis();
@@ -207,8 +206,8 @@ fn Figures(board: Board, words: Signal<VerdictContent>) -> impl IntoView {
     });
     view! {
         <dl class="figures">
-            <div><dt>"new available"</dt><dd data-testid="new-available"><Ticking text=Signal::derive(new_available)/></dd></div>
-            <div><dt>"available in total"</dt><dd data-testid="available"><Ticking text=Signal::derive(available)/></dd></div>
+            <div><dt>"new available"</dt><dd data-testid="new-available"><Ticking text=new_available/></dd></div>
+            <div><dt>"available in total"</dt><dd data-testid="available"><Ticking text=available/></dd></div>
             <div class=move || if left.read().is_some() { "" } else { "unused" }>
                 <dt>{move || if left.with(|left| left.as_deref() == Some("passed")) { "progress deadline" } else { "until progress deadline" }}</dt>
                 <dd id="deadline">{move || left.get().unwrap_or_default()}</dd>
@@ -220,8 +219,7 @@ fn Figures(board: Board, words: Signal<VerdictContent>) -> impl IntoView {
 
 /// A figure that ticks when it changes: a new element for each value, which the style sheet lets appear.
 #[component]
-fn Ticking(text: Signal<String>) -> impl IntoView {
-    let text = Memo::new(move |_| text.get());
+fn Ticking(text: Memo<String>) -> impl IntoView {
     view! { <ScopedFor each=move || [text.get()] key=String::clone let:figure><span class="ticking">{figure}</span></ScopedFor> }
 }
 
