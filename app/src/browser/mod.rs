@@ -21,7 +21,7 @@ mod stream;
 mod time;
 mod view;
 
-pub use address::{base, go_to, load, origin, parameter, path, readdress, reload, search, stay};
+pub use address::{base, go_to, load, origin, parameter, path, readdress, reload, search, stay, written};
 pub use answer::{FormValues, HttpResponse, ask, send};
 pub use awake::WakeLock;
 pub use clipboard::copy;
