@@ -65,7 +65,10 @@ fn Wall(settings: Settings) -> impl IntoView {
         list::words::next_retry(&board.overall.read(), zone)
     };
     let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
-    let shifted = shifting();
+    // The place of everything changes now and then.
+    let moves = RwSignal::new(0_usize);
+    Effect::new(move |_| browser::every(shift::EVERY, move || moves.update(|moves| *moves += 1)));
+    let shifted = Signal::derive(move || if moves.get() == 0 { String::new() } else { shift::style(moves.get()) });
     let is_pointed = RwSignal::new(false);
     // A browser may tell of a pointer that is there while a page is loaded as of one that came.
     Effect::new(move |_| {
@@ -113,16 +116,6 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
             awake.try_with_value(WakeLock::ask); // it bubbles
         });
     });
-}
-
-/// The place of everything, which changes now and then.
-fn shifting() -> Signal<String> {
-    let moves = RwSignal::new(0_usize);
-    Effect::new(move |_| browser::every(shift::EVERY, move || moves.update(|moves| *moves += 1)));
-    Signal::derive(move || match moves.get() {
-        0 => String::new(),
-        moves => shift::style(moves),
-    })
 }
 
 /// One large line for when nothing goes on; it is hidden while something does.

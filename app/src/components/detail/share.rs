@@ -28,10 +28,8 @@ pub fn ShareView(workload: StoredValue<Workload>, share: Memo<ShareDetail>) -> i
         address::at(&format!("/qr.svg?path={}", address::segment(&path)))
     };
     let file = move || {
-        share.with(|share| {
-            let of = |workload: &Workload| workload.clone().with_uid(Some(share.deployment));
-            workload.with_value(|workload| address::file(&of(workload), share.revision))
-        })
+        let of = workload.get_value().with_uid(Some(share.read().deployment));
+        address::file(&of, share.read().revision)
     };
     let redacted = move || format!("{}&redact=yes", file());
     view! {
