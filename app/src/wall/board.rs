@@ -13,7 +13,6 @@ use super::{SeatState, is_stable, last, strip, unseated};
 use crate::list::Ages;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
-use crate::rows::set_if_new;
 use crate::zone::Zone;
 
 /// Before the ids of what is on each seat.
@@ -125,12 +124,6 @@ impl WallBoard {
 }
 
 impl Seat {
-    /// Somebody else sits there from here on.
-    pub fn take(&self, workload: Workload) {
-        self.board.view.set(None);
-        set_if_new(&self.board.workload, workload);
-    }
-
     /// The images of a revision, joined; empty where its band is not in the picture. Follows the bands.
     pub fn images(self, revision: u64) -> String {
         let bands = self.picture.bands;

@@ -163,6 +163,7 @@ impl WallScreen {
 fn aim(screen: &RolloutScreen, seat: &Seat, seen: Option<(&Row, &ClusterState)>) {
     let Some((row, cluster)) = seen else { return screen.aim(Scope::Nothing) };
     let workload = row.summary.workload(&cluster.name);
-    seat.take(workload.clone());
+    seat.board.view.set(None);
+    set_if_new(&seat.board.workload, workload.clone());
     screen.aim(Scope::Workload(workload));
 }
