@@ -53,14 +53,9 @@ pub fn BarsOf(picture: Picture) -> impl IntoView {
 #[component]
 fn Ground(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     let with = parts(band);
-    let x = move || {
-        let (begin, _) = picture.dashed_millis.get();
-        thousandths((begin - picture.base_millis.get()) as f64 / 1000.0)
-    };
-    let width = move || {
-        let (begin, end) = picture.dashed_millis.get();
-        thousandths((end - begin) as f64 / 1000.0)
-    };
+    let seconds = |(from, to): (Millis, Millis)| thousandths((to - from) as f64 / 1000.0);
+    let x = move || seconds((picture.base_millis.get(), picture.dashed_millis.get().0));
+    let width = move || seconds(picture.dashed_millis.get());
     let class = with(|band| {
         let class = match (band.heading.is_out(), band.heading.is_current) {
             (true, _) => "band out",
@@ -86,12 +81,10 @@ fn PodBars(key: u128, bars: ReadSignal<Bars>, picture: Picture) -> impl IntoView
         if let Some((controls, pod)) = controls.zip(pod) {
             let mut has_dragged = false;
             controls.act(|screen| has_dragged = screen.has_dragged());
-            if has_dragged {
-                return;
+            if !has_dragged {
+                // A bar has no focus: the head of its pod has.
+                controls.panel.open(address::pod(pod), picture.nodes.heads.get(key));
             }
-            // A bar has no focus: the head of its pod has.
-            let head = picture.nodes.heads.get(key);
-            controls.panel.open(address::pod(pod), head);
         }
     };
     let shift = move || format!("translate(0 {})", fixed(bars.read().shift));
