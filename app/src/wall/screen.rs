@@ -10,7 +10,7 @@ use timeline::wire::{ConnectionState, Scope, ServerFrame};
 use super::age::Age;
 use super::board::{Seat, WallBoard};
 use super::settings::Settings;
-use super::stage::{self, Key, Seats};
+use super::stage::{Key, Seats};
 use super::{ROWS, SeatState, last, of_group, strip, unseated};
 use crate::browser::now_millis;
 use crate::list::LiveList;
@@ -120,24 +120,20 @@ impl WallScreen {
             state.seats.forget_trouble();
         }
         let is_stable = on_stage.iter().all(Option::is_none);
-        let past: Vec<Key> = of_group(copy, Group::Finished).map(Row::key).take(PAST).collect();
-        let wanted: Vec<(Option<Key>, SeatState)> = if is_stable {
-            let past = past.into_iter().map(|key| (Some(key), SeatState::Past));
-            past.chain(std::iter::repeat((None, SeatState::Free))).take(stage::SEATS).collect()
-        } else {
-            let look = |key: &Option<Key>| if key.is_some() { SeatState::OnStage } else { SeatState::Free };
-            on_stage.iter().map(|key| (*key, look(key))).collect()
-        };
+        // While nothing goes on, what was done last has the seats.
+        let mut past = of_group(copy, Group::Finished).map(Row::key).take(PAST).fuse();
+        let seated = if is_stable { on_stage.map(|_| past.next()) } else { on_stage };
+        let taken = if is_stable { SeatState::Past } else { SeatState::OnStage };
         let ages = state.known.ages(page_millis);
-        let seats = wanted.iter().enumerate().zip(&self.board.seats).zip(&self.followed);
-        for (((number, (key, look)), seat), (screen, _)) in seats {
+        let seats = seated.into_iter().enumerate().zip(&self.board.seats).zip(&self.followed);
+        for (((number, key), seat), (screen, _)) in seats {
             let row = key.and_then(|key| copy.rows().find(|row| row.key() == key));
             let seen = row.and_then(|row| Some((row, copy.overall.clusters.get(usize::from(row.cluster))?)));
-            if state.seats.aim(number, *key) {
+            if state.seats.aim(number, key) {
                 aim(screen, seat, seen);
             }
             set_if_new(&seat.has_new_trouble, state.seats.has_new_trouble(number));
-            set_if_new(&seat.look, *look);
+            set_if_new(&seat.look, if key.is_some() { taken } else { SeatState::Free });
             if let Some((row, _)) = seen {
                 set_if_new(&seat.revision, (row.summary.replaces, row.summary.revision));
             }
@@ -148,7 +144,7 @@ impl WallScreen {
                 set_if_new(&seat.age, Age::from_row(row, cluster, ages.now(row)));
             }
         }
-        let seated: Vec<Key> = wanted.iter().filter_map(|(key, _)| *key).collect();
+        let seated: Vec<Key> = seated.into_iter().flatten().collect();
         let turn = (page_millis / (f64::from(self.settings.rotate_seconds) * 1_000.0)) as u64;
         let board = &self.board;
         set_if_new(&board.strip, strip(copy, &seated, &ages, turn));
