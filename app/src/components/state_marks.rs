@@ -55,15 +55,13 @@ pub fn Points() -> impl IntoView {
     let point = |(kind, words): (LineKind, &'static str)| {
         view! { <li><i class=format!("sample point {}", kind.name())></i>{words}</li> }
     };
-    [
+    let points = [
         (LineKind::Revision, "a revision starts (the same colours in the story)"),
         (LineKind::Done, "a rollout is complete"),
         (LineKind::Outside, "something from outside the rollout, or a Warning Event"),
         (LineKind::Bad, "something went wrong"),
-    ]
-    .map(point)
-    .into_iter()
-    .collect_view()
+    ];
+    points.map(point).collect_view()
 }
 
 #[cfg(test)]
