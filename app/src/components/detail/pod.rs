@@ -58,11 +58,8 @@ pub fn PodView(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>) -> im
 fn Start(pod: Memo<Box<PodDetail>>, now_millis: Signal<Millis>) -> impl IntoView {
     let zone = Zone::of_page();
     let line = move |Step { name, at_millis, after_millis }: Step| {
-        let after = if after_millis < SHORTEST_MILLIS {
-            "at once".to_owned()
-        } else {
-            format!("after {}", duration(after_millis))
-        };
+        let is_at_once = after_millis < SHORTEST_MILLIS;
+        let after = if is_at_once { "at once".to_owned() } else { format!("after {}", duration(after_millis)) };
         view! {
             <tr><td>{name}</td><td>{move || zone.dated(at_millis, now_millis.get())}</td><td>{after}</td></tr>
         }
