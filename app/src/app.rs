@@ -164,4 +164,14 @@ mod tests {
         }
         assert!(!html.contains("style="), "styles in markup are forbidden: {html}");
     }
+
+    #[test]
+    fn the_server_counts_trouble_that_the_plain_list_of_the_wall_leaves_out() {
+        let mut wall = list(Query::default());
+        if let Some(overall) = &mut wall.delta.overall {
+            overall.counts = [5, 0, 0, 0];
+        }
+        let html = rendered("/wall", Payload::Wall(Box::new(wall)));
+        assert!(html.contains("href=\"/?show=trouble\"") && html.contains("4 more in trouble"), "{html}");
+    }
 }

@@ -61,7 +61,8 @@ pub fn next_try(retry_seconds: Option<u32>) -> String {
     retry_seconds.map_or_else(|| "Trying again.".to_owned(), |seconds| format!("Next try in {seconds} s."))
 }
 
-/// Says that a cluster does not respond: since when, and why; `None` while it does. `stamp` formats times of day.
+/// "Cluster “prod-eu” unreachable since 14:02:05 UTC: connection refused. Showing last known data."; `None` while it responds. `stamp`
+/// formats times of day.
 pub fn unreachable(
     cluster: &str,
     connection: &Connection,
@@ -69,8 +70,13 @@ pub fn unreachable(
     stamp: impl Fn(Millis) -> String,
 ) -> Option<String> {
     let ConnectionState::Stale { since_millis, why, .. } = &connection.state else { return None };
-    let why = safe(&sentence_end(why));
-    Some(unreachable_because(cluster, connection, &stamp(*since_millis), &why, has_data))
+    let shown = match connection.stale_kinds.as_slice() {
+        _ if !has_data => String::new(),
+        [] => LAST_KNOWN.to_owned(),
+        kinds => format!(" Showing last known {}.", words::list(kinds)),
+    };
+    let since = unreachable_since(cluster, connection, &stamp(*since_millis));
+    Some(format!("{since}: {}{shown}", safe(&sentence_end(why))))
 }
 
 /// Says when a cluster that does not respond is tried again, and how far first lists are that take long.
@@ -93,19 +99,10 @@ pub fn next_try_at(stamp: &str) -> String {
     format!("Next try at {stamp}.")
 }
 
-/// "Cluster “prod-eu” unreachable since 14:02:05 UTC: connection refused. Showing last known data."
-pub fn unreachable_because(cluster: &str, connection: &Connection, stamp: &str, why: &str, has_data: bool) -> String {
-    let shown = match connection.stale_kinds.as_slice() {
-        _ if !has_data => String::new(),
-        [] => LAST_KNOWN.to_owned(),
-        kinds => format!(" Showing last known {}.", words::list(kinds)),
-    };
-    format!("{}: {why}{shown}", unreachable_since(cluster, connection, stamp))
-}
-
 /// Begins a sentence that [`progress`] ends, where the first lists of a cluster take long.
 pub fn loading(cluster: &str, connection: &Connection) -> Option<String> {
-    connection.listing.as_ref().map(|_| format!("Rollcast is still loading cluster “{}”:", safe(cluster)))
+    let is_loading = connection.state == ConnectionState::Connecting && connection.listing.is_some();
+    is_loading.then(|| format!("Rollcast is still loading cluster “{}”:", safe(cluster)))
 }
 
 /// "Cluster “prod-eu” unreachable since 14:02:05 UTC"; while other kinds arrive, "Rollcast has received no events from
@@ -136,12 +133,10 @@ pub fn listing(connection: &Connection) -> Option<String> {
 }
 
 fn may_not(missing: &Forbidden) -> String {
-    let place = missing
-        .namespace
-        .as_ref()
-        .map_or_else(|| "all namespaces".to_owned(), |namespace| format!("namespace {namespace}"));
-    let hint =
-        if missing.namespace.is_none() { " Or choose namespaces that you may read with --namespace." } else { "" };
+    let (place, hint) = match &missing.namespace {
+        Some(namespace) => (format!("namespace {namespace}"), ""),
+        None => ("all namespaces".to_owned(), " Or choose namespaces that you may read with --namespace."),
+    };
     format!(
         "Rollcast has no permission to {} {} in {place}. Ask for list and watch on {}.{hint}",
         missing.verb, missing.resource, missing.resource

@@ -69,7 +69,8 @@ impl Record {
 /// The file that a page is, for all components on it.
 #[derive(Clone)]
 pub struct Exported {
-    record: Arc<Record>,
+    /// The record that answers in the place of a server.
+    pub record: Arc<Record>,
     /// The moment that the page shows; `None` for the end.
     shown_millis: StoredValue<Option<Millis>>,
 }
@@ -78,11 +79,6 @@ impl Exported {
     /// The file that the page around this component is; `None` where there is a server.
     pub fn of_app() -> Option<Self> {
         use_context()
-    }
-
-    /// Returns the record that answers in the place of a server.
-    pub fn record(&self) -> &Record {
-        &self.record
     }
 
     /// The page shows this moment from here on.

@@ -70,13 +70,11 @@ pub struct HistoryPayload {
 
 impl HistoryPayload {
     /// The page's title.
-    pub fn title(&self) -> String {
-        "History — Rollcast".to_owned()
-    }
+    pub const TITLE: &str = "History — Rollcast";
 
     /// Preview that a chat shows for a link to the page.
     pub fn preview(&self) -> Preview {
-        Preview { title: self.title(), description: self.summary(), image: None }
+        Preview { title: Self::TITLE.to_owned(), description: self.summary(), image: None }
     }
 
     /// Which rollouts there are, in words: "50 of 132 rollouts, last 7 days, from 2026-11-20 00:00 to 2026-11-27 00:00 UTC."

@@ -60,7 +60,8 @@ pub use payload::{Page, Payload};
 #[wasm_bindgen::prelude::wasm_bindgen]
 pub async fn hydrate() {
     say_when_stopped();
-    match Page::of_document() {
+    let page: Option<Page> = browser::text_of(payload::ELEMENT).and_then(|text| postcard_base64::decode(&text));
+    match page {
         Some(page) => {
             timeline::address::set_base(&browser::base());
             for part in parts::Part::for_page(&page) {

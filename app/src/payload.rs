@@ -12,7 +12,6 @@ use crate::exported::Record;
 pub use crate::link_preview::Preview;
 use crate::link_preview::page_title;
 use crate::playground::Playground;
-use crate::postcard_base64;
 use crate::site::Site;
 
 /// Id of the element that carries the payload.
@@ -148,18 +147,5 @@ impl ListPayload {
     pub fn wall_preview(&self) -> Preview {
         let summary = crate::list::summary(&self.copy().overall);
         Preview { description: format!("{summary}, live."), ..self.preview() }
-    }
-}
-
-impl Page {
-    /// As text for the document.
-    #[cfg(feature = "ssr")]
-    pub fn to_text(&self) -> String {
-        postcard_base64::encode(self)
-    }
-
-    /// Reads what the server put into the document; `None` where that is not of this program.
-    pub fn of_document() -> Option<Self> {
-        postcard_base64::decode(&crate::browser::text_of(ELEMENT)?)
     }
 }

@@ -3,8 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::postcard_base64;
-
 /// State of the playground.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Playground {
@@ -89,12 +87,8 @@ impl Playground {
 
     /// The headings of what can be done, in order.
     pub fn groups(&self) -> Vec<String> {
-        let mut groups: Vec<String> = Vec::new();
-        for button in &self.buttons {
-            if !groups.contains(&button.group) {
-                groups.push(button.group.clone());
-            }
-        }
+        let mut groups: Vec<String> = self.buttons.iter().map(|button| button.group.clone()).collect();
+        groups.dedup();
         groups
     }
 
@@ -106,12 +100,7 @@ impl Playground {
     /// As text, for events.
     #[cfg(feature = "ssr")]
     pub fn to_text(&self) -> String {
-        postcard_base64::encode(self)
-    }
-
-    /// Reads the text of an event, in the browser; `None` where that is not of this program.
-    pub fn of_text(text: &str) -> Option<Self> {
-        postcard_base64::decode(text)
+        crate::postcard_base64::encode(self)
     }
 }
 

@@ -212,30 +212,13 @@ fn head() -> String {
 
 /// Text as markup: nothing in it is an element, a reference or the end of an attribute.
 pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            other => out.push(other),
-        }
-    }
-    out
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;").replace('\'', "&#39;")
 }
 
 /// Returns the largest width of a text, as far as its letters are not unusually wide.
 fn wide(text: &str, size: f64) -> f64 {
-    text.chars()
-        .map(
-            |letter| {
-                if letter.is_ascii() && !matches!(letter, 'W' | 'M' | 'm' | 'w' | '@' | '%') { LETTER } else { 1.0 }
-            },
-        )
-        .sum::<f64>()
-        * size
+    let is_narrow = |letter: char| letter.is_ascii() && !"WMmw@%".contains(letter);
+    text.chars().map(|letter| if is_narrow(letter) { LETTER } else { 1.0 }).sum::<f64>() * size
 }
 
 /// A text as far as it has room, in pixels; what is cut ends in an ellipsis. Without room there is no text.

@@ -67,6 +67,11 @@ impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
     pub fn row(&self, key: u128) -> Option<ArcRwSignal<T>> {
         self.rows.try_with_value(|rows| rows.get(&key).cloned()).flatten()
     }
+
+    /// The object with that key as its view reads it: the handle ends with the view around.
+    pub fn shown(&self, key: u128) -> Option<ReadSignal<T>> {
+        self.row(key).map(|row| row.read_only().into())
+    }
 }
 
 /// Derives each part of an object by itself: a reader runs again only when its part differs.

@@ -1,6 +1,7 @@
 //! Signals that live longer than who reads them, and lists that live longer than their rows.
 
 use std::hash::Hash;
+use std::sync::Arc;
 
 use leptos::prelude::*;
 use leptos::reactive::graph::{Observer, Source, ToAnySource};
@@ -82,20 +83,33 @@ pub fn ScopedFor<IF, I, T, EF, N, KF, K>(
 ) -> impl IntoView
 where
     IF: Fn() -> I + Send + 'static,
-    I: IntoIterator<Item = T> + Send + 'static,
-    EF: Fn(T) -> N + Send + Clone + 'static,
+    I: IntoIterator<Item = T>,
+    EF: Fn(T) -> N + Send + Sync + 'static,
     N: IntoView + 'static,
-    KF: Fn(&T) -> K + Send + Clone + 'static,
-    K: Eq + Hash + SerializableKey + 'static,
+    KF: Fn(&T) -> K + Send + 'static,
+    K: Clone + Eq + Hash + SerializableKey + Send + 'static,
+    T: Send + 'static,
+{
+    let each = move || each().into_iter().map(|item| (key(&item), item)).collect::<Vec<_>>();
+    keyed_rows(Box::new(each), Arc::new(move |item| children(item).into_any()))
+}
+
+/// The rows of all lists with such keys and items: the page's program has this code once for them.
+fn keyed_rows<K, T>(
+    each: Box<dyn Fn() -> Vec<(K, T)> + Send>,
+    children: Arc<dyn Fn(T) -> AnyView + Send + Sync>,
+) -> impl IntoView
+where
+    K: Clone + Eq + Hash + SerializableKey + Send + 'static,
     T: Send + 'static,
 {
     let owners = RowOwners::new();
-    let children = move |_, item| {
+    let row = move |_, (_, item): (K, T)| {
         let owner = owners.row();
         let view = owner.with(|| children(item));
         (drop, OwnedView::new_with_owner(view, owner))
     };
-    move || keyed(each(), key.clone(), children.clone())
+    move || keyed(each(), |(key, _): &(K, T)| key.clone(), row.clone())
 }
 
 /// Owners for rows, a litter of them below one parent. A parent goes with the last row of its litter, and the places that it

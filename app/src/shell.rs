@@ -22,6 +22,7 @@ use crate::pages::status::StatusPage;
 use crate::parts::Part;
 use crate::payload::{self, Export, Page, Preview};
 use crate::playground::Playground;
+use crate::postcard_base64;
 use crate::status::StatusPayload;
 
 const SHARED: &str = "A shared rollout — Rollcast";
@@ -54,7 +55,7 @@ pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl I
         <link rel="preload" r#as="fetch" crossorigin="anonymous" href=versioned("/pkg/rollcast_bg.wasm")/>
         {parts.collect_view()}
         <script type="module" src=versioned("/start.js")></script>
-        <script id=payload::ELEMENT type="application/octet-stream" inner_html=page.to_text()></script>
+        <script id=payload::ELEMENT type="application/octet-stream" inner_html=postcard_base64::encode(&page)></script>
     };
     document(&build, head.into_any(), view! { <App page/> }.into_any())
 }
@@ -73,7 +74,7 @@ pub fn missing(
 
 /// The whole document of what is kept; no program runs in it.
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
-    found(build, &history.title(), view! { <HistoryPage history/> }.into_any())
+    found(build, HistoryPayload::TITLE, view! { <HistoryPage history/> }.into_any())
 }
 
 /// The whole document of a rollout beside others; no program runs in it.
@@ -88,21 +89,18 @@ fn found(build: &str, title: &str, page: AnyView) -> impl IntoView + use<> {
 
 /// The whole document of the state of clusters; no program runs in it.
 pub fn status(status: StatusPayload, made: String, build: &str) -> impl IntoView + use<> {
-    let head = view! { {form_sheet(build)}{hidden()} };
-    still_document(build, "Status — Rollcast", head.into_any(), view! { <StatusPage status made/> }.into_any())
+    unlisted(build, "Status — Rollcast", None, view! { <StatusPage status made/> }.into_any())
 }
 
 /// The whole document on which viewers sign in; no program runs in it.
 pub fn sign_in(page: SignInPayload, build: &str) -> impl IntoView + use<> {
-    let head = view! { {form_sheet(build)}{hidden()} };
-    still_document(build, "Sign in — Rollcast", head.into_any(), view! { <SignIn page/> }.into_any())
+    unlisted(build, "Sign in — Rollcast", None, view! { <SignIn page/> }.into_any())
 }
 
 /// The whole document of somebody's links; no program runs in it.
 pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
-    let head = view! { {form_sheet(build)}{hidden()} };
     let page = view! { <SharesPage page/>{script(include_str!("pages/copy.js"))} };
-    still_document(build, "Share links — Rollcast", head.into_any(), page.into_any())
+    unlisted(build, "Share links — Rollcast", None, page.into_any())
 }
 
 /// The whole document to which links lead. It says nothing of what they open, unless the maker allowed that: chats and search engines
@@ -110,14 +108,13 @@ pub fn shares(page: SharesPayload, build: &str) -> impl IntoView + use<> {
 pub fn shared(trouble: String, shown: Option<Preview>, origin: &str, build: &str) -> impl IntoView + use<> {
     let script = versioned("/shared.js", build);
     provide_context(Origin(origin.to_owned()));
-    let head = view! { <MetaTags/>{form_sheet(build)}{hidden()}<script src=script></script> };
-    still_document(build, SHARED, head.into_any(), view! { <SharedPage trouble shown/> }.into_any())
+    let head = view! { <MetaTags/><script src=script></script> };
+    unlisted(build, SHARED, Some(head.into_any()), view! { <SharedPage trouble shown/> }.into_any())
 }
 
 /// The whole document in which who is signed in is asked whether a link is to take the place of what they see.
 pub fn confirm(says: String, secret: String, build: &str) -> impl IntoView + use<> {
-    let head = view! { <MetaTags/>{form_sheet(build)}{hidden()} };
-    still_document(build, SHARED, head.into_any(), view! { <ConfirmPage says secret/> }.into_any())
+    unlisted(build, SHARED, None, view! { <ConfirmPage says secret/> }.into_any())
 }
 
 /// Files that an exported page embeds, so that it needs no server.
@@ -214,8 +211,10 @@ fn still_document(build: &str, title: &str, head: AnyView, body: AnyView) -> imp
     document(build, head.into_any(), view! { {strip}{body} }.into_any())
 }
 
-fn hidden() -> impl IntoView {
-    view! { <meta name="robots" content="noindex"/> }
+/// The document of a page that search engines leave out.
+fn unlisted(build: &str, title: &str, more: Option<AnyView>, page: AnyView) -> impl IntoView + use<> {
+    let head = view! { {form_sheet(build)}<meta name="robots" content="noindex"/>{more} };
+    still_document(build, title, head.into_any(), page)
 }
 
 /// The styles of forms and of pages in which no program runs.

@@ -138,11 +138,7 @@ pub struct KindFigures {
 
 /// Returns the state of a connection in words, and its problems with what to do about them. `stamp` formats times.
 pub fn said(cluster: &str, connection: &Connection, stamp: impl Fn(Millis) -> String + Copy) -> (String, Vec<String>) {
-    let trouble = match &connection.state {
-        ConnectionState::Stale { .. } => unreachable(cluster, connection, false, stamp),
-        ConnectionState::Connecting => loading(cluster, connection),
-        _ => None,
-    };
+    let trouble = unreachable(cluster, connection, false, stamp).or_else(|| loading(cluster, connection));
     let trouble = trouble.map(|said| format!("{said} {} {CHECK}", progress(connection, stamp)));
     let forbidden = Some(forbidden(connection)).filter(|said| !said.is_empty());
     (state_words(connection, stamp), [trouble, forbidden, unwritten(connection, stamp)].into_iter().flatten().collect())

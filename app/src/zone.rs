@@ -48,7 +48,7 @@ pub struct Zone(ScopedSignal<Choice>);
 
 impl Zone {
     /// Provides the zone of a page to all its components: UTC until the page is alive.
-    pub fn provide() -> Self {
+    pub fn provide() {
         let zone = Self(ScopedSignal::new(Choice::Utc));
         provide_context(zone);
         Effect::new(move |_| {
@@ -56,7 +56,6 @@ impl Zone {
             let remembered = || browser::remembered(REMEMBERED).and_then(|text| Choice::named(&text));
             zone.0.set(asked.or_else(remembered).unwrap_or(Choice::Own));
         });
-        zone
     }
 
     /// The zone of the page around this component.
@@ -73,19 +72,19 @@ impl Zone {
 
     /// The time of day, "14:02:05"; follows the choice.
     pub fn clock(self, at_millis: Millis) -> String {
-        self.0.with(|choice| match choice {
-            Choice::Utc => words::clock(at_millis),
-            Choice::Own => words::clock(at_millis - browser::behind_utc_millis(at_millis)),
-            Choice::Named(name) => browser::time_in(name, at_millis).0,
-        })
+        self.formatted(at_millis, words::clock, |name, at_millis| browser::time_in(name, at_millis).0)
     }
 
     /// The date, "2026-11-23"; follows the choice.
     pub fn date(self, at_millis: Millis) -> String {
+        self.formatted(at_millis, words::date, browser::date_in)
+    }
+
+    fn formatted(self, at_millis: Millis, in_utc: fn(Millis) -> String, named: fn(&str, Millis) -> String) -> String {
         self.0.with(|choice| match choice {
-            Choice::Utc => words::date(at_millis),
-            Choice::Own => words::date(at_millis - browser::behind_utc_millis(at_millis)),
-            Choice::Named(name) => browser::date_in(name, at_millis),
+            Choice::Utc => in_utc(at_millis),
+            Choice::Own => in_utc(at_millis - browser::behind_utc_millis(at_millis)),
+            Choice::Named(name) => named(name, at_millis),
         })
     }
 

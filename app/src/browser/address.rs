@@ -2,6 +2,7 @@
 
 use leptos::ev;
 use leptos::prelude::*;
+use leptos_router::location::Url;
 use wasm_bindgen::prelude::*;
 use web_sys::Element;
 
@@ -62,8 +63,13 @@ pub fn go_to(address: &str) {
     let _ = window().location().set_href(address);
 }
 
-/// Loads the page that the router is at from the server: it may not stand in the address bar yet.
-pub fn load(url: &leptos_router::location::Url) {
+/// The address that the router is at, as the address bar has it.
+pub fn written(url: &Url) -> String {
     let search = if url.search().is_empty() { String::new() } else { format!("?{}", url.search()) };
-    go_to(&format!("{}{search}", url.path()));
+    format!("{}{search}", url.path())
+}
+
+/// Loads the page that the router is at from the server: it may not stand in the address bar yet.
+pub fn load(url: &Url) {
+    go_to(&written(url));
 }

@@ -77,17 +77,21 @@ impl Drop for InertPage {
     }
 }
 
+/// Elements of HTML and of SVG share focus and style, not a type that has them.
+fn html(element: &Element) -> &web_sys::HtmlElement {
+    element.unchecked_ref()
+}
+
 /// Gives an element the focus.
 pub fn focus(element: &Element) -> bool {
-    // Elements of HTML and of SVG share the method, not a type that has it.
-    element.unchecked_ref::<web_sys::HtmlElement>().focus().is_ok()
+    html(element).focus().is_ok()
 }
 
 /// Gives an element the focus without scrolling to it, where whoever looks did nothing.
 pub fn focus_in_place(element: &Element) -> bool {
     let options = web_sys::FocusOptions::new();
     options.set_prevent_scroll(true);
-    element.unchecked_ref::<web_sys::HtmlElement>().focus_with_options(&options).is_ok()
+    html(element).focus_with_options(&options).is_ok()
 }
 
 /// The element that has the focus; `None` while nothing has it and keys begin at the top of the page.
@@ -104,10 +108,8 @@ pub fn all_in(element: &Element, selector: &str) -> impl Iterator<Item = Element
 
 /// Opens what opens above the page, by its id, or closes it.
 pub fn toggle_popup(id: &str) {
-    if let Some(popup) =
-        document().get_element_by_id(id).and_then(|popup| popup.dyn_into::<web_sys::HtmlElement>().ok())
-    {
-        let _ = popup.toggle_popover(); // an old browser shows it always
+    if let Some(popup) = document().get_element_by_id(id) {
+        let _ = html(&popup).toggle_popover(); // an old browser shows it always
     }
 }
 
@@ -118,11 +120,7 @@ pub fn has_popup() -> bool {
 
 /// Sets an element's own style, the one way that a strict content security policy allows.
 pub fn style(element: &Element, style: &str) {
-    if let Some(element) = element.dyn_ref::<web_sys::HtmlElement>() {
-        element.style().set_css_text(style);
-    } else if let Some(element) = element.dyn_ref::<web_sys::SvgElement>() {
-        element.style().set_css_text(style);
-    }
+    html(element).style().set_css_text(style);
 }
 
 /// Keeps an element's own style what a signal says. Until the page is alive the server's style sheet says it

@@ -4,7 +4,7 @@ use leptos::ev;
 use leptos::leptos_dom::helpers::WindowListenerHandle;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, Event, HtmlInputElement};
+use web_sys::{Element, Event};
 
 /// Listens to the whole window until the component around it is gone.
 pub fn on_window<E: ev::EventDescriptor + 'static>(event: E, run: impl Fn(E::EventType) + 'static)
@@ -42,15 +42,13 @@ pub fn has_modifier(event: &ev::KeyboardEvent) -> bool {
     event.ctrl_key() || event.meta_key() || event.alt_key()
 }
 
-/// Name of the element that a key was pressed on, in small letters; empty where that is none.
-pub fn tag(event: &ev::KeyboardEvent) -> String {
+/// Returns whether an event is on an element that a selector names.
+pub fn is_on(event: &Event, selector: &str) -> bool {
     let on = event.target().and_then(|on| on.dyn_into::<Element>().ok());
-    on.map(|on| on.tag_name().to_ascii_lowercase()).unwrap_or_default()
+    on.is_some_and(|on| on.matches(selector).unwrap_or(false)) // selectors are ours
 }
 
 /// Something is being written or chosen where a key was pressed; on a slider or a checkbox the page's keys do what they do elsewhere.
 pub fn is_writing(event: &ev::KeyboardEvent) -> bool {
-    let on = event.target().and_then(|on| on.dyn_into::<HtmlInputElement>().ok());
-    matches!(tag(event).as_str(), "input" | "select" | "textarea")
-        && on.is_none_or(|input| !matches!(input.type_().as_str(), "range" | "checkbox"))
+    is_on(event, "input:not([type=range], [type=checkbox]), select, textarea")
 }

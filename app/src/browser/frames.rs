@@ -15,6 +15,13 @@ pub fn after(wait: Duration, run: impl FnOnce() + 'static) {
     set_timeout(run, wait);
 }
 
+/// Does something again and again, until the component around it is gone. Called from effects.
+pub fn every(period: Duration, run: impl Fn() + 'static) {
+    if let Ok(handle) = set_interval_with_handle(run, period) {
+        on_cleanup(move || handle.clear());
+    }
+}
+
 /// Something that is done again and again, until this is dropped.
 pub struct Interval(IntervalHandle);
 

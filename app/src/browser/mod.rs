@@ -21,7 +21,7 @@ mod stream;
 mod time;
 mod view;
 
-pub use address::{base, go_to, load, origin, parameter, path, readdress, reload, search, stay};
+pub use address::{base, go_to, load, origin, parameter, path, readdress, reload, search, stay, written};
 pub use answer::{FormValues, HttpResponse, ask, send};
 pub use awake::WakeLock;
 pub use clipboard::copy;
@@ -29,8 +29,8 @@ pub use document::{
     InertPage, STOPPED, all_in, bytes_of_base64, focus, focus_in_place, focused, has_popup, note, placed, show_stopped,
     style, tab_icon, text_of, toggle_popup,
 };
-pub use events::{EventListener, has_modifier, is_plain, is_writing, listen, on_window, tag};
-pub use frames::{Interval, after, chance, next_frame};
+pub use events::{EventListener, has_modifier, is_on, is_plain, is_writing, listen, on_window};
+pub use frames::{Interval, after, chance, every, next_frame};
 pub use notification::Notifications;
 pub use socket::{Socket, SocketEvent};
 pub use sound::Sound;

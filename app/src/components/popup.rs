@@ -11,11 +11,11 @@ pub fn Popup(
     /// Text of the button, and heading of the popup.
     label: &'static str,
     #[prop(optional)] title: Option<&'static str>,
-    #[prop(optional)] class: Option<Option<&'static str>>,
+    #[prop(optional_no_strip)] class: Option<&'static str>,
     children: Children,
 ) -> impl IntoView {
     view! {
-        <button type="button" class=class.flatten() title=title popovertarget=id>{label}</button>
+        <button type="button" class=class title=title popovertarget=id>{label}</button>
         <div id=id class="popup" popover="auto" role="dialog" aria-label=label data-testid=id>
             <button type="button" class="close" popovertarget=id popovertargetaction="hide" aria-label="Close" title="Close (Esc)">"\u{d7}"</button>
             <h2>{label}</h2>

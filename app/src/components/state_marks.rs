@@ -4,8 +4,9 @@ use leptos::prelude::*;
 use timeline::phase::PodState;
 use timeline::story::LineKind;
 
+use crate::components::rollout::bars::{dashes, filling};
 use crate::components::tokens::Token;
-use crate::score::ink::{Fill, PodLook};
+use crate::score::ink::{Ink, PodLook};
 
 /// States in the order of a pod's life.
 pub const LIFE: [PodState; 8] = [
@@ -39,14 +40,9 @@ pub fn StateMarks(state: PodState) -> impl IntoView {
 /// A piece of a bar, as the picture draws it, for legends.
 #[component]
 pub fn Swatch(look: PodLook) -> impl IntoView {
-    let ink = look.ink();
-    let colour = ink.colour.var();
-    let (fill, opacity) = match ink.roomy {
-        Fill::Tint(share) => (colour.clone(), share),
-        Fill::Pattern(pattern) => (format!("url(#tile-{})", pattern.name()), 1.0),
-    };
-    let dashes = ink.edge.and_then(|edge| edge.dashes).map(|(dash, room)| format!("{dash} {room}"));
-    let stroke = ink.edge.map(|_| colour);
+    let Ink { colour, roomy, edge, .. } = look.ink();
+    let (fill, opacity) = filling(colour, roomy, "tile-");
+    let (stroke, dashes) = (edge.map(|_| colour.var()), edge.and_then(dashes));
     view! {
         <svg class="swatch" viewBox="0 0 26 12" aria-hidden="true">
             <rect x="1" y="1" width="24" height="10" fill=fill fill-opacity=opacity stroke=stroke stroke-dasharray=dashes></rect>
@@ -59,15 +55,13 @@ pub fn Points() -> impl IntoView {
     let point = |(kind, words): (LineKind, &'static str)| {
         view! { <li><i class=format!("sample point {}", kind.name())></i>{words}</li> }
     };
-    [
+    let points = [
         (LineKind::Revision, "a revision starts (the same colours in the story)"),
         (LineKind::Done, "a rollout is complete"),
         (LineKind::Outside, "something from outside the rollout, or a Warning Event"),
         (LineKind::Bad, "something went wrong"),
-    ]
-    .map(point)
-    .into_iter()
-    .collect_view()
+    ];
+    points.map(point).collect_view()
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ impl Value {
 
 /// Builder of labelled values, in order. Leaves out empty ones.
 #[derive(Default)]
-pub(super) struct DetailFacts(Vec<DetailFact>);
+pub(super) struct DetailFacts(pub Vec<DetailFact>);
 
 impl DetailFacts {
     pub fn value(mut self, name: &str, value: Option<Value>) -> Self {
@@ -52,10 +52,6 @@ impl DetailFacts {
 
     pub fn time(self, name: &str, at_millis: Option<Millis>) -> Self {
         self.value(name, at_millis.map(Value::Time))
-    }
-
-    pub fn all(self) -> Vec<DetailFact> {
-        self.0
     }
 }
 
@@ -78,7 +74,7 @@ mod tests {
 
     #[test]
     fn facts_without_words_are_left_out() {
-        let facts = DetailFacts::default().text("Node", "").time("Grace ends", None).text("Restarts", "0").all();
+        let facts = DetailFacts::default().text("Node", "").time("Grace ends", None).text("Restarts", "0").0;
         assert_eq!(facts, [DetailFact { name: "Restarts".to_owned(), value: Value::Text("0".to_owned()) }]);
         assert_eq!(joined(&["waiting", "", "no\nimage"]), "waiting: no image");
     }

@@ -146,7 +146,7 @@ fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<DetailFact>
         .time("Grace ends", grace_ends)
         .text("Ended because", history::ended_because(pod).unwrap_or_default())
         .text("Chosen because", chosen.map(|criteria| choice(&criteria)).unwrap_or_default())
-        .all()
+        .0
 }
 
 /// Formats the time of each step from creation to counting.

@@ -111,7 +111,7 @@ fn facts(model: &Model, set: Option<&ReplicaSet>) -> Vec<DetailFact> {
         .text("Pods", pods)
         .value("Change cause", cause.map(Value::linked))
         .text("Deployed by", safe(&set.now.managed_by))
-        .all()
+        .0
 }
 
 /// Compares the revision with earlier ones, the one before first.

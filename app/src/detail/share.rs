@@ -27,46 +27,14 @@ pub struct ShareDetail {
 /// A link to share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Link {
-    /// Meaning of the link for the person who opens it.
-    pub meaning: LinkTarget,
+    /// What it leads to.
+    pub name: String,
+    /// The moment that it leads to; `None` where it leads to none.
+    pub at_millis: Option<Millis>,
+    /// What it will lead to later.
+    pub later: &'static str,
     /// The text that is copied.
     pub text: String,
-}
-
-/// Meaning of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LinkTarget {
-    /// This Deployment, and its revision where that is known.
-    Revision(Option<u64>),
-    /// It as it was at a moment.
-    Moment(Millis),
-    /// Whichever has the name.
-    Current,
-    /// A badge with what is said of it.
-    Badge,
-}
-
-impl LinkTarget {
-    /// Names the link; `stamp` formats times.
-    pub fn name(self, stamp: impl FnOnce(Millis) -> String) -> String {
-        match self {
-            Self::Revision(Some(revision)) => format!("Revision {revision}"),
-            Self::Revision(None) => "This Deployment".to_owned(),
-            Self::Moment(at_millis) => format!("This moment, {}", stamp(at_millis)),
-            Self::Current => "Current deployment (always live)".to_owned(),
-            Self::Badge => "A badge for a README".to_owned(),
-        }
-    }
-
-    /// Explains the meaning of the link in the future.
-    pub const fn later(self) -> &'static str {
-        match self {
-            Self::Revision(_) => "Live while it is current, its final state afterwards",
-            Self::Moment(_) => "Snapshot, available while history is kept",
-            Self::Current => "Whichever Deployment has this name",
-            Self::Badge => "Shows current status",
-        }
-    }
 }
 
 impl ShareDetail {
@@ -103,15 +71,19 @@ impl ShareDetail {
     pub fn links(&self, workload: &Workload) -> Vec<Link> {
         let origin = &self.origin;
         let page = address::whatever_bears_the_name(workload);
-        let link = |meaning, path: &str| Link { meaning, text: format!("{origin}{path}") };
+        let name = self.revision.map_or("This Deployment".to_owned(), |revision| format!("Revision {revision}"));
+        let link = |name: &str, later, text| Link { name: name.to_owned(), at_millis: None, later, text };
+        let permanent = format!("{origin}{}", self.permanent(workload));
+        let moment = format!("{origin}{}", self.moment(workload));
+        let badge = format!("[![rollout]({origin}{page}/badge.svg)]({origin}{page})");
         let mut links = vec![
-            link(LinkTarget::Revision(self.revision), &self.permanent(workload)),
-            link(LinkTarget::Moment(self.at_millis), &self.moment(workload)),
-            link(LinkTarget::Current, &page),
+            link(&name, "Live while it is current, its final state afterwards", permanent),
             Link {
-                meaning: LinkTarget::Badge,
-                text: format!("[![rollout]({origin}{page}/badge.svg)]({origin}{page})"),
+                at_millis: Some(self.at_millis),
+                ..link("This moment", "Snapshot, available while history is kept", moment)
             },
+            link("Current deployment (always live)", "Whichever Deployment has this name", format!("{origin}{page}")),
+            link("A badge for a README", "Shows current status", badge),
         ];
         if self.is_past {
             links.swap(0, 1);
@@ -173,14 +145,15 @@ mod tests {
         let now = share(None);
         let links = now.links(&workload);
         assert_eq!(links.len(), 4);
-        assert_eq!(links[0].meaning, LinkTarget::Revision(Some(3)));
-        assert_eq!(links[0].meaning.later(), "Live while it is current, its final state afterwards");
+        assert_eq!((links[0].name.as_str(), links[0].at_millis), ("Revision 3", None));
+        assert_eq!(links[0].later, "Live while it is current, its final state afterwards");
         assert_eq!(links[0].text, format!("https://a{}", now.first_path(&workload)));
         assert!(links[1].text.ends_with("&at=9"));
         let then = share(Some(7));
         assert!(ShareDetail { at_millis: 10, ..now.clone() }.is_shared_by(&now));
         assert!(!then.is_shared_by(&now) && !ShareDetail { revision: None, ..now.clone() }.is_shared_by(&now));
-        assert_eq!(then.links(&workload)[0].meaning, LinkTarget::Moment(7));
+        let first = &then.links(&workload)[0];
+        assert_eq!((first.name.as_str(), first.at_millis), ("This moment", Some(7)));
         assert_eq!(then.links(&workload)[0].text, format!("https://a{}", then.first_path(&workload)));
     }
 }

@@ -40,7 +40,7 @@ pub struct RowText {
 
 impl RowText {
     pub fn from_row(overall: &Overall, row: &Row, ages: &Ages) -> Self {
-        let (summary, now_millis) = (&row.summary, ages.now(row));
+        let (summary, verdict, now_millis) = (&row.summary, &row.summary.verdict, ages.now(row));
         let short = |text: &str| with_short_images(text, std::iter::once(summary.images.as_str()));
         let cluster = overall.clusters.get(usize::from(row.cluster));
         let name = cluster.map_or("", |cluster| cluster.name.as_str());
@@ -49,14 +49,10 @@ impl RowText {
             name: safe(&summary.name),
             place: format!("{} / {}", safe(name), safe(&summary.namespace)),
             accent: cluster.map_or(0, |cluster| cluster.accent),
-            tone: summary.verdict.tone,
-            sentence: short(&summary.verdict.sentence),
+            tone: verdict.tone,
+            sentence: short(&verdict.sentence),
             // Where all is well, nothing comes next.
-            why: if summary.verdict.tone == Tone::Ok {
-                short(&summary.verdict.why)
-            } else {
-                short(&summary.explanation())
-            },
+            why: if verdict.tone == Tone::Ok { short(&verdict.why) } else { short(&summary.explanation()) },
             near_millis: now_millis.div_euclid(HOUR_MILLIS) * HOUR_MILLIS,
             revision: revisions(summary.replaces, summary.revision),
             images: ImageText::new(&summary.images),

@@ -44,7 +44,6 @@ struct State {
     to_focus: Option<u128>,
     made_at_px: f64,
     looked_at: f64,
-    is_linked: bool,
     /// The server began to tell of this list.
     is_begun: bool,
     is_dirty: bool,
@@ -68,7 +67,6 @@ impl ListScreen {
             to_focus,
             made_at_px: f64::NEG_INFINITY,
             looked_at: f64::NEG_INFINITY,
-            is_linked: true,
             is_begun: false,
             is_dirty: true,
         };
@@ -92,9 +90,7 @@ impl Screen for ListScreen {
     fn link(&self, link: LinkState, page_millis: f64) {
         let is_linked = !link.is_lost();
         set_if_new(&self.board.is_linked, is_linked);
-        let state = &mut *self.state.borrow_mut();
-        state.is_linked = is_linked;
-        state.known.link(is_linked, link.silent_since().unwrap_or(page_millis));
+        self.state.borrow_mut().known.link(is_linked, link.silent_since().unwrap_or(page_millis));
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
@@ -151,7 +147,7 @@ impl State {
     fn ask(&mut self, board: ListBoard) -> ScreenRequest {
         let query = board.query.with_untracked(|query| (*query != self.asked.0).then(|| query.clone()));
         let wanted = if query.is_some() { Some(FIRST) } else { self.missing_rows() };
-        let Some(window) = wanted.filter(|_| self.is_linked) else { return ScreenRequest::Nothing };
+        let Some(window) = wanted.filter(|_| board.is_linked.get_untracked()) else { return ScreenRequest::Nothing };
         self.asked.1 = window;
         if let Some(query) = query {
             self.asked.0 = query;

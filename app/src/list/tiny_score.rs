@@ -37,13 +37,8 @@ impl TinyPicture {
             lately.steps.iter().map(|(after, counts)| (x(*after), *counts)).collect();
         steps.insert(0, (0, steps.first().map_or(summary.pods, |(_, counts)| *counts)));
         let all = |counts: &[u32; LAYERS], layers: usize| i64::from(counts.iter().take(layers).sum::<u32>());
-        let most = steps
-            .iter()
-            .map(|(_, counts)| all(counts, LAYERS))
-            .max()
-            .unwrap_or(0)
-            .max(i64::from(summary.desired))
-            .max(1);
+        let highest = steps.iter().map(|(_, counts)| all(counts, LAYERS)).max();
+        let most = highest.unwrap_or(0).max(i64::from(summary.desired)).max(1);
         let y = |pods: i64| HIGH - pods * HIGH / most;
         let layer = |layer: usize| {
             let mut path = String::new();

@@ -3,9 +3,9 @@
 use timeline::Millis;
 use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
-use timeline::words::{NO_CLUSTER, grouped, grouped_count, list, safe, sentence_end};
+use timeline::words::{NO_CLUSTER, grouped, grouped_count, list, moment, safe};
 
-use crate::connection::{self, forbidden, listing, next_try_at, unreachable_because, unwritten};
+use crate::connection::{self, forbidden, listing, next_try_at, unreachable, unwritten};
 use crate::zone::Zone;
 
 /// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" where those are of the twelve that were asked for.
@@ -63,18 +63,11 @@ pub fn heading(query: &Query) -> String {
 /// Says of which days the recordings of a list are: ages count from their own clocks. Empty where there are none. `day` formats the
 /// day of a time.
 pub fn recorded(overall: &Overall, day: impl Fn(Millis) -> String) -> String {
-    let (mut first, mut last) = (Millis::MAX, Millis::MIN);
-    for cluster in &overall.clusters {
-        if matches!(cluster.connection.state, ConnectionState::Replay { .. }) {
-            (first, last) = (first.min(cluster.now_millis), last.max(cluster.now_millis));
-        }
-    }
-    if first > last {
-        return String::new();
-    }
+    let is_recording = |cluster: &&ClusterState| matches!(cluster.connection.state, ConnectionState::Replay { .. });
+    let times = || overall.clusters.iter().filter(is_recording).map(|cluster| cluster.now_millis);
+    let (Some(first), Some(last)) = (times().min(), times().max()) else { return String::new() };
     let (first, last) = (day(first), day(last));
-    let rest = if first == last { String::new() } else { " to ".to_owned() + &last };
-    "Recorded ".to_owned() + &first + &rest
+    if first == last { format!("Recorded {first}") } else { format!("Recorded {first} to {last}") }
 }
 
 /// Formats the chip of a group.
@@ -143,45 +136,37 @@ pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
 
 /// Describes the problems of clusters.
 pub fn trouble(overall: &Overall, zone: Zone) -> String {
-    let mut words = String::new();
+    let mut said = Vec::new();
     for cluster in &overall.clusters {
-        let stamp = |at_millis| zone.dated(at_millis, cluster.now_millis);
-        if let ConnectionState::Stale { since_millis, why, .. } = &cluster.connection.state {
-            let why = zone.said(&sentence_end(why), *since_millis);
-            let since = stamp(*since_millis);
-            let said = unreachable_because(&cluster.name, &cluster.connection, &since, &why, overall.all > 0);
-            words.push_str(&format!(" {said}"));
+        let stamp = |at_millis| format!("{} UTC", moment(at_millis, cluster.now_millis));
+        if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state
+            && let Some(words) = unreachable(&cluster.name, &cluster.connection, overall.all > 0, stamp)
+        {
+            said.push(zone.said(&words, since_millis));
         }
         let forbidden = forbidden(&cluster.connection);
         if !forbidden.is_empty() {
-            words.push_str(&format!(" In {}: {forbidden}", safe(&cluster.name)));
+            said.push(format!("In {}: {forbidden}", safe(&cluster.name)));
         }
     }
     // Said once, as all clusters are written to one place.
-    let said = |cluster: &ClusterState| unwritten(&cluster.connection, |at| zone.dated(at, cluster.now_millis));
-    if let Some(said) = overall.clusters.iter().find_map(said) {
-        words.push_str(&format!(" {said}"));
-    }
-    words.trim_start().to_owned()
+    let unwritten = |cluster: &ClusterState| unwritten(&cluster.connection, |at| zone.dated(at, cluster.now_millis));
+    said.extend(overall.clusters.iter().find_map(unwritten));
+    said.join(" ")
 }
 
 /// Says when a cluster that does not respond is tried again next, and which one if there are several: apart from [`trouble`], because
 /// it changes with each try.
 pub fn next_retry(overall: &Overall, zone: Zone) -> String {
-    let mut first: Option<(Millis, &ClusterState)> = None;
-    let mut unreachable = 0;
-    for cluster in &overall.clusters {
-        let ConnectionState::Stale { retry_at_millis, .. } = cluster.connection.state else { continue };
-        unreachable += 1;
-        if let Some(at) = retry_at_millis
-            && first.is_none_or(|(known, _)| at < known)
-        {
-            first = Some((at, cluster));
-        }
-    }
-    let Some((at, cluster)) = first else { return String::new() };
+    let stale = overall.clusters.iter().filter_map(|cluster| match cluster.connection.state {
+        ConnectionState::Stale { retry_at_millis, .. } => Some((retry_at_millis, cluster)),
+        _ => None,
+    });
+    let stale: Vec<(Option<Millis>, &ClusterState)> = stale.collect();
+    let next = stale.iter().filter_map(|(at, cluster)| Some(((*at)?, *cluster))).min_by_key(|(at, _)| *at);
+    let Some((at, cluster)) = next else { return String::new() };
     let mut stamp = zone.dated(at, cluster.now_millis);
-    if unreachable > 1 {
+    if stale.len() > 1 {
         stamp.push_str(&format!(" (cluster “{}”)", safe(&cluster.name)));
     }
     next_try_at(&stamp)

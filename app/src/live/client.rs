@@ -307,7 +307,7 @@ impl Client {
 
     fn say(&self, frame: &ViewerFrame) {
         if let Some(exported) = &self.0.exported {
-            self.0.queue.borrow_mut().extend(exported.record().answer(frame));
+            self.0.queue.borrow_mut().extend(exported.record.answer(frame));
         } else if let Some(socket) = self.0.socket.borrow().as_ref() {
             // A frame of ours can always be encoded.
             if let Ok(bytes) = wire::encode(frame) {

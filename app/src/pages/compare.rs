@@ -57,15 +57,10 @@ pub fn ComparePage(compare: ComparePayload) -> impl IntoView {
         view! { <details><summary>{summary}</summary>{table(columns, "before", later)}</details> }
     });
     let rows = table(columns, "before", rows);
-    let durations: Vec<(u64, Millis)> = before
-        .iter()
-        .filter(|(_, before)| is_alike(course.replicas, before))
-        .filter_map(|(_, of)| Some((of.revision, of.complete_millis()?)))
-        .collect();
-    let place = course
-        .took_millis
-        .filter(|_| !durations.is_empty())
-        .map(|took| view! { <Place took durations=durations.clone() beside/> });
+    let alike = before.iter().filter(|(_, before)| is_alike(course.replicas, before));
+    let durations: Vec<_> = alike.filter_map(|(_, of)| Some((of.revision, of.complete_millis()?))).collect();
+    let took = course.took_millis.filter(|_| !durations.is_empty());
+    let place = took.map(|took| view! { <Place took durations beside/> });
     let nothing = said.is_empty().then(|| why_not_compared(course.took_millis.is_some(), course.is_complete));
     let lines = said.into_iter().map(|line| view! { <p>{line}</p> }).collect_view();
     let startups = [Some(&course), other.as_ref()].into_iter().flatten().filter_map(|of| {

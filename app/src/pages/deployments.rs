@@ -14,7 +14,7 @@ use crate::components::banner::Banner;
 use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::components::list::clusters::Clusters;
 use crate::components::list::columns::Columns;
-use crate::components::list::filter::{Filter, Inputs};
+use crate::components::list::filter::Filter;
 use crate::components::list::rows::ListRows;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
@@ -32,11 +32,11 @@ use crate::zone::Zone;
 pub fn DeploymentsPage() -> impl IntoView {
     let query = use_query();
     let board = ListBoard::new(query);
-    let inputs = Inputs { text: NodeRef::new(), labels: NodeRef::new() };
+    let search = NodeRef::new();
     let rendered = begin(board);
     Effect::new(move |_| {
         browser::on_window(ev::keydown, move |event| {
-            if keys::pressed(&event, inputs.text, board) {
+            if keys::pressed(&event, search, board) {
                 event.prevent_default();
             }
         });
@@ -46,10 +46,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     let live = Live::of_app();
     let lost = move || if board.is_linked.get() { String::new() } else { lost(None, overall.read().all > 0) };
     let next = move || if board.is_linked.get() { String::new() } else { next_try(live.retry_seconds.get()) };
-    let is_part = move || {
-        let Query { cluster, namespace, .. } = &*query.read();
-        cluster.is_some() || namespace.is_some()
-    };
+    let is_part = move || query.with(|query| query.cluster.is_some() || query.namespace.is_some());
     let trail = move || {
         let Query { cluster, namespace, .. } = query.get();
         Breadcrumbs {
@@ -78,7 +75,7 @@ pub fn DeploymentsPage() -> impl IntoView {
         <Banner test_id="trouble" words=Signal::derive(move || words::trouble(&overall.read(), zone)) countdown=Signal::derive(move || words::next_retry(&overall.read(), zone))/>
         <main class=class data-testid="overview">
             <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href=at("/")>"All"</a><span class="muted recorded">{recorded}</span></h1>
-            <Filter board inputs/>
+            <Filter board search/>
             // Below the links of the filter: those stay where they are, however the question changes.
             <Banner test_id="mistake" words=Signal::derive(move || overall.read().trouble.clone())/>
             <Columns board/>
@@ -100,10 +97,7 @@ fn use_query() -> Memo<Query> {
 /// Shows what is there to begin with, and follows the list from there until the page is left; gives what the document was rendered for.
 fn begin(board: ListBoard) -> Option<ListPayload> {
     let (live, memory) = (Live::of_app(), ListMemory::of_app());
-    let written = use_url().with_untracked(|url| match url.search() {
-        "" => url.path().to_owned(),
-        search => format!("{}?{search}", url.path()),
-    });
+    let written = use_url().with_untracked(browser::written);
     let rendered = FirstPayload::take(|payload| if let Payload::List(list) = payload { Some(*list) } else { None });
     let recall = || memory?.recall(&address::list(&board.query.read_untracked()), &written);
     let saved = if rendered.is_none() { recall() } else { None };

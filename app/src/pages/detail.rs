@@ -68,6 +68,16 @@ pub fn DetailPage() -> impl IntoView {
     })
 }
 
+/// The content of a detail of one kind, from the first one on.
+macro_rules! content {
+    ($detail:ident, $first:ident, $kind:ident) => {
+        following($detail, $first, |detail| match detail {
+            Detail::$kind(content) => Some(content.clone()),
+            _ => None,
+        })
+    };
+}
+
 /// The detail. While it is about the same thing, only what changed in it is shown anew: focus and scroll stay where they are.
 #[component]
 fn DetailView(workload: Workload, detail: Signal<Detail>) -> impl IntoView {
@@ -76,34 +86,14 @@ fn DetailView(workload: Workload, detail: Signal<Detail>) -> impl IntoView {
     move || {
         let _ = subject.get(); // what is shown of another subject is another view
         match detail.get_untracked() {
-            Detail::Pod(first) => {
-                let pod = following(detail, *first, |detail| match detail {
-                    Detail::Pod(pod) => Some((**pod).clone()),
-                    _ => None,
-                });
-                view! { <PodView workload pod/> }.into_any()
-            }
+            Detail::Pod(first) => view! { <PodView workload pod=content!(detail, first, Pod)/> }.into_any(),
             Detail::Revision(first) => {
-                let revision = following(detail, *first, |detail| match detail {
-                    Detail::Revision(revision) => Some((**revision).clone()),
-                    _ => None,
-                });
-                view! { <RevisionView workload revision/> }.into_any()
+                view! { <RevisionView workload revision=content!(detail, first, Revision)/> }.into_any()
             }
             Detail::Rollouts(first) => {
-                let rollouts = following(detail, first, |detail| match detail {
-                    Detail::Rollouts(rollouts) => Some(rollouts.clone()),
-                    _ => None,
-                });
-                view! { <RolloutsView workload rollouts/> }.into_any()
+                view! { <RolloutsView workload rollouts=content!(detail, first, Rollouts)/> }.into_any()
             }
-            Detail::Share(first) => {
-                let share = following(detail, first, |detail| match detail {
-                    Detail::Share(share) => Some(share.clone()),
-                    _ => None,
-                });
-                view! { <ShareView workload share/> }.into_any()
-            }
+            Detail::Share(first) => view! { <ShareView workload share=content!(detail, first, Share)/> }.into_any(),
         }
     }
 }

@@ -85,12 +85,9 @@ fn Days(search: Search, days: Vec<Day>) -> impl IntoView {
         let to_millis = Some(day.from_millis + 24 * 3_600_000);
         let of_day = Search { when: String::new(), from_millis: Some(day.from_millis), to_millis, ..search.clone() };
         let is_chosen = search.from_millis == of_day.from_millis && search.to_millis == to_millis;
-        let heat = match day.episodes * 4 / most {
-            _ if day.episodes == 0 => "day",
-            0 => "day heat1",
-            1 => "day heat2",
-            2 => "day heat3",
-            _ => "day heat4",
+        let heat = match day.episodes {
+            0 => "day".to_owned(),
+            some => format!("day heat{}", (some * 4 / most).min(3) + 1),
         };
         let troubled = if day.troubled == 0 { String::new() } else { format!(", {} with trouble", day.troubled) };
         let noun = if day.others == 0 { "rollout" } else { "episode" };

@@ -14,7 +14,7 @@ use crate::browser;
 use crate::components::preview::preview;
 use crate::components::rollout::connection::ConnectionBars;
 use crate::components::rollout::header::RolloutHeader;
-use crate::components::rollout::keys::{self, Keyboard};
+use crate::components::rollout::keys;
 use crate::components::rollout::legend::Legend;
 use crate::components::rollout::link_bars::LinkBars;
 use crate::components::rollout::score::Score;
@@ -90,15 +90,15 @@ pub fn Rollout(
         }
         None => (Board::for_workload(workload.clone(), revision), None),
     };
-    let drawn = rendered.as_ref().map(|rendered| draw(rendered.copy.deployment, rendered.first_content(board)));
-    let drawn = drawn.unwrap_or_else(RenderedPicture::nothing);
-    let RenderedPicture { picture, moving, sheet } = drawn;
+    let (picture, moving, sheet) = match &rendered {
+        Some(rendered) => draw(rendered.copy.deployment, rendered.first_content(board)),
+        None => (Picture::default(), FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0), String::new()),
+    };
     let (controls, as_table) = (Controls::provide(), NodeRef::<html::Input>::new());
     provide_context(board);
     come_alive(board, picture, rendered, scope, controls);
     let is_file = Exported::of_app().is_some();
-    let keyboard = Keyboard { controls, as_table, is_file };
-    Effect::new(move |_| keys::listen(keyboard));
+    Effect::new(move |_| keys::listen(controls, as_table, is_file));
     let titled = Signal::derive(move || {
         let badge = board.said(|view| view.verdict.badge.clone());
         let badge = match board.is_known.get() {
@@ -109,6 +109,9 @@ pub fn Rollout(
         let words = board.workload.with(|workload| page_title(badge, &workload.namespace, &workload.name));
         title(board.is_stale(), words)
     });
+    // Where everything is until the program takes over. Who came from another page needs none, and has no nonce.
+    let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
+    let placed = (!sheet.is_empty()).then(|| view! { <style id="placed" nonce=nonce inner_html=sheet></style> });
     let is_there = Memo::new(move |_| board.view.read().is_some());
     let shown = move |is_shown: bool| if is_shown { "shown" } else { "unused" };
     view! {
@@ -120,14 +123,14 @@ pub fn Rollout(
             <main id="there" class=move || shown(is_there.get())>
                 <VerdictLine board picture/>
                 <div class=move || if picture.has_spare.get() { "main spare" } else { "main" } node_ref=picture.nodes.room>
-                    <Placed sheet/>
+                    {placed}
                     <Score board picture moving/>
                     <aside class="rail" aria-label="Story">
                         <h2>"What the controllers did"</h2>
-                        <Story picture/>
+                        <Story board picture controls/>
                         <Panel workload panel=controls.panel/>
                     </aside>
-                    <PodTable board picture/>
+                    <PodTable board picture controls/>
                 </div>
                 <Transport board controls/>
                 <Legend as_table/>
@@ -141,37 +144,13 @@ pub fn Rollout(
     }
 }
 
-/// Where everything is until the program takes over.
-#[component]
-fn Placed(sheet: String) -> impl IntoView {
-    let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
-    // Who came from another page needs none, and has no nonce.
-    (!sheet.is_empty()).then(|| view! { <style id="placed" nonce=nonce inner_html=sheet></style> })
-}
-
-/// The picture as the server renders it, and as the browser takes it over.
-struct RenderedPicture {
-    picture: Picture,
-    moving: FrameStyles,
-    sheet: String,
-}
-
-impl RenderedPicture {
-    fn nothing() -> Self {
-        Self {
-            picture: Picture::default(),
-            moving: FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0),
-            sheet: String::new(),
-        }
-    }
-}
-
-fn draw(deployment: Option<Uid>, shown: ShownMoment) -> RenderedPicture {
+/// The picture as the server renders it, and as the browser takes it over: its signals, its moving styles and its style sheet.
+fn draw(deployment: Option<Uid>, shown: ShownMoment) -> (Picture, FrameStyles, String) {
     let ShownMoment { model, said, frame } = shown;
     let scene = scene::scene(&model, deployment, &said, frame, &Motion::default());
     let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
     let (moving, sheet) = (FrameStyles::at(frame, scene.height), style_sheet::sheet(&scene, &ticks, frame));
-    RenderedPicture { picture: Picture::from_scene(scene, &ticks, frame), moving, sheet }
+    (Picture::from_scene(scene, &ticks, frame), moving, sheet)
 }
 
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.

@@ -36,8 +36,28 @@ pub enum SignInMethod {
 pub(crate) fn SignIn(page: SignInPayload) -> impl IntoView {
     let SignInPayload { to, trouble, way } = page;
     let way = match way {
-        SignInMethod::Token => token(to).into_any(),
-        SignInMethod::Provider { start, end } => provider(start, end).into_any(),
+        SignInMethod::Token => view! {
+            <p>"Paste a Kubernetes token. You see the namespaces in which it may list pods."</p>
+            <form method="post" action=at("/sign-in") class="sign-in">
+                <input type="hidden" name="to" value=to/>
+                <label>"Kubernetes token "<input type="password" name="token" required autocomplete="off" spellcheck="false" autofocus/></label>
+                <button type="submit">"Sign in"</button>
+            </form>
+            <p class="muted">"To create one: "<code>"kubectl create token NAME -n NAMESPACE"</code>". The token is stored encrypted in a cookie of this browser, and nowhere else."</p>
+        }
+        .into_any(),
+        // A link and no form: a page of ours may send forms to nobody else, also not by way of this server.
+        SignInMethod::Provider { start, end } => {
+            let end = (!end.is_empty()).then(|| {
+                view! { <p class="muted">"You are signed out here. The provider may still know you: "<a href=end data-testid="provider-end">"sign out there as well"</a>"."</p> }
+            });
+            view! {
+                <p>"Your organisation's sign-in says who you are. You see the namespaces in which the clusters let you list pods."</p>
+                <p class="sign-in"><a href=start data-testid="start">"Sign in"</a></p>
+                {end}
+            }
+            .into_any()
+        }
     };
     view! {
         <Header section=Section::Other/>
@@ -47,29 +67,5 @@ pub(crate) fn SignIn(page: SignInPayload) -> impl IntoView {
             <Trouble words=trouble/>
             {way}
         </main>
-    }
-}
-
-fn token(to: String) -> impl IntoView {
-    view! {
-        <p>"Paste a Kubernetes token. You see the namespaces in which it may list pods."</p>
-        <form method="post" action=at("/sign-in") class="sign-in">
-            <input type="hidden" name="to" value=to/>
-            <label>"Kubernetes token "<input type="password" name="token" required autocomplete="off" spellcheck="false" autofocus/></label>
-            <button type="submit">"Sign in"</button>
-        </form>
-        <p class="muted">"To create one: "<code>"kubectl create token NAME -n NAMESPACE"</code>". The token is stored encrypted in a cookie of this browser, and nowhere else."</p>
-    }
-}
-
-/// A link and no form: a page of ours may send forms to nobody else, also not by way of this server.
-fn provider(start: String, end: String) -> impl IntoView {
-    let end = (!end.is_empty()).then(|| {
-        view! { <p class="muted">"You are signed out here. The provider may still know you: "<a href=end data-testid="provider-end">"sign out there as well"</a>"."</p> }
-    });
-    view! {
-        <p>"Your organisation's sign-in says who you are. You see the namespaces in which the clusters let you list pods."</p>
-        <p class="sign-in"><a href=start data-testid="start">"Sign in"</a></p>
-        {end}
     }
 }

@@ -7,7 +7,7 @@ use leptos_router::hooks::use_url;
 use timeline::address::Parameters;
 use timeline::list::{ListCopy, Query};
 
-use crate::browser::{self, Interval, WakeLock, placed};
+use crate::browser::{self, WakeLock, placed};
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
 use crate::components::preview::preview;
@@ -65,7 +65,10 @@ fn Wall(settings: Settings) -> impl IntoView {
         list::words::next_retry(&board.overall.read(), zone)
     };
     let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
-    let shifted = shifting();
+    // The place of everything changes now and then.
+    let moves = RwSignal::new(0_usize);
+    Effect::new(move |_| browser::every(shift::EVERY, move || moves.update(|moves| *moves += 1)));
+    let shifted = Signal::derive(move || if moves.get() == 0 { String::new() } else { shift::style(moves.get()) });
     let is_pointed = RwSignal::new(false);
     // A browser may tell of a pointer that is there while a page is loaded as of one that came.
     Effect::new(move |_| {
@@ -81,7 +84,8 @@ fn Wall(settings: Settings) -> impl IntoView {
             <Banner test_id="stale" words=Signal::derive(stale) countdown=Signal::derive(next)/>
             <h1 class="aside">{list::heading(&query)}</h1>
             <StableLine board query=query.clone()/>
-            <PlainRows rows=rows/>
+            // As the server knew them. Style sheets show them where scripts do not run.
+            <ul class="plain-rows" data-testid="plain-rows">{rows.into_iter().map(|row| view! { <li>{row}</li> }).collect_view()}</ul>
             <div class=format!("tiles{columns}") id="tiles" data-count=move || board.taken().to_string()>
                 {board.seats.map(|seat| view! { <Tile wall=board seat/> }).collect_view()}
             </div>
@@ -112,24 +116,6 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
             awake.try_with_value(WakeLock::ask); // it bubbles
         });
     });
-}
-
-/// The place of everything, which changes now and then.
-fn shifting() -> Signal<String> {
-    let moves = RwSignal::new(0_usize);
-    // It ends with the page.
-    let timer: StoredValue<Option<Interval>> = StoredValue::new(None);
-    Effect::new(move |_| timer.set_value(Interval::new(shift::EVERY, move || moves.update(|moves| *moves += 1))));
-    Signal::derive(move || match moves.get() {
-        0 => String::new(),
-        moves => shift::style(moves),
-    })
-}
-
-/// Rows in trouble or in progress, as the server knew them. Style sheets show them where scripts do not run.
-#[component]
-fn PlainRows(rows: Vec<String>) -> impl IntoView {
-    view! { <ul class="plain-rows" data-testid="plain-rows">{rows.into_iter().map(|row| view! { <li>{row}</li> }).collect_view()}</ul> }
 }
 
 /// One large line for when nothing goes on; it is hidden while something does.

@@ -165,7 +165,8 @@ pub fn is_ribbon(place: BandPlace, pods: usize, is_opened: bool) -> bool {
 /// Height of a bar in a row.
 pub fn bar_height(row: f64) -> f64 {
     let gap = (row * 0.3).min((row - TIGHT_ROW) * 0.75).max(0.0);
-    (row - gap).clamp(1.0, TALLEST_BAR.max(row * TALLEST_BAR / TALLEST_ROW))
+    // Not `clamp`: its complaint about wrong bounds brings the formatting of floating point numbers along.
+    (row - gap).max(1.0).min(TALLEST_BAR.max(row * TALLEST_BAR / TALLEST_ROW))
 }
 
 /// Returns the density of a row.

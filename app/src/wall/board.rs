@@ -2,18 +2,17 @@
 //! does not grow over days.
 
 use leptos::prelude::*;
-use timeline::list::{ListCopy, Overall};
+use timeline::list::{ListCopy, Overall, Row};
 use timeline::view::Tone;
 use timeline::wire::ConnectionState;
 use timeline::{Millis, Workload};
 
 use super::age::Age;
 use super::stage::SEATS;
-use super::{SeatState, is_stable, last, strip};
+use super::{SeatState, is_stable, last, strip, unseated};
 use crate::list::Ages;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
-use crate::rows::set_if_new;
 use crate::zone::Zone;
 
 /// Before the ids of what is on each seat.
@@ -30,6 +29,8 @@ pub struct WallBoard {
     pub heard_millis: RwSignal<Millis>,
     /// Text about Deployments that are done or wait.
     pub strip: RwSignal<Vec<String>>,
+    /// Number of Deployments in trouble without a seat; before the page is alive, of those that its plain list leaves out.
+    pub unseated: RwSignal<u32>,
     /// Nothing goes on, as far as is known.
     pub is_stable: RwSignal<bool>,
     /// Text about the last one that was done.
@@ -73,6 +74,7 @@ impl WallBoard {
             is_linked: RwSignal::new(true),
             heard_millis: RwSignal::default(),
             strip: RwSignal::default(),
+            unseated: RwSignal::default(),
             is_stable: RwSignal::new(false),
             last: RwSignal::default(),
             now_millis: RwSignal::default(),
@@ -83,6 +85,7 @@ impl WallBoard {
             board.hear(&copy.overall);
             board.is_stable.set(is_stable(&copy.overall));
             board.strip.set(strip(copy, &[], &ages, 0));
+            board.unseated.set(unseated(copy, &copy.rows().map(Row::key).collect::<Vec<_>>()));
             board.last.set(last(copy, &ages));
         }
         board
@@ -121,12 +124,6 @@ impl WallBoard {
 }
 
 impl Seat {
-    /// Somebody else sits there from here on.
-    pub fn take(&self, workload: Workload) {
-        self.board.view.set(None);
-        set_if_new(&self.board.workload, workload);
-    }
-
     /// The images of a revision, joined; empty where its band is not in the picture. Follows the bands.
     pub fn images(self, revision: u64) -> String {
         let bands = self.picture.bands;

@@ -49,6 +49,13 @@ pub fn is_stable(overall: &Overall) -> bool {
     overall.counts.iter().take(2).all(|count| *count == 0)
 }
 
+/// Counts the Deployments in trouble that are not among these.
+pub fn unseated(copy: &ListCopy, seated: &[stage::Key]) -> u32 {
+    let [troubled, ..] = copy.overall.counts;
+    let is_seated = |row: &&Row| seated.contains(&row.key());
+    troubled.saturating_sub(of_group(copy, Group::InTrouble).filter(is_seated).count() as u32)
+}
+
 /// Formats Deployments that are done or wait, a few at a time: "nginx: Revision 3 is complete, 4 min ago".
 pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -> Vec<String> {
     let active = [Group::InTrouble, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
@@ -57,10 +64,7 @@ pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -
     let ago = |row| format!("{} ago", ages.of(row)).replace(' ', "\u{a0}"); // a line does not end within it
     let done = done.map(|row| format!("{}, {}", told(copy, row).trim_end_matches('.'), ago(row)));
     let all: Vec<String> = waiting.map(|row| told(copy, row)).chain(done).collect();
-    if all.is_empty() {
-        return all;
-    }
-    let first = (turn as usize).wrapping_mul(AT_ONCE) % all.len();
+    let first = (turn as usize).wrapping_mul(AT_ONCE) % all.len().max(1);
     all.iter().cycle().skip(first).take(AT_ONCE.min(all.len())).cloned().collect()
 }
 
@@ -207,6 +211,7 @@ pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Mil
 mod tests {
     use super::*;
     use crate::list::test_data::{cluster, summary};
+    use timeline::Uid;
     use timeline::list::{ListDelta, RowDelta};
     use timeline::view::{Tone, Verdict};
     use timeline::words::clock;
@@ -228,18 +233,40 @@ mod tests {
         assert_eq!(stable_count(&overall(1, vec![dead()])), "1 stable, as last known");
     }
 
+    fn known(overall: Overall, rows: &[Row]) -> ListCopy {
+        let lines = (0..).zip(rows).map(|(id, row)| (id, RowDelta::Whole(Box::new(row.clone())))).collect();
+        let order = Some((0, (0..rows.len() as u32).collect()));
+        let mut copy = ListCopy::default();
+        copy.take(ListDelta { is_anew: true, now_millis: Vec::new(), overall: Some(overall), order, lines });
+        copy
+    }
+
+    #[test]
+    fn trouble_without_a_seat_is_counted_beyond_the_known_rows() {
+        let row = |uid, tone| Row { cluster: 0, summary: Summary { uid: Uid::from_bits(uid), ..summary(tone) } };
+        let mut rows: Vec<Row> = (1..=6).map(|uid| row(uid, Tone::Bad)).collect();
+        rows.push(row(7, Tone::Busy));
+        let counted = |troubled, seated: &[u128]| {
+            let counts = [troubled, 1, 0, 0];
+            let seated: Vec<stage::Key> = seated.iter().map(|uid| (0, Uid::from_bits(*uid))).collect();
+            unseated(&known(Overall { counts, ..overall(0, Vec::new()) }, &rows), &seated)
+        };
+        assert_eq!(counted(6, &[1, 2, 3, 4]), 2);
+        assert_eq!(counted(6, &[1, 2, 3, 7]), 3, "one on stage is not in trouble");
+        assert_eq!(counted(6, &[]), 6);
+        assert_eq!(counted(200, &[1, 2, 3, 4]), 196, "the wall knows the first ones alone");
+        assert_eq!(unseated(&ListCopy::default(), &[]), 0);
+    }
+
     #[test]
     fn of_those_with_one_name_each_says_where_it_is() {
         let row = |cluster, uid, name: &str| {
-            let uid = timeline::Uid::from_bits(uid);
+            let uid = Uid::from_bits(uid);
             Row { cluster, summary: Summary { uid, name: name.into(), ..summary(Tone::Busy) } }
         };
         let rows = [row(0, 1, "web"), row(1, 2, "web"), row(1, 3, "api")];
-        let lines = (0..).zip(rows.clone()).map(|(id, row)| (id, RowDelta::Whole(Box::new(row)))).collect();
         let clusters = ["eu", "us"].map(|name| cluster(name, ConnectionState::Live));
-        let overall = Some(overall(0, clusters.into()));
-        let mut copy = ListCopy::default();
-        copy.take(ListDelta { is_anew: true, now_millis: Vec::new(), overall, order: Some((0, vec![0, 1, 2])), lines });
+        let copy = known(overall(0, clusters.into()), &rows);
         assert_eq!(rows.map(|row| named(&copy, &row)), ["web in eu / shop", "web in us / shop", "api"]);
     }
 

@@ -10,10 +10,10 @@ use timeline::wire::{ConnectionState, Scope, ServerFrame};
 use super::age::Age;
 use super::board::{Seat, WallBoard};
 use super::settings::Settings;
-use super::stage::{self, Key, Seats};
-use super::{ROWS, SeatState, last, of_group, strip};
+use super::stage::{Key, Seats};
+use super::{ROWS, SeatState, last, of_group, strip, unseated};
 use crate::browser::now_millis;
-use crate::list::{Ages, LiveList};
+use crate::list::LiveList;
 use crate::live::client::{Client, Live, Screen, ScreenRequest};
 use crate::live::link::LinkState;
 use crate::rollout::board::minute;
@@ -38,7 +38,6 @@ struct State {
     known: LiveList,
     seats: Seats,
     looked_at: f64,
-    is_linked: bool,
     /// The server began to tell of this list.
     is_begun: bool,
     is_dirty: bool,
@@ -60,7 +59,6 @@ impl WallScreen {
             known: known.unwrap_or_default(),
             seats: Seats::default(),
             looked_at: f64::NEG_INFINITY,
-            is_linked: true,
             is_dirty: true,
         };
         Self { board, settings, followed, state: RefCell::new(state) }
@@ -81,9 +79,7 @@ impl Screen for WallScreen {
     fn link(&self, link: LinkState, page_millis: f64) {
         let is_linked = !link.is_lost();
         set_if_new(&self.board.is_linked, is_linked);
-        let state = &mut *self.state.borrow_mut();
-        state.is_linked = is_linked;
-        state.known.link(is_linked, link.silent_since().unwrap_or(page_millis));
+        self.state.borrow_mut().known.link(is_linked, link.silent_since().unwrap_or(page_millis));
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
@@ -124,45 +120,38 @@ impl WallScreen {
             state.seats.forget_trouble();
         }
         let is_stable = on_stage.iter().all(Option::is_none);
-        let past: Vec<Key> = of_group(copy, Group::Finished).map(Row::key).take(PAST).collect();
-        let wanted: Vec<(Option<Key>, SeatState)> = if is_stable {
-            let past = past.into_iter().map(|key| (Some(key), SeatState::Past));
-            past.chain(std::iter::repeat((None, SeatState::Free))).take(stage::SEATS).collect()
-        } else {
-            let look = |key: &Option<Key>| if key.is_some() { SeatState::OnStage } else { SeatState::Free };
-            on_stage.iter().map(|key| (*key, look(key))).collect()
-        };
+        // While nothing goes on, what was done last has the seats.
+        let mut past = of_group(copy, Group::Finished).map(Row::key).take(PAST).fuse();
+        let seated = if is_stable { on_stage.map(|_| past.next()) } else { on_stage };
+        let taken = if is_stable { SeatState::Past } else { SeatState::OnStage };
         let ages = state.known.ages(page_millis);
-        let seats = wanted.iter().enumerate().zip(&self.board.seats).zip(&self.followed);
-        for (((number, (key, look)), seat), (screen, _)) in seats {
+        let seats = seated.into_iter().enumerate().zip(&self.board.seats).zip(&self.followed);
+        for (((number, key), seat), (screen, _)) in seats {
             let row = key.and_then(|key| copy.rows().find(|row| row.key() == key));
             let seen = row.and_then(|row| Some((row, copy.overall.clusters.get(usize::from(row.cluster))?)));
-            if state.seats.aim(number, *key) {
+            if state.seats.aim(number, key) {
                 aim(screen, seat, seen);
             }
             set_if_new(&seat.has_new_trouble, state.seats.has_new_trouble(number));
-            set_if_new(&seat.look, *look);
+            set_if_new(&seat.look, if key.is_some() { taken } else { SeatState::Free });
             if let Some((row, _)) = seen {
                 set_if_new(&seat.revision, (row.summary.replaces, row.summary.revision));
             }
-            self.tell_age(seat, seen, &ages, state.is_linked);
+            // The age of rows that are not in the list's window any more stays.
+            if !self.board.is_linked.get_untracked() {
+                set_if_new(&seat.age, Age::LastSeen(self.board.heard_millis.get_untracked()));
+            } else if let Some((row, cluster)) = seen {
+                set_if_new(&seat.age, Age::from_row(row, cluster, ages.now(row)));
+            }
         }
-        let seated: Vec<Key> = wanted.iter().filter_map(|(key, _)| *key).collect();
+        let seated: Vec<Key> = seated.into_iter().flatten().collect();
         let turn = (page_millis / (f64::from(self.settings.rotate_seconds) * 1_000.0)) as u64;
         let board = &self.board;
         set_if_new(&board.strip, strip(copy, &seated, &ages, turn));
+        set_if_new(&board.unseated, unseated(copy, &seated));
         set_if_new(&board.is_stable, is_stable);
         set_if_new(&board.last, last(copy, &ages));
         set_if_new(&board.now_millis, minute(now_millis()));
-    }
-
-    /// Keeps the age of rows that are not in the list's window any more.
-    fn tell_age(&self, seat: &Seat, seen: Option<(&Row, &ClusterState)>, ages: &Ages, is_linked: bool) {
-        if !is_linked {
-            set_if_new(&seat.age, Age::LastSeen(self.board.heard_millis.get_untracked()));
-        } else if let Some((row, cluster)) = seen {
-            set_if_new(&seat.age, Age::from_row(row, cluster, ages.now(row)));
-        }
     }
 }
 
@@ -170,6 +159,7 @@ impl WallScreen {
 fn aim(screen: &RolloutScreen, seat: &Seat, seen: Option<(&Row, &ClusterState)>) {
     let Some((row, cluster)) = seen else { return screen.aim(Scope::Nothing) };
     let workload = row.summary.workload(&cluster.name);
-    seat.take(workload.clone());
+    seat.board.view.set(None);
+    set_if_new(&seat.board.workload, workload.clone());
     screen.aim(Scope::Workload(workload));
 }

@@ -92,6 +92,24 @@ test("of three the worst comes first and largest, and no place is empty", async 
   expect(boxes.reduce((sum, box) => sum + box.width * box.height, 0) / (room.width * room.height)).toBeGreaterThan(0.9);
 });
 
+test("trouble without a seat is counted on every screen, and leads to the list of it", async ({ page, serve }, info) => {
+  const files = [..."abcdefg"].map((name) => info.outputPath(`${name}.jsonl`));
+  for (const file of files) copyFileSync(recording("quota"), file);
+  const server = await serve(() => Server.start(["replay", ...files, "--hold-at", "14"]));
+  await page.goto(`${server.address}/wall`);
+  await expect(page.locator(".tile.bad")).toHaveCount(4);
+  const more = page.getByTestId("more-trouble");
+  for (const [width, height] of [[1280, 720], [3840, 2160], [390, 844], [1920, 1080]] as const) {
+    await page.setViewportSize({ width, height });
+    await more.scrollIntoViewIfNeeded();
+    await expect(more).toHaveText("3 more in trouble");
+    await expect(more).toBeInViewport({ ratio: 1 });
+  }
+  await more.click();
+  await expect(page.getByTestId("count")).toHaveText("7 of 7");
+  expect(new URL(page.url()).search).toBe("?show=trouble");
+});
+
 test("a search without a match says so, and nothing says it twice", async ({ page, serve }) => {
   const server = await serve(() => held("14", "quota"));
   await page.goto(`${server.address}/wall?q=nothing-here`);

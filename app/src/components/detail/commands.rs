@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use timeline::view::Command;
 
-use super::following::numbered;
+use super::following::lines;
 use super::moment::is_past;
 use crate::components::copy::CopyButton;
 
@@ -19,7 +19,7 @@ fn unbroken_words(command: &str) -> Vec<AnyView> {
 /// The kubectl commands that show more of what the detail is about, each with a button that copies it.
 #[component]
 pub fn Commands(#[prop(into)] commands: Signal<Vec<Command>>) -> impl IntoView {
-    let line = |(_, Command { what, command }): (usize, Command)| {
+    let line = |Command { what, command }: Command| {
         view! {
             <li>
                 <span>{what}</span>
@@ -33,12 +33,12 @@ pub fn Commands(#[prop(into)] commands: Signal<Vec<Command>>) -> impl IntoView {
     let shown = move || {
         let mut shown = commands.get();
         shown.retain(|command| !is_past.get() || !command.changes_cluster());
-        numbered(&shown)
+        shown
     };
     view! {
         <Show when=move || !shown().is_empty()>
             <h3>"In a terminal"</h3>
-            <ul class="commands"><For each=shown key=Clone::clone children=line/></ul>
+            <ul class="commands">{lines(shown, line)}</ul>
         </Show>
     }
 }

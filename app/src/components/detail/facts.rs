@@ -6,21 +6,21 @@ use timeline::words::safe;
 use timeline::{Millis, Workload};
 
 use super::link::DetailLink;
-use super::moment::present;
 use crate::detail::{DetailFact, Value};
+use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
 /// Facts as a list of names and values.
 #[component]
 pub fn Facts(
     workload: StoredValue<Workload>,
-    #[prop(into)] now_millis: Signal<Millis>,
-    #[prop(into)] facts: Signal<Vec<DetailFact>>,
+    /// The present as times are compared with it.
+    now_millis: Signal<Millis>,
+    facts: Signal<Vec<DetailFact>>,
 ) -> impl IntoView {
-    let now_millis = present(now_millis);
     view! {
         <dl class="facts">
-            <For each=move || facts.get() key=Clone::clone children=move |DetailFact { name, value }| view! { <dt>{name}</dt><dd>{said(workload, value, now_millis)}</dd> }/>
+            <ScopedFor each=move || facts.get() key=Clone::clone children=move |DetailFact { name, value }| view! { <dt>{name}</dt><dd>{said(workload, value, now_millis)}</dd> }/>
         </dl>
     }
 }

@@ -1,6 +1,10 @@
-//! One part of something that changes, for the components that show this part alone.
+//! Parts of something that changes, for the components that show them: one part alone, or a list of lines.
+
+use std::hash::Hash;
 
 use leptos::prelude::*;
+
+use crate::scoped::ScopedFor;
 
 /// Follows a part as long as it is there; what it was last stays when it is not any more.
 pub fn following<S, T>(
@@ -16,9 +20,17 @@ where
     Memo::new(move |known: Option<&T>| source.with(&read).or_else(|| known.cloned()).unwrap_or_else(|| first.clone()))
 }
 
-/// Lines with their numbers, which make different keys of lines that say the same.
-pub fn numbered<T: Clone>(lines: &[T]) -> Vec<(usize, T)> {
-    lines.iter().cloned().enumerate().collect()
+/// A view for each line, made anew where another line has its number: several lines may say the same.
+pub fn lines<T, N>(
+    all: impl Fn() -> Vec<T> + Send + 'static,
+    line: impl Fn(T) -> N + Send + Sync + 'static,
+) -> impl IntoView
+where
+    T: Clone + Eq + Hash + Send + 'static,
+    N: IntoView + 'static,
+{
+    let each = move || all().into_iter().enumerate();
+    view! { <ScopedFor each key=Clone::clone children=move |(_, of): (usize, T)| line(of)/> }
 }
 
 #[cfg(test)]

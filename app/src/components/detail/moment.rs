@@ -18,10 +18,10 @@ pub fn Moment(
     /// The UID of the Deployment: another one may have had its name.
     deployment: Uid,
     at_millis: Millis,
-    #[prop(into)] now_millis: Signal<Millis>,
+    /// The present as times are compared with it.
+    now_millis: Signal<Millis>,
 ) -> impl IntoView {
     let zone = Zone::of_page();
-    let now_millis = present(now_millis);
     let clock = move || zone.moment(at_millis, now_millis.get());
     match Controls::of_page() {
         Some(controls) => Either::Left(view! {
@@ -43,11 +43,12 @@ pub fn is_past() -> Signal<bool> {
     Signal::derive(move || ["at", "rollout"].iter().any(|name| query.read().get_str(name).is_some()))
 }
 
-/// The present as times of a detail are compared with it: those that are far from it have their date.
-pub fn present(now_millis: impl Into<Signal<Millis>>) -> Signal<Millis> {
+/// The present as times of a detail are compared with it: those that are far from it have their date. `now_millis` reads the time that
+/// the detail is of.
+pub fn present(now_millis: impl Fn() -> Millis + Send + Sync + 'static) -> Signal<Millis> {
     if let Some(board) = Board::of_page() {
         return Signal::derive(move || board.present());
     }
-    let (is_past, now_millis) = (is_past(), now_millis.into());
-    Signal::derive(move || if is_past.get() { Millis::MAX } else { now_millis.get() })
+    let is_past = is_past();
+    Signal::derive(move || if is_past.get() { Millis::MAX } else { now_millis() })
 }

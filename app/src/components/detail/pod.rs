@@ -8,7 +8,7 @@ use timeline::{Millis, Workload};
 
 use super::commands::Commands;
 use super::facts::Facts;
-use super::following::numbered;
+use super::following::lines;
 use super::frame::Frame;
 use super::moment::{Moment, present};
 use crate::components::tokens::Token;
@@ -22,14 +22,14 @@ use crate::zone::Zone;
 const SHORTEST_MILLIS: Millis = 100;
 
 #[component]
-pub fn PodView(workload: StoredValue<Workload>, pod: Memo<PodDetail>) -> impl IntoView {
+pub fn PodView(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>) -> impl IntoView {
     let zone = Zone::of_page();
-    let present_millis = present(Signal::derive(move || pod.read().now_millis));
+    let now_millis = present(move || pod.read().now_millis);
     let state = move || {
-        let PodDetail { state, since_millis, is_older, now_millis, .. } = *pod.read();
+        let PodDetail { state, since_millis, is_older, now_millis: at_millis, .. } = **pod.read();
         match state {
-            PodState::Gone => format!("gone since {}", zone.dated(since_millis, present_millis.get())),
-            state => format!("{} for {}{}", state.label(), at_least(is_older), duration(now_millis - since_millis)),
+            PodState::Gone => format!("gone since {}", zone.dated(since_millis, now_millis.get())),
+            state => format!("{} for {}{}", state.label(), at_least(is_older), duration(at_millis - since_millis)),
         }
     };
     view! {
@@ -43,11 +43,11 @@ pub fn PodView(workload: StoredValue<Workload>, pod: Memo<PodDetail>) -> impl In
                 {state}
             </p>
             <p class="why">{move || pod.read().why.clone()}</p>
-            <Facts workload now_millis=Signal::derive(move || pod.read().now_millis) facts=Signal::derive(move || pod.read().facts.clone())/>
-            <Start pod/>
+            <Facts workload now_millis facts=Signal::derive(move || pod.read().facts.clone())/>
+            <Start pod now_millis/>
             <Containers pod/>
             <Conditions pod/>
-            <History workload pod/>
+            <History workload pod now_millis/>
             <Commands commands=Signal::derive(move || pod.read().commands.clone())/>
         </Frame>
     }
@@ -55,15 +55,11 @@ pub fn PodView(workload: StoredValue<Workload>, pod: Memo<PodDetail>) -> impl In
 
 /// Duration of each step from the pod's creation to its counting; nothing while none was made.
 #[component]
-fn Start(pod: Memo<PodDetail>) -> impl IntoView {
+fn Start(pod: Memo<Box<PodDetail>>, now_millis: Signal<Millis>) -> impl IntoView {
     let zone = Zone::of_page();
-    let now_millis = present(Signal::derive(move || pod.read().now_millis));
     let line = move |Step { name, at_millis, after_millis }: Step| {
-        let after = if after_millis < SHORTEST_MILLIS {
-            "at once".to_owned()
-        } else {
-            format!("after {}", duration(after_millis))
-        };
+        let is_at_once = after_millis < SHORTEST_MILLIS;
+        let after = if is_at_once { "at once".to_owned() } else { format!("after {}", duration(after_millis)) };
         view! {
             <tr><td>{name}</td><td>{move || zone.dated(at_millis, now_millis.get())}</td><td>{after}</td></tr>
         }
@@ -71,15 +67,15 @@ fn Start(pod: Memo<PodDetail>) -> impl IntoView {
     view! {
         <Show when=move || !pod.read().start.is_empty()>
             <h3>"Startup: "{move || duration(pod.read().started_in_millis())}</h3>
-            <table><tbody><For each=move || pod.read().start.clone() key=Clone::clone children=line/></tbody></table>
+            <table><tbody><ScopedFor each=move || pod.read().start.clone() key=Clone::clone children=line/></tbody></table>
         </Show>
     }
 }
 
 /// The containers of a pod: state, restarts and how the last run ended.
 #[component]
-fn Containers(pod: Memo<PodDetail>) -> impl IntoView {
-    let line = |(_, of): (usize, ContainerDetail)| {
+fn Containers(pod: Memo<Box<PodDetail>>) -> impl IntoView {
+    let line = |of: ContainerDetail| {
         view! {
             <tr><td>{of.name}</td><td>{of.role.label()}</td><td>{of.state}</td><td>{of.restarts}</td><td>{of.last_end}</td></tr>
         }
@@ -88,27 +84,27 @@ fn Containers(pod: Memo<PodDetail>) -> impl IntoView {
         <h3>"Containers"</h3>
         <table>
             <thead><tr><th>"Name"</th><th>"Role"</th><th>"State"</th><th>"Restarts"</th><th>"Ended last with"</th></tr></thead>
-            <tbody><For each=move || numbered(&pod.read().containers) key=Clone::clone children=line/></tbody>
+            <tbody>{lines(move || pod.read().containers.clone(), line)}</tbody>
         </table>
     }
 }
 
 /// The conditions: those that are not true apart from those that are, such as `DisruptionTarget` or a readiness gate that is met.
 #[component]
-fn Conditions(pod: Memo<PodDetail>) -> impl IntoView {
+fn Conditions(pod: Memo<Box<PodDetail>>) -> impl IntoView {
     let group = move |heading: &'static str, is_true: bool| {
         let conditions = Memo::new(move |_| {
             let pod = pod.read();
             let of_group = |condition: &&ConditionDetail| (condition.status == ConditionStatus::True) == is_true;
             pod.conditions.iter().filter(of_group).cloned().collect::<Vec<_>>()
         });
-        let line = |(_, ConditionDetail { kind, status, why }): (usize, ConditionDetail)| {
+        let line = |ConditionDetail { kind, status, why }: ConditionDetail| {
             view! { <tr><td>{kind}</td><td>{status.label()}</td><td>{why}</td></tr> }
         };
         view! {
             <Show when=move || !conditions.read().is_empty()>
                 <h3>{heading}</h3>
-                <table><tbody><For each=move || numbered(&conditions.read()) key=Clone::clone children=line/></tbody></table>
+                <table><tbody>{lines(move || conditions.get(), line)}</tbody></table>
             </Show>
         }
     };
@@ -120,16 +116,16 @@ fn Conditions(pod: Memo<PodDetail>) -> impl IntoView {
 
 /// The history of a pod: each state with its reason and how long it lasted.
 #[component]
-fn History(workload: StoredValue<Workload>, pod: Memo<PodDetail>) -> impl IntoView {
+fn History(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>, now_millis: Signal<Millis>) -> impl IntoView {
     let zone = Zone::of_page();
     let deployment = pod.with_untracked(|pod| pod.deployment);
-    let line = move |(_, Span { at_millis, text, lasted_millis, is_older }): (usize, Span)| {
+    let line = move |Span { at_millis, text, lasted_millis, is_older }: Span| {
         // What is gone stays so, and what another line follows at once has no length.
         let has_length = lasted_millis >= SHORTEST_MILLIS && text != PodState::Gone.label();
         let lasted = has_length.then(|| format!("for {}{}", at_least(is_older), duration(lasted_millis)));
         view! {
             <tr>
-                <td><Moment workload deployment at_millis now_millis=Signal::derive(move || pod.read().now_millis)/></td>
+                <td><Moment workload deployment at_millis now_millis/></td>
                 <td>{text}</td>
                 <td>{lasted}</td>
             </tr>
@@ -138,6 +134,6 @@ fn History(workload: StoredValue<Workload>, pod: Memo<PodDetail>) -> impl IntoVi
     view! {
         <h3>{move || format!("History ({})", zone.name(pod.read().now_millis))}</h3>
         // Its last line lasts longer each time that it is asked for.
-        <table class="past"><tbody><ScopedFor each=move || numbered(&pod.read().history) key=Clone::clone children=line/></tbody></table>
+        <table class="past"><tbody>{lines(move || pod.read().history.clone(), line)}</tbody></table>
     }
 }

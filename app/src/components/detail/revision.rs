@@ -1,30 +1,32 @@
 //! Everything about one revision.
 
 use leptos::prelude::*;
-use timeline::Workload;
 use timeline::address;
 use timeline::fact::Image;
+use timeline::{Millis, Workload};
 
 use super::commands::Commands;
 use super::facts::Facts;
-use super::following::numbered;
+use super::following::lines;
 use super::frame::Frame;
 use super::link::DetailLink;
 use super::moment::present;
 use crate::detail::RevisionDetail;
 use crate::detail::revision::Difference;
 use crate::detail::rollouts::RolloutLine;
+use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
 #[component]
-pub fn RevisionView(workload: StoredValue<Workload>, revision: Memo<RevisionDetail>) -> impl IntoView {
+pub fn RevisionView(workload: StoredValue<Workload>, revision: Memo<Box<RevisionDetail>>) -> impl IntoView {
+    let now_millis = present(move || revision.read().now_millis);
     view! {
         <Frame workload test_id="revision-detail" title=Signal::derive(move || format!("Revision {}", revision.read().revision))>
             <p class="state">{move || revision.read().standing.clone()}</p>
-            <Facts workload now_millis=Signal::derive(move || revision.read().now_millis) facts=Signal::derive(move || revision.read().facts.clone())/>
+            <Facts workload now_millis facts=Signal::derive(move || revision.read().facts.clone())/>
             <Images revision/>
             <Differences workload revision/>
-            <PastRollouts revision/>
+            <PastRollouts revision now_millis/>
             <Commands commands=Signal::derive(move || revision.read().commands.clone())/>
         </Frame>
     }
@@ -32,19 +34,19 @@ pub fn RevisionView(workload: StoredValue<Workload>, revision: Memo<RevisionDeta
 
 /// The images of a revision, one for each container.
 #[component]
-fn Images(revision: Memo<RevisionDetail>) -> impl IntoView {
-    let line = |(_, Image { container, image }): (usize, Image)| {
+fn Images(revision: Memo<Box<RevisionDetail>>) -> impl IntoView {
+    let line = |Image { container, image }: Image| {
         view! { <tr><td>{container}</td><td class="mono">{image}</td></tr> }
     };
     view! {
         <h3>"Containers"</h3>
-        <table><tbody><For each=move || numbered(&revision.read().images) key=Clone::clone children=line/></tbody></table>
+        <table><tbody>{lines(move || revision.read().images.clone(), line)}</tbody></table>
     }
 }
 
 /// Differences between the revision and those before; nothing where none is known.
 #[component]
-fn Differences(workload: StoredValue<Workload>, revision: Memo<RevisionDetail>) -> impl IntoView {
+fn Differences(workload: StoredValue<Workload>, revision: Memo<Box<RevisionDetail>>) -> impl IntoView {
     let each = move || revision.read().differences.clone();
     let told = move |Difference { from, lines }: Difference| {
         view! {
@@ -52,22 +54,21 @@ fn Differences(workload: StoredValue<Workload>, revision: Memo<RevisionDetail>) 
             <ul class="lines">{lines.into_iter().map(|line| view! { <li>{line}</li> }).collect_view()}</ul>
         }
     };
-    view! { <For each key=Clone::clone children=told/> }
+    view! { <ScopedFor each key=Clone::clone children=told/> }
 }
 
 /// The rollouts of a revision; nothing where none was seen.
 #[component]
-fn PastRollouts(revision: Memo<RevisionDetail>) -> impl IntoView {
+fn PastRollouts(revision: Memo<Box<RevisionDetail>>, now_millis: Signal<Millis>) -> impl IntoView {
     let zone = Zone::of_page();
-    let now_millis = present(Signal::derive(move || revision.read().now_millis));
-    let line = move |(_, line): (usize, RolloutLine)| {
+    let line = move |line: RolloutLine| {
         let said = move || line.sentences(|at| zone.dated(at, now_millis.get()));
         view! { <li>{said}</li> }
     };
     view! {
         <Show when=move || !revision.read().rollouts.is_empty()>
             <h3>"Rollouts"</h3>
-            <ul class="lines"><For each=move || numbered(&revision.read().rollouts) key=Clone::clone children=line/></ul>
+            <ul class="lines">{lines(move || revision.read().rollouts.clone(), line)}</ul>
         </Show>
     }
 }

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use timeline::Workload;
 
-use super::following::numbered;
+use super::following::lines;
 use super::frame::Frame;
 use super::moment::{Moment, present};
 use crate::components::header::Breadcrumbs;
@@ -18,8 +18,8 @@ use crate::zone::Zone;
 pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDetail>) -> impl IntoView {
     let zone = Zone::of_page();
     let is_file = Exported::of_app().is_some();
-    let now_millis = present(Signal::derive(move || rollouts.read().now_millis));
-    let line = move |(_, line): (usize, RolloutLine)| {
+    let now_millis = present(move || rollouts.read().now_millis);
+    let line = move |line: RolloutLine| {
         let address =
             workload.with_value(|workload| rollouts.with_untracked(|rollouts| rollouts.address(workload, &line)));
         let (name, took, images) = (line.name(), line.took(), line.images.clone());
@@ -39,7 +39,7 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
                     (true, None) => view! { <b>{name}</b> }.into_any(),
                     (true, Some(at_millis)) => {
                         let deployment = rollouts.with_untracked(|rollouts| rollouts.deployment);
-                        view! { <b>{name}</b>", "<Moment workload deployment at_millis now_millis=Signal::derive(move || rollouts.read().now_millis)/> }.into_any()
+                        view! { <b>{name}</b>", "<Moment workload deployment at_millis now_millis/> }.into_any()
                     }
                 }}
                 {format!(", {took}. ")}
@@ -61,7 +61,7 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
                 {move || rollouts.read().standing.clone()}
                 {(!is_file).then(|| view! { " "<a href=compared rel="external" data-testid="compare">{compare}</a> })}
             </p>
-            <ul class="lines"><For each=move || numbered(&rollouts.read().rollouts) key=Clone::clone children=line/></ul>
+            <ul class="lines">{lines(move || rollouts.read().rollouts.clone(), line)}</ul>
             {Site::of_app().has_history.then(|| view! { <p><a href=past rel="external" data-testid="kept">"All rollouts in the history"</a></p> })}
             <Show when=move || rollouts.read().pruned != 0><p class="muted">{pruned}</p></Show>
         </Frame>

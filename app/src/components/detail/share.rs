@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use timeline::address;
 use timeline::{Millis, Workload};
 
-use super::following::numbered;
+use super::following::lines;
 use super::frame::Frame;
 use super::moment::present;
 use crate::components::copy::CopyButton;
@@ -19,29 +19,27 @@ pub const LOCAL: &str =
 /// Links to share of a page, each with a button that copies it; the first one with a code for telephones, if others can open it.
 #[component]
 pub fn ShareView(workload: StoredValue<Workload>, share: Memo<ShareDetail>) -> impl IntoView {
-    let now_millis = present(Signal::derive(move || share.read().at_millis));
+    let now_millis = present(move || share.read().at_millis);
     let links = Memo::new(move |_| workload.with_value(|workload| share.read().links(workload)));
     let first = move || links.read().iter().take(1).cloned().collect::<Vec<Link>>();
-    let others = move || numbered(links.read().get(1..).unwrap_or_default());
+    let others = move || links.read().iter().skip(1).cloned().collect::<Vec<Link>>();
     let code = move || {
         let path = workload.with_value(|workload| share.read().first_path(workload));
         address::at(&format!("/qr.svg?path={}", address::segment(&path)))
     };
     let file = move || {
-        share.with(|share| {
-            let of = |workload: &Workload| workload.clone().with_uid(Some(share.deployment));
-            workload.with_value(|workload| address::file(&of(workload), share.revision))
-        })
+        let of = workload.get_value().with_uid(Some(share.read().deployment));
+        address::file(&of, share.read().revision)
     };
     let redacted = move || format!("{}&redact=yes", file());
     view! {
         <Frame workload test_id="share-detail" title="Share">
             <div data-testid="links">
-                <ul class="commands first-link"><For each=first key=Clone::clone children=move |link| view! { <SharedLink link now_millis copy="Copy link"/> }/></ul>
+                <ul class="commands first-link">{lines(first, move |link| view! { <SharedLink link now_millis copy="Copy link"/> })}</ul>
                 <Show when=move || share.read().is_local><p class="local" role="note" data-testid="local">{LOCAL}</p></Show>
                 <details class="other-links">
                     <summary>"Other links"</summary>
-                    <ul class="commands"><For each=others key=Clone::clone children=move |(_, link)| view! { <SharedLink link now_millis copy="Copy"/> }/></ul>
+                    <ul class="commands">{lines(others, move |link| view! { <SharedLink link now_millis copy="Copy"/> })}</ul>
                 </details>
             </div>
             <p>
@@ -63,10 +61,14 @@ pub fn ShareView(workload: StoredValue<Workload>, share: Memo<ShareDetail>) -> i
 #[component]
 fn SharedLink(link: Link, now_millis: Signal<Millis>, copy: &'static str) -> impl IntoView {
     let zone = Zone::of_page();
-    let Link { meaning, text } = link;
+    let Link { name, at_millis, later, text } = link;
+    let name = move || match at_millis {
+        Some(at_millis) => format!("{name}, {}", zone.dated(at_millis, now_millis.get())),
+        None => name.clone(),
+    };
     view! {
         <li>
-            <span><b>{move || meaning.name(|at_millis| zone.dated(at_millis, now_millis.get()))}</b>" "<span class="muted">{meaning.later()}</span></span>
+            <span><b>{name}</b>" "<span class="muted">{later}</span></span>
             <code>{text.clone()}</code>
             <CopyButton text label=copy/>
         </li>

@@ -8,6 +8,7 @@ use timeline::words::safe;
 
 use crate::connection::{RECONNECTING, state_words};
 use crate::list::board::ListBoard;
+use crate::scoped::ScopedFor;
 use crate::zone::Zone;
 
 /// So many clusters have a chip each in the header; more of them are in a menu.
@@ -18,7 +19,6 @@ const MOST_TROUBLED: usize = 2;
 /// A chip for each cluster: how it is reached, and a link to its own list.
 #[component]
 pub fn Clusters(board: ListBoard) -> impl IntoView {
-    let zone = Zone::of_page();
     // A server that was started again may watch other clusters.
     let names = Memo::new(move |_| {
         let overall = board.overall.read();
@@ -33,16 +33,12 @@ pub fn Clusters(board: ListBoard) -> impl IntoView {
     let states = Memo::new(move |_| {
         let (overall, is_linked) = (board.overall.read(), board.is_linked.get());
         let well = overall.clusters.iter().filter(|cluster| is_linked && cluster.connection.state.is_live()).count();
-        let first = overall
-            .clusters
-            .first()
-            .map(|cluster| state_words(&cluster.connection, |at| zone.stamp(at)))
-            .unwrap_or_default();
-        (overall.clusters.len(), well, first)
+        let first = overall.clusters.first().map(|cluster| &cluster.connection.state);
+        (overall.clusters.len(), well, matches!(first, Some(ConnectionState::Replay { .. })))
     });
     let menu = move || {
-        let (all, well, first) = states.get();
-        let (class, words) = match (all - well, first.starts_with("Recording")) {
+        let (all, well, is_recorded) = states.get();
+        let (class, words) = match (all - well, is_recorded) {
             (0, true) => ("chip recorded", format!("{all} recordings")),
             (0, false) => ("chip live", format!("{all} clusters, all live")),
             (other, _) => ("chip stale", format!("{all} clusters, {other} not live")),
@@ -51,14 +47,14 @@ pub fn Clusters(board: ListBoard) -> impl IntoView {
     };
     view! {
         <nav class="clusters" aria-label="Clusters">
-            <For each=move || troubled.get() key=Clone::clone let((name, accent))>
+            <ScopedFor each=move || troubled.get() key=Clone::clone let((name, accent))>
                 <ClusterChip board name accent/>
-            </For>
+            </ScopedFor>
             {move || is_many.get().then(menu)}
             <div id="clusters" class="chips" popover=move || is_many.get().then_some("auto")>
-                <For each=move || names.get() key=Clone::clone let((name, accent))>
+                <ScopedFor each=move || names.get() key=Clone::clone let((name, accent))>
                     <ClusterChip board name accent/>
-                </For>
+                </ScopedFor>
                 {move || is_many.get().then(|| view! { <a class="chip past" href=at("/status") rel="external">"Status of all clusters"</a> })}
             </div>
         </nav>

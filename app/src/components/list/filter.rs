@@ -16,25 +16,20 @@ use crate::list::{keys, words};
 /// Most letters of each input: the server refuses what is longer than [`timeline::wire::MAX_VIEWER_FRAME`], with all that it asks for.
 const MOST_LETTERS: &str = "500";
 
-/// The two inputs of the filter, for keys that go to them.
-#[derive(Clone, Copy)]
-pub struct Inputs {
-    /// The input for words that must all appear.
-    pub text: NodeRef<html::Input>,
-    /// The input for a label selector.
-    pub labels: NodeRef<html::Input>,
-}
-
 /// The filter of the list: a form that also works without scripts.
 #[component]
-pub fn Filter(board: ListBoard, inputs: Inputs) -> impl IntoView {
-    let query = board.query;
+pub fn Filter(
+    board: ListBoard,
+    /// The input for words that must all appear, for keys that go to it.
+    search: NodeRef<html::Input>,
+) -> impl IntoView {
+    let (query, label_selector) = (board.query, NodeRef::<html::Input>::new());
     let navigate = use_navigate();
     // What is searched stands in the address.
     let seek = Callback::new(move |()| {
         let written =
             |input: NodeRef<html::Input>| input.get_untracked().map(|input| input.value()).unwrap_or_default();
-        let wanted = Query { text: written(inputs.text), labels: written(inputs.labels), ..query.get_untracked() };
+        let wanted = Query { text: written(search), labels: written(label_selector), ..query.get_untracked() };
         navigate(
             &address::list(&wanted),
             NavigateOptions { replace: true, scroll: false, resolve: false, ..NavigateOptions::default() },
@@ -42,7 +37,7 @@ pub fn Filter(board: ListBoard, inputs: Inputs) -> impl IntoView {
     });
     Effect::new(move |before: Option<()>| {
         let (text, labels) = query.with(|query| (query.text.clone(), query.labels.clone()));
-        let (Some(text_input), Some(labels_input)) = (inputs.text.get(), inputs.labels.get()) else { return };
+        let (Some(text_input), Some(labels_input)) = (search.get(), label_selector.get()) else { return };
         if (text_input.value(), labels_input.value()) == (text.clone(), labels.clone()) {
             return;
         }
@@ -65,8 +60,8 @@ pub fn Filter(board: ListBoard, inputs: Inputs) -> impl IntoView {
     let first = query.get_untracked();
     view! {
         <form class="filter" method="get" role="search" action=place on:submit=submit>
-            <input id="q" type="search" name="q" value=first.text node_ref=inputs.text on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
-            <input id="labels" type="text" name="labels" value=first.labels node_ref=inputs.labels on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
+            <input id="q" type="search" name="q" value=first.text node_ref=search on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
+            <input id="labels" type="text" name="labels" value=first.labels node_ref=label_selector on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
             <Kept name="show" value=Signal::derive(move || query.read().group.map(|group| group.name().to_owned()))/>
             <Kept name="by" value=Signal::derive(move || (query.read().by == By::Place).then(|| "namespace".to_owned()))/>
             <Kept name="sort" value=Signal::derive(move || Some(query.read().sort.column).filter(|column| *column != Column::default()).map(|column| column.name().to_owned()))/>

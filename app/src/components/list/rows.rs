@@ -24,8 +24,8 @@ pub fn ListRows(board: ListBoard) -> impl IntoView {
     let room = |px: RwSignal<f64>| Signal::derive(move || format!("height:{}px", fixed(px.get())));
     let (before, after) = (room(board.before_px), room(board.after_px));
     let row = move |slot: Slot| match slot {
-        Slot::Head(index) => EitherOf3::A(board.heads.row(index as u128).map(|heading| view! { <Head heading/> })),
-        Slot::Row(key) => EitherOf3::B(board.rows.row(key).map(|row| view! { <Row board key row/> })),
+        Slot::Head(index) => EitherOf3::A(board.heads.shown(index as u128).map(|heading| view! { <Head heading/> })),
+        Slot::Row(key) => EitherOf3::B(board.rows.shown(key).map(|row| view! { <Row board key row/> })),
         Slot::Coming(_) => EitherOf3::C(view! { <div class="line"></div> }),
     };
     view! {
@@ -39,8 +39,7 @@ pub fn ListRows(board: ListBoard) -> impl IntoView {
 
 /// A heading between the rows of the list, and how many rows follow it.
 #[component]
-fn Head(heading: ArcRwSignal<Heading>) -> impl IntoView {
-    let heading: ReadSignal<Heading> = heading.read_only().into();
+fn Head(heading: ReadSignal<Heading>) -> impl IntoView {
     let words = move || {
         let Heading { words, address, .. } = heading.get();
         match address {
@@ -63,23 +62,15 @@ struct RowContent {
     tiny: TinyPicture,
 }
 
-impl RowContent {
-    fn of(row: &RowText) -> Self {
-        Self {
-            class: format!("sentence {}", row.tone.name()),
-            sentence: row.sentence.clone(),
-            why: row.why.clone(),
-            tiny: row.tiny.clone(),
-        }
-    }
-}
-
 #[component]
-fn Row(board: ListBoard, key: u128, row: ArcRwSignal<RowText>) -> impl IntoView {
+fn Row(board: ListBoard, key: u128, row: ReadSignal<RowText>) -> impl IntoView {
     let zone = Zone::of_page();
-    let row: ReadSignal<RowText> = row.read_only().into();
     let text = move |read: fn(&RowText) -> &String| move || read(&row.read()).clone();
-    let words = debounce(Signal::derive(move || RowContent::of(&row.read())), Signal::stored(false));
+    let words = Signal::derive(move || {
+        let RowText { tone, sentence, why, tiny, .. } = row.get();
+        RowContent { class: format!("sentence {}", tone.name()), sentence, why, tiny }
+    });
+    let words = debounce(words, Signal::stored(false));
     let said = move |read: fn(&RowContent) -> &String| move || zone.said(read(&words.read()), row.read().near_millis);
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);

@@ -10,6 +10,7 @@ use super::state::{ADDRESS, PlaygroundState};
 use crate::browser;
 use crate::components::detail::following::following;
 use crate::playground::{Button, Playground};
+use crate::scoped::ScopedFor;
 
 /// The speeds of the cluster's time that can be chosen.
 const SPEEDS: [&str; 6] = ["0.25", "0.5", "1", "2", "4", "10"];
@@ -62,7 +63,7 @@ fn Stories(state: PlaygroundState) -> impl IntoView {
                 <label>
                     "Story "
                     <select name="story">
-                        <For each=stories key=Clone::clone children=|(name, title)| view! { <option value=name>{title}</option> }/>
+                        <ScopedFor each=stories key=Clone::clone children=|(name, title)| view! { <option value=name>{title}</option> }/>
                     </select>
                 </label>
                 <button class="choice" name="action" value="story">"Play story"</button>
@@ -98,7 +99,7 @@ fn Means(state: PlaygroundState) -> impl IntoView {
         </p>
         <details class="all-means">
             <summary>"All commands"</summary>
-            <dl><For each=move || now.read().buttons.clone() key=|button| button.action.clone() children=line/></dl>
+            <dl><ScopedFor each=move || now.read().buttons.clone() key=|button| button.action.clone() children=line/></dl>
         </details>
     }
 }
@@ -116,7 +117,7 @@ fn Buttons(state: PlaygroundState) -> impl IntoView {
             on:submit=move |event: SubmitEvent| state.submit(&event)
         >
             <Pods state/>
-            <For each=move || groups.get() key=Clone::clone children=move |name| view! { <Group state name/> }/>
+            <ScopedFor each=move || groups.get() key=Clone::clone children=move |name| view! { <Group state name/> }/>
             <Speed state/>
         </form>
     }
@@ -148,7 +149,7 @@ fn Pods(state: PlaygroundState) -> impl IntoView {
                     on:blur=move |_| is_choosing.set(false)
                 >
                     <option value="" prop:selected=move || meant.read().is_empty()>"any"</option>
-                    <For each=move || pods.get() key=Clone::clone children=option/>
+                    <ScopedFor each=move || pods.get() key=Clone::clone children=option/>
                 </select>
             </label>
         </div>
@@ -165,7 +166,7 @@ fn Group(state: PlaygroundState, name: String) -> impl IntoView {
     view! {
         <div class="play-group" role="group" aria-label=name>
             <span class="play-group-name" aria-hidden="true">{heading}</span>
-            <For each=buttons key=|button| button.action.clone() children=move |first| view! { <DoButton state first/> }/>
+            <ScopedFor each=buttons key=|button| button.action.clone() children=move |first| view! { <DoButton state first/> }/>
         </div>
     }
 }

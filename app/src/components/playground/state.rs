@@ -10,6 +10,7 @@ use timeline::wire;
 use crate::browser::{self, FormValues, Stream};
 use crate::context::OpenedPod;
 use crate::playground::{ActionResponse, Playground, meant};
+use crate::postcard_base64;
 use crate::rows::set_if_new;
 
 /// Where forms are sent, and the page that leads to the Deployment that there is now.
@@ -59,7 +60,7 @@ impl PlaygroundState {
     fn listen(self) -> Option<Stream> {
         Stream::open(&at(EVENTS), move |text| {
             // What cannot be read is of another build; the page says that by itself.
-            if let Some(now) = Playground::of_text(text) {
+            if let Some(now) = postcard_base64::decode(text) {
                 set_if_new(&self.now, now);
             }
         })

@@ -21,7 +21,10 @@ pub fn Strip(first: Playground) -> impl IntoView {
             <Show when=move || is_its_page.get() fallback=move || view! { <Summary playground=state.now/> }>
                 <div class="tale">
                     <Tale state/>
-                    <NextStory state/>
+                    // A form of its own, so that it works without scripts.
+                    <form class="tale-next" method="post" action=at(ADDRESS) on:submit=move |event: SubmitEvent| state.submit(&event)>
+                        <button class="choice" name="action" value="next-story">"Next story"</button>
+                    </form>
                 </div>
                 <Controls state/>
             </Show>
@@ -45,16 +48,6 @@ fn Tale(state: PlaygroundState) -> impl IntoView {
             " "
             <code><span id="play-command">{move || now.read().command.clone()}</span></code>
         </p>
-    }
-}
-
-/// The button for the next story, a form of its own, so that it works without scripts.
-#[component]
-fn NextStory(state: PlaygroundState) -> impl IntoView {
-    view! {
-        <form class="tale-next" method="post" action=at(ADDRESS) on:submit=move |event: SubmitEvent| state.submit(&event)>
-            <button class="choice" name="action" value="next-story">"Next story"</button>
-        </form>
     }
 }
 

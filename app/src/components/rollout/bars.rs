@@ -16,7 +16,7 @@ use crate::score::frame::FAR;
 use crate::score::ink::{Colour, Edge, Fill, Pattern};
 use crate::score::paint::{BarMark, Painter, paint};
 use crate::score::places::Density;
-use crate::score::scene::{BandRow, Bars, GapArea};
+use crate::score::scene::{BandRow, Bars};
 use crate::score::style_sheet;
 
 /// The patterns of this picture: those of the document, turned and stretched as its view box needs it.
@@ -37,8 +37,8 @@ pub fn Patterns(
 /// The grounds of the bands, and the bars of pods and ribbons on them.
 #[component]
 pub fn BarsOf(picture: Picture) -> impl IntoView {
-    let ground = move |key: u128| picture.bands.row(key).map(|band| view! { <Ground band picture/> });
-    let bars = move |key: u128| picture.bars.row(key).map(|bars| view! { <PodBars key bars picture/> });
+    let ground = move |key: u128| picture.bands.shown(key).map(|band| view! { <Ground band picture/> });
+    let bars = move |key: u128| picture.bars.shown(key).map(|bars| view! { <PodBars key bars picture/> });
     view! {
         <g>
             <ScopedFor each=move || picture.bands.order() key=|key| *key children=ground/>
@@ -51,17 +51,11 @@ pub fn BarsOf(picture: Picture) -> impl IntoView {
 
 /// The ground on which the bars of a band are.
 #[component]
-fn Ground(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
-    let band: ReadSignal<BandRow> = band.read_only().into();
+fn Ground(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     let with = parts(band);
-    let x = move || {
-        let (begin, _) = picture.dashed_millis.get();
-        thousandths((begin - picture.base_millis.get()) as f64 / 1000.0)
-    };
-    let width = move || {
-        let (begin, end) = picture.dashed_millis.get();
-        thousandths((end - begin) as f64 / 1000.0)
-    };
+    let seconds = |(from, to): (Millis, Millis)| thousandths((to - from) as f64 / 1000.0);
+    let x = move || seconds((picture.base_millis.get(), picture.dashed_millis.get().0));
+    let width = move || seconds(picture.dashed_millis.get());
     let class = with(|band| {
         let class = match (band.heading.is_out(), band.heading.is_current) {
             (true, _) => "band out",
@@ -80,20 +74,17 @@ fn Ground(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
 
 /// The bars of one pod, or a ribbon.
 #[component]
-fn PodBars(key: u128, bars: ArcRwSignal<Bars>, picture: Picture) -> impl IntoView {
-    let bars: ReadSignal<Bars> = bars.read_only().into();
+fn PodBars(key: u128, bars: ReadSignal<Bars>, picture: Picture) -> impl IntoView {
     let pod = bars.with_untracked(|bars| bars.pod);
     let controls = Controls::of_page();
     let open = move |_| {
         if let Some((controls, pod)) = controls.zip(pod) {
             let mut has_dragged = false;
             controls.act(|screen| has_dragged = screen.has_dragged());
-            if has_dragged {
-                return;
+            if !has_dragged {
+                // A bar has no focus: the head of its pod has.
+                controls.panel.open(address::pod(pod), picture.nodes.heads.get(key));
             }
-            // A bar has no focus: the head of its pod has.
-            let head = picture.nodes.heads.get(key);
-            controls.panel.open(address::pod(pod), head);
         }
     };
     let shift = move || format!("translate(0 {})", fixed(bars.read().shift));
@@ -113,10 +104,10 @@ struct Path {
     class: String,
     d: String,
     fill: String,
-    fill_opacity: Option<f64>,
+    fill_opacity: Option<String>,
     stroke: Option<String>,
     /// In pixels.
-    stroke_width: Option<f64>,
+    stroke_width: Option<String>,
     dashes: Option<String>,
 }
 
@@ -173,19 +164,24 @@ impl Paths {
 }
 
 /// Filling of a shape, and its opacity, as attributes have them. `prefix` is before the ids of the picture's patterns.
-pub(super) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Option<f64>) {
+pub(crate) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Option<String>) {
     match fill {
-        Fill::Tint(share) => (colour.var(), Some(share).filter(|share| *share < 1.0)),
+        Fill::Tint(share) => (colour.var(), Some(share).filter(|share| *share < 1.0).map(fixed)),
         Fill::Pattern(pattern) => (format!("url(#{prefix}{})", pattern.name()), None),
     }
+}
+
+/// Dashes of an edge and the room between them, as an attribute; `None` for a whole line.
+pub(crate) fn dashes(edge: Edge) -> Option<String> {
+    edge.dashes.map(|(dash, room)| format!("{} {}", fixed(dash), fixed(room)))
 }
 
 fn lined(mark: BarMark, edge: Edge) -> Path {
     Path {
         fill: "none".to_owned(),
         stroke: Some(mark.look.ink().colour.var()),
-        stroke_width: Some(edge.width),
-        dashes: edge.dashes.map(|(dash, room)| format!("{dash} {room}")),
+        stroke_width: Some(fixed(edge.width)),
+        dashes: dashes(edge),
         ..Path::default()
     }
 }
@@ -227,19 +223,22 @@ impl Painter for Paths {
     }
 }
 
-/// Stretches that nobody saw, or that are not kept any more: torn paper, with words.
+/// Stretches that nobody saw, or that are not kept any more: torn paper, with words among the bands, and without in the strip.
 #[component]
-pub fn Gaps(picture: Picture) -> impl IntoView {
+pub fn Gaps(picture: Picture, #[prop(optional)] is_strip: bool) -> impl IntoView {
     let gap = move |key: u128| {
-        picture.gaps.row(key).map(|gap: ArcRwSignal<GapArea>| {
-            let words = gap.with_untracked(|gap| gap.words);
+        picture.gaps.shown(key).map(|gap| {
+            let words = (!is_strip).then(|| gap.with_untracked(|gap| gap.words));
+            let test_id = (!is_strip).then_some("gap");
             let style = Signal::derive(move || gap.with(style_sheet::gap));
-            view! { <div class="gap" data-testid="gap" use:placed=style>{words}</div> }
+            view! { <div class="gap" data-testid=test_id use:placed=style>{words}</div> }
         })
     };
-    let [.., node] = picture.nodes.timed;
+    let [.., strip, bands] = picture.nodes.timed;
+    let (name, node) = if is_strip { ("strip-gaps", strip) } else { ("gaps", bands) };
+    let (hidden, test_id) = (is_strip.then_some("true"), is_strip.then_some(name));
     view! {
-        <div class="gaps" id=format!("{}gaps", picture.prefix) node_ref=node>
+        <div class="gaps" id=format!("{}{name}", picture.prefix) aria-hidden=hidden node_ref=node data-testid=test_id>
             <ScopedFor each=move || picture.gaps.order() key=|key| *key children=gap/>
         </div>
     }

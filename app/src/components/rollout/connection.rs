@@ -74,10 +74,6 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
     let cluster = board.workload.with(|workload| workload.cluster.clone());
     let connection = board.connection.read();
     match &connection.state {
-        ConnectionState::Stale { .. } => {
-            unreachable(&cluster, &connection, has_data, |at_millis| board.dated(zone, at_millis))
-        }
-        ConnectionState::Connecting => loading(&cluster, &connection),
         ConnectionState::Unknown => {
             Some(format!("{} Showing last known data, of {}.", timeline::words::not_watched(&cluster), heard()))
         }
@@ -85,7 +81,8 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
             let namespace = board.workload.with(|workload| timeline::words::safe(&workload.namespace));
             Some(format!("Rollcast does not watch namespace {namespace}. Showing last known data, of {}.", heard()))
         }
-        ConnectionState::Live | ConnectionState::Replay { .. } => None,
+        _ => unreachable(&cluster, &connection, has_data, |at_millis| board.dated(zone, at_millis))
+            .or_else(|| loading(&cluster, &connection)),
     }
 }
 

@@ -25,7 +25,7 @@ const THREE_LINES: f64 = 86.0;
 /// The column beside the picture, with the revision and the counts of each band.
 #[component]
 pub fn Gutter(picture: Picture) -> impl IntoView {
-    let beside = move |key: u128| picture.bands.row(key).map(|band| view! { <Beside band picture/> });
+    let beside = move |key: u128| picture.bands.shown(key).map(|band| view! { <Beside band picture/> });
     view! {
         <div class="gutter" id=format!("{}gutter", picture.prefix)>
             <ScopedFor each=move || picture.bands.order() key=|key| *key children=beside/>
@@ -35,8 +35,7 @@ pub fn Gutter(picture: Picture) -> impl IntoView {
 
 /// Revision, image, hash and counts of one band.
 #[component]
-fn Beside(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
-    let band: ReadSignal<BandRow> = band.read_only().into();
+fn Beside(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     let pressed = move |event: web_sys::KeyboardEvent| {
         let is_arrow = matches!(event.key().as_str(), "ArrowUp" | "ArrowDown") && !browser::has_modifier(&event);
         if is_arrow && band.with_untracked(|band| picture.focus_first_of(&band.heading)) {
@@ -48,17 +47,14 @@ fn Beside(band: ArcRwSignal<BandRow>, picture: Picture) -> impl IntoView {
     let style: Signal<String> = with(style_sheet::heading_style).into();
     let (class, revision) = (with(class), with(|band| named(band, ["out", "?"])));
     let title = with(|band| named(band, ["Out of rotation", "?"]));
-    let number = with(|band| {
-        band.heading.revision.filter(|_| !band.heading.is_out()).map(address::revision).unwrap_or_default()
-    });
     // On a wall there is no page that it could lead to.
     let board = Board::of_page();
-    let heading = move || match (board, number.get(), title.get()) {
-        (Some(board), path, number) if !path.is_empty() => {
+    let heading = move || match (board, title.with(|title| title.parse::<u64>())) {
+        (Some(board), Ok(number)) => {
             let (workload, label) = (board.workload.get_untracked(), format!("Revision {number}"));
-            view! { <DetailLink workload path label>{number}</DetailLink> }.into_any()
+            view! { <DetailLink workload path=address::revision(number) label>{number}</DetailLink> }.into_any()
         }
-        (_, _, title) => title.into_any(),
+        _ => title.get().into_any(),
     };
     let was = with(|band| match band.heading.was.as_slice() {
         [] => String::new(),

@@ -9,7 +9,7 @@ use timeline::view::{Tone, View};
 
 use super::connection::Chip;
 use super::icon::TabIcon;
-use crate::browser::{self, Interval, Notifications};
+use crate::browser::{self, Notifications};
 use crate::components::detail::link::DetailLink;
 use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::exported::Exported;
@@ -95,12 +95,10 @@ fn Notify(board: Board, page: String) -> impl IntoView {
         let heard = board.now.with(|view| view.as_ref().map(|view| (view.verdict.tone, view.revision)));
         notify(news.try_update_value(|news| news.hear(heard, false, browser::page_millis())).flatten());
     });
-    // It ends with the page.
-    let timer: StoredValue<Option<Interval>> = StoredValue::new(None);
     Effect::new(move |_| {
-        timer.set_value(Interval::new(LOOK, move || {
+        browser::every(LOOK, move || {
             notify(news.try_update_value(|news| news.due(browser::page_millis())).flatten());
-        }));
+        });
     });
     let ask = move |_| {
         if is_wanted.get_untracked() {

@@ -26,10 +26,10 @@ const TOKEN_ROW: f64 = 12.0;
 #[component]
 pub fn Heads(picture: Picture) -> impl IntoView {
     let head = move |key: u128| {
-        let (head, spot) = picture.heads.row(key).zip(picture.spots.row(key))?;
+        let (head, spot) = picture.heads.shown(key).zip(picture.spots.shown(key))?;
         Some(view! { <PodHead key picture head spot/> })
     };
-    let column = move |key: u128| picture.columns.row(key).map(|marks| view! { <Column marks/> });
+    let column = move |key: u128| picture.columns.shown(key).map(|marks| view! { <Column marks/> });
     view! {
         <svg class="tokens" role="group" aria-label="Pods">
             <g>
@@ -44,10 +44,8 @@ pub fn Heads(picture: Picture) -> impl IntoView {
 
 /// The head of one pod: a token of its state and the end of its name, which open everything about it.
 #[component]
-fn PodHead(key: u128, picture: Picture, head: ArcRwSignal<PodHead>, spot: ArcRwSignal<HeadPlace>) -> impl IntoView {
+fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSignal<HeadPlace>) -> impl IntoView {
     let (zone, controls, board) = (Zone::of_page(), Controls::of_page(), Board::of_page());
-    let head: ReadSignal<PodHead> = head.read_only().into();
-    let spot: ReadSignal<HeadPlace> = spot.read_only().into();
     let (uid, name) = head.with_untracked(|head| (head.uid, head.name.clone()));
     let open = move || {
         if let Some(controls) = controls {
@@ -152,7 +150,7 @@ fn label(head: &PodHead, since: &str) -> String {
 
 /// A column that shows what there is now of a ribbon.
 #[component]
-fn Column(marks: ArcRwSignal<Vec<BarMark>>) -> impl IntoView {
+fn Column(marks: ReadSignal<Vec<BarMark>>) -> impl IntoView {
     let boxes = move || {
         let of = |mark: &BarMark| {
             let (top, height) = (fixed(mark.upper()), fixed(mark.height));

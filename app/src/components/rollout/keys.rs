@@ -6,8 +6,7 @@ use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
 use timeline::address::at;
-use wasm_bindgen::JsCast;
-use web_sys::{Element, KeyboardEvent};
+use web_sys::KeyboardEvent;
 
 use crate::browser;
 use crate::components::page_keys::Key;
@@ -39,21 +38,10 @@ pub fn keys(is_file: bool) -> Vec<Key> {
     KEYS.into_iter().filter(|(key, _)| !is_file || !ELSEWHERE.contains(key)).collect()
 }
 
-/// Everything that keys of a Deployment's page act on.
-#[derive(Clone, Copy)]
-pub struct Keyboard {
-    /// The controls of the page, which do what most keys stand for.
-    pub controls: Controls,
-    /// The box that shows the pods as a table.
-    pub as_table: NodeRef<html::Input>,
-    /// The page is a file, behind which there is no server.
-    pub is_file: bool,
-}
-
-/// Listens for keys until the component around it is gone. Called from effects.
-pub fn listen(keyboard: Keyboard) {
+/// Listens for keys until the component around it is gone. Called from effects. `as_table` is the box that shows the pods as a table.
+pub fn listen(controls: Controls, as_table: NodeRef<html::Input>, is_file: bool) {
     // In a file there is nowhere to go.
-    let navigate = (!keyboard.is_file).then(use_navigate);
+    let navigate = (!is_file).then(use_navigate);
     browser::on_window(leptos::ev::keydown, move |event| {
         if browser::has_modifier(&event) || event.default_prevented() {
             return;
@@ -62,50 +50,42 @@ pub fn listen(keyboard: Keyboard) {
         if let Some(navigate) = away {
             navigate(&at("/"), NavigateOptions { resolve: false, ..NavigateOptions::default() });
         }
-        if away.is_some() || keyboard.pressed(&event) {
+        if away.is_some() || pressed(&event, controls, as_table, is_file) {
             event.prevent_default();
         }
     });
 }
 
-/// Keys that a focused element takes itself: space presses it.
-fn is_button(event: &KeyboardEvent) -> bool {
-    let on = event.target().and_then(|on| on.dyn_into::<Element>().ok());
-    on.is_some_and(|on| on.matches("button, a, summary, g, [type=checkbox]").unwrap_or(false))
-}
-
-impl Keyboard {
-    /// Does what a key stands for; false when it stands for nothing here.
-    fn pressed(&self, event: &KeyboardEvent) -> bool {
-        if browser::is_writing(event) {
-            return false;
-        }
-        let controls = self.controls;
-        let is_shifted = event.shift_key();
-        match event.key().as_str() {
-            " " if is_button(event) => return false,
-            " " => controls.act(|screen| screen.toggle()),
-            "ArrowLeft" if is_shifted => controls.act(|screen| screen.seek_by(-1_000)),
-            "ArrowRight" if is_shifted => controls.act(|screen| screen.seek_by(1_000)),
-            "ArrowLeft" => controls.act(|screen| screen.step(false)),
-            "ArrowRight" => controls.act(|screen| screen.step(true)),
-            "[" => controls.act(|screen| screen.step_rollout(false)),
-            "]" => controls.act(|screen| screen.step_rollout(true)),
-            "+" | "=" => controls.act(|screen| screen.zoom(Some(0.5))),
-            "-" => controls.act(|screen| screen.zoom(Some(2.0))),
-            "0" => controls.act(|screen| screen.zoom(None)),
-            "l" | "L" => controls.act(|screen| screen.live()),
-            "c" | "C" if !self.is_file => controls.copy_link(),
-            "t" | "T" => {
-                if let Some(as_table) = self.as_table.get_untracked() {
-                    as_table.set_checked(!as_table.checked());
-                }
-            }
-            // The browser closes what is above the page.
-            "Escape" if browser::has_popup() => return false,
-            "Escape" => controls.close(),
-            _ => return false,
-        }
-        true
+/// Does what a key stands for; false when it stands for nothing here.
+fn pressed(event: &KeyboardEvent, controls: Controls, as_table: NodeRef<html::Input>, is_file: bool) -> bool {
+    if browser::is_writing(event) {
+        return false;
     }
+    let is_shifted = event.shift_key();
+    match event.key().as_str() {
+        // What has the focus takes it itself: space presses it.
+        " " if browser::is_on(event, "button, a, summary, g, [type=checkbox]") => return false,
+        " " => controls.act(|screen| screen.toggle()),
+        "ArrowLeft" if is_shifted => controls.act(|screen| screen.seek_by(-1_000)),
+        "ArrowRight" if is_shifted => controls.act(|screen| screen.seek_by(1_000)),
+        "ArrowLeft" => controls.act(|screen| screen.step(false)),
+        "ArrowRight" => controls.act(|screen| screen.step(true)),
+        "[" => controls.act(|screen| screen.step_rollout(false)),
+        "]" => controls.act(|screen| screen.step_rollout(true)),
+        "+" | "=" => controls.act(|screen| screen.zoom(Some(0.5))),
+        "-" => controls.act(|screen| screen.zoom(Some(2.0))),
+        "0" => controls.act(|screen| screen.zoom(None)),
+        "l" | "L" => controls.act(|screen| screen.live()),
+        "c" | "C" if !is_file => controls.copy_link(),
+        "t" | "T" => {
+            if let Some(as_table) = as_table.get_untracked() {
+                as_table.set_checked(!as_table.checked());
+            }
+        }
+        // The browser closes what is above the page.
+        "Escape" if browser::has_popup() => return false,
+        "Escape" => controls.close(),
+        _ => return false,
+    }
+    true
 }

@@ -9,25 +9,34 @@ use crate::exported::Exported;
 use crate::rollout::board::Board;
 use crate::zone::Zone;
 
+/// What became of a link: in words, and where to go instead, with the words that lead there.
+type LinkNews = (String, String, String);
+
 /// Bars that say what the link means that led here, and that the past is shown.
 #[component]
 pub fn LinkBars(board: Board) -> impl IntoView {
     let zone = Zone::of_page();
-    let file = Exported::of_app().map(|file| file.record().version.clone());
+    let file = Exported::of_app().map(|file| file.record.version.clone());
     let is_file = file.is_some();
-    let words = Signal::derive(move || match &file {
-        Some(version) => Some(format!(
-            "A file that Rollcast {version} made: nothing in it is live. Play it, step through it, or look at its end."
-        )),
-        None => words(board, zone),
+    let news = Memo::new(move |_| match &file {
+        Some(version) => {
+            let words = format!(
+                "A file that Rollcast {version} made: nothing in it is live. Play it, step through it, or look at its end."
+            );
+            Some((words, String::new(), String::new()))
+        }
+        None => news(board, zone),
     });
-    let class = move || if words.read().is_some() { "banner quiet" } else { "unused" };
+    let part = move |read: fn(&LinkNews) -> &String| {
+        move || news.with(|news| news.as_ref().map(|news| read(news).clone()).unwrap_or_default())
+    };
+    let class = move || if news.read().is_some() { "banner quiet" } else { "unused" };
     let now = board.workload.with_untracked(address::whatever_bears_the_name);
     let successor = move || if board.said(|view| view.is_succeeded) { "banner quiet" } else { "unused" };
     view! {
         <div class=class role="status" data-testid="linked">
-            <span>{move || words.get().unwrap_or_default()}</span>" "
-            {(!is_file).then(|| view! { <a href=move || target(board) rel="external">{move || invitation(board)}</a> })}
+            <span>{part(|(words, ..)| words)}</span>" "
+            {(!is_file).then(|| view! { <a href=part(|(.., to)| to) rel="external">{part(|(_, invitation, _)| invitation)}</a> })}
         </div>
         <Banner is_quiet=true test_id="notice" words=Signal::derive(move || zone.said(&board.said(|view| view.notice.clone()), board.now_millis()))/>
         {(!is_file).then(|| view! {
@@ -38,55 +47,39 @@ pub fn LinkBars(board: Board) -> impl IntoView {
     }
 }
 
-/// Text above a stored rollout, and above a link to a revision that is not the current one any more.
-fn words(board: Board, zone: Zone) -> Option<String> {
-    if board.workload.with(|workload| workload.rollout.is_some()) {
+/// Tells of a stored rollout, of one that goes on while the page stands still, and of a link to a revision that is not the current one
+/// any more.
+fn news(board: Board, zone: Zone) -> Option<LinkNews> {
+    if let Some(name) = board.workload.with(|workload| workload.rollout.map(|_| safe(&workload.name))) {
         let moment = board.moment(zone, board.now_millis());
         let day = moment.split_once(' ').map(|(day, _)| format!(" ({day})")).unwrap_or_default();
-        return Some(board.episode_title().map_or_else(
-            || format!("Recording of a finished rollout{day}."),
-            |title| format!("Recording{day}: {title}."),
-        ));
+        let words = match board.episode_title() {
+            Some(title) => format!("Recording{day}: {title}."),
+            None => format!("Recording of a finished rollout{day}."),
+        };
+        let now = board.workload.with(address::whatever_bears_the_name);
+        return Some((words, format!("Look at {name} as it is now"), now));
     }
+    let (page, tenths) = (board.workload.with(address::workload), board.time.get().tenths);
+    let to = match board.linked_revision.filter(|_| tenths.is_none()) {
+        Some(revision) => format!("{page}{}revision={revision}", if page.contains('?') { '&' } else { '?' }),
+        None => page,
+    };
     if board.is_snapshot {
-        return Some("The rollout goes on: this page shows it as it was when you opened it.".to_owned());
+        let words = "The rollout goes on: this page shows it as it was when you opened it.";
+        return Some((words.to_owned(), "Show its newest state".to_owned(), to));
     }
     let (wanted, current) = (board.linked_revision?, board.current()?);
     if wanted == current {
         return None;
     }
-    let is_there = board.said(|view| view.revision) == Some(wanted);
-    Some(match (is_there, board.time.get().tenths) {
-        (true, Some(tenths)) => format!(
-            "You are looking at revision {wanted}, as it was at {}. Revision {current} is current now.",
-            board.dated(zone, tenths * 100)
-        ),
-        _ => format!("This link is to revision {wanted}. Revision {current} is current now."),
-    })
-}
-
-fn invitation(board: Board) -> String {
-    if let Some(name) = board.workload.with(|workload| workload.rollout.map(|_| safe(&workload.name))) {
-        return format!("Look at {name} as it is now");
-    }
-    if board.is_snapshot {
-        return "Show its newest state".to_owned();
-    }
-    let is_past = board.time.get().tenths.is_some();
-    match (is_past, board.linked_revision, board.current()) {
-        (true, _, Some(current)) => format!("Look at revision {current}"),
-        (false, Some(wanted), _) => format!("Look at revision {wanted}"),
-        _ => String::new(),
-    }
-}
-
-fn target(board: Board) -> String {
-    if board.workload.with(|workload| workload.rollout.is_some()) {
-        return board.workload.with(address::whatever_bears_the_name);
-    }
-    let page = board.workload.with(address::workload);
-    match (board.time.get().tenths, board.linked_revision) {
-        (None, Some(revision)) => format!("{page}{}revision={revision}", if page.contains('?') { '&' } else { '?' }),
-        _ => page,
-    }
+    let words = match tenths.filter(|_| board.said(|view| view.revision) == Some(wanted)) {
+        Some(tenths) => {
+            let then = board.dated(zone, tenths * 100);
+            format!("You are looking at revision {wanted}, as it was at {then}. Revision {current} is current now.")
+        }
+        None => format!("This link is to revision {wanted}. Revision {current} is current now."),
+    };
+    let other = if tenths.is_some() { current } else { wanted };
+    Some((words, format!("Look at revision {other}"), to))
 }

@@ -12,7 +12,7 @@ use super::bars::{BarsOf, Gaps, Patterns};
 use super::gutter::Gutter;
 use super::heads::Heads;
 use super::strip::BudgetStrip;
-use crate::browser::{has_modifier, placed, tag};
+use crate::browser::{has_modifier, is_on, placed};
 use crate::detail::history::at_least;
 use crate::numbers::fixed;
 use crate::rollout::board::Board;
@@ -45,7 +45,7 @@ pub fn Score(
     };
     let key = move |event: web_sys::KeyboardEvent| {
         // What a link or a button in it takes does not scroll.
-        let may_scroll = tag(&event) == "div" && !has_modifier(&event);
+        let may_scroll = is_on(&event, "div") && !has_modifier(&event);
         if let Some(controls) = controls.filter(|_| may_scroll) {
             controls.act(|screen| screen.scroll_key(&event.key()));
         }

@@ -14,7 +14,7 @@ use crate::zone::Zone;
 
 /// The story of a rollout, one line for each thing that happened.
 #[component]
-pub fn Story(picture: Picture) -> impl IntoView {
+pub fn Story(board: Board, picture: Picture, controls: Controls) -> impl IntoView {
     let part: NodeRef<html::Div> = NodeRef::new();
     // What is there first does not appear, and what appeared does not again when others make it move.
     let is_begun = StoredValue::new(false);
@@ -27,7 +27,7 @@ pub fn Story(picture: Picture) -> impl IntoView {
     });
     let line = move |key: u128| {
         let is_new = is_begun.get_value();
-        picture.story.row(key).map(|line| view! { <StoryLine line picture is_new/> })
+        picture.story.shown(key).map(|line| view! { <StoryLine line board picture controls is_new/> })
     };
     // The newest line is in view unless somebody reads an earlier one.
     Effect::new(move |_| {
@@ -50,9 +50,14 @@ const NEAR: i32 = 40;
 
 /// One line; its time leads to its moment.
 #[component]
-fn StoryLine(line: ArcRwSignal<Line>, picture: Picture, is_new: bool) -> impl IntoView {
-    let is_new = RwSignal::new(is_new);
-    let (zone, controls) = (Zone::of_page(), Controls::of_page());
+fn StoryLine(
+    line: ReadSignal<Line>,
+    board: Board,
+    picture: Picture,
+    controls: Controls,
+    is_new: bool,
+) -> impl IntoView {
+    let (zone, is_new) = (Zone::of_page(), RwSignal::new(is_new));
     let Line { at_millis, kind, text } = line.get_untracked();
     let button: NodeRef<html::Button> = NodeRef::new();
     // A point on the axis leads here.
@@ -63,17 +68,9 @@ fn StoryLine(line: ArcRwSignal<Line>, picture: Picture, is_new: bool) -> impl In
             browser::focus(&button);
         }
     });
-    let seek = move |_| {
-        if let Some(controls) = controls {
-            controls.seek(at_millis);
-        }
-    };
     // After it led to its moment, space plays on; Enter goes there again.
     let pressed = move |event: web_sys::KeyboardEvent| {
-        if let Some(controls) = controls
-            && event.key() == " "
-            && !browser::has_modifier(&event)
-        {
+        if event.key() == " " && !browser::has_modifier(&event) {
             event.prevent_default();
             controls.act(RolloutScreen::toggle);
         }
@@ -85,11 +82,9 @@ fn StoryLine(line: ArcRwSignal<Line>, picture: Picture, is_new: bool) -> impl In
         let words = move || if is_whole.get() { "Less" } else { "Full text" };
         view! { <button type="button" class="more" on:click=move |_| is_whole.update(|whole| *whole = !*whole)>{words}</button> }
     });
-    let board = Board::of_page();
-    let dated = move || board.map(|board| board.dated(zone, at_millis));
     view! {
         <li class=kind.name() class:new=is_new on:animationend=move |_| is_new.set(false)>
-            <button type="button" class="at" title=dated node_ref=button on:click=seek on:keydown=pressed>{move || zone.clock(at_millis)}</button>
+            <button type="button" class="at" title=move || board.dated(zone, at_millis) node_ref=button on:click=move |_| controls.seek(at_millis) on:keydown=pressed>{move || zone.clock(at_millis)}</button>
             <i></i>
             <span><span class:cut=move || !is_whole.get() title=title>{move || zone.said(&text, at_millis)}</span>{more}</span>
         </li>

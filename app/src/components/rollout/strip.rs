@@ -3,12 +3,10 @@
 use leptos::prelude::*;
 use timeline::phase::PodState;
 
-use super::bars::filling;
+use super::bars::{Gaps, filling};
 use crate::browser::placed;
 use crate::rollout::picture::Picture;
-use crate::scoped::ScopedFor;
 use crate::score::budget::{self, LAYERS, Limit, hold_class};
-use crate::score::scene::GapArea;
 use crate::score::style_sheet;
 
 /// The budget strip: limits, pods over time, and what holds the controller.
@@ -27,7 +25,7 @@ pub fn BudgetStrip(
                 <svg class="bars" id=id("strip") viewBox=view_box preserveAspectRatio="none" aria-hidden="true" node_ref=picture.nodes.strip>
                     <g id=id("areas")><Areas picture/></g>
                 </svg>
-                <Unseen picture/>
+                <Gaps picture is_strip=true/>
             </div>
             <div class="labels" id=id("labels")><Labels picture/></div>
         </div>
@@ -56,39 +54,20 @@ fn Limits(picture: Picture) -> impl IntoView {
 fn Areas(picture: Picture) -> impl IntoView {
     let prefix = picture.prefix;
     let area = move |layer: PodState| {
-        let shape = move || {
-            let areas = &picture.strip.read().areas;
-            areas.iter().find(|(known, _)| *known == layer).map(|(_, shape)| shape.clone()).unwrap_or_default()
-        };
+        let shape = move || shape(&picture.strip.read().areas, layer);
         let (colour, fill) = budget::fill(layer);
         let (fill, opacity) = filling(colour, fill, prefix);
         view! { <g class=format!("area {}", layer.name())><path d=shape fill=fill fill-opacity=opacity></path></g> }
     };
     let line = move |limit: Limit| {
-        let shape = move || {
-            let lines = &picture.strip.read().lines;
-            lines.iter().find(|(known, _)| *known == limit).map(|(_, shape)| shape.clone()).unwrap_or_default()
-        };
+        let shape = move || shape(&picture.strip.read().lines, limit);
         view! { <g class=format!("area {}", limit.name())><path d=shape></path></g> }
     };
     (LAYERS.map(area).into_iter().collect_view(), Limit::ALL.map(line).into_iter().collect_view())
 }
 
-/// Stretches that nobody saw, without words: those stand among the bands.
-#[component]
-fn Unseen(picture: Picture) -> impl IntoView {
-    let gap = move |key: u128| {
-        picture.gaps.row(key).map(|gap: ArcRwSignal<GapArea>| {
-            let style = Signal::derive(move || gap.with(style_sheet::gap));
-            view! { <div class="gap" use:placed=style></div> }
-        })
-    };
-    let [.., node, _] = picture.nodes.timed;
-    view! {
-        <div class="gaps" id=format!("{}strip-gaps", picture.prefix) aria-hidden="true" node_ref=node data-testid="strip-gaps">
-            <ScopedFor each=move || picture.gaps.order() key=|key| *key children=gap/>
-        </div>
-    }
+fn shape<K: PartialEq>(shapes: &[(K, String)], of: K) -> String {
+    shapes.iter().find(|(known, _)| *known == of).map(|(_, shape)| shape.clone()).unwrap_or_default()
 }
 
 /// The numbers at the now line, and what holds the controller.

@@ -1,7 +1,6 @@
 //! The table twin of the score: every pod in view as text, for screen readers and whoever prefers it.
 
 use leptos::prelude::*;
-use timeline::Workload;
 use timeline::address;
 use timeline::words::{is_are, safe};
 
@@ -21,6 +20,7 @@ pub fn PodTable(
     /// The state of the page, for its time and for links.
     board: Board,
     picture: Picture,
+    controls: Controls,
 ) -> impl IntoView {
     let zone = Zone::of_page();
     let caption = move || match picture.unlisted.get() {
@@ -30,20 +30,17 @@ pub fn PodTable(
             format!("Pods in view that are not available; {more} more {} not listed", is_are(more as u32))
         }
     };
-    let row = move |key: u128| {
-        let workload = board.workload.get_untracked();
-        picture.table.row(key).map(|row| view! { <PodRow row workload/> })
-    };
+    let row = move |key: u128| picture.table.shown(key).map(|row| view! { <PodRow row board/> });
     view! {
         <div class="twin" data-testid="twin">
             <table data-testid="pod-table">
                 <caption data-testid="listed">{caption}</caption>
                 <thead>
                     <tr>
-                        <ColumnHead board picture column=PodColumn::Name words="Pod"/>
-                        <ColumnHead board picture column=PodColumn::Revision words="Revision"/>
-                        <ColumnHead board picture column=PodColumn::State words="State"/>
-                        <ColumnHead board picture column=PodColumn::Since words=Signal::derive(move || format!("Since ({})", zone.name(board.now_millis())))/>
+                        <ColumnHead board picture controls column=PodColumn::Name words="Pod"/>
+                        <ColumnHead board picture controls column=PodColumn::Revision words="Revision"/>
+                        <ColumnHead board picture controls column=PodColumn::State words="State"/>
+                        <ColumnHead board picture controls column=PodColumn::Since words=Signal::derive(move || format!("Since ({})", zone.name(board.now_millis())))/>
                         <th>"Reason"</th>
                     </tr>
                 </thead>
@@ -57,8 +54,13 @@ pub fn PodTable(
 
 /// The head of a column: a button that puts the table in its order, or the other way round where it is in that order already.
 #[component]
-fn ColumnHead(board: Board, picture: Picture, column: PodColumn, #[prop(into)] words: Signal<String>) -> impl IntoView {
-    let controls = Controls::of_page();
+fn ColumnHead(
+    board: Board,
+    picture: Picture,
+    controls: Controls,
+    column: PodColumn,
+    #[prop(into)] words: Signal<String>,
+) -> impl IntoView {
     let sorted = move || {
         let order = picture.order.get().filter(|order| order.column == column)?;
         Some(if order.is_descending { "descending" } else { "ascending" })
@@ -67,24 +69,18 @@ fn ColumnHead(board: Board, picture: Picture, column: PodColumn, #[prop(into)] w
         let order = PodOrder::chosen(picture.order.get_untracked(), column);
         picture.order.set(Some(order));
         board.announced.set(order.words());
-        if let Some(controls) = controls {
-            controls.act(RolloutScreen::draw_again);
-        }
+        controls.act(RolloutScreen::draw_again);
     };
     view! { <th aria-sort=sorted><button type="button" on:click=choose>{words}</button></th> }
 }
 
 #[component]
-fn PodRow(row: ArcRwSignal<PodHead>, workload: Workload) -> impl IntoView {
+fn PodRow(row: ReadSignal<PodHead>, board: Board) -> impl IntoView {
     let zone = Zone::of_page();
-    let row: ReadSignal<PodHead> = row.read_only().into();
     let (uid, name) = row.with_untracked(|row| (row.uid, safe(&row.name)));
     let with = move |read: fn(&PodHead) -> String| move || row.with(read);
-    let board = Board::of_page();
-    let since = move || {
-        let since_millis = row.read().since_millis;
-        board.map_or_else(|| zone.clock(since_millis), |board| board.moment(zone, since_millis))
-    };
+    let workload = board.workload.get_untracked();
+    let since = move || board.moment(zone, row.read().since_millis);
     view! {
         <tr>
             <td><DetailLink workload path=address::pod(uid)>{name}</DetailLink></td>

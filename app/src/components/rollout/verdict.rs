@@ -62,10 +62,9 @@ fn unbroken(sentence: &str) -> Vec<AnyView> {
     let mut rest = sentence;
     while let Some(at) = rest.find("evision ").map(|at| at - usize::from(at > 0)) {
         let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
-        let word = from.find(' ').unwrap_or(from.len());
-        let number = from.get(word + 1..).unwrap_or_default();
-        let end = word + 1 + number.find(|of: char| !of.is_ascii_digit()).unwrap_or(number.len());
-        let (kept, after) = from.split_at_checked(end).unwrap_or((from, ""));
+        let (_, number) = from.split_once(' ').unwrap_or_default();
+        let after = number.trim_start_matches(|of: char| of.is_ascii_digit());
+        let kept = from.strip_suffix(after).unwrap_or(from);
         pieces.extend(text(before));
         pieces.push(view! { <span class="unbroken">{kept.to_owned()}</span> }.into_any());
         rest = after;
@@ -88,7 +87,7 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
     let images = Memo::new(move |_| picture.images());
     let headline = Memo::new(move |_| with_short_images(&sentence(), images.read().iter().map(String::as_str)));
     let whole_headline = move || Some(sentence()).filter(|sentence| *sentence != *headline.read());
-    let remedy = Signal::derive(move || words.read().remedy.clone());
+    let remedy = Memo::new(move |_| words.read().remedy.clone());
     let cut = CutText::default();
     cut.watch(move || {
         headline.track();
@@ -182,8 +181,7 @@ impl CutText {
 
 /// The command that undoes a failing rollout or shows why it fails, ready to copy; nothing where there is none.
 #[component]
-fn Remedy(remedy: Signal<Option<Command>>) -> impl IntoView {
-    let remedy = Memo::new(move |_| remedy.get());
+fn Remedy(remedy: Memo<Option<Command>>) -> impl IntoView {
     move || {
         remedy.get().map(|remedy| {
             let what = format!("{}:", remedy.what);
@@ -199,8 +197,8 @@ fn Remedy(remedy: Signal<Option<Command>>) -> impl IntoView {
 /// The figures beside the verdict: new available, available in total, and the deadline.
 #[component]
 fn Figures(board: Board, words: Signal<VerdictContent>) -> impl IntoView {
-    let new_available = move || words.read().new_available.clone();
-    let available = move || words.read().available.clone();
+    let new_available = Memo::new(move |_| words.read().new_available.clone());
+    let available = Memo::new(move |_| words.read().available.clone());
     let left = Memo::new(move |_| {
         // Nobody knows how long it is, where nobody knows the time.
         let left = words.read().deadline_millis.filter(|_| !board.is_stale())? - board.now_millis();
@@ -208,8 +206,8 @@ fn Figures(board: Board, words: Signal<VerdictContent>) -> impl IntoView {
     });
     view! {
         <dl class="figures">
-            <div><dt>"new available"</dt><dd data-testid="new-available"><Ticking text=Signal::derive(new_available)/></dd></div>
-            <div><dt>"available in total"</dt><dd data-testid="available"><Ticking text=Signal::derive(available)/></dd></div>
+            <div><dt>"new available"</dt><dd data-testid="new-available"><Ticking text=new_available/></dd></div>
+            <div><dt>"available in total"</dt><dd data-testid="available"><Ticking text=available/></dd></div>
             <div class=move || if left.read().is_some() { "" } else { "unused" }>
                 <dt>{move || if left.with(|left| left.as_deref() == Some("passed")) { "progress deadline" } else { "until progress deadline" }}</dt>
                 <dd id="deadline">{move || left.get().unwrap_or_default()}</dd>
@@ -221,8 +219,7 @@ fn Figures(board: Board, words: Signal<VerdictContent>) -> impl IntoView {
 
 /// A figure that ticks when it changes: a new element for each value, which the style sheet lets appear.
 #[component]
-fn Ticking(text: Signal<String>) -> impl IntoView {
-    let text = Memo::new(move |_| text.get());
+fn Ticking(text: Memo<String>) -> impl IntoView {
     view! { <ScopedFor each=move || [text.get()] key=String::clone let:figure><span class="ticking">{figure}</span></ScopedFor> }
 }
 
@@ -238,17 +235,17 @@ fn Measured(board: Board) -> impl IntoView {
     let is_file = Exported::of_app().is_some();
     let stands = Memo::new(move |_| {
         let is_shown = board.is_over || board.time.read().tenths.is_none();
-        let (revision, tone) = board.said(|view| (view.revision, Some(view.verdict.tone)));
+        let (revision, tone) = board.said(|view| view.revision.map(|revision| (revision, view.verdict.tone)))?;
         // What is over took a time only once it was complete: before, that was the future.
-        (is_shown && (!board.is_over || tone == Some(Tone::Ok))).then_some((revision, tone))
+        (is_shown && (!board.is_over || tone == Tone::Ok)).then_some((revision, tone))
     });
     Effect::new(move |_| {
-        if let Some((Some(revision), tone)) = stands.get().filter(|_| !is_file) {
+        if let Some((revision, tone)) = stands.get().filter(|_| !is_file) {
             asked.ask(revision, tone, TRIES);
         }
     });
     let figure = Memo::new(move |_| {
-        let (Some(revision), tone) = stands.get()? else { return None };
+        let (revision, tone) = stands.get()?;
         let measure = asked.measure.get().filter(|measure| fits(measure, revision, tone, board.is_over))?;
         // As with the deadline: how much is left nobody knows without the time.
         if board.is_stale() && matches!(measure.standing, RolloutProgress::GoingOn(_)) {
@@ -266,11 +263,11 @@ fn Measured(board: Board) -> impl IntoView {
 }
 
 /// Returns whether an answer is about the rollout that the page shows, and about its present status.
-fn fits(measure: &Measure, revision: u64, tone: Option<Tone>, is_over: bool) -> bool {
+fn fits(measure: &Measure, revision: u64, tone: Tone, is_over: bool) -> bool {
     measure.revision == revision
         && match measure.standing {
-            RolloutProgress::GoingOn(_) => !is_over && tone == Some(Tone::Busy),
-            RolloutProgress::Complete(_) => tone == Some(Tone::Ok),
+            RolloutProgress::GoingOn(_) => !is_over && tone == Tone::Busy,
+            RolloutProgress::Complete(_) => tone == Tone::Ok,
             RolloutProgress::Otherwise => false,
         }
 }
@@ -285,7 +282,7 @@ struct MeasureQuery {
 }
 
 impl MeasureQuery {
-    fn ask(self, revision: u64, tone: Option<Tone>, tries: u8) {
+    fn ask(self, revision: u64, tone: Tone, tries: u8) {
         let number = self.times.try_update_value(|times| {
             *times += 1;
             *times
@@ -302,7 +299,7 @@ impl MeasureQuery {
             }
             let is_it = told.as_ref().is_some_and(|told| fits(told, revision, tone, self.board.is_over));
             self.measure.set(told);
-            if !is_it && tries > 1 && matches!(tone, Some(Tone::Busy | Tone::Ok)) {
+            if !is_it && tries > 1 && matches!(tone, Tone::Busy | Tone::Ok) {
                 browser::after(AGAIN, move || {
                     if self.times.try_get_value() == number {
                         self.ask(revision, tone, tries - 1);

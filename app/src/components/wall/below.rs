@@ -1,8 +1,9 @@
-//! The line at the foot of the wall: counts, what is done or waits, how clusters are reached, where to look closer, and the time.
+//! The line at the foot of the wall: trouble without a seat, counts, what is done or waits, how clusters are reached, where to look closer, and the time.
 
 use leptos::prelude::*;
 use timeline::address;
-use timeline::list::Query;
+use timeline::list::{Group, Query};
+use timeline::words::grouped;
 
 use crate::connection::RECONNECTING;
 use crate::wall;
@@ -23,6 +24,12 @@ pub fn Below(board: WallBoard, query: Query) -> impl IntoView {
         };
         view! { <span class="told" id=format!("strip-{index}") title=words>{words}</span> }
     };
+    let more = move || match board.unseated.get() {
+        0 => String::new(),
+        many => format!("{} more in trouble", grouped(many.into())),
+    };
+    let class = move || if board.unseated.get() == 0 { "unused" } else { "more-trouble" };
+    let troubled = address::list(&Query { group: Some(Group::InTrouble), ..query.clone() });
     let connections = move || match board.is_linked.get() {
         true => wall::connections(&board.overall.read(), |at_millis| board.dated(zone, at_millis)),
         false => RECONNECTING.to_owned(),
@@ -34,6 +41,7 @@ pub fn Below(board: WallBoard, query: Query) -> impl IntoView {
     let code = address::at(&format!("/qr.svg?path={}", address::segment(&address::list(&query))));
     view! {
         <footer class="below">
+            <a class=class href=troubled data-testid="more-trouble">{more}</a>
             <span id="stable-count" data-testid="stable-count">{move || wall::stable_count(&board.known())}</span>
             {(0..wall::AT_ONCE).map(told).collect_view()}
             <span class="spread"></span>

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use timeline::Workload;
 use timeline::view::Tone;
 
-use crate::browser::{self, Interval, page_millis};
+use crate::browser::{self, page_millis};
 use crate::news::{DeploymentState, News};
 use crate::wall::SeatState;
 use crate::wall::board::{Seat, WallBoard};
@@ -19,7 +19,6 @@ const LOOK: Duration = Duration::from_secs(1);
 pub fn Sound(board: WallBoard) -> impl IntoView {
     // Where a browser has no sound there is none; it ends with this component.
     let sound: StoredValue<Option<browser::Sound>> = StoredValue::new(None);
-    let timer: StoredValue<Option<Interval>> = StoredValue::new(None);
     Effect::new(move |_| {
         sound.set_value(browser::Sound::new());
         browser::on_window(leptos::ev::click, move |_| {
@@ -52,11 +51,11 @@ pub fn Sound(board: WallBoard) -> impl IntoView {
         });
     }
     Effect::new(move |_| {
-        timer.set_value(Interval::new(LOOK, move || {
+        browser::every(LOOK, move || {
             for news in &news {
                 play(news.try_update_value(|(_, news)| news.due(page_millis())).flatten());
             }
-        }));
+        });
     });
 }
 
