@@ -113,19 +113,14 @@ async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> 
             Ok(mut socket) => {
                 was_open = true;
                 let opened = Instant::now();
-                match forward_frames(&mut socket, out).await {
+                let end = forward_frames(&mut socket, out).await;
+                lasted = opened.elapsed();
+                match end {
                     ConnectionEnd::Left => return Ok(()),
                     ConnectionEnd::OtherVersion(theirs) => {
                         return Err(FeedError::Version { address: server.address, theirs });
                     }
-                    ConnectionEnd::OpenAgain => {
-                        lasted = opened.elapsed();
-                        None
-                    }
-                    ConnectionEnd::Broken(why) => {
-                        lasted = opened.elapsed();
-                        Some(why)
-                    }
+                    ConnectionEnd::Closed(why) => why,
                 }
             }
             Err(why) => Some(why),
@@ -156,10 +151,8 @@ enum ConnectionEnd {
     Left,
     /// The server speaks another version.
     OtherVersion(u16),
-    /// The server wants another connection in its place: no loss, as what was followed goes on.
-    OpenAgain,
-    /// The connection is lost.
-    Broken(String),
+    /// The connection is lost, and why. Without a reason the server wants another one in its place: no loss, as what was followed goes on.
+    Closed(Option<String>),
 }
 
 /// Passes on what one connection brings.
@@ -178,8 +171,8 @@ async fn forward_frames(socket: &mut Socket, out: &FeedSender) -> ConnectionEnd 
                     return ConnectionEnd::Left;
                 }
             }
-            Ok(None) => return ConnectionEnd::OpenAgain,
-            Err(why) => return ConnectionEnd::Broken(why),
+            Ok(None) => return ConnectionEnd::Closed(None),
+            Err(why) => return ConnectionEnd::Closed(Some(why)),
         }
     }
 }
