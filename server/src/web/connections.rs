@@ -132,20 +132,13 @@ impl Connections {
     #[must_use]
     pub fn serve_client(&self, client: IpAddr) -> Option<UsageGuard<IpAddr>> {
         let slot = self.clients.enter(client_network(client), 1, |_, own| own < MOST_OF_ONE);
-        if slot.is_none() {
-            self.limits.count_hit(Limit::Clients);
-        }
-        slot
+        self.limits.granted(Limit::Clients, slot)
     }
 
     /// Adds a connection from an address; `None` if there are too many.
     fn enter(&self, address: IpAddr, is_trusted: bool) -> Option<UsageGuard<IpAddr>> {
         let fits = |all, own| all < self.most && (own < MOST_OF_ONE || is_trusted);
-        let slot = self.open.enter(client_network(address), 1, fits);
-        if slot.is_none() {
-            self.limits.count_hit(Limit::Connections);
-        }
-        slot
+        self.limits.granted(Limit::Connections, self.open.enter(client_network(address), 1, fits))
     }
 }
 

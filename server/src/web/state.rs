@@ -251,10 +251,7 @@ impl Rollcast {
     pub(crate) fn subscribe_to(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         let seat = self.past.hubs.add_follower(hub, follower);
         let seat = seat.and_then(|hub| self.excerpts.hubs.add_follower(hub, follower));
-        if seat.is_none() {
-            self.limits.count_hit(Limit::Rollouts);
-        }
-        seat
+        self.limits.granted(Limit::Rollouts, seat)
     }
 
     /// There is something that a link to one rollout or one moment opens.

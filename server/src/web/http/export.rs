@@ -17,7 +17,6 @@ use crate::export::{self, ExportError, ExportRequest};
 use crate::history::store::{EpisodeRecording, EpisodeSelector, StoreError};
 use crate::web::client_view::ClientView;
 use crate::web::earlier;
-use crate::web::limits::Limit;
 use crate::web::send_queue::owned_bytes;
 
 pub(super) const UNKNOWN: &str = "No such rollout. Its history may have expired.";
@@ -41,8 +40,7 @@ pub(super) async fn download(
         Ok(read) => read,
         Err(wrong) => return refuse(&view, wrong, instead, request).await,
     };
-    let Some(job) = view.rollcast().exports.begin(view.client_key()) else {
-        view.rollcast().limits.count_hit(Limit::Exports);
+    let Some(job) = view.begin_export() else {
         let why = "The server is creating other files, or still sending one to you. Try again in a moment.".to_owned();
         return refuse(&view, Refusal(StatusCode::SERVICE_UNAVAILABLE, why), instead, request).await;
     };
