@@ -8,7 +8,6 @@
 mod counted_stream;
 mod head;
 
-use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,6 +17,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::Request;
 use bytes::Bytes;
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
@@ -27,7 +27,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::{Instant, timeout, timeout_at};
-use tower::{ServiceExt, service_fn};
+use tower::util::MapRequest;
 
 use self::counted_stream::CountedStream;
 use self::head::RequestHead;
@@ -249,14 +249,9 @@ async fn read_first_request(
 async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head: Bytes, caller: Caller) {
     let Caller { peer, is_proxy, router, open, limits } = caller;
     let idle = if is_proxy { IDLE_OF_PROXY } else { HEADERS };
-    let answer = service_fn(move |mut request: Request<hyper::body::Incoming>| {
+    let answer = MapRequest::new(router, move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer));
-        let router = router.clone();
-        async move {
-            Ok::<_, Infallible>(
-                router.oneshot(request.map(axum::body::Body::new)).await.unwrap_or_else(|never| match never {}),
-            )
-        }
+        request
     });
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1().timer(TokioTimer::new()).header_read_timeout(idle).max_buf_size(MOST_HEADERS);
