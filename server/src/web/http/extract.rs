@@ -51,6 +51,8 @@ pub(super) fn moment(address: &Address) -> Result<Option<Millis>, InvalidParamet
 /// The client of a request, as the guard counts it.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
+    /// The other end of its connection.
+    pub(super) peer: Option<IpAddr>,
     /// Its address, as a trusted proxy reports it.
     pub(super) address: Option<IpAddr>,
     /// The client's turn ends when the last copy of this is dropped.
