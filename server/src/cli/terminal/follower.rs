@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use timeline::Millis;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{Connection, ConnectionState, Delta, Forbidden, ServerFrame, Snapshot};
+use timeline::wire::{Connection, ConnectionState, Forbidden, ServerFrame};
 
 use super::feed::FeedEvent;
 
@@ -64,30 +64,25 @@ impl Follower {
 
     fn frame(&mut self, frame: ServerFrame, arrived: Instant) -> bool {
         match frame {
-            ServerFrame::Snapshot(snapshot) => self.snapshot(*snapshot, arrived),
-            ServerFrame::Delta(delta) => return self.delta(delta, arrived),
+            ServerFrame::Snapshot(snapshot) => {
+                self.clock = Some((snapshot.now_millis, arrived));
+                (self.has_snapshot, self.is_current) = (true, true);
+                if self.copy.take_snapshot(*snapshot) {
+                    self.live_since = None; // another life: what it knows begins now
+                }
+            }
+            ServerFrame::Delta(delta) => {
+                let now_millis = delta.now_millis;
+                if self.copy.take_delta(delta) != Taken::Fits {
+                    return false;
+                }
+                self.clock = Some((now_millis, arrived));
+            }
             ServerFrame::Connection { connection, .. } => self.connection = Some(connection),
             ServerFrame::Heartbeat { now_millis } => self.clock = Some((now_millis, arrived)),
             ServerFrame::Hello { .. } | ServerFrame::List(_) | ServerFrame::Moment(_) => {}
         }
         true
-    }
-
-    fn snapshot(&mut self, snapshot: Snapshot, arrived: Instant) {
-        self.clock = Some((snapshot.now_millis, arrived));
-        (self.has_snapshot, self.is_current) = (true, true);
-        if self.copy.take_snapshot(snapshot) {
-            self.live_since = None; // another life: what it knows begins now
-        }
-    }
-
-    fn delta(&mut self, delta: Delta, arrived: Instant) -> bool {
-        let now_millis = delta.now_millis;
-        let fits = self.copy.take_delta(delta) == Taken::Fits;
-        if fits {
-            self.clock = Some((now_millis, arrived));
-        }
-        fits
     }
 
     /// Marks the data as that of an earlier connection.
