@@ -180,7 +180,7 @@ async fn run(
                     if review.is_terminated() && let Some(workload) = named_only(&view, &told, &subscription) {
                         review = start_review(&view, workload);
                     }
-                    if let Subscription::List(listed) = &mut subscription && listed.is_turned_away() {
+                    if let Subscription::List(listed) = &mut subscription && listed.choice.is_turned_away() {
                         Box::pin(listed.follow_anew(&view)).await;
                     }
                 }

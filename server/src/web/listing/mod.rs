@@ -346,7 +346,7 @@ mod tests {
                 panic!("a row")
             })
             .await;
-        assert!(followed.changed().await.is_err() && !followed.is_turned_away());
+        assert!(followed.changed().await.is_err() && !followed.choice.is_turned_away());
         assert_eq!(listings.count(), 0);
         drop(followed);
         assert!(follow().changed().now_or_never().is_none());
