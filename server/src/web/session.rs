@@ -51,6 +51,9 @@ const UNCHECKED_FOR: Duration = Duration::from_secs(40);
 /// A signed-in viewer comes again after this long, and up to a fifth later: what a proxy says of them is said when a stream begins.
 const RECONNECT_AFTER: Duration = Duration::from_secs(15 * 60);
 
+/// The reason for who is not signed in, or not any more.
+const SIGN_IN: &str = "sign in";
+
 /// Headers and addresses of the request that opened a stream.
 pub struct StreamRequest {
     /// The headers of their request.
@@ -63,12 +66,8 @@ pub struct StreamRequest {
 
 enum SessionEnd {
     Left,
-    /// The viewer is to come again.
-    Due,
-    /// The viewer is not signed in any more.
-    NotSignedIn,
-    /// The viewer sent an invalid frame or speaks another protocol; the text is sent as reason.
-    Refused(String),
+    /// The viewer is told why, by a code and a text.
+    Closed(u16, String),
     Broken,
 }
 
@@ -89,9 +88,7 @@ pub async fn serve_over(
     let reason = run(&mut out, &mut inbox, view, &stream_request).await;
     match reason {
         Err(SessionEnd::Broken) => tracing::debug!("the connection of a viewer failed"),
-        Err(SessionEnd::Due) => return close_with(&mut out, OPEN_AGAIN, String::new()).await,
-        Err(SessionEnd::NotSignedIn) => return close_unauthenticated(&mut out).await,
-        Err(SessionEnd::Refused(why)) => return close_with(&mut out, REFUSED, why).await,
+        Err(SessionEnd::Closed(code, why)) => return close_with(&mut out, code, why).await,
         Err(SessionEnd::Left) | Ok(()) => {}
     }
     close(&mut out).await;
@@ -99,11 +96,7 @@ pub async fn serve_over(
 
 /// Tells a page that nobody is known to look at it: its viewer has to sign in.
 pub async fn refuse(mut socket: WebSocket) {
-    close_unauthenticated(&mut socket).await;
-}
-
-async fn close_unauthenticated(out: &mut (impl Sink<Message> + Unpin)) {
-    close_with(out, SIGN_IN_REQUIRED, "sign in".to_owned()).await;
+    close_with(&mut socket, SIGN_IN_REQUIRED, SIGN_IN.to_owned()).await;
 }
 
 /// Says why before it closes. A reason may have 123 bytes.
@@ -186,7 +179,9 @@ async fn run(
                 }
                 // Somebody else to a cluster, or nobody says at present: they may come again.
                 Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => return Err(SessionEnd::Broken),
-                Err(AuthError::SignInRequired | AuthError::NotFromProxy) => return Err(SessionEnd::NotSignedIn),
+                Err(AuthError::SignInRequired | AuthError::NotFromProxy) => {
+                    return Err(SessionEnd::Closed(SIGN_IN_REQUIRED, SIGN_IN.to_owned()));
+                }
             },
             answer = &mut review => match (asked.take(), answer) {
                 (Some((workload, since)), answer) => {
@@ -208,7 +203,7 @@ async fn run(
                     subscription = Box::pin(resubscribe(out, &before, &view, &permissions, subscription)).await?;
                 }
             },
-            () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Due),
+            () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Closed(OPEN_AGAIN, String::new())),
             _ = heartbeat.tick() => {
                 let now_millis = now(&subscription);
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
@@ -303,7 +298,7 @@ fn start_review(view: &ClientView, workload: &Workload) -> Fuse<BoxFuture<'stati
 fn unread(error: axum::Error) -> SessionEnd {
     match error.into_inner().downcast_ref::<TransportError>() {
         Some(TransportError::Capacity(_)) => {
-            SessionEnd::Refused(format!("this frame is too large: at most {MAX_VIEWER_FRAME} bytes"))
+            SessionEnd::Closed(REFUSED, format!("this frame is too large: at most {MAX_VIEWER_FRAME} bytes"))
         }
         _ => SessionEnd::Broken,
     }
@@ -317,14 +312,13 @@ fn request(message: Message) -> Result<Option<ViewerFrame>, SessionEnd> {
         Message::Ping(_) | Message::Pong(_) => return Ok(None),
         Message::Text(_) => Bytes::new(), // no frame of ours
     };
+    let refused = |why: String| Err(SessionEnd::Closed(REFUSED, format!("{why}; use the same version of Rollcast")));
     match wire::decode(&bytes) {
-        Ok(ViewerFrame::Hello { protocol, .. }) if protocol != PROTOCOL => Err(SessionEnd::Refused(format!(
-            "this server speaks protocol {PROTOCOL}, not {protocol}; use the same version of Rollcast"
-        ))),
+        Ok(ViewerFrame::Hello { protocol, .. }) if protocol != PROTOCOL => {
+            refused(format!("this server speaks protocol {PROTOCOL}, not {protocol}"))
+        }
         Ok(frame) => Ok(Some(frame)),
-        Err(_) => Err(SessionEnd::Refused(format!(
-            "this is not a frame of protocol {PROTOCOL}; use the same version of Rollcast"
-        ))),
+        Err(_) => refused(format!("this is not a frame of protocol {PROTOCOL}")),
     }
 }
 
