@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::origin::Origin;
+use super::origin::{Origin, Source};
 use super::server::RemoteServer;
 use crate::hub::{Handle, HubEnded, Update};
 use crate::kube::backoff::Backoff;
@@ -65,14 +65,11 @@ pub(super) type Feed = mpsc::Receiver<Result<FeedEvent, FeedError>>;
 /// Follows a Deployment, in a task of its own that ends with the receiver.
 pub(super) fn open(origin: &Origin, name: &str) -> Feed {
     let (out, feed) = mpsc::channel(QUEUE);
-    let (origin, name) = (origin.clone(), name.to_owned());
+    let (source, workload) = (origin.source.clone(), origin.workload(name));
     tokio::spawn(async move {
-        let ended = match origin {
-            Origin::Cluster { hub, namespace } => follow_hub(&hub, &namespace, &name, &out).await,
-            Origin::Server { server, cluster, namespace, .. } => {
-                let scope = Scope::Workload(Workload::deployment(cluster, namespace, name));
-                follow_server(server, scope, &out).await
-            }
+        let ended = match source {
+            Source::Hub(hub) => follow_hub(&hub, workload, &out).await,
+            Source::Server(server, _) => follow_server(server, Scope::Workload(workload), &out).await,
         };
         if let Err(error) = ended {
             let _ = out.send(Err(error)).await; // the follower may have left
@@ -84,8 +81,8 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
 type FeedSender = mpsc::Sender<Result<FeedEvent, FeedError>>;
 
 /// Passes frames on until the follower has left.
-async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &FeedSender) -> Result<(), FeedError> {
-    let (first, mut followed) = hub.follow(Workload::deployment(hub.name(), namespace, name), None).await?;
+async fn follow_hub(hub: &Handle, workload: Workload, out: &FeedSender) -> Result<(), FeedError> {
+    let (first, mut followed) = hub.follow(workload, None).await?;
     let mut frame = wire::decode(&first.frame)?;
     loop {
         if out.send(Ok(FeedEvent::Frame(Box::new(frame)))).await.is_err() {

@@ -31,7 +31,7 @@ const SETTLED_MILLIS: Millis = 1_500;
 pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
     let origin = Origin::open(&arguments.from).await?;
     let name = arguments.deployment.0;
-    let place = format!("{}/{} in {}", origin.namespace(), name, origin.cluster());
+    let place = format!("{}/{} in {}", origin.namespace, name, origin.cluster);
     let feed = feed::open(&origin, &name);
     if std::io::stdout().is_terminal() {
         let mut terminal = ratatui::try_init()?;
