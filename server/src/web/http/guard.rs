@@ -4,19 +4,17 @@
 //! present, must be that of its own pages, and `Sec-Fetch-Site` must not name another site. Everything but the program itself
 //! requires a known viewer.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use timeline::address::{Address, Route};
+use timeline::address::Route;
 
 use super::extract::{Client, OwnOrigin, address};
 use super::respond::{AuditEntry, policy, turn_away};
 use super::{shared, sign_in};
-use crate::access::authorizer::TooManyViewers;
 use crate::access::forwarded;
 use crate::access::{AuthError, Viewer};
 use crate::export::assets;
@@ -136,57 +134,46 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
         true => Ok(Viewer::anonymous()), // whoever asks, with a session or without one, gets the same
         false => rollcast.viewer(request.headers(), client.peer, client.address).await,
     };
-    match viewer {
-        Ok(viewer) => {
-            let name = viewer.audit_name();
-            let renewed = match (&viewer.link, &rollcast.site.shares) {
-                _ if is_public => None, // others may be handed the same answer by a cache
-                (Some(_), Some(shares)) => shares.renewed_cookie(request.headers()),
-                _ => rollcast.site.auth.renewed_cookie(request.headers()),
-            };
-            let view = match view(rollcast, viewer, client.address, address.as_ref()).await {
-                Ok(view) => view,
-                Err(why) => {
-                    rollcast.limits.count_hit(Limit::Viewers);
-                    return (name, turn_away(&format!("Try again in a moment: {why}.\n")));
-                }
-            };
-            let mut response =
-                match shared::refuse_other_pages(&view, address.as_ref(), request.method(), request.uri()).await {
-                    Some(refused) => refused,
-                    None => {
-                        request.extensions_mut().insert(view);
-                        next.run(request).await
-                    }
-                };
-            if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
-                response.headers_mut().insert(header::SET_COOKIE, cookie);
-            }
-            (name, response)
-        }
-        Err(AuthError::SignInRequired) if is_of_page(&request) => (Arc::default(), next.run(request).await),
+    let viewer = match viewer {
+        Ok(viewer) => viewer,
+        Err(AuthError::SignInRequired) if is_of_page(&request) => return (Arc::default(), next.run(request).await),
         Err(error) => {
             if error == AuthError::TooManyAttempts {
                 rollcast.limits.count_hit(Limit::SignIns);
             }
-            (Arc::default(), sign_in::refuse(&rollcast.site.auth, error, &request))
+            return (Arc::default(), sign_in::refuse(&rollcast.site.auth, error, &request));
         }
-    }
-}
-
-/// Returns the view of a viewer, with the namespace that the address names.
-async fn view(
-    rollcast: &Arc<Rollcast>,
-    viewer: Viewer,
-    from: Option<IpAddr>,
-    address: Option<&Address>,
-) -> Result<ClientView, TooManyViewers> {
-    let view = ClientView::new(rollcast, viewer).await?.from_address(from);
-    let value = |name| address.map(|address| address.value(name)).filter(|value| !value.is_empty());
-    Ok(match (value("cluster"), value("namespace")) {
+    };
+    let name = viewer.audit_name();
+    let renewed = match (&viewer.link, &rollcast.site.shares) {
+        _ if is_public => None, // others may be handed the same answer by a cache
+        (Some(_), Some(shares)) => shares.renewed_cookie(request.headers()),
+        _ => rollcast.site.auth.renewed_cookie(request.headers()),
+    };
+    let view = match ClientView::new(rollcast, viewer).await {
+        Ok(view) => view.from_address(client.address),
+        Err(why) => {
+            rollcast.limits.count_hit(Limit::Viewers);
+            return (name, turn_away(&format!("Try again in a moment: {why}.\n")));
+        }
+    };
+    let value = |name| address.as_ref().map(|address| address.value(name)).filter(|value| !value.is_empty());
+    let view = match (value("cluster"), value("namespace")) {
         (Some(cluster), Some(namespace)) => view.with_namespace(cluster, namespace).await,
         _ => view,
-    })
+    };
+    let refused = shared::refuse_other_pages(&view, address.as_ref(), request.method(), request.uri()).await;
+    let mut response = match refused {
+        Some(refused) => refused,
+        None => {
+            request.extensions_mut().insert(view);
+            next.run(request).await
+        }
+    };
+    if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    (name, response)
 }
 
 /// A file or a probe: the same for everybody, without data of a cluster.
