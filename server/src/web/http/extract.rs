@@ -44,8 +44,9 @@ impl<S: Send + Sync> FromRequestParts<S> for NamedWorkload {
     }
 }
 
+/// The moment of an address; without a zone it is in UTC.
 pub(super) fn moment(address: &Address) -> Result<Option<Millis>, InvalidParameter> {
-    address.check("at", millis)
+    address.check("at", |text| millis_in(text, &TimeZone::UTC))
 }
 
 /// The client of a request, as the guard counts it.
@@ -57,11 +58,6 @@ pub(super) struct Client {
     pub(super) address: Option<IpAddr>,
     /// The client's turn ends when the last copy of this is dropped.
     pub(super) _turn: Option<Arc<UsageGuard<IpAddr>>>,
-}
-
-/// Reads a time; without a zone it is in UTC.
-pub(super) fn millis(text: &str) -> Option<Millis> {
-    millis_in(text, &TimeZone::UTC)
 }
 
 /// Reads a time; without a zone it is in `zone`.
