@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use tower_http::services::ServeDir;
 
@@ -28,8 +28,10 @@ pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, req
             None => StatusCode::NOT_FOUND.into_response(),
         };
     };
-    let cache =
-        if never_changes(request.uri(), &rollcast) { "public, max-age=31536000, immutable" } else { "no-cache" };
+    // The address names the build, or the content.
+    let never_changes =
+        request.uri().query() == Some(&format!("v={}", rollcast.build)) || assets::names_content(request.uri().path());
+    let cache = if never_changes { "public, max-age=31536000, immutable" } else { "no-cache" };
     file.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
     file.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-encoding"));
     let headers = file.headers_mut();
@@ -37,11 +39,6 @@ pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, req
     alter(headers, header::CONTENT_TYPE, |kind| kind.starts_with("text/").then(|| format!("{kind}; charset=utf-8")));
     alter(headers, header::ETAG, |tag| Some(format!("W/{tag}")));
     file.into_response()
-}
-
-/// The address names the build, or the content.
-fn never_changes(address: &Uri, rollcast: &Rollcast) -> bool {
-    address.query() == Some(&format!("v={}", rollcast.build)) || assets::names_content(address.path())
 }
 
 /// Gives a header another value, where it has one that is to be altered.
