@@ -32,7 +32,8 @@ pub(super) fn picture(
     height: usize,
     now: Millis,
 ) -> Vec<Line<'static>> {
-    let mut lines = vec![header(follower, place)];
+    let connection = format!("  {}  times are UTC", follower.connection_words());
+    let mut lines = vec![Line::from(vec![plain(place).bold(), connection.dark_gray()])];
     let Some(deployment) = follower.copy.deployment() else {
         lines.push(Line::raw(""));
         lines.push(Line::raw(if follower.is_live() {
@@ -76,10 +77,6 @@ pub(super) fn picture(
         ]));
     }
     lines
-}
-
-fn header(follower: &Follower, place: &str) -> Line<'static> {
-    Line::from(vec![plain(place).bold(), format!("  {}  times are UTC", follower.connection_words()).dark_gray()])
 }
 
 fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {

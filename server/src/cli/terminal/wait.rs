@@ -1,5 +1,6 @@
 //! `rollcast wait`: ends when rollouts are complete, and says why they are not. For scripts and CI.
 
+use std::cmp::Reverse;
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -29,7 +30,7 @@ const LONGEST: Duration = Duration::from_hours(365 * 24);
 /// The file of the rollout is there this long after the deadline at the latest: a server may have stopped to respond.
 const EXPORT_GRACE: Duration = Duration::from_secs(30);
 
-/// Most pods that a line names.
+/// Most names in a line.
 const MOST_NAMES: usize = 5;
 
 /// The result for one Deployment, in a line.
@@ -269,17 +270,13 @@ async fn similar_names(origin: &Origin, name: &str) -> String {
     if names.is_empty() { String::new() } else { format!(" Existing Deployments: {}.", plain(&names.join(", "))) }
 }
 
-/// At most five of these names: those that begin most alike, and in the order of the alphabet where they do so alike.
+/// Some of these names: those that begin most alike, and in the order of the alphabet where they do so alike.
 fn nearest_of(mut names: Vec<String>, name: &str) -> Vec<String> {
+    let common = |other: &str| other.chars().zip(name.chars()).take_while(|(a, b)| a == b).count();
     names.sort();
-    names.sort_by_key(|other| std::cmp::Reverse(common(other, name)));
-    names.truncate(5);
+    names.sort_by_key(|other| Reverse(common(other)));
+    names.truncate(MOST_NAMES);
     names
-}
-
-/// Characters that two names begin with in common.
-fn common(a: &str, b: &str) -> usize {
-    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
 }
 
 /// Explains the result: verdict, cause and evidence.
