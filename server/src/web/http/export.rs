@@ -125,11 +125,8 @@ pub(super) async fn lines(
     let kept = kept.map_err(|why| unreadable_history(view, &why))?.ok_or_else(unknown)?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
-    let cut = view
-        .read_stored(&kept, uid, move |reader| reader.recording(&cluster, uid, number, None))
-        .await
-        .map(Option::flatten);
-    let cut = cut.map_err(|why| unreadable_history(view, &why))?;
+    let cut = view.read_stored(&kept, uid, move |reader| reader.recording(&cluster, uid, number, None)).await;
+    let cut = cut.map_err(|why| unreadable_history(view, &why))?.flatten();
     let EpisodeRecording { revision, text, .. } = cut.ok_or_else(unknown)?;
     let (place, text) = match is_redacted {
         true => {
