@@ -95,8 +95,8 @@ impl Follower {
         let Some((millis, arrived)) = self.clock else {
             return crate::telemetry::clock::now_millis();
         };
-        if !self.is_ticking() {
-            return millis;
+        if self.state().is_some_and(ConnectionState::is_stale) {
+            return millis; // no time passes in a cluster that is silent
         }
         let percent = self.connection.as_ref().map_or(100, |connection| connection.speed_percent);
         let passed = at.saturating_duration_since(arrived).as_millis() * u128::from(percent) / 100;
@@ -121,11 +121,6 @@ impl Follower {
 
     fn state(&self) -> Option<&ConnectionState> {
         self.connection.as_ref().map(|connection| &connection.state)
-    }
-
-    /// Time passes: the cluster is not silent.
-    fn is_ticking(&self) -> bool {
-        !self.state().is_some_and(ConnectionState::is_stale)
     }
 
     /// Returns a sentence about missing permissions in a namespace; empty without any.
