@@ -112,8 +112,7 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
                 None => None,
             };
             let is_part = view.part().is_some();
-            let state = HubState { now_millis: snapshot.now_millis, is_part, last: last.flatten() };
-            link_target(&model, uid, named, &workload, state)
+            link_target(&model, uid, named, &workload, snapshot.now_millis, is_part, last.flatten())
         }
         None if named.uid.is_none() => LinkTarget::Live, // the page waits for it
         None => {
@@ -181,22 +180,15 @@ async fn stored_link(
     Ok(Some(named.at_millis.map_or_else(|| link.clone(), at)))
 }
 
-/// State of the hub that a link leads to.
-struct HubState {
-    /// The time that it stands at.
-    now_millis: Millis,
-    /// It holds one rollout or one moment, and stands still.
-    is_part: bool,
-    /// The last moment of the revision that is named, as [`last_moment`] tells it.
-    last: Option<Option<Millis>>,
-}
-
+/// `is_part` if the hub holds one rollout or one moment, and stands still; `last` is what [`last_moment`] tells of the revision.
 fn link_target(
     model: &Model,
     uid: Uid,
     named: LinkParameters,
     workload: &Workload,
-    HubState { now_millis, is_part, last }: HubState,
+    now_millis: Millis,
+    is_part: bool,
+    last: Option<Option<Millis>>,
 ) -> LinkTarget {
     let page = &address::whatever_bears_the_name(workload);
     let is_by_itself = workload.rollout.is_some();
