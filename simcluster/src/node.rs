@@ -32,13 +32,10 @@ pub fn new_node(name: &str) -> Object {
     .into_object()
 }
 
-fn condition<'a>(node: &'a Node, r#type: &str) -> Option<&'a NodeCondition> {
-    node.status.as_ref()?.conditions.iter().flatten().find(|condition| condition.type_ == r#type)
-}
-
 /// Returns whether a node takes pods and runs them.
 pub fn is_ready(node: &Node) -> bool {
-    condition(node, "Ready").is_some_and(|ready| ready.status == "True")
+    let mut conditions = node.status.iter().flat_map(|status| &status.conditions).flatten();
+    conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 /// A node's status as its kubelet reports it.
