@@ -21,8 +21,6 @@ pub(super) struct Follower {
     pub connection: Option<Connection>,
     /// Why there is no connection to the server.
     pub lost: Option<String>,
-    /// A snapshot was received.
-    pub has_snapshot: bool,
     /// The data was received over the current connection.
     is_current: bool,
     /// The first data may be older than the last change of the caller.
@@ -66,7 +64,7 @@ impl Follower {
         match frame {
             ServerFrame::Snapshot(snapshot) => {
                 self.clock = Some((snapshot.now_millis, arrived));
-                (self.has_snapshot, self.is_current) = (true, true);
+                self.is_current = true;
                 if self.copy.take_snapshot(*snapshot) {
                     self.live_since = None; // another life: what it knows begins now
                 }

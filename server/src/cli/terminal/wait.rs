@@ -286,7 +286,7 @@ fn explanation(ended: WaitOutcome, waiting: &WaitDecider, follower: &Follower) -
         (WaitOutcome::TimedOut, _) if !follower.is_live() => {
             let seen = match view {
                 Some(view) => format!("Last seen: {}", plain(&view.verdict.sentence)),
-                None if follower.has_snapshot => "The Deployment was not seen.".to_owned(),
+                None if follower.copy.position().is_some() => "The Deployment was not seen.".to_owned(),
                 None => "No data was received.".to_owned(),
             };
             format!("{}. {seen}", follower.connection_words().trim_end_matches('.'))
