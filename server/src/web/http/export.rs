@@ -4,7 +4,7 @@ use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use timeline::Workload;
-use timeline::address::{self, InvalidParameter};
+use timeline::address;
 use timeline::words::safe;
 use tokio::task::JoinError;
 
@@ -29,28 +29,22 @@ pub(super) async fn download(
 ) -> Response {
     let name = safe(&workload.name);
     let instead = vec![(address::whatever_bears_the_name(&workload), format!("The page of {name}"))];
-    let read = || {
+    let file = async {
         let is_recording = |text: &str| matches!(text, "html" | "jsonl").then_some(text == "jsonl");
         let is_recording = asked_for.check("format", is_recording)?.unwrap_or_default();
         let revision = asked_for.parse("revision")?;
         let is_redacted = asked_for.check("redact", |text| (text == "yes").then_some(()))?.is_some();
-        Ok::<_, InvalidParameter>((is_recording, revision, is_redacted))
+        let why = "The server is creating other files, or still sending one to you. Try again in a moment.";
+        let busy = || Refusal(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
+        let (job, shown) = (view.begin_export().ok_or_else(busy)?, view.clone());
+        let file = create(job, async move {
+            match is_recording {
+                true => lines(&shown, workload, revision, is_redacted).await,
+                false => html(&shown, ExportRequest { workload, revision, is_redacted }).await,
+            }
+        });
+        file.await
     };
-    let (is_recording, revision, is_redacted) = match read() {
-        Ok(read) => read,
-        Err(wrong) => return refuse(&view, wrong, instead, request).await,
-    };
-    let Some(job) = view.begin_export() else {
-        let why = "The server is creating other files, or still sending one to you. Try again in a moment.".to_owned();
-        return refuse(&view, Refusal(StatusCode::SERVICE_UNAVAILABLE, why), instead, request).await;
-    };
-    let shown = view.clone();
-    let file = create(job, async move {
-        match is_recording {
-            true => lines(&shown, workload, revision, is_redacted).await,
-            false => html(&shown, ExportRequest { workload, revision, is_redacted }).await,
-        }
-    });
     match file.await {
         Ok(response) => response,
         Err(refusal) => refuse(&view, refusal, instead, request).await,
