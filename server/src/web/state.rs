@@ -159,16 +159,13 @@ impl Rollcast {
     ) -> Result<Viewer, AuthError> {
         // Who shows a token of their own is its owner.
         let shares = self.site.shares.as_ref().filter(|_| !self.site.auth.has_token(headers));
-        let by_link = match shares {
-            Some(shares) => {
-                shares.viewer(headers, clock::now_millis()).await.map_err(|_| AuthError::LinkUnavailable)?
+        if let Some(shares) = shares {
+            let by_link = shares.viewer(headers, clock::now_millis()).await;
+            if let Some(viewer) = by_link.map_err(|_| AuthError::LinkUnavailable)? {
+                return Ok(viewer);
             }
-            None => None,
-        };
-        match by_link {
-            Some(viewer) => Ok(viewer),
-            None => self.site.auth.viewer(headers, peer, self.client(from)).await,
         }
+        self.site.auth.viewer(headers, peer, self.client(from)).await
     }
 
     /// One client, by its address; `None` for addresses from which many come.
