@@ -64,8 +64,11 @@ fn broken(_: JoinError) -> Refusal {
     Refusal(StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned())
 }
 
+fn unknown() -> Refusal {
+    Refusal(StatusCode::NOT_FOUND, UNKNOWN.to_owned())
+}
+
 async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, Refusal> {
-    let unknown = || Refusal(StatusCode::NOT_FOUND, UNKNOWN.to_owned());
     let known = match view.hub(&request.workload).await {
         Some(hub) => export::html(&hub, request.clone()).await,
         None => Err(ExportError::Unknown),
@@ -73,8 +76,7 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
     let made = match known {
         // What no hub holds any more may be kept.
         Err(ExportError::Unknown) => {
-            let kept = stored_rollout(view, &request.workload, request.revision).await;
-            let kept = kept.map_err(|why| unreadable_history(view, &why))?.ok_or_else(unknown)?;
+            let kept = stored_rollout(view, &request.workload, request.revision).await?;
             let hub = view.hub_at(&kept, None).await.map_err(|why| lost_rollout(view, &why, UNKNOWN))?;
             export::html(&hub, ExportRequest { workload: kept, ..request }).await
         }
@@ -89,19 +91,17 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
 }
 
 /// The rollout of a workload that is kept, by its number.
-async fn stored_rollout(
-    view: &ClientView,
-    workload: &Workload,
-    revision: Option<u64>,
-) -> Result<Option<Workload>, StoreError> {
+async fn stored_rollout(view: &ClientView, workload: &Workload, revision: Option<u64>) -> Result<Workload, Refusal> {
     if workload.rollout.is_some() {
-        return Ok(Some(workload.clone()));
+        return Ok(workload.clone());
     }
-    let Some(uid) = earlier::deployment(view, workload).await? else { return Ok(None) };
+    let unreadable = |why: StoreError| unreadable_history(view, &why);
+    let uid = earlier::deployment(view, workload).await.map_err(unreadable)?.ok_or_else(unknown)?;
     let sought = revision.map_or(EpisodeSelector::Last, EpisodeSelector::Revision);
     let cluster = workload.cluster.clone();
-    let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await?.flatten();
-    Ok(found.map(|(rollout, _)| Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() }))
+    let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await;
+    let (rollout, _) = found.map_err(unreadable)?.flatten().ok_or_else(unknown)?;
+    Ok(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
 }
 
 pub(super) async fn lines(
@@ -114,9 +114,7 @@ pub(super) async fn lines(
         let why = "This server stores no history, so it has no recording. Create one with `rollcast record`.";
         return Err(Refusal(StatusCode::NOT_FOUND, why.to_owned()));
     }
-    let unknown = || Refusal(StatusCode::NOT_FOUND, UNKNOWN.to_owned());
-    let kept = stored_rollout(view, &workload, revision).await;
-    let kept = kept.map_err(|why| unreadable_history(view, &why))?.ok_or_else(unknown)?;
+    let kept = stored_rollout(view, &workload, revision).await?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
     let cut = view.read_stored(&kept, uid, move |reader| reader.recording(&cluster, uid, number, None)).await;
