@@ -7,8 +7,8 @@ use bytes::BytesMut;
 use http::StatusCode;
 use serde_json::json;
 
-use super::target::Target;
-use super::{Cluster, answer, table};
+use super::target::{Subresource, Target};
+use super::{Cluster, answer, scale, table};
 use crate::change::Stored;
 use crate::fields::Fields;
 use crate::{ApiError, Key, meta};
@@ -136,8 +136,11 @@ fn token(text: &str) -> Result<(u64, usize, Key), ApiError> {
     read().ok_or_else(|| ApiError::bad_request("continue key is not valid"))
 }
 
-/// An object, or its row if the client prefers tables.
+/// An object, its scale where that is asked for, or its row if the client prefers tables.
 pub fn respond_with(cluster: &Cluster, target: &Target, status: StatusCode, object: &Arc<Stored>) -> Response {
+    if target.part == Subresource::Scale {
+        return answer::ok(&scale::of(object));
+    }
     if table::is_asked_for(&target.accept) {
         let now = cluster.with(|world| world.now_millis());
         let table = table::table(target, std::slice::from_ref(object), now, true);
