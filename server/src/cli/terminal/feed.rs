@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures::{SinkExt, StreamExt};
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderName, Response, StatusCode};
-use timeline::list::{self, MOST_ROWS, Query, Window};
+use timeline::list::{ListCopy, MOST_ROWS, Query, Window};
 use timeline::wire::{self, HEARTBEAT_SECONDS, OPEN_AGAIN, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Workload, words};
 use tokio::net::TcpStream;
@@ -180,40 +180,10 @@ pub(super) async fn cluster_of(
     server: &RemoteServer,
     wanted: Option<&str>,
 ) -> anyhow::Result<(String, Vec<(String, String)>)> {
-    // Heartbeats alone do not prolong it.
-    tokio::time::timeout(OPENING, asked_cluster_of(server, wanted)).await.unwrap_or_else(|_| {
-        let (address, why) = (server.address.clone(), SILENT.to_owned());
-        Err(FeedError::Unreachable { address, why }.into())
-    })
-}
-
-async fn asked_cluster_of(
-    server: &RemoteServer,
-    wanted: Option<&str>,
-) -> anyhow::Result<(String, Vec<(String, String)>)> {
     let address = &server.address;
-    let unreachable = |why| FeedError::Unreachable { address: address.clone(), why };
-    let query = Query { cluster: wanted.map(str::to_owned), ..Query::default() };
-    let scope = Scope::List { query, window: Window { from: 0, to: MOST_ROWS } };
-    let mut socket = subscribe(server, scope).await.map_err(unreachable)?;
-    let mut list = list::ListCopy::default();
-    loop {
-        match receive(&mut socket).await.map_err(unreachable)?.ok_or_else(|| unreachable(CLOSED.to_owned()))? {
-            ServerFrame::Hello { protocol, .. } if protocol != PROTOCOL => {
-                return Err(FeedError::Version { address: address.clone(), theirs: protocol }.into());
-            }
-            ServerFrame::List(delta) => {
-                list.take(*delta);
-                break;
-            }
-            ServerFrame::Hello { .. }
-            | ServerFrame::Snapshot(_)
-            | ServerFrame::Delta(_)
-            | ServerFrame::Connection { .. }
-            | ServerFrame::Moment(_)
-            | ServerFrame::Heartbeat { .. } => {}
-        }
-    }
+    let silent = |_| Err(FeedError::Unreachable { address: address.clone(), why: SILENT.to_owned() });
+    // Heartbeats alone do not prolong it.
+    let list = tokio::time::timeout(OPENING, first_list(server, wanted)).await.unwrap_or_else(silent)?;
     let deployments = list.rows().map(|row| (row.summary.namespace.clone(), row.summary.name.clone())).collect();
     let clusters = &list.overall.clusters;
     let known = || clusters.iter().map(|cluster| super::plain(&cluster.name)).collect::<Vec<_>>().join(", ");
@@ -237,6 +207,31 @@ async fn asked_cluster_of(
         }
         (None, [only]) => Ok((only.name.clone(), deployments)),
         (None, _) => anyhow::bail!("{address} watches several clusters; choose one with --cluster: {}.", known()),
+    }
+}
+
+async fn first_list(server: &RemoteServer, wanted: Option<&str>) -> Result<ListCopy, FeedError> {
+    let unreachable = |why| FeedError::Unreachable { address: server.address.clone(), why };
+    let query = Query { cluster: wanted.map(str::to_owned), ..Query::default() };
+    let scope = Scope::List { query, window: Window { from: 0, to: MOST_ROWS } };
+    let mut socket = subscribe(server, scope).await.map_err(unreachable)?;
+    loop {
+        match receive(&mut socket).await.map_err(unreachable)?.ok_or_else(|| unreachable(CLOSED.to_owned()))? {
+            ServerFrame::Hello { protocol, .. } if protocol != PROTOCOL => {
+                return Err(FeedError::Version { address: server.address.clone(), theirs: protocol });
+            }
+            ServerFrame::List(delta) => {
+                let mut list = ListCopy::default();
+                list.take(*delta);
+                return Ok(list);
+            }
+            ServerFrame::Hello { .. }
+            | ServerFrame::Snapshot(_)
+            | ServerFrame::Delta(_)
+            | ServerFrame::Connection { .. }
+            | ServerFrame::Moment(_)
+            | ServerFrame::Heartbeat { .. } => {}
+        }
     }
 }
 
