@@ -26,7 +26,7 @@ use tokio_tungstenite::tungstenite::Error as TransportError;
 use self::subscription::{Subscription, follow, next, now, resubscribe, send_first};
 use crate::access::permissions::Permissions;
 use crate::access::{AuthError, Viewer};
-use crate::hub::Update;
+use crate::hub::{FollowedDeployment, Update};
 use crate::telemetry::rate::RateLimit;
 use crate::web::client_view::ClientView;
 use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
@@ -241,8 +241,8 @@ async fn run(
                     Some(ViewerFrame::Moment { at_millis }) => {
                         if let Subscription::Deployment(followed) = &subscription {
                             audit(&view, &Scope::Workload(followed.workload.clone()), stream_request.from, "looked at a moment");
+                            Box::pin(moment(out, followed, at_millis, &permissions)).await?;
                         }
-                        Box::pin(moment(out, &subscription, at_millis, &permissions)).await?;
                     }
                 }
             }
@@ -325,18 +325,15 @@ fn request(message: Message) -> Result<Option<ViewerFrame>, SessionEnd> {
 /// Tells what was said at another time; not where that may not be seen any more by when it is known.
 async fn moment(
     out: &mut (impl Sink<Message> + Unpin),
-    subscription: &Subscription,
+    followed: &FollowedDeployment,
     at_millis: Millis,
     permissions: &signal::Receiver<Arc<Permissions>>,
 ) -> Result<(), SessionEnd> {
-    if let Subscription::Deployment(followed) = subscription {
-        let moment = followed.hub.moment_frame(&followed.workload, at_millis).await.map_err(|_| SessionEnd::Broken)?;
-        if permissions.has_changed().unwrap_or(true) {
-            return Ok(()); // what may be seen is looked at first; the page asks again
-        }
-        send(out, moment.ok_or(SessionEnd::Broken)?).await?;
+    let moment = followed.hub.moment_frame(&followed.workload, at_millis).await.map_err(|_| SessionEnd::Broken)?;
+    if permissions.has_changed().unwrap_or(true) {
+        return Ok(()); // what may be seen is looked at first; the page asks again
     }
-    Ok(())
+    send(out, moment.ok_or(SessionEnd::Broken)?).await
 }
 
 /// Writes down what somebody looks at, where that is wanted.
