@@ -74,7 +74,6 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
             let kept = if view.sees_all() { archive.describe() } else { archive.describe_limits() };
             let field = |at: Option<Millis>| at.map(|at| zone.field(at)).unwrap_or_default();
             let (since, until) = (field(search.from_millis), field(search.to_millis));
-            let trouble = String::new();
             let payload = HistoryPayload {
                 search,
                 since,
@@ -86,8 +85,8 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
                 after,
                 days,
                 kept,
-                trouble,
                 unwritten,
+                ..HistoryPayload::default()
             };
             (payload, StatusCode::OK)
         }
