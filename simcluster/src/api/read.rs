@@ -30,10 +30,6 @@ impl Selection {
         })
     }
 
-    fn is_everything(&self) -> bool {
-        self.labels.is_empty() && self.fields.is_empty()
-    }
-
     pub fn matches(&self, object: &Stored) -> Result<bool, ApiError> {
         Ok(self.labels.matches(meta::labels(object.object.meta())) && self.fields.matches(&object.object)?)
     }
@@ -117,7 +113,7 @@ fn page(cluster: &Cluster, target: &Target, selection: &Selection, limit: usize)
                 objects.push(object.clone());
             }
             if objects.len() >= limit && all.peek().is_some() {
-                let is_all = target.namespace.is_none() && selection.is_everything();
+                let is_all = target.namespace.is_none() && selection.labels.is_empty() && selection.fields.is_empty();
                 let left = is_all.then(|| store.count(target.resource).saturating_sub(passed));
                 return Ok(Page { next: Some(object.object.key()), objects, revision, passed, left, now_millis });
             }

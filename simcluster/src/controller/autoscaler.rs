@@ -15,15 +15,11 @@ const COMPONENT: &str = "cluster-autoscaler";
 /// A node must be empty for this long before it is taken away.
 const EMPTY_MILLIS: i64 = 30_000;
 
-fn nodes_of(world: &World, pool: &Pool) -> Vec<String> {
-    let prefix = format!("{}-", pool.name);
-    let names = world.store.all::<Node>(None).filter_map(|node| node.metadata.name.clone());
-    names.filter(|name| name.starts_with(&prefix)).collect()
-}
-
 pub(crate) fn round(world: &mut World) {
     let Some(pool) = world.settings.pool.clone() else { return };
-    let nodes = nodes_of(world, &pool);
+    let prefix = format!("{}-", pool.name);
+    let names = world.store.all::<Node>(None).filter_map(|node| node.metadata.name.clone());
+    let nodes: Vec<String> = names.filter(|name| name.starts_with(&prefix)).collect();
     scale_up(world, &pool, &nodes);
     scale_down(world, &pool, &nodes);
     if !nodes.is_empty() || world.autoscaler.boots.is_some() {
