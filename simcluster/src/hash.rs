@@ -5,10 +5,6 @@ use k8s_openapi::api::core::v1::PodTemplateSpec;
 /// Letters of Kubernetes' random names and hashes: no vowels, nothing that looks alike.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 
-fn fnv(bytes: impl Iterator<Item = u8>) -> u32 {
-    bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
-}
-
 fn letter(number: usize) -> char {
     ALPHABET.get(number % ALPHABET.len()).map_or('b', |letter| char::from(*letter))
 }
@@ -16,7 +12,8 @@ fn letter(number: usize) -> char {
 pub fn of_template(template: &PodTemplateSpec, collisions: Option<i32>) -> String {
     let text = serde_json::to_vec(template).unwrap_or_default();
     let count = collisions.map(|count| i64::from(count).to_le_bytes());
-    let number = fnv(text.into_iter().chain(count.into_iter().flatten()));
+    let bytes = text.into_iter().chain(count.into_iter().flatten());
+    let number: u32 = bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     number.to_string().bytes().map(|digit| letter(usize::from(digit))).collect()
 }
 

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::agenda::Task;
 use crate::change::{Change, Verb};
-use crate::object::{Key, Object, Resource};
+use crate::object::{Key, Kind, Object, Resource};
 use crate::world::delete::{FOREGROUND, ORPHAN};
 use crate::{World, kubelet, meta, strategy};
 use selector::Labels;
@@ -20,7 +20,7 @@ impl World {
                 self.schedule_soon(Task::Deployment(Key::of(&deployment.metadata)));
             }
             Object::ReplicaSet(set) => self.wake_for_set(set, before, change.verb),
-            Object::Pod(pod) => self.wake_for_pod(pod, before, change.verb),
+            Object::Pod(pod) => self.wake_for_pod(pod, before.and_then(Pod::of), change.verb),
             Object::Node(object) => {
                 let key = Key::of(&object.metadata);
                 match change.verb {
@@ -83,18 +83,18 @@ impl World {
         Some(key)
     }
 
-    fn wake_for_pod(&mut self, pod: &Pod, before: Option<&Object>, verb: Verb) {
+    fn wake_for_pod(&mut self, pod: &Pod, before: Option<&Pod>, verb: Verb) {
         let key = Key::of(&pod.metadata);
         // A ReplicaSet's round would find nothing to do after any other change.
         let is_concerned = verb != Verb::Modified || before.is_none_or(|before| concerns_owner(pod, before));
         let of = Resource::ReplicaSet;
         let set = if is_concerned { self.wake_owner(&pod.metadata, of, Task::ReplicaSet) } else { None };
         if let Some(before) = before.filter(|_| is_concerned) {
-            self.wake_owner(before.meta(), of, Task::ReplicaSet);
+            self.wake_owner(&before.metadata, of, Task::ReplicaSet);
         }
         let was_changed = before.is_none_or(|before| {
-            before.meta().labels != pod.metadata.labels
-                || before.meta().owner_references != pod.metadata.owner_references
+            before.metadata.labels != pod.metadata.labels
+                || before.metadata.owner_references != pod.metadata.owner_references
         });
         if is_concerned && set.is_none() && was_changed && verb != Verb::Deleted {
             self.wake_selecting(&pod.metadata, of, Task::ReplicaSet);
@@ -118,16 +118,12 @@ impl World {
                 self.schedule_soon(Task::Schedule(key.clone()));
             }
         } else {
-            if meta::is_deleting(&pod.metadata) && before.is_some_and(|before| !meta::is_deleting(before.meta())) {
+            if meta::is_deleting(&pod.metadata) && before.is_some_and(|before| !meta::is_deleting(&before.metadata)) {
                 kubelet::killing(self, pod);
             }
             kubelet::plan(self, pod);
         }
         let counts = |pod: Option<&Pod>| pod.is_some_and(|pod| !meta::is_finished(pod));
-        let before = before.and_then(|before| match before {
-            Object::Pod(pod) => Some(&**pod),
-            _ => None,
-        });
         if counts(before) && (verb == Verb::Deleted || !counts(Some(pod))) {
             self.retry_unschedulable();
             self.schedule_between(10, 60, Task::Quota(key.namespace));
@@ -161,8 +157,7 @@ impl World {
 }
 
 /// Returns whether an owning ReplicaSet, or one that could own the pod, looks at the difference.
-fn concerns_owner(pod: &Pod, before: &Object) -> bool {
-    let Object::Pod(before) = before else { return true };
+fn concerns_owner(pod: &Pod, before: &Pod) -> bool {
     let (now, then) = (&pod.metadata, &before.metadata);
     now.labels != then.labels
         || now.owner_references != then.owner_references

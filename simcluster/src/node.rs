@@ -4,8 +4,6 @@ use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeStatus, NodeSystemInfo
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
-use crate::object::{Kind, Object};
-
 const CONDITIONS: [(&str, &str, &str, &str); 5] = [
     ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
     ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -15,7 +13,7 @@ const CONDITIONS: [(&str, &str, &str, &str); 5] = [
 ];
 
 /// Makes a node of 16 CPUs that has not reported yet.
-pub fn new_node(name: &str) -> Object {
+pub fn new_node(name: &str) -> Node {
     let capacity = || {
         let amounts = [("cpu", "16"), ("memory", "64Gi"), ("pods", "250")];
         Some(amounts.into_iter().map(|(name, amount)| (name.to_owned(), Quantity(amount.to_owned()))).collect())
@@ -29,16 +27,12 @@ pub fn new_node(name: &str) -> Object {
         spec: None,
         status: Some(NodeStatus { capacity: capacity(), allocatable: capacity(), ..NodeStatus::default() }),
     }
-    .into_object()
-}
-
-fn condition<'a>(node: &'a Node, r#type: &str) -> Option<&'a NodeCondition> {
-    node.status.as_ref()?.conditions.iter().flatten().find(|condition| condition.type_ == r#type)
 }
 
 /// Returns whether a node takes pods and runs them.
 pub fn is_ready(node: &Node) -> bool {
-    condition(node, "Ready").is_some_and(|ready| ready.status == "True")
+    let mut conditions = node.status.iter().flat_map(|status| &status.conditions).flatten();
+    conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 /// A node's status as its kubelet reports it.

@@ -40,7 +40,7 @@ impl World {
         }
         for name in world.settings.nodes.clone() {
             let key = Key::new("", &name);
-            world.put(node::new_node(&name));
+            world.put(node::new_node(&name).into_object());
             controller::node::report(&mut world, &key);
         }
         world.agenda.add(now_millis + controller::node::ROUND_MILLIS, Task::Nodes);

@@ -33,16 +33,15 @@ fn scaled(value: Option<&IntOrString>, of: i32, hundredths: i64) -> i32 {
     }
 }
 
-fn is_rolling(deployment: &Deployment) -> bool {
-    strategy(deployment) != "Recreate"
-}
-
 pub fn strategy(deployment: &Deployment) -> &str {
     let strategy = deployment.spec.as_ref().and_then(|spec| spec.strategy.as_ref());
     strategy.and_then(|strategy| strategy.type_.as_deref()).unwrap_or("RollingUpdate")
 }
 
 fn resolved(deployment: &Deployment) -> (i32, i32) {
+    if strategy(deployment) == "Recreate" {
+        return (0, 0);
+    }
     let strategy = deployment.spec.as_ref().and_then(|spec| spec.strategy.as_ref());
     let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
     let n = desired(deployment);
@@ -55,13 +54,12 @@ fn resolved(deployment: &Deployment) -> (i32, i32) {
 
 /// Pods above replicas.
 pub fn max_surge(deployment: &Deployment) -> i32 {
-    if is_rolling(deployment) { resolved(deployment).0 } else { 0 }
+    resolved(deployment).0
 }
 
 /// Pods that may be missing; never more than there are.
 pub fn max_unavailable(deployment: &Deployment) -> i32 {
-    let n = desired(deployment);
-    if is_rolling(deployment) && n != 0 { resolved(deployment).1.min(n) } else { 0 }
+    resolved(deployment).1.min(desired(deployment))
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 pub fn check(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
     let mut causes = Vec::new();
     let meta = object.meta();
-    metadata(meta, object.resource().is_namespaced(), &mut causes);
+    metadata(meta, &mut causes);
     match (object, before) {
         (Object::Deployment(deployment), _) => self::deployment(deployment, &mut causes),
         (Object::ReplicaSet(set), _) => replica_set(set, &mut causes),
@@ -64,16 +64,13 @@ pub fn check(object: &Object, before: Option<&Object>) -> Result<(), ApiError> {
     Err(ApiError::invalid(object.resource(), name, causes))
 }
 
-fn metadata(meta: &ObjectMeta, is_namespaced: bool, causes: &mut Vec<Cause>) {
+fn metadata(meta: &ObjectMeta, causes: &mut Vec<Cause>) {
     match meta.name.as_deref() {
         None | Some("") => causes.push(Cause::required("metadata.name", "name or generateName is required")),
         Some(name) if !is_subdomain(name) => {
             causes.push(Cause::invalid("metadata.name", name, SUBDOMAIN));
         }
         Some(_) => {}
-    }
-    if is_namespaced && meta.namespace.as_deref().unwrap_or_default().is_empty() {
-        causes.push(Cause::required("metadata.namespace", ""));
     }
     labels(meta.labels.as_ref(), "metadata.labels", causes);
     for key in meta.annotations.iter().flat_map(|annotations| annotations.keys()) {
@@ -96,10 +93,7 @@ fn labels(labels: Option<&Map>, field: &str, causes: &mut Vec<Cause>) {
 }
 
 fn deployment(deployment: &Deployment, causes: &mut Vec<Cause>) {
-    let Some(spec) = &deployment.spec else {
-        causes.push(Cause::required("spec", ""));
-        return;
-    };
+    let Some(spec) = &deployment.spec else { return }; // it was filled in
     not_negative(spec.replicas, "spec.replicas", causes);
     selector(&spec.selector, Some(&spec.template), causes);
     template(&spec.template, causes);
@@ -116,10 +110,7 @@ fn deployment(deployment: &Deployment, causes: &mut Vec<Cause>) {
 }
 
 fn replica_set(set: &ReplicaSet, causes: &mut Vec<Cause>) {
-    let Some(spec) = &set.spec else {
-        causes.push(Cause::required("spec", ""));
-        return;
-    };
+    let Some(spec) = &set.spec else { return }; // it was filled in
     not_negative(spec.replicas, "spec.replicas", causes);
     not_negative(spec.min_ready_seconds, "spec.minReadySeconds", causes);
     selector(&spec.selector, spec.template.as_ref(), causes);
@@ -211,10 +202,7 @@ fn selector(selector: &LabelSelector, template: Option<&PodTemplateSpec>, causes
 
 fn template(template: &PodTemplateSpec, causes: &mut Vec<Cause>) {
     labels(template.metadata.as_ref().and_then(|meta| meta.labels.as_ref()), "spec.template.labels", causes);
-    let Some(spec) = &template.spec else {
-        causes.push(Cause::required("spec.template.spec", ""));
-        return;
-    };
+    let Some(spec) = &template.spec else { return }; // it was filled in
     pod_spec(spec, "spec.template.spec", causes);
     if let Some(policy) = spec.restart_policy.as_deref().filter(|policy| *policy != "Always") {
         causes.push(Cause::unsupported("spec.template.spec.restartPolicy", policy, &["Always"]));

@@ -88,11 +88,7 @@ impl Cli {
             let sort_out = match &mut read.command {
                 Some(Command::Trace(trace)) => validate::follow(&mut trace.from, given),
                 Some(Command::Open(open)) => validate::follow(&mut open.from, given),
-                Some(Command::Demo(demo)) => {
-                    validate::demo(demo, given);
-                    Ok(())
-                }
-                Some(Command::Replay(replay)) => validate::replay(replay, given),
+                Some(Command::Replay(replay)) => validate::replay(replay),
                 Some(Command::Wait(wait)) => {
                     validate::follow(&mut wait.from, given).and_then(|()| validate::wait(wait, given))
                 }
@@ -252,7 +248,7 @@ pub struct Replay {
     ///
     /// Each start adds a new cluster; if the name of the file is taken, it gets a number. ROLLCAST_DATA_DIR does not set this option:
     /// it names the folder of `rollcast serve`.
-    #[arg(long, env = "ROLLCAST_DATA_DIR", hide_env = true, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) listen: Listen,
@@ -267,7 +263,7 @@ pub struct Demo {
     ///
     /// Each start is a new cluster with the same name, whatever the seed. ROLLCAST_DATA_DIR does not set this option: it names the
     /// folder of `rollcast serve`.
-    #[arg(long, env = "ROLLCAST_DATA_DIR", hide_env = true, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) listen: Listen,

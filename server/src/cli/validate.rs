@@ -5,7 +5,7 @@ use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 
-use super::{Demo, Replay};
+use super::Replay;
 use crate::cli::terminal::options::{FollowOptions, Wait};
 
 /// An invalid combination, with a sentence about it.
@@ -41,18 +41,8 @@ pub(super) fn follow(from: &mut FollowOptions, given: &ArgMatches) -> Result<(),
     Ok(())
 }
 
-/// The folder that the environment names is that of real clusters.
-pub(super) fn demo(demo: &mut Demo, given: &ArgMatches) {
-    if !is_written(given, "data_dir") {
-        demo.data_dir = None;
-    }
-}
-
-/// Like [`demo`]; a stored replay plays once, from its start.
-pub(super) fn replay(replay: &mut Replay, given: &ArgMatches) -> Result<(), InvalidCombination> {
-    if !is_written(given, "data_dir") {
-        replay.data_dir = None;
-    }
+/// A stored replay plays once, from its start.
+pub(super) fn replay(replay: &Replay) -> Result<(), InvalidCombination> {
     let other = if replay.playback.r#loop { Some("loop") } else { replay.playback.hold_at.map(|_| "hold-at") };
     match other.filter(|_| replay.data_dir.is_some()) {
         Some(other) => Err((ErrorKind::ArgumentConflict, format!("--data-dir and --{other} cannot be used together"))),

@@ -16,6 +16,7 @@ use crate::access::authorizer::TooManyViewers;
 use crate::access::clients::{ClientKey, UsageGuard};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::access::scope::LinkScope;
+use crate::export::export_limit::ExportJob;
 use crate::history::Archive;
 use crate::history::hub_cache::OpenError;
 use crate::history::sql::Reader;
@@ -191,11 +192,13 @@ impl ClientView {
     /// Counts response bytes until the guard is dropped; `None` if too many are waiting.
     #[must_use]
     pub fn queue_bytes(&self, bytes: usize) -> Option<UsageGuard<ClientKey>> {
-        let place = self.rollcast.send_queue.begin(self.client_key(), bytes);
-        if place.is_none() {
-            self.rollcast.limits.count_hit(Limit::Unsent);
-        }
-        place
+        self.rollcast.limits.granted(Limit::Unsent, self.rollcast.send_queue.begin(self.client_key(), bytes))
+    }
+
+    /// Begins to make a file of a rollout; `None` while the client has another one, or too many are made.
+    #[must_use]
+    pub fn begin_export(&self) -> Option<ExportJob> {
+        self.rollcast.limits.granted(Limit::Exports, self.rollcast.exports.begin(self.client_key()))
     }
 
     /// A way to a hub that they follow; `None` where they follow too many rollouts that are over, or links too many excerpts, already.

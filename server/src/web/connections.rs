@@ -8,7 +8,6 @@
 mod counted_stream;
 mod head;
 
-use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -18,6 +17,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::Request;
 use bytes::Bytes;
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
@@ -27,7 +27,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::time::{Instant, timeout, timeout_at};
-use tower::{ServiceExt, service_fn};
+use tower::util::MapRequest;
 
 use self::counted_stream::CountedStream;
 use self::head::RequestHead;
@@ -132,20 +132,13 @@ impl Connections {
     #[must_use]
     pub fn serve_client(&self, client: IpAddr) -> Option<UsageGuard<IpAddr>> {
         let slot = self.clients.enter(client_network(client), 1, |_, own| own < MOST_OF_ONE);
-        if slot.is_none() {
-            self.limits.count_hit(Limit::Clients);
-        }
-        slot
+        self.limits.granted(Limit::Clients, slot)
     }
 
     /// Adds a connection from an address; `None` if there are too many.
     fn enter(&self, address: IpAddr, is_trusted: bool) -> Option<UsageGuard<IpAddr>> {
         let fits = |all, own| all < self.most && (own < MOST_OF_ONE || is_trusted);
-        let slot = self.open.enter(client_network(address), 1, fits);
-        if slot.is_none() {
-            self.limits.count_hit(Limit::Connections);
-        }
-        slot
+        self.limits.granted(Limit::Connections, self.open.enter(client_network(address), 1, fits))
     }
 }
 
@@ -256,14 +249,9 @@ async fn read_first_request(
 async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head: Bytes, caller: Caller) {
     let Caller { peer, is_proxy, router, open, limits } = caller;
     let idle = if is_proxy { IDLE_OF_PROXY } else { HEADERS };
-    let answer = service_fn(move |mut request: Request<hyper::body::Incoming>| {
+    let answer = MapRequest::new(router, move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer));
-        let router = router.clone();
-        async move {
-            Ok::<_, Infallible>(
-                router.oneshot(request.map(axum::body::Body::new)).await.unwrap_or_else(|never| match never {}),
-            )
-        }
+        request
     });
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1().timer(TokioTimer::new()).header_read_timeout(idle).max_buf_size(MOST_HEADERS);

@@ -80,7 +80,7 @@ pub(crate) async fn compare_with_earlier(
     before: &[PastRollout],
 ) -> (Vec<String>, Measure) {
     let (uid, revision) = (of.uid, of.revision);
-    let is_moving = async {
+    let moving_millis = async {
         let hub = view.live_hub(workload).await?;
         let named = Workload { uid: Some(uid), ..workload.clone() };
         let moving = hub.read(move |reader| {
@@ -89,15 +89,15 @@ pub(crate) async fn compare_with_earlier(
             let last = reader.timeline.model().deployments.get(&uid)?.rollouts.last()?;
             // What is kept may not know of the last one yet.
             let is_last = last.is_open() && last.revision == revision;
-            Some((verdict.tone == Tone::Busy && is_last, reader.now.millis))
+            (verdict.tone == Tone::Busy && is_last).then_some(reader.now.millis)
         });
         moving.await.ok()?
     };
     let progress = match of.complete_millis() {
         Some(took) => RolloutProgress::Complete(took),
-        None if of.is_going_on() && of.trigger != timeline::rollout::Trigger::Unknown => match is_moving.await {
-            Some((true, now_millis)) => RolloutProgress::GoingOn(now_millis - of.started_millis),
-            _ => RolloutProgress::Otherwise,
+        None if of.is_going_on() && of.trigger != timeline::rollout::Trigger::Unknown => match moving_millis.await {
+            Some(now_millis) => RolloutProgress::GoingOn(now_millis - of.started_millis),
+            None => RolloutProgress::Otherwise,
         },
         None => RolloutProgress::Otherwise,
     };

@@ -17,7 +17,7 @@ const LIST_BYTES_PER_SECOND: f64 = 8_000.0;
 pub(super) struct FollowedList {
     pub(super) query: Query,
     pub(super) window: Window,
-    choice: ListSubscription,
+    pub(super) choice: ListSubscription,
     sent: SentRows,
     /// Nothing goes out before.
     pub(super) not_before: Instant,
@@ -38,14 +38,9 @@ impl FollowedList {
     /// Waits until it is another one; for ever where nobody chooses it. Fails once its task ended.
     pub(super) async fn changed(&mut self) -> Result<(), RecvError> {
         match self.choice.chosen.changed().await {
-            Err(_) if self.is_turned_away() => std::future::pending().await,
+            Err(_) if self.choice.is_turned_away() => std::future::pending().await,
             changed => changed,
         }
-    }
-
-    /// Too many lists were followed: nobody chooses this one.
-    pub(super) fn is_turned_away(&self) -> bool {
-        self.choice.is_turned_away()
     }
 
     /// Returns the encoded changes since the last call.

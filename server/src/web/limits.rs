@@ -72,6 +72,14 @@ impl LimitCounters {
         }
     }
 
+    /// Returns what a limit granted, and counts where that is nothing.
+    pub fn granted<T>(&self, limit: Limit, granted: Option<T>) -> Option<T> {
+        if granted.is_none() {
+            self.count_hit(limit);
+        }
+        granted
+    }
+
     /// Returns the number of times that a limit was reached.
     pub fn count(&self, limit: Limit) -> u64 {
         self.0.get(limit as usize).map_or(0, |count| count.load(Ordering::Relaxed))

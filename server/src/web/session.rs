@@ -26,7 +26,7 @@ use tokio_tungstenite::tungstenite::Error as TransportError;
 use self::subscription::{Subscription, follow, next, now, resubscribe, send_first};
 use crate::access::permissions::Permissions;
 use crate::access::{AuthError, Viewer};
-use crate::hub::Update;
+use crate::hub::{FollowedDeployment, Update};
 use crate::telemetry::rate::RateLimit;
 use crate::web::client_view::ClientView;
 use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
@@ -51,6 +51,9 @@ const UNCHECKED_FOR: Duration = Duration::from_secs(40);
 /// A signed-in viewer comes again after this long, and up to a fifth later: what a proxy says of them is said when a stream begins.
 const RECONNECT_AFTER: Duration = Duration::from_secs(15 * 60);
 
+/// The reason for who is not signed in, or not any more.
+const SIGN_IN: &str = "sign in";
+
 /// Headers and addresses of the request that opened a stream.
 pub struct StreamRequest {
     /// The headers of their request.
@@ -63,12 +66,8 @@ pub struct StreamRequest {
 
 enum SessionEnd {
     Left,
-    /// The viewer is to come again.
-    Due,
-    /// The viewer is not signed in any more.
-    NotSignedIn,
-    /// The viewer sent an invalid frame or speaks another protocol; the text is sent as reason.
-    Refused(String),
+    /// The viewer is told why, by a code and a text.
+    Closed(u16, String),
     Broken,
 }
 
@@ -89,9 +88,7 @@ pub async fn serve_over(
     let reason = run(&mut out, &mut inbox, view, &stream_request).await;
     match reason {
         Err(SessionEnd::Broken) => tracing::debug!("the connection of a viewer failed"),
-        Err(SessionEnd::Due) => return close_with(&mut out, OPEN_AGAIN, String::new()).await,
-        Err(SessionEnd::NotSignedIn) => return close_unauthenticated(&mut out).await,
-        Err(SessionEnd::Refused(why)) => return close_with(&mut out, REFUSED, why).await,
+        Err(SessionEnd::Closed(code, why)) => return close_with(&mut out, code, why).await,
         Err(SessionEnd::Left) | Ok(()) => {}
     }
     close(&mut out).await;
@@ -99,11 +96,7 @@ pub async fn serve_over(
 
 /// Tells a page that nobody is known to look at it: its viewer has to sign in.
 pub async fn refuse(mut socket: WebSocket) {
-    close_unauthenticated(&mut socket).await;
-}
-
-async fn close_unauthenticated(out: &mut (impl Sink<Message> + Unpin)) {
-    close_with(out, SIGN_IN_REQUIRED, "sign in".to_owned()).await;
+    close_with(&mut socket, SIGN_IN_REQUIRED, SIGN_IN.to_owned()).await;
 }
 
 /// Says why before it closes. A reason may have 123 bytes.
@@ -180,13 +173,15 @@ async fn run(
                     if review.is_terminated() && let Some(workload) = named_only(&view, &told, &subscription) {
                         review = start_review(&view, workload);
                     }
-                    if let Subscription::List(listed) = &mut subscription && listed.is_turned_away() {
+                    if let Subscription::List(listed) = &mut subscription && listed.choice.is_turned_away() {
                         Box::pin(listed.follow_anew(&view)).await;
                     }
                 }
                 // Somebody else to a cluster, or nobody says at present: they may come again.
                 Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => return Err(SessionEnd::Broken),
-                Err(AuthError::SignInRequired | AuthError::NotFromProxy) => return Err(SessionEnd::NotSignedIn),
+                Err(AuthError::SignInRequired | AuthError::NotFromProxy) => {
+                    return Err(SessionEnd::Closed(SIGN_IN_REQUIRED, SIGN_IN.to_owned()));
+                }
             },
             answer = &mut review => match (asked.take(), answer) {
                 (Some((workload, since)), answer) => {
@@ -208,7 +203,7 @@ async fn run(
                     subscription = Box::pin(resubscribe(out, &before, &view, &permissions, subscription)).await?;
                 }
             },
-            () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Due),
+            () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Closed(OPEN_AGAIN, String::new())),
             _ = heartbeat.tick() => {
                 let now_millis = now(&subscription);
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
@@ -246,8 +241,8 @@ async fn run(
                     Some(ViewerFrame::Moment { at_millis }) => {
                         if let Subscription::Deployment(followed) = &subscription {
                             audit(&view, &Scope::Workload(followed.workload.clone()), stream_request.from, "looked at a moment");
+                            Box::pin(moment(out, followed, at_millis, &permissions)).await?;
                         }
-                        Box::pin(moment(out, &subscription, at_millis, &permissions)).await?;
                     }
                 }
             }
@@ -303,7 +298,7 @@ fn start_review(view: &ClientView, workload: &Workload) -> Fuse<BoxFuture<'stati
 fn unread(error: axum::Error) -> SessionEnd {
     match error.into_inner().downcast_ref::<TransportError>() {
         Some(TransportError::Capacity(_)) => {
-            SessionEnd::Refused(format!("this frame is too large: at most {MAX_VIEWER_FRAME} bytes"))
+            SessionEnd::Closed(REFUSED, format!("this frame is too large: at most {MAX_VIEWER_FRAME} bytes"))
         }
         _ => SessionEnd::Broken,
     }
@@ -317,32 +312,28 @@ fn request(message: Message) -> Result<Option<ViewerFrame>, SessionEnd> {
         Message::Ping(_) | Message::Pong(_) => return Ok(None),
         Message::Text(_) => Bytes::new(), // no frame of ours
     };
+    let refused = |why: String| Err(SessionEnd::Closed(REFUSED, format!("{why}; use the same version of Rollcast")));
     match wire::decode(&bytes) {
-        Ok(ViewerFrame::Hello { protocol, .. }) if protocol != PROTOCOL => Err(SessionEnd::Refused(format!(
-            "this server speaks protocol {PROTOCOL}, not {protocol}; use the same version of Rollcast"
-        ))),
+        Ok(ViewerFrame::Hello { protocol, .. }) if protocol != PROTOCOL => {
+            refused(format!("this server speaks protocol {PROTOCOL}, not {protocol}"))
+        }
         Ok(frame) => Ok(Some(frame)),
-        Err(_) => Err(SessionEnd::Refused(format!(
-            "this is not a frame of protocol {PROTOCOL}; use the same version of Rollcast"
-        ))),
+        Err(_) => refused(format!("this is not a frame of protocol {PROTOCOL}")),
     }
 }
 
 /// Tells what was said at another time; not where that may not be seen any more by when it is known.
 async fn moment(
     out: &mut (impl Sink<Message> + Unpin),
-    subscription: &Subscription,
+    followed: &FollowedDeployment,
     at_millis: Millis,
     permissions: &signal::Receiver<Arc<Permissions>>,
 ) -> Result<(), SessionEnd> {
-    if let Subscription::Deployment(followed) = subscription {
-        let moment = followed.hub.moment_frame(&followed.workload, at_millis).await.map_err(|_| SessionEnd::Broken)?;
-        if permissions.has_changed().unwrap_or(true) {
-            return Ok(()); // what may be seen is looked at first; the page asks again
-        }
-        send(out, moment.ok_or(SessionEnd::Broken)?).await?;
+    let moment = followed.hub.moment_frame(&followed.workload, at_millis).await.map_err(|_| SessionEnd::Broken)?;
+    if permissions.has_changed().unwrap_or(true) {
+        return Ok(()); // what may be seen is looked at first; the page asks again
     }
-    Ok(())
+    send(out, moment.ok_or(SessionEnd::Broken)?).await
 }
 
 /// Writes down what somebody looks at, where that is wanted.

@@ -159,16 +159,13 @@ impl Rollcast {
     ) -> Result<Viewer, AuthError> {
         // Who shows a token of their own is its owner.
         let shares = self.site.shares.as_ref().filter(|_| !self.site.auth.has_token(headers));
-        let by_link = match shares {
-            Some(shares) => {
-                shares.viewer(headers, clock::now_millis()).await.map_err(|_| AuthError::LinkUnavailable)?
+        if let Some(shares) = shares {
+            let by_link = shares.viewer(headers, clock::now_millis()).await;
+            if let Some(viewer) = by_link.map_err(|_| AuthError::LinkUnavailable)? {
+                return Ok(viewer);
             }
-            None => None,
-        };
-        match by_link {
-            Some(viewer) => Ok(viewer),
-            None => self.site.auth.viewer(headers, peer, self.client(from)).await,
         }
+        self.site.auth.viewer(headers, peer, self.client(from)).await
     }
 
     /// One client, by its address; `None` for addresses from which many come.
@@ -251,10 +248,7 @@ impl Rollcast {
     pub(crate) fn subscribe_to(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         let seat = self.past.hubs.add_follower(hub, follower);
         let seat = seat.and_then(|hub| self.excerpts.hubs.add_follower(hub, follower));
-        if seat.is_none() {
-            self.limits.count_hit(Limit::Rollouts);
-        }
-        seat
+        self.limits.granted(Limit::Rollouts, seat)
     }
 
     /// There is something that a link to one rollout or one moment opens.

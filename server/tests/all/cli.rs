@@ -294,8 +294,9 @@ fn every_option_has_a_variable() {
         for option in sub.get_arguments().filter(|argument| argument.get_long().is_some()) {
             let variable = option.get_env().map(|name| name.to_string_lossy().into_owned());
             let wanted = format!("ROLLCAST_{}", option.get_id().as_str().to_uppercase().replace("R#", ""));
-            // That one is the address of a server for others; what is opened is for one person.
-            let is_own = (sub.get_name(), option.get_id().as_str()) == ("open", "listen");
+            // Those name the address and the folder of a server for others.
+            let own = [("open", "listen"), ("demo", "data_dir"), ("replay", "data_dir")];
+            let is_own = own.contains(&(sub.get_name(), option.get_id().as_str()));
             assert_eq!(variable, (!is_own).then_some(wanted), "{} --{}", sub.get_name(), option.get_id());
         }
     }

@@ -7,8 +7,8 @@ use bytes::BytesMut;
 use http::StatusCode;
 use serde_json::json;
 
-use super::target::Target;
-use super::{Cluster, answer, table};
+use super::target::{Subresource, Target};
+use super::{Cluster, answer, scale, table};
 use crate::change::Stored;
 use crate::fields::Fields;
 use crate::{ApiError, Key, meta};
@@ -28,10 +28,6 @@ impl Selection {
             labels: target.query.get("labelSelector").unwrap_or_default().parse().map_err(refused)?,
             fields: Fields::parse(target.query.get("fieldSelector").unwrap_or_default())?,
         })
-    }
-
-    fn is_everything(&self) -> bool {
-        self.labels.is_empty() && self.fields.is_empty()
     }
 
     pub fn matches(&self, object: &Stored) -> Result<bool, ApiError> {
@@ -117,7 +113,7 @@ fn page(cluster: &Cluster, target: &Target, selection: &Selection, limit: usize)
                 objects.push(object.clone());
             }
             if objects.len() >= limit && all.peek().is_some() {
-                let is_all = target.namespace.is_none() && selection.is_everything();
+                let is_all = target.namespace.is_none() && selection.labels.is_empty() && selection.fields.is_empty();
                 let left = is_all.then(|| store.count(target.resource).saturating_sub(passed));
                 return Ok(Page { next: Some(object.object.key()), objects, revision, passed, left, now_millis });
             }
@@ -136,8 +132,11 @@ fn token(text: &str) -> Result<(u64, usize, Key), ApiError> {
     read().ok_or_else(|| ApiError::bad_request("continue key is not valid"))
 }
 
-/// An object, or its row if the client prefers tables.
+/// An object, its scale where that is asked for, or its row if the client prefers tables.
 pub fn respond_with(cluster: &Cluster, target: &Target, status: StatusCode, object: &Arc<Stored>) -> Response {
+    if target.part == Subresource::Scale {
+        return answer::ok(&scale::of(object));
+    }
     if table::is_asked_for(&target.accept) {
         let now = cluster.with(|world| world.now_millis());
         let table = table::table(target, std::slice::from_ref(object), now, true);

@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::target::{Query, Subresource, Target};
-use super::{Cluster, answer, discovery, read, scale, watch, write};
+use super::{Cluster, answer, discovery, read, watch, write};
 use crate::ApiError;
 
 /// The longest body that is read, as in Kubernetes.
@@ -88,7 +88,6 @@ fn dispatch(cluster: &Cluster, parts: &Parts, target: Target, body: &Bytes) -> R
             Err(ApiError::bad_request("watch a list with a field selector instead"))
         }
         (&Method::GET, false) => read::list(cluster, &target),
-        (&Method::GET, true) if target.part == Subresource::Scale => scale::get(cluster, &target),
         (&Method::GET, true) => read::get(cluster, &target),
         (&Method::POST, false) => write::create(cluster, &target, headers, body),
         (&Method::PUT, true) => write::update(cluster, &target, headers, body),

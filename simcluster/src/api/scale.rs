@@ -1,10 +1,7 @@
 //! The size of a Deployment or ReplicaSet, as an object of its own (`autoscaling/v1` `Scale`).
 
-use axum::response::Response;
 use serde_json::{Value, json};
 
-use super::target::Target;
-use super::{Cluster, answer};
 use crate::change::Stored;
 use crate::object::Object;
 use crate::{ApiError, meta};
@@ -25,11 +22,6 @@ pub fn of(stored: &Stored) -> Value {
         "metadata": { "name": meta.name, "namespace": meta.namespace, "uid": meta.uid, "resourceVersion": meta.resource_version, "creationTimestamp": meta.creation_timestamp },
         "spec": { "replicas": asked }, "status": { "replicas": there, "selector": selector },
     })
-}
-
-pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
-    let found = cluster.with(|world| world.store().existing(target.resource, &target.key()))?;
-    Ok(answer::ok(&of(&found)))
 }
 
 /// The object with the size that a scale asks for.

@@ -114,7 +114,7 @@ pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
             let object = scale::into_object(&world.store().existing(target.resource, &target.key())?.object, &value)?;
             world.update(object, Write::Spec, is_dry(target))
         })?;
-        return Ok(answer::ok(&scale::of(&written)));
+        return Ok(respond_with(cluster, target, StatusCode::OK, &written));
     }
     let (object, strange) = read(target, value)?;
     let object = placed(target, object)?;
@@ -183,9 +183,6 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
         let written = world.update(object, part(target), is_dry(target))?;
         Ok::<_, ApiError>((written, StatusCode::OK, strange))
     })?;
-    if target.part == Subresource::Scale {
-        return Ok(answer::ok(&scale::of(&written)));
-    }
     Ok(warned(respond_with(cluster, target, status, &written), &strange))
 }
 

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 
 use crate::agenda::Task;
 use crate::events::NewEvent;
-use crate::object::{Key, Object, Resource};
+use crate::object::{Key, Kind, Resource};
 use crate::scheduler::{Load, refusals_of};
 use crate::world::Pool;
 use crate::world::autoscaler::ROUND_MILLIS;
@@ -15,15 +15,11 @@ const COMPONENT: &str = "cluster-autoscaler";
 /// A node must be empty for this long before it is taken away.
 const EMPTY_MILLIS: i64 = 30_000;
 
-fn nodes_of(world: &World, pool: &Pool) -> Vec<String> {
-    let prefix = format!("{}-", pool.name);
-    let names = world.store.all::<Node>(None).filter_map(|node| node.metadata.name.clone());
-    names.filter(|name| name.starts_with(&prefix)).collect()
-}
-
 pub(crate) fn round(world: &mut World) {
     let Some(pool) = world.settings.pool.clone() else { return };
-    let nodes = nodes_of(world, &pool);
+    let prefix = format!("{}-", pool.name);
+    let names = world.store.all::<Node>(None).filter_map(|node| node.metadata.name.clone());
+    let nodes: Vec<String> = names.filter(|name| name.starts_with(&prefix)).collect();
     scale_up(world, &pool, &nodes);
     scale_down(world, &pool, &nodes);
     if !nodes.is_empty() || world.autoscaler.boots.is_some() {
@@ -65,18 +61,17 @@ fn scale_up(world: &mut World, pool: &Pool, nodes: &[String]) {
 
 /// Why a new node of the pool would not help a pod.
 fn refused(pod: &Pod, pool: &Pool, is_full: bool) -> Option<String> {
-    let mut made = node::new_node(&format!("{}-new", pool.name));
-    let Object::Node(new) = &mut made else { return None };
-    node::set_ready(new, &crate::time::second(0));
+    let mut new = node::new_node(&format!("{}-new", pool.name));
+    node::set_ready(&mut new, &crate::time::second(0));
     let spec = pod.spec.clone().unwrap_or_default();
-    let why = refusals_of(new, &spec, &Load::default()).into_iter().next();
+    let why = refusals_of(&new, &spec, &Load::default()).into_iter().next();
     why.or_else(|| is_full.then(|| "max node group size reached".to_owned()))
 }
 
 pub(crate) fn boot(world: &mut World, name: &str) {
     world.autoscaler.boots = None;
     world.autoscaler.told.clear();
-    world.put(node::new_node(name));
+    world.put(node::new_node(name).into_object());
     world.agenda.add(world.now_millis + ROUND_MILLIS, Task::Autoscaler);
 }
 

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{Node, Pod, Taint};
 
 use crate::agenda::Task;
 use crate::events::NewEvent;
-use crate::node::{is_ready, set_ready, taints};
+use crate::node::{is_ready, set_ready};
 use crate::object::{Key, Resource};
 use crate::world::{DeleteOptions, Write};
 use crate::{World, meta, time};
@@ -28,13 +28,11 @@ pub fn report(world: &mut World, key: &Key) {
     }
     let now = time::second(world.now_millis());
     world.modify::<Node>(key, Write::Status, |node| set_ready(node, &now));
-    if world.store.typed::<Node>(key).is_some_and(|node| taints(node).iter().any(|taint| taint.key == UNREACHABLE)) {
-        world.modify::<Node>(key, Write::Spec, |node| {
-            if let Some(taints) = node.spec.as_mut().and_then(|spec| spec.taints.as_mut()) {
-                taints.retain(|taint| taint.key != UNREACHABLE);
-            }
-        });
-    }
+    world.modify::<Node>(key, Write::Spec, |node| {
+        if let Some(taints) = node.spec.as_mut().and_then(|spec| spec.taints.as_mut()) {
+            taints.retain(|taint| taint.key != UNREACHABLE);
+        }
+    });
     let pods: Vec<Pod> = world.store.pods_on(&key.name).cloned().collect();
     pods.iter().for_each(|pod| crate::kubelet::plan(world, pod));
 }

@@ -154,9 +154,8 @@ fn related(world: &World, set: &ReplicaSet) -> Vec<Pods> {
 
 /// Returns whether a pod has been ready for long enough.
 fn is_available(pod: &Pod, min_ready_seconds: i32, now_millis: i64) -> bool {
-    let since = meta::condition(pod, "Ready").and_then(|ready| ready.last_transition_time.as_ref());
     let wait = i64::from(min_ready_seconds) * 1000;
-    meta::is_ready(pod) && (wait == 0 || since.is_some_and(|since| time::millis(since) + wait <= now_millis))
+    meta::is_ready(pod) && (wait == 0 || rank::ready_since(pod).is_some_and(|since| since + wait <= now_millis))
 }
 
 fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &Pods, failed: Option<&ApiError>) {
@@ -187,8 +186,8 @@ fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &Pods,
     world.modify::<ReplicaSet>(&key, Write::Status, |set| set.status = Some(status));
     if min_ready > 0 && ready.len() != available {
         let wait = i64::from(min_ready) * 1000;
-        let since = |pod: &&Pod| meta::condition(pod, "Ready")?.last_transition_time.as_ref().map(time::millis);
-        let next = ready.iter().filter_map(since).map(|since| since + wait).filter(|at| *at > now).min();
+        let ends = ready.iter().filter_map(|pod| Some(rank::ready_since(pod)? + wait));
+        let next = ends.filter(|at| *at > now).min();
         world.agenda.add(next.unwrap_or(now + wait), Task::ReplicaSet(key));
     }
 }

@@ -92,13 +92,10 @@ pub(crate) fn full_name(image: &str) -> String {
     }
 }
 
-/// An argument that this module knows: its name and its value.
-fn argument(text: &str) -> Option<(&str, &str)> {
-    text.split_once('=').filter(|(name, _)| ["ready", "live", "exit", "term", "eat", "flap"].contains(name))
-}
-
+/// The arguments that this module knows, each with its name and its value.
 fn arguments(container: &Container) -> impl Iterator<Item = (&str, &str)> {
-    container.args.iter().flatten().filter_map(|text| argument(text))
+    let all = container.args.iter().flatten().filter_map(|text| text.split_once('='));
+    all.filter(|(name, _)| ["ready", "live", "exit", "term", "eat", "flap"].contains(name))
 }
 
 fn millis(seconds: &str) -> Option<i64> {

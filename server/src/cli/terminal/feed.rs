@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures::{SinkExt, StreamExt};
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderName, Response, StatusCode};
-use timeline::list::{self, MOST_ROWS, Query, Window};
+use timeline::list::{ListCopy, MOST_ROWS, Query, Window};
 use timeline::wire::{self, HEARTBEAT_SECONDS, OPEN_AGAIN, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use timeline::{Workload, words};
 use tokio::net::TcpStream;
@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::origin::Origin;
+use super::origin::{Origin, Source};
 use super::server::RemoteServer;
 use crate::hub::{Handle, HubEnded, Update};
 use crate::kube::backoff::Backoff;
@@ -65,14 +65,11 @@ pub(super) type Feed = mpsc::Receiver<Result<FeedEvent, FeedError>>;
 /// Follows a Deployment, in a task of its own that ends with the receiver.
 pub(super) fn open(origin: &Origin, name: &str) -> Feed {
     let (out, feed) = mpsc::channel(QUEUE);
-    let (origin, name) = (origin.clone(), name.to_owned());
+    let (source, workload) = (origin.source.clone(), origin.workload(name));
     tokio::spawn(async move {
-        let ended = match origin {
-            Origin::Cluster { hub, namespace } => follow_hub(&hub, &namespace, &name, &out).await,
-            Origin::Server { server, cluster, namespace, .. } => {
-                let scope = Scope::Workload(Workload::deployment(cluster, namespace, name));
-                follow_server(server, scope, &out).await
-            }
+        let ended = match source {
+            Source::Hub(hub) => follow_hub(&hub, workload, &out).await,
+            Source::Server(server, _) => follow_server(server, Scope::Workload(workload), &out).await,
         };
         if let Err(error) = ended {
             let _ = out.send(Err(error)).await; // the follower may have left
@@ -84,8 +81,8 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
 type FeedSender = mpsc::Sender<Result<FeedEvent, FeedError>>;
 
 /// Passes frames on until the follower has left.
-async fn follow_hub(hub: &Handle, namespace: &str, name: &str, out: &FeedSender) -> Result<(), FeedError> {
-    let (first, mut followed) = hub.follow(Workload::deployment(hub.name(), namespace, name), None).await?;
+async fn follow_hub(hub: &Handle, workload: Workload, out: &FeedSender) -> Result<(), FeedError> {
+    let (first, mut followed) = hub.follow(workload, None).await?;
     let mut frame = wire::decode(&first.frame)?;
     loop {
         if out.send(Ok(FeedEvent::Frame(Box::new(frame)))).await.is_err() {
@@ -113,19 +110,14 @@ async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> 
             Ok(mut socket) => {
                 was_open = true;
                 let opened = Instant::now();
-                match forward_frames(&mut socket, out).await {
+                let end = forward_frames(&mut socket, out).await;
+                lasted = opened.elapsed();
+                match end {
                     ConnectionEnd::Left => return Ok(()),
                     ConnectionEnd::OtherVersion(theirs) => {
                         return Err(FeedError::Version { address: server.address, theirs });
                     }
-                    ConnectionEnd::OpenAgain => {
-                        lasted = opened.elapsed();
-                        None
-                    }
-                    ConnectionEnd::Broken(why) => {
-                        lasted = opened.elapsed();
-                        Some(why)
-                    }
+                    ConnectionEnd::Closed(why) => why,
                 }
             }
             Err(why) => Some(why),
@@ -156,10 +148,8 @@ enum ConnectionEnd {
     Left,
     /// The server speaks another version.
     OtherVersion(u16),
-    /// The server wants another connection in its place: no loss, as what was followed goes on.
-    OpenAgain,
-    /// The connection is lost.
-    Broken(String),
+    /// The connection is lost, and why. Without a reason the server wants another one in its place: no loss, as what was followed goes on.
+    Closed(Option<String>),
 }
 
 /// Passes on what one connection brings.
@@ -178,8 +168,8 @@ async fn forward_frames(socket: &mut Socket, out: &FeedSender) -> ConnectionEnd 
                     return ConnectionEnd::Left;
                 }
             }
-            Ok(None) => return ConnectionEnd::OpenAgain,
-            Err(why) => return ConnectionEnd::Broken(why),
+            Ok(None) => return ConnectionEnd::Closed(None),
+            Err(why) => return ConnectionEnd::Closed(Some(why)),
         }
     }
 }
@@ -190,40 +180,10 @@ pub(super) async fn cluster_of(
     server: &RemoteServer,
     wanted: Option<&str>,
 ) -> anyhow::Result<(String, Vec<(String, String)>)> {
-    // Heartbeats alone do not prolong it.
-    tokio::time::timeout(OPENING, asked_cluster_of(server, wanted)).await.unwrap_or_else(|_| {
-        let (address, why) = (server.address.clone(), SILENT.to_owned());
-        Err(FeedError::Unreachable { address, why }.into())
-    })
-}
-
-async fn asked_cluster_of(
-    server: &RemoteServer,
-    wanted: Option<&str>,
-) -> anyhow::Result<(String, Vec<(String, String)>)> {
     let address = &server.address;
-    let unreachable = |why| FeedError::Unreachable { address: address.clone(), why };
-    let query = Query { cluster: wanted.map(str::to_owned), ..Query::default() };
-    let scope = Scope::List { query, window: Window { from: 0, to: MOST_ROWS } };
-    let mut socket = subscribe(server, scope).await.map_err(unreachable)?;
-    let mut list = list::ListCopy::default();
-    loop {
-        match receive(&mut socket).await.map_err(unreachable)?.ok_or_else(|| unreachable(CLOSED.to_owned()))? {
-            ServerFrame::Hello { protocol, .. } if protocol != PROTOCOL => {
-                return Err(FeedError::Version { address: address.clone(), theirs: protocol }.into());
-            }
-            ServerFrame::List(delta) => {
-                list.take(*delta);
-                break;
-            }
-            ServerFrame::Hello { .. }
-            | ServerFrame::Snapshot(_)
-            | ServerFrame::Delta(_)
-            | ServerFrame::Connection { .. }
-            | ServerFrame::Moment(_)
-            | ServerFrame::Heartbeat { .. } => {}
-        }
-    }
+    let silent = |_| Err(FeedError::Unreachable { address: address.clone(), why: SILENT.to_owned() });
+    // Heartbeats alone do not prolong it.
+    let list = tokio::time::timeout(OPENING, first_list(server, wanted)).await.unwrap_or_else(silent)?;
     let deployments = list.rows().map(|row| (row.summary.namespace.clone(), row.summary.name.clone())).collect();
     let clusters = &list.overall.clusters;
     let known = || clusters.iter().map(|cluster| super::plain(&cluster.name)).collect::<Vec<_>>().join(", ");
@@ -247,6 +207,31 @@ async fn asked_cluster_of(
         }
         (None, [only]) => Ok((only.name.clone(), deployments)),
         (None, _) => anyhow::bail!("{address} watches several clusters; choose one with --cluster: {}.", known()),
+    }
+}
+
+async fn first_list(server: &RemoteServer, wanted: Option<&str>) -> Result<ListCopy, FeedError> {
+    let unreachable = |why| FeedError::Unreachable { address: server.address.clone(), why };
+    let query = Query { cluster: wanted.map(str::to_owned), ..Query::default() };
+    let scope = Scope::List { query, window: Window { from: 0, to: MOST_ROWS } };
+    let mut socket = subscribe(server, scope).await.map_err(unreachable)?;
+    loop {
+        match receive(&mut socket).await.map_err(unreachable)?.ok_or_else(|| unreachable(CLOSED.to_owned()))? {
+            ServerFrame::Hello { protocol, .. } if protocol != PROTOCOL => {
+                return Err(FeedError::Version { address: server.address.clone(), theirs: protocol });
+            }
+            ServerFrame::List(delta) => {
+                let mut list = ListCopy::default();
+                list.take(*delta);
+                return Ok(list);
+            }
+            ServerFrame::Hello { .. }
+            | ServerFrame::Snapshot(_)
+            | ServerFrame::Delta(_)
+            | ServerFrame::Connection { .. }
+            | ServerFrame::Moment(_)
+            | ServerFrame::Heartbeat { .. } => {}
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use timeline::Millis;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{Connection, ConnectionState, Delta, Forbidden, ServerFrame, Snapshot};
+use timeline::wire::{Connection, ConnectionState, Forbidden, ServerFrame};
 
 use super::feed::FeedEvent;
 
@@ -21,8 +21,6 @@ pub(super) struct Follower {
     pub connection: Option<Connection>,
     /// Why there is no connection to the server.
     pub lost: Option<String>,
-    /// A snapshot was received.
-    pub has_snapshot: bool,
     /// The data was received over the current connection.
     is_current: bool,
     /// The first data may be older than the last change of the caller.
@@ -64,30 +62,25 @@ impl Follower {
 
     fn frame(&mut self, frame: ServerFrame, arrived: Instant) -> bool {
         match frame {
-            ServerFrame::Snapshot(snapshot) => self.snapshot(*snapshot, arrived),
-            ServerFrame::Delta(delta) => return self.delta(delta, arrived),
+            ServerFrame::Snapshot(snapshot) => {
+                self.clock = Some((snapshot.now_millis, arrived));
+                self.is_current = true;
+                if self.copy.take_snapshot(*snapshot) {
+                    self.live_since = None; // another life: what it knows begins now
+                }
+            }
+            ServerFrame::Delta(delta) => {
+                let now_millis = delta.now_millis;
+                if self.copy.take_delta(delta) != Taken::Fits {
+                    return false;
+                }
+                self.clock = Some((now_millis, arrived));
+            }
             ServerFrame::Connection { connection, .. } => self.connection = Some(connection),
             ServerFrame::Heartbeat { now_millis } => self.clock = Some((now_millis, arrived)),
             ServerFrame::Hello { .. } | ServerFrame::List(_) | ServerFrame::Moment(_) => {}
         }
         true
-    }
-
-    fn snapshot(&mut self, snapshot: Snapshot, arrived: Instant) {
-        self.clock = Some((snapshot.now_millis, arrived));
-        (self.has_snapshot, self.is_current) = (true, true);
-        if self.copy.take_snapshot(snapshot) {
-            self.live_since = None; // another life: what it knows begins now
-        }
-    }
-
-    fn delta(&mut self, delta: Delta, arrived: Instant) -> bool {
-        let now_millis = delta.now_millis;
-        let fits = self.copy.take_delta(delta) == Taken::Fits;
-        if fits {
-            self.clock = Some((now_millis, arrived));
-        }
-        fits
     }
 
     /// Marks the data as that of an earlier connection.
@@ -100,8 +93,8 @@ impl Follower {
         let Some((millis, arrived)) = self.clock else {
             return crate::telemetry::clock::now_millis();
         };
-        if !self.is_ticking() {
-            return millis;
+        if self.state().is_some_and(ConnectionState::is_stale) {
+            return millis; // no time passes in a cluster that is silent
         }
         let percent = self.connection.as_ref().map_or(100, |connection| connection.speed_percent);
         let passed = at.saturating_duration_since(arrived).as_millis() * u128::from(percent) / 100;
@@ -126,11 +119,6 @@ impl Follower {
 
     fn state(&self) -> Option<&ConnectionState> {
         self.connection.as_ref().map(|connection| &connection.state)
-    }
-
-    /// Time passes: the cluster is not silent.
-    fn is_ticking(&self) -> bool {
-        !self.state().is_some_and(ConnectionState::is_stale)
     }
 
     /// Returns a sentence about missing permissions in a namespace; empty without any.

@@ -21,22 +21,19 @@ use crate::telemetry::print;
 /// A document must be there within this time, and is no larger.
 const LIMITS: ResponseLimits = ResponseLimits { timeout: Duration::from_secs(5), max_bytes: 256 << 20 };
 
+/// The cluster and the namespace of rollouts.
+pub(super) struct Origin {
+    pub cluster: String,
+    pub namespace: String,
+    pub source: Source,
+}
+
 #[derive(Clone)]
-pub(super) enum Origin {
-    /// A cluster, watched here.
-    Cluster {
-        hub: Handle,
-        /// Namespace that is watched.
-        namespace: String,
-    },
-    /// A running Rollcast.
-    Server {
-        server: RemoteServer,
-        cluster: String,
-        namespace: String,
-        /// Deployments there, by namespace and name, when it was asked.
-        known: Vec<(String, String)>,
-    },
+pub(super) enum Source {
+    /// The cluster is watched here.
+    Hub(Handle),
+    /// A running Rollcast, with its Deployments when it was asked, by namespace and name.
+    Server(RemoteServer, Vec<(String, String)>),
 }
 
 impl Origin {
@@ -46,7 +43,7 @@ impl Origin {
             let server = RemoteServer::new(address, from.remote.token_file.as_deref())?;
             let (cluster, known) = feed::cluster_of(&server, from.remote.cluster.as_deref()).await?;
             let namespace = from.namespace.clone().unwrap_or_else(|| "default".to_owned());
-            return Ok(Self::Server { server, cluster, namespace, known });
+            return Ok(Self { cluster, namespace, source: Source::Server(server, known) });
         }
         let target = target(from).await?;
         let namespace = from.namespace.clone().unwrap_or_else(|| target.namespace.clone());
@@ -54,41 +51,31 @@ impl Origin {
         let (hub, events) = Handle::start(&target.name, counters.clone(), Retention::default());
         let cluster = clusters::source(target, events, counters, kube::TextPolicy::Include, hub.clock());
         kube::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));
-        Ok(Self::Cluster { hub, namespace })
+        Ok(Self { cluster: hub.name().to_owned(), namespace, source: Source::Hub(hub) })
     }
 
-    pub(super) fn cluster(&self) -> &str {
-        match self {
-            Self::Cluster { hub, .. } => hub.name(),
-            Self::Server { cluster, .. } => cluster,
-        }
-    }
-
-    pub(super) fn namespace(&self) -> &str {
-        match self {
-            Self::Cluster { namespace, .. } | Self::Server { namespace, .. } => namespace,
-        }
+    pub(super) fn workload(&self, name: &str) -> Workload {
+        Workload::deployment(&self.cluster, &self.namespace, name)
     }
 
     /// A running Rollcast watches the cluster, not this program.
     pub(super) const fn is_server(&self) -> bool {
-        matches!(self, Self::Server { .. })
+        matches!(self.source, Source::Server(..))
     }
 
     /// Fetches the timeline document of a Deployment as JSON, within a limited time.
     pub(super) async fn document(&self, name: &str) -> anyhow::Result<String> {
-        match self {
-            Self::Cluster { hub, namespace } => {
-                let workload = Workload::deployment(hub.name(), namespace, name);
+        let workload = self.workload(name);
+        match &self.source {
+            Source::Hub(hub) => {
                 let document = tokio::time::timeout(LIMITS.timeout, hub.document(&workload)).await;
                 let document =
                     document.with_context(|| format!("no response within {} s", LIMITS.timeout.as_secs()))?;
                 let document = document?.context("there is no such Deployment")?;
                 Ok(serde_json::to_string_pretty(&document)?)
             }
-            Self::Server { server, cluster, namespace, .. } => {
-                let path = address::timeline(&Workload::deployment(cluster, namespace, name));
-                let document = server.get(&path, LIMITS).await?;
+            Source::Server(server, _) => {
+                let document = server.get(&address::timeline(&workload), LIMITS).await?;
                 serde_json::from_str::<serde::de::IgnoredAny>(&document)
                     .context("the response is not a timeline document")?;
                 Ok(document)
@@ -117,7 +104,7 @@ pub async fn page(from: &FollowOptions, deployment: Option<&str>, has_all: bool)
         return Ok(format!("{server}/"));
     }
     let origin = Origin::open(from).await?;
-    Ok(format!("{server}{}", path(origin.cluster(), origin.namespace(), deployment)))
+    Ok(format!("{server}{}", path(&origin.cluster, &origin.namespace, deployment)))
 }
 
 /// Returns the path of a Deployment's page, or of the list of a namespace.

@@ -3,12 +3,12 @@
 
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
-use timeline::model::{Pod, ReplicaSet};
+use timeline::model::{Deployment, Pod, ReplicaSet};
 use timeline::phase::PodState;
 use timeline::story::LineKind;
 use timeline::view::{Tone, View};
 use timeline::words::{count, duration, images, safe, short};
-use timeline::{Millis, Uid, order, rollout, say};
+use timeline::{Millis, Model, order, rollout, say};
 
 use super::follower::Follower;
 use super::{clock, plain};
@@ -32,7 +32,8 @@ pub(super) fn picture(
     height: usize,
     now: Millis,
 ) -> Vec<Line<'static>> {
-    let mut lines = vec![header(follower, place)];
+    let connection = format!("  {}  times are UTC", follower.connection_words());
+    let mut lines = vec![Line::from(vec![plain(place).bold(), connection.dark_gray()])];
     let Some(deployment) = follower.copy.deployment() else {
         lines.push(Line::raw(""));
         lines.push(Line::raw(if follower.is_live() {
@@ -45,7 +46,7 @@ pub(super) fn picture(
     if let Some(view) = &follower.copy.said.view {
         lines.extend(verdict(view, width, now));
     }
-    let blocks = blocks(follower, deployment.uid);
+    let blocks = blocks(&follower.copy.model, deployment);
     let pods: usize = blocks.iter().map(|block| block.pods.len()).sum();
     let room = height.saturating_sub(lines.len() + STORY_LINES + 2);
     let is_listed = pods + 2 * blocks.len() <= room;
@@ -78,10 +79,6 @@ pub(super) fn picture(
     lines
 }
 
-fn header(follower: &Follower, place: &str) -> Line<'static> {
-    Line::from(vec![plain(place).bold(), format!("  {}  times are UTC", follower.connection_words()).dark_gray()])
-}
-
 fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
     let said = &view.verdict;
     let color = match said.tone {
@@ -111,11 +108,8 @@ fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
 }
 
 /// Revisions with something to show, the current one last, then the pods out of rotation.
-fn blocks(follower: &Follower, uid: Uid) -> Vec<Block<'_>> {
-    let model = &follower.copy.model;
-    let Some(deployment) = model.deployments.get(&uid) else {
-        return Vec::new();
-    };
+fn blocks<'f>(model: &'f Model, deployment: &Deployment) -> Vec<Block<'f>> {
+    let uid = deployment.uid;
     let current = rollout::current_set(model, deployment).map(|set| set.uid);
     let sets: Vec<&ReplicaSet> = order::sort_by(model.sets_of(uid).collect(), |set| {
         (i64::from(current == Some(set.uid)), u128::from(set.revision().unwrap_or(0)))
@@ -287,7 +281,7 @@ mod tests {
         let (pod, owner) = living.map(|pod| (pod.uid, pod.owner)).unwrap();
         let other = model.replica_sets.keys().copied().find(|set| Some(*set) != owner).unwrap();
         model.apply_change(Change::PodAdopted(pod, other, 0));
-        let blocks = blocks(&follower, follower.copy.deployment.unwrap());
+        let blocks = blocks(&follower.copy.model, follower.copy.deployment().unwrap());
         assert_eq!(blocks.iter().filter(|block| block.pods.iter().any(|one| one.uid == pod)).count(), 1);
     }
 

@@ -3,7 +3,6 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use ratatui::text::Text;
 use ratatui::widgets::Paragraph;
@@ -11,10 +10,9 @@ use timeline::Millis;
 use timeline::story::{Line, LineKind};
 use tokio::sync::mpsc;
 
-use super::feed::{self, Feed};
 use super::follower::Follower;
 use super::origin::Origin;
-use super::{clock, moment, options, picture, plain};
+use super::{clock, feed, moment, options, picture, plain};
 use crate::telemetry::print;
 use crate::telemetry::signals;
 
@@ -31,50 +29,67 @@ const SETTLED_MILLIS: Millis = 1_500;
 pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
     let origin = Origin::open(&arguments.from).await?;
     let name = arguments.deployment.0;
-    let place = format!("{}/{} in {}", origin.namespace(), name, origin.cluster());
-    let feed = feed::open(&origin, &name);
+    let place = format!("{}/{} in {}", origin.namespace, name, origin.cluster);
+    let mut follower = Follower::new(origin.is_server());
     if std::io::stdout().is_terminal() {
         let mut terminal = ratatui::try_init()?;
-        let ended = draw(&mut terminal, feed, &origin, &name, &place).await;
+        let draw = |follower: &Follower, is_frame: bool| -> std::io::Result<()> {
+            if is_frame {
+                return Ok(()); // the picture is drawn as often anyway
+            }
+            let now = follower.now_millis(Instant::now());
+            let drawn = terminal.draw(|frame| {
+                let area = frame.area();
+                let lines = picture::picture(follower, &place, area.width.into(), area.height.into(), now);
+                frame.render_widget(Paragraph::new(Text::from(lines)), area);
+            });
+            drawn.map(drop)
+        };
+        let ended = follow(&origin, &name, &mut follower, keys(), draw).await;
         ratatui::try_restore()?;
-        let follower = ended?;
+        ended?;
         // What was last seen stays on the screen.
         writeln!(print::out(), "{}", heading(&place))?;
         print_news(&mut PrintedLines::default(), &follower, &mut print::out())?;
         return Ok(());
     }
-    lines(feed, &origin, &name, &place).await
+    let mut told = PrintedLines { waits_until_settled: true, ..PrintedLines::default() };
+    let mut out = print::out();
+    writeln!(out, "{}", heading(&place))?;
+    let (_nobody, no_keys) = mpsc::channel(1);
+    let tell = |follower: &Follower, is_frame: bool| match is_frame || told.has_unsettled {
+        true => print_news(&mut told, follower, &mut out),
+        false => Ok(()),
+    };
+    let ended = follow(&origin, &name, &mut follower, no_keys, tell).await;
+    told.waits_until_settled = false;
+    print_news(&mut told, &follower, &mut out)?;
+    ended
 }
 
-async fn draw(
-    terminal: &mut DefaultTerminal,
-    mut feed: Feed,
+/// Follows a rollout until somebody wants to leave. Shows it after each frame, and every so often besides.
+async fn follow(
     origin: &Origin,
     name: &str,
-    place: &str,
-) -> anyhow::Result<Follower> {
-    let mut follower = Follower::new(origin.is_server());
-    let mut keys = keys();
-    let mut redraw = tokio::time::interval(REDRAW_EVERY);
+    follower: &mut Follower,
+    mut leave: mpsc::Receiver<()>,
+    mut show: impl FnMut(&Follower, bool) -> std::io::Result<()>,
+) -> anyhow::Result<()> {
+    let mut feed = feed::open(origin, name);
+    let mut reshow = tokio::time::interval(REDRAW_EVERY);
     let mut interrupted = std::pin::pin!(signals::interrupted());
     loop {
         tokio::select! {
             heard = feed.recv() => {
-                let Some(heard) = heard else { return Ok(follower) };
+                let Some(heard) = heard else { return Ok(()) };
                 if !follower.handle(heard?, Instant::now()) {
                     feed = feed::open(origin, name);
                 }
+                show(follower, true)?;
             }
-            _ = redraw.tick() => {
-                let now = follower.now_millis(Instant::now());
-                terminal.draw(|frame| {
-                    let area = frame.area();
-                    let lines = picture::picture(&follower, place, area.width.into(), area.height.into(), now);
-                    frame.render_widget(Paragraph::new(Text::from(lines)), area);
-                })?;
-            }
-            _ = keys.recv() => return Ok(follower),
-            () = &mut interrupted => return Ok(follower),
+            _ = reshow.tick() => show(follower, false)?,
+            _ = leave.recv() => return Ok(()),
+            () = &mut interrupted => return Ok(()),
         }
     }
 }
@@ -96,35 +111,6 @@ fn keys() -> mpsc::Receiver<()> {
         }
     });
     wanted
-}
-
-async fn lines(mut feed: Feed, origin: &Origin, name: &str, place: &str) -> anyhow::Result<()> {
-    let mut follower = Follower::new(origin.is_server());
-    let mut told = PrintedLines { waits_until_settled: true, ..PrintedLines::default() };
-    let mut out = print::out();
-    writeln!(out, "{}", heading(place))?;
-    let mut reprint = tokio::time::interval(REDRAW_EVERY);
-    let mut interrupted = std::pin::pin!(signals::interrupted());
-    let ended = loop {
-        tokio::select! {
-            heard = feed.recv() => {
-                let heard = match heard {
-                    Some(Ok(heard)) => heard,
-                    Some(Err(error)) => break Err(error.into()),
-                    None => break Ok(()),
-                };
-                if !follower.handle(heard, Instant::now()) {
-                    feed = feed::open(origin, name);
-                }
-                print_news(&mut told, &follower, &mut out)?;
-            }
-            _ = reprint.tick(), if told.has_unsettled => print_news(&mut told, &follower, &mut out)?,
-            () = &mut interrupted => break Ok(()),
-        }
-    };
-    told.waits_until_settled = false;
-    print_news(&mut told, &follower, &mut out)?;
-    ended
 }
 
 /// The first line: what is followed, and which zone the times below are in.

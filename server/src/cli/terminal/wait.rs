@@ -1,5 +1,6 @@
 //! `rollcast wait`: ends when rollouts are complete, and says why they are not. For scripts and CI.
 
+use std::cmp::Reverse;
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,15 +9,15 @@ use anyhow::Context;
 use futures::StreamExt;
 use futures::future::join_all;
 use futures::stream::FuturesUnordered;
+use timeline::Millis;
 use timeline::phase::PodState;
 use timeline::view::View;
 use timeline::words::duration_in_words;
-use timeline::{Millis, Workload};
 
 pub use super::decide::WaitOutcome;
 use super::decide::{Decision, WaitDecider};
 use super::follower::Follower;
-use super::origin::Origin;
+use super::origin::{Origin, Source};
 use super::settle::SettleTimer;
 use super::trace::{PrintedLines, print_news};
 use super::{feed, options, plain};
@@ -29,7 +30,7 @@ const LONGEST: Duration = Duration::from_hours(365 * 24);
 /// The file of the rollout is there this long after the deadline at the latest: a server may have stopped to respond.
 const EXPORT_GRACE: Duration = Duration::from_secs(30);
 
-/// Most pods that a line names.
+/// Most names in a line.
 const MOST_NAMES: usize = 5;
 
 /// The result for one Deployment, in a line.
@@ -87,20 +88,17 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
             Some(address) => format!("{} does not respond", plain(address)),
             None => "fetching the credentials of the cluster timed out".to_owned(),
         };
-        wait.print_line(&format!(
-            "{} {}: no data: {silent}.",
-            wait.word(WaitOutcome::TimedOut),
-            plain(&names.join(", "))
-        ))?;
+        let word = wait.word(WaitOutcome::TimedOut);
+        writeln!(wait.printer(), "{word} {}: no data: {silent}.", plain(&names.join(", ")))?;
         return Ok(WaitOutcome::TimedOut);
     };
     let origin = origin?;
-    wait.print_line("Times are UTC.")?;
+    writeln!(wait.printer(), "Times are UTC.")?;
     let mut waiting: FuturesUnordered<_> = names.iter().map(|name| wait_for(&origin, name, &wait)).collect();
     let mut worst = WorstOutcome::default();
     while let Some(outcome) = waiting.next().await {
         if let Some(line) = worst.add(outcome?) {
-            wait.print_line(&line)?;
+            writeln!(wait.printer(), "{line}")?;
         }
         if worst.ended() != WaitOutcome::Complete && arguments.fail_fast {
             break;
@@ -117,14 +115,14 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
         let _ = writeln!(print::err(), "{}", plain(&line)); // how waiting ended is told in any case
     }
     let ended = worst.ended();
-    wait.print_line(&worst.0.map(|outcome| outcome.line).unwrap_or_default())?; // the last line says why
+    writeln!(wait.printer(), "{}", worst.0.map(|outcome| outcome.line).unwrap_or_default())?; // the last line says why
     Ok(ended)
 }
 
 impl WaitSettings {
     /// Lines for people: on standard output, or beside it when that carries JSON.
-    fn print_line(&self, line: &str) -> std::io::Result<()> {
-        if self.is_json { writeln!(print::err(), "{line}") } else { writeln!(print::out(), "{line}") }
+    fn printer(&self) -> Box<dyn Write> {
+        if self.is_json { Box::new(print::err()) } else { Box::new(print::out()) }
     }
 
     /// "failed after 4.1 s:".
@@ -144,7 +142,7 @@ async fn document(origin: &Origin, name: &str) -> String {
     match origin.document(name).await {
         Ok(document) => document,
         Err(why) => {
-            let line = format!("cannot fetch the document of {}/{name}: {why:#}", origin.namespace());
+            let line = format!("cannot fetch the document of {}/{name}: {why:#}", origin.namespace);
             let _ = writeln!(print::err(), "{}", plain(&line)); // nobody may read it
             "null".to_owned()
         }
@@ -159,16 +157,14 @@ async fn export_rollout(
     is_redacted: bool,
     deadline: tokio::time::Instant,
 ) -> anyhow::Result<()> {
+    let workload = origin.workload(name);
     let html = async {
-        match origin {
-            Origin::Cluster { hub, namespace } => {
-                let workload = Workload::deployment(hub.name(), namespace, name);
+        match &origin.source {
+            Source::Hub(hub) => {
                 let request = export::ExportRequest { workload, revision: None, is_redacted };
                 anyhow::Ok(export::html(hub, request).await?.html)
             }
-            Origin::Server { server, cluster, namespace, .. } => {
-                server.file(&Workload::deployment(cluster, namespace, name), None, is_redacted).await
-            }
+            Source::Server(server, _) => server.file(&workload, None, is_redacted).await,
         }
     };
     let until = deadline.max(tokio::time::Instant::now() + EXPORT_GRACE);
@@ -186,10 +182,10 @@ fn print_all(documents: &[String]) -> std::io::Result<()> {
 
 /// Waits until the rollout of one Deployment is over or fails.
 async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::Result<Outcome> {
-    let place = plain(&format!("{}/{name}", origin.namespace()));
+    let place = plain(&format!("{}/{name}", origin.namespace));
     let mut feed = feed::open(origin, name);
     let mut follower = Follower::new(origin.is_server());
-    let mut waiting = WaitDecider::new(origin.namespace(), wait.fail_fast, !origin.is_server());
+    let mut waiting = WaitDecider::new(&origin.namespace, wait.fail_fast, !origin.is_server());
     let mut settling = SettleTimer::new(wait.settle, wait.fail_fast);
     let mut told = PrintedLines::default();
     let mut was_settled = false;
@@ -208,14 +204,10 @@ async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::R
             () = sleep_until(wake_at) => {}
             () = tokio::time::sleep_until(wait.deadline) => is_deadline = true,
         }
-        if wait.is_json {
-            print_news(&mut told, &follower, &mut print::err())?;
-        } else {
-            print_news(&mut told, &follower, &mut print::out())?;
-        }
+        print_news(&mut told, &follower, &mut wait.printer())?;
         if follower.settled_at().is_some_and(|at| at <= Instant::now()) && !was_settled {
             was_settled = true;
-            tracing::debug!(k8s.namespace = origin.namespace(), k8s.name = name, "its state is known");
+            tracing::debug!(k8s.namespace = origin.namespace.as_str(), k8s.name = name, "its state is known");
         }
         let mut decision = waiting.decide(&follower, Instant::now(), is_deadline);
         match decision {
@@ -228,12 +220,12 @@ async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::R
             Some(Decision::Ended(ended)) => ended,
             Some(Decision::Gone) => WaitOutcome::Failed,
             Some(Decision::CannotWatch(why)) => {
-                anyhow::bail!("cannot watch {place} in {}: {why}", plain(origin.cluster()));
+                anyhow::bail!("cannot watch {place} in {}: {why}", plain(&origin.cluster));
             }
             Some(Decision::Missing) => anyhow::bail!(
                 "there is no Deployment {} in namespace {}.{}",
                 plain(name),
-                plain(origin.namespace()),
+                plain(&origin.namespace),
                 similar_names(origin, name).await
             ),
             None if is_deadline => WaitOutcome::TimedOut,
@@ -244,7 +236,7 @@ async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::R
             wait.word(ended),
             explanation(ended, &waiting, &follower),
             if is_deadline { settling.unsettled_words() } else { String::new() },
-            follower.unread_words(origin.namespace())
+            follower.unread_words(&origin.namespace)
         );
         return Ok(Outcome { ended, line });
     }
@@ -260,9 +252,9 @@ async fn sleep_until(at: Option<Instant>) {
 
 /// Names that are there, for somebody who mistyped.
 async fn similar_names(origin: &Origin, name: &str) -> String {
-    let names = match origin {
-        Origin::Cluster { hub, namespace } => {
-            let namespace = namespace.clone();
+    let names = match &origin.source {
+        Source::Hub(hub) => {
+            let namespace = origin.namespace.clone();
             let names = hub.read(move |reader| {
                 let there = reader.timeline.model().deployments.values();
                 let there = there.filter(|d| d.namespace == namespace && d.deleted_millis.is_none());
@@ -270,25 +262,21 @@ async fn similar_names(origin: &Origin, name: &str) -> String {
             });
             names.await.unwrap_or_default()
         }
-        Origin::Server { namespace, known, .. } => {
-            known.iter().filter(|(other, _)| other == namespace).map(|(_, name)| name.clone()).collect()
+        Source::Server(_, known) => {
+            known.iter().filter(|(other, _)| *other == origin.namespace).map(|(_, name)| name.clone()).collect()
         }
     };
     let names = nearest_of(names, name);
     if names.is_empty() { String::new() } else { format!(" Existing Deployments: {}.", plain(&names.join(", "))) }
 }
 
-/// At most five of these names: those that begin most alike, and in the order of the alphabet where they do so alike.
+/// Some of these names: those that begin most alike, and in the order of the alphabet where they do so alike.
 fn nearest_of(mut names: Vec<String>, name: &str) -> Vec<String> {
+    let common = |other: &str| other.chars().zip(name.chars()).take_while(|(a, b)| a == b).count();
     names.sort();
-    names.sort_by_key(|other| std::cmp::Reverse(common(other, name)));
-    names.truncate(5);
+    names.sort_by_key(|other| Reverse(common(other)));
+    names.truncate(MOST_NAMES);
     names
-}
-
-/// Characters that two names begin with in common.
-fn common(a: &str, b: &str) -> usize {
-    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
 }
 
 /// Explains the result: verdict, cause and evidence.
@@ -298,7 +286,7 @@ fn explanation(ended: WaitOutcome, waiting: &WaitDecider, follower: &Follower) -
         (WaitOutcome::TimedOut, _) if !follower.is_live() => {
             let seen = match view {
                 Some(view) => format!("Last seen: {}", plain(&view.verdict.sentence)),
-                None if follower.has_snapshot => "The Deployment was not seen.".to_owned(),
+                None if follower.copy.position().is_some() => "The Deployment was not seen.".to_owned(),
                 None => "No data was received.".to_owned(),
             };
             format!("{}. {seen}", follower.connection_words().trim_end_matches('.'))
@@ -403,7 +391,7 @@ mod tests {
         let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = RemoteServer::new(&format!("http://{}", silent.local_addr().unwrap()), None).unwrap();
         let (cluster, namespace) = ("prod".to_owned(), "shop".to_owned());
-        let origin = Origin::Server { server, cluster, namespace, known: Vec::new() };
+        let origin = Origin { cluster, namespace, source: Source::Server(server, Vec::new()) };
         for (timeout_secs, took_secs) in [(0, 30), (20, 30), (90, 90)] {
             let began = tokio::time::Instant::now();
             let deadline = began + Duration::from_secs(timeout_secs);

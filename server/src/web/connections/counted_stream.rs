@@ -90,14 +90,12 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for CountedStream<S> {
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
         // A session of TLS holds some of what was written.
-        let flushed = self.count_written(cx, flushed.map_ok(|()| 0));
-        flushed.map_ok(|_| ())
+        self.count_written(cx, flushed.map_ok(|()| 0)).map_ok(|_| ())
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let closed = Pin::new(&mut self.stream).poll_shutdown(cx);
-        let closed = self.count_written(cx, closed.map_ok(|()| 0));
-        closed.map_ok(|_| ())
+        self.count_written(cx, closed.map_ok(|()| 0)).map_ok(|_| ())
     }
 }
 

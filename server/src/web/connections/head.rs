@@ -24,54 +24,25 @@ pub(super) enum RequestHead {
     TooLong,
 }
 
-/// Parser state within a head. Empty lines before it are skipped.
-#[derive(Debug, Default, Clone, Copy)]
-enum HeadState {
-    #[default]
-    Before,
-    /// Within a line.
-    Line,
-    /// A line has ended.
-    Ended,
-    /// A carriage return came after that.
-    Return,
-}
-
-/// Result of one byte.
-enum HeadStep {
-    Next(HeadState),
-    /// It is whole.
-    Whole,
-    /// It is none.
-    Invalid,
-}
-
-impl HeadState {
-    const fn after(self, byte: u8) -> HeadStep {
-        match (self, byte) {
-            (_, 0..=8 | 11 | 12 | 14..=31 | 127) => HeadStep::Invalid,
-            (Self::Before, b'\r' | b'\n') => HeadStep::Next(Self::Before),
-            (Self::Ended | Self::Return, b'\n') => HeadStep::Whole,
-            (Self::Ended, b'\r') => HeadStep::Next(Self::Return),
-            (_, b'\n') => HeadStep::Next(Self::Ended),
-            _ => HeadStep::Next(Self::Line),
-        }
-    }
-}
-
 /// Reads until the head of a request is there. Nothing is lost when it is waited for no more: the connection ends then.
 pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin), most: usize) -> io::Result<RequestHead> {
-    let (mut come, mut at) = (Vec::new(), HeadState::default());
+    let (mut come, mut begin) = (Vec::new(), 0);
     loop {
         let known = come.len();
         if read_some(stream, &mut come, most).await? == 0 {
             return Ok(if come.is_empty() { RequestHead::Empty } else { RequestHead::Complete(come) });
         }
-        for byte in come.get(known..).unwrap_or_default() {
-            match at.after(*byte) {
-                HeadStep::Next(further) => at = further,
-                HeadStep::Whole => return Ok(RequestHead::Complete(come)),
-                HeadStep::Invalid => return Ok(RequestHead::Invalid),
+        // Empty lines before a head are skipped.
+        while come.get(begin).is_some_and(|byte| matches!(byte, b'\r' | b'\n')) {
+            begin += 1;
+        }
+        for (end, byte) in (known + 1..).zip(come.get(known..).unwrap_or_default()) {
+            if byte.is_ascii_control() && !matches!(byte, b'\t' | b'\r' | b'\n') {
+                return Ok(RequestHead::Invalid);
+            }
+            let head = come.get(begin..end).unwrap_or_default();
+            if head.ends_with(b"\n\n") || head.ends_with(b"\n\r\n") {
+                return Ok(RequestHead::Complete(come));
             }
         }
         if come.len() >= most {

@@ -18,7 +18,6 @@ use super::extract::NamedWorkload;
 use super::respond::{Refusal, lost_rollout, unchecked};
 use super::status::connection;
 use crate::web::client_view::ClientView;
-use crate::web::limits::Limit;
 
 /// A timeline document, and how what it tells of was reached.
 #[derive(Serialize)]
@@ -76,8 +75,7 @@ pub(super) async fn recording(view: ClientView, NamedWorkload(workload): NamedWo
         let why = "Name a rollout of the history with uid= and rollout=.";
         return Err(Refusal(StatusCode::NOT_FOUND, why.to_owned()));
     }
-    let Some(job) = view.rollcast().exports.begin(view.client_key()) else {
-        view.rollcast().limits.count_hit(Limit::Exports);
+    let Some(job) = view.begin_export() else {
         let why = "The server is creating other recordings, or still sending one to you. Try again in a moment.";
         return Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, why.to_owned()));
     };

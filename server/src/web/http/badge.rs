@@ -4,14 +4,12 @@
 use app::preview::escaped;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use timeline::Workload;
-use timeline::view::{Tone, Verdict};
+use timeline::view::Tone;
 use timeline::wire::ConnectionState;
 use timeline::words::safe;
 
 use super::extract::NamedWorkload;
 use super::respond::unchecked;
-use crate::hub::Handle;
 use crate::web::client_view::ClientView;
 
 /// Caches may keep a badge for this long, in seconds.
@@ -21,15 +19,6 @@ const LETTER: usize = 7;
 const ROOM: usize = 12;
 /// Longest text in a badge, in characters.
 const LONGEST: usize = 40;
-
-async fn listed_verdict(hub: &Handle, workload: &Workload) -> Option<Verdict> {
-    let list = hub.list().await;
-    let meant = list.iter().map(|listed| &listed.summary).find(|summary| {
-        let is_named = *summary.namespace == *workload.namespace && *summary.name == *workload.name;
-        is_named && workload.uid.is_none_or(|uid| uid == summary.uid)
-    });
-    meant.map(|summary| summary.verdict.clone())
-}
 
 pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
     let label = workload.name.clone();
@@ -47,9 +36,13 @@ pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorklo
         (None, _) => None,
         (Some(hub), _) => {
             // The list has it, but for what is over or was deleted.
-            let listed = listed_verdict(&hub, &workload).await;
-            let verdict = match listed {
-                Some(verdict) => Some(verdict),
+            let list = hub.list().await;
+            let meant = list.iter().map(|listed| &listed.summary).find(|summary| {
+                let is_named = *summary.namespace == *workload.namespace && *summary.name == *workload.name;
+                is_named && workload.uid.is_none_or(|uid| uid == summary.uid)
+            });
+            let verdict = match meant {
+                Some(summary) => Some(summary.verdict.clone()),
                 None => hub.page(&workload).await.ok().and_then(|page| Some(page.said.view?.verdict)),
             };
             verdict.map(|verdict| (verdict.badge, verdict.tone, verdict.sentence))

@@ -18,7 +18,10 @@ pub(super) async fn buffer(request: Request, next: Next) -> Response {
     let client = request.extensions().get::<Client>().cloned();
     let is_api = request.uri().path().starts_with("/api/");
     let response = next.run(request).await;
-    let Some(view) = view.filter(|_| !is_endless(&response)) else { return response };
+    // Events are sent as they come, for as long as somebody listens.
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_endless = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    let Some(view) = view.filter(|_| !is_endless) else { return response };
     let (head, body) = response.into_parts();
     // Pages do not say how long they are: what is in them may be of this moment.
     let is_sized = body.size_hint().exact().is_some();
@@ -38,12 +41,6 @@ pub(super) async fn buffer(request: Request, next: Next) -> Response {
             if is_api { refusal.into_response() } else { (status, format!("{why}\n")).into_response() }
         }
     }
-}
-
-/// Events are sent as they come, for as long as somebody listens.
-fn is_endless(response: &Response) -> bool {
-    let kind = response.headers().get(header::CONTENT_TYPE);
-    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use timeline::Workload;
-use timeline::address::{self, InvalidParameter};
+use timeline::address;
 use timeline::words::safe;
 use tokio::task::JoinError;
 
@@ -17,7 +17,6 @@ use crate::export::{self, ExportError, ExportRequest};
 use crate::history::store::{EpisodeRecording, EpisodeSelector, StoreError};
 use crate::web::client_view::ClientView;
 use crate::web::earlier;
-use crate::web::limits::Limit;
 use crate::web::send_queue::owned_bytes;
 
 pub(super) const UNKNOWN: &str = "No such rollout. Its history may have expired.";
@@ -30,29 +29,22 @@ pub(super) async fn download(
 ) -> Response {
     let name = safe(&workload.name);
     let instead = vec![(address::whatever_bears_the_name(&workload), format!("The page of {name}"))];
-    let read = || {
+    let file = async {
         let is_recording = |text: &str| matches!(text, "html" | "jsonl").then_some(text == "jsonl");
         let is_recording = asked_for.check("format", is_recording)?.unwrap_or_default();
         let revision = asked_for.parse("revision")?;
         let is_redacted = asked_for.check("redact", |text| (text == "yes").then_some(()))?.is_some();
-        Ok::<_, InvalidParameter>((is_recording, revision, is_redacted))
+        let why = "The server is creating other files, or still sending one to you. Try again in a moment.";
+        let busy = || Refusal(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
+        let (job, shown) = (view.begin_export().ok_or_else(busy)?, view.clone());
+        let file = create(job, async move {
+            match is_recording {
+                true => lines(&shown, workload, revision, is_redacted).await,
+                false => html(&shown, ExportRequest { workload, revision, is_redacted }).await,
+            }
+        });
+        file.await
     };
-    let (is_recording, revision, is_redacted) = match read() {
-        Ok(read) => read,
-        Err(wrong) => return refuse(&view, wrong, instead, request).await,
-    };
-    let Some(job) = view.rollcast().exports.begin(view.client_key()) else {
-        view.rollcast().limits.count_hit(Limit::Exports);
-        let why = "The server is creating other files, or still sending one to you. Try again in a moment.".to_owned();
-        return refuse(&view, Refusal(StatusCode::SERVICE_UNAVAILABLE, why), instead, request).await;
-    };
-    let shown = view.clone();
-    let file = create(job, async move {
-        match is_recording {
-            true => lines(&shown, workload, revision, is_redacted).await,
-            false => html(&shown, ExportRequest { workload, revision, is_redacted }).await,
-        }
-    });
     match file.await {
         Ok(response) => response,
         Err(refusal) => refuse(&view, refusal, instead, request).await,
@@ -72,8 +64,11 @@ fn broken(_: JoinError) -> Refusal {
     Refusal(StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned())
 }
 
+fn unknown() -> Refusal {
+    Refusal(StatusCode::NOT_FOUND, UNKNOWN.to_owned())
+}
+
 async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, Refusal> {
-    let unknown = || Refusal(StatusCode::NOT_FOUND, UNKNOWN.to_owned());
     let known = match view.hub(&request.workload).await {
         Some(hub) => export::html(&hub, request.clone()).await,
         None => Err(ExportError::Unknown),
@@ -81,8 +76,7 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
     let made = match known {
         // What no hub holds any more may be kept.
         Err(ExportError::Unknown) => {
-            let kept = stored_rollout(view, &request.workload, request.revision).await;
-            let kept = kept.map_err(|why| unreadable_history(view, &why))?.ok_or_else(unknown)?;
+            let kept = stored_rollout(view, &request.workload, request.revision).await?;
             let hub = view.hub_at(&kept, None).await.map_err(|why| lost_rollout(view, &why, UNKNOWN))?;
             export::html(&hub, ExportRequest { workload: kept, ..request }).await
         }
@@ -97,19 +91,17 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
 }
 
 /// The rollout of a workload that is kept, by its number.
-async fn stored_rollout(
-    view: &ClientView,
-    workload: &Workload,
-    revision: Option<u64>,
-) -> Result<Option<Workload>, StoreError> {
+async fn stored_rollout(view: &ClientView, workload: &Workload, revision: Option<u64>) -> Result<Workload, Refusal> {
     if workload.rollout.is_some() {
-        return Ok(Some(workload.clone()));
+        return Ok(workload.clone());
     }
-    let Some(uid) = earlier::deployment(view, workload).await? else { return Ok(None) };
+    let unreadable = |why: StoreError| unreadable_history(view, &why);
+    let uid = earlier::deployment(view, workload).await.map_err(unreadable)?.ok_or_else(unknown)?;
     let sought = revision.map_or(EpisodeSelector::Last, EpisodeSelector::Revision);
     let cluster = workload.cluster.clone();
-    let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await?.flatten();
-    Ok(found.map(|(rollout, _)| Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() }))
+    let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await;
+    let (rollout, _) = found.map_err(unreadable)?.flatten().ok_or_else(unknown)?;
+    Ok(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
 }
 
 pub(super) async fn lines(
@@ -122,16 +114,11 @@ pub(super) async fn lines(
         let why = "This server stores no history, so it has no recording. Create one with `rollcast record`.";
         return Err(Refusal(StatusCode::NOT_FOUND, why.to_owned()));
     }
-    let unknown = || Refusal(StatusCode::NOT_FOUND, UNKNOWN.to_owned());
-    let kept = stored_rollout(view, &workload, revision).await;
-    let kept = kept.map_err(|why| unreadable_history(view, &why))?.ok_or_else(unknown)?;
+    let kept = stored_rollout(view, &workload, revision).await?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
-    let cut = view
-        .read_stored(&kept, uid, move |reader| reader.recording(&cluster, uid, number, None))
-        .await
-        .map(Option::flatten);
-    let cut = cut.map_err(|why| unreadable_history(view, &why))?;
+    let cut = view.read_stored(&kept, uid, move |reader| reader.recording(&cluster, uid, number, None)).await;
+    let cut = cut.map_err(|why| unreadable_history(view, &why))?.flatten();
     let EpisodeRecording { revision, text, .. } = cut.ok_or_else(unknown)?;
     let (place, text) = match is_redacted {
         true => {

@@ -44,22 +44,20 @@ impl<S: Send + Sync> FromRequestParts<S> for NamedWorkload {
     }
 }
 
+/// The moment of an address; without a zone it is in UTC.
 pub(super) fn moment(address: &Address) -> Result<Option<Millis>, InvalidParameter> {
-    address.check("at", millis)
+    address.check("at", |text| millis_in(text, &TimeZone::UTC))
 }
 
 /// The client of a request, as the guard counts it.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
+    /// The other end of its connection.
+    pub(super) peer: Option<IpAddr>,
     /// Its address, as a trusted proxy reports it.
     pub(super) address: Option<IpAddr>,
     /// The client's turn ends when the last copy of this is dropped.
     pub(super) _turn: Option<Arc<UsageGuard<IpAddr>>>,
-}
-
-/// Reads a time; without a zone it is in UTC.
-pub(super) fn millis(text: &str) -> Option<Millis> {
-    millis_in(text, &TimeZone::UTC)
 }
 
 /// Reads a time; without a zone it is in `zone`.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use tower_http::services::ServeDir;
 
@@ -28,34 +28,23 @@ pub(super) async fn file_or_not_found(State(rollcast): State<Arc<Rollcast>>, req
             None => StatusCode::NOT_FOUND.into_response(),
         };
     };
-    let cache =
-        if never_changes(request.uri(), &rollcast) { "public, max-age=31536000, immutable" } else { "no-cache" };
+    // The address names the build, or the content.
+    let never_changes =
+        request.uri().query() == Some(&format!("v={}", rollcast.build)) || assets::names_content(request.uri().path());
+    let cache = if never_changes { "public, max-age=31536000, immutable" } else { "no-cache" };
     file.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
     file.headers_mut().insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    as_utf8(file.headers_mut());
-    weaken(file.headers_mut());
+    let headers = file.headers_mut();
+    // All texts of the site are UTF-8, and a body may be compressed on its way.
+    alter(headers, header::CONTENT_TYPE, |kind| kind.starts_with("text/").then(|| format!("{kind}; charset=utf-8")));
+    alter(headers, header::ETAG, |tag| Some(format!("W/{tag}")));
     file.into_response()
 }
 
-/// The address names the build, or the content.
-fn never_changes(address: &Uri, rollcast: &Rollcast) -> bool {
-    address.query() == Some(&format!("v={}", rollcast.build)) || assets::names_content(address.path())
-}
-
-/// All texts of the site are.
-fn as_utf8(headers: &mut HeaderMap) {
-    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if let Some(text) = media_type.filter(|media_type| media_type.starts_with("text/"))
-        && let Ok(text) = HeaderValue::try_from(format!("{text}; charset=utf-8"))
-    {
-        headers.insert(header::CONTENT_TYPE, text);
-    }
-}
-
-/// Makes an ETag weak: the body may be compressed on its way.
-fn weaken(headers: &mut HeaderMap) {
-    let tag = headers.get(header::ETAG).and_then(|value| value.to_str().ok());
-    if let Some(weak) = tag.and_then(|tag| HeaderValue::try_from(format!("W/{tag}")).ok()) {
-        headers.insert(header::ETAG, weak);
+/// Gives a header another value, where it has one that is to be altered.
+fn alter(headers: &mut HeaderMap, name: HeaderName, altered: impl Fn(&str) -> Option<String>) {
+    let value = headers.get(&name).and_then(|value| altered(value.to_str().ok()?));
+    if let Some(value) = value.and_then(|value| HeaderValue::try_from(value).ok()) {
+        headers.insert(name, value);
     }
 }

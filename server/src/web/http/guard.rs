@@ -4,19 +4,17 @@
 //! present, must be that of its own pages, and `Sec-Fetch-Site` must not name another site. Everything but the program itself
 //! requires a known viewer.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use timeline::address::{Address, Route};
+use timeline::address::Route;
 
 use super::extract::{Client, OwnOrigin, address};
 use super::respond::{AuditEntry, policy, turn_away};
 use super::{shared, sign_in};
-use crate::access::authorizer::TooManyViewers;
 use crate::access::forwarded;
 use crate::access::{AuthError, Viewer};
 use crate::export::assets;
@@ -58,10 +56,10 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
             .into_response()
     } else {
         // A request, and what it carries, goes before most of those who answer it begin: it is held here until they have answered.
-        let turn = turn.flatten();
+        let client = Client { peer, address: from, _turn: turn.flatten() };
         request.extensions_mut().insert(origin);
-        request.extensions_mut().insert(Client { address: from, _turn: turn.clone() });
-        answer_and_audit(&rollcast, RequestSource { peer, from }, request, next).await
+        request.extensions_mut().insert(client.clone());
+        answer_and_audit(&rollcast, &client, request, next).await
     };
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
         response.headers_mut().entry(header::RETRY_AFTER).or_insert(AGAIN);
@@ -96,13 +94,6 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     response
 }
 
-/// The source of a request: the other end of its connection, and the client behind a proxy.
-#[derive(Debug, Clone, Copy)]
-struct RequestSource {
-    peer: Option<IpAddr>,
-    from: Option<IpAddr>,
-}
-
 /// The path of links. What follows it in a path is secret.
 const SHARED: &str = Route::Shared.pattern();
 /// Value of Retry-After in seconds.
@@ -117,28 +108,23 @@ fn is_public_picture(rollcast: &Rollcast, request: &Request) -> bool {
 }
 
 /// Answers those who are known, each as far as they may see; and everybody who asks for the program itself, or to sign in.
-async fn answer_and_audit(rollcast: &Arc<Rollcast>, source: RequestSource, request: Request, next: Next) -> Response {
+async fn answer_and_audit(rollcast: &Arc<Rollcast>, client: &Client, request: Request, next: Next) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let (who, response) = answer(rollcast, source, request, next).await;
+    let (who, response) = answer(rollcast, client, request, next).await;
     if let Some(audit) = rollcast.site.audit.as_ref().filter(|_| !is_of_program(&path)) {
         let status = response.status().as_u16();
         match response.extensions().get::<AuditEntry>() {
-            Some(AuditEntry { who, did, at }) => audit.record(who, source.from, did, at, status),
+            Some(AuditEntry { who, did, at }) => audit.record(who, client.address, did, at, status),
             // What stands behind it shows something of a link to whoever has it.
-            None if path.starts_with(SHARED) => audit.record(&who, source.from, method.as_str(), SHARED, status),
-            None => audit.record(&who, source.from, method.as_str(), &path, status),
+            None if path.starts_with(SHARED) => audit.record(&who, client.address, method.as_str(), SHARED, status),
+            None => audit.record(&who, client.address, method.as_str(), &path, status),
         }
     }
     response
 }
 
 /// Authenticates and answers a request; returns the name for the audit log.
-async fn answer(
-    rollcast: &Arc<Rollcast>,
-    source: RequestSource,
-    mut request: Request,
-    next: Next,
-) -> (Arc<str>, Response) {
+async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request, next: Next) -> (Arc<str>, Response) {
     if is_open(&request) {
         return (Arc::default(), next.run(request).await);
     }
@@ -146,59 +132,48 @@ async fn answer(
     let address = address(request.uri());
     let viewer = match is_public {
         true => Ok(Viewer::anonymous()), // whoever asks, with a session or without one, gets the same
-        false => rollcast.viewer(request.headers(), source.peer, source.from).await,
+        false => rollcast.viewer(request.headers(), client.peer, client.address).await,
     };
-    match viewer {
-        Ok(viewer) => {
-            let name = viewer.audit_name();
-            let renewed = match (&viewer.link, &rollcast.site.shares) {
-                _ if is_public => None, // others may be handed the same answer by a cache
-                (Some(_), Some(shares)) => shares.renewed_cookie(request.headers()),
-                _ => rollcast.site.auth.renewed_cookie(request.headers()),
-            };
-            let view = match view(rollcast, viewer, source.from, address.as_ref()).await {
-                Ok(view) => view,
-                Err(why) => {
-                    rollcast.limits.count_hit(Limit::Viewers);
-                    return (name, turn_away(&format!("Try again in a moment: {why}.\n")));
-                }
-            };
-            let mut response =
-                match shared::refuse_other_pages(&view, address.as_ref(), request.method(), request.uri()).await {
-                    Some(refused) => refused,
-                    None => {
-                        request.extensions_mut().insert(view);
-                        next.run(request).await
-                    }
-                };
-            if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
-                response.headers_mut().insert(header::SET_COOKIE, cookie);
-            }
-            (name, response)
-        }
-        Err(AuthError::SignInRequired) if is_of_page(&request) => (Arc::default(), next.run(request).await),
+    let viewer = match viewer {
+        Ok(viewer) => viewer,
+        Err(AuthError::SignInRequired) if is_of_page(&request) => return (Arc::default(), next.run(request).await),
         Err(error) => {
             if error == AuthError::TooManyAttempts {
                 rollcast.limits.count_hit(Limit::SignIns);
             }
-            (Arc::default(), sign_in::refuse(&rollcast.site.auth, error, &request))
+            return (Arc::default(), sign_in::refuse(&rollcast.site.auth, error, &request));
         }
-    }
-}
-
-/// Returns the view of a viewer, with the namespace that the address names.
-async fn view(
-    rollcast: &Arc<Rollcast>,
-    viewer: Viewer,
-    from: Option<IpAddr>,
-    address: Option<&Address>,
-) -> Result<ClientView, TooManyViewers> {
-    let view = ClientView::new(rollcast, viewer).await?.from_address(from);
-    let value = |name| address.map(|address| address.value(name)).filter(|value| !value.is_empty());
-    Ok(match (value("cluster"), value("namespace")) {
+    };
+    let name = viewer.audit_name();
+    let renewed = match (&viewer.link, &rollcast.site.shares) {
+        _ if is_public => None, // others may be handed the same answer by a cache
+        (Some(_), Some(shares)) => shares.renewed_cookie(request.headers()),
+        _ => rollcast.site.auth.renewed_cookie(request.headers()),
+    };
+    let view = match ClientView::new(rollcast, viewer).await {
+        Ok(view) => view.from_address(client.address),
+        Err(why) => {
+            rollcast.limits.count_hit(Limit::Viewers);
+            return (name, turn_away(&format!("Try again in a moment: {why}.\n")));
+        }
+    };
+    let value = |name| address.as_ref().map(|address| address.value(name)).filter(|value| !value.is_empty());
+    let view = match (value("cluster"), value("namespace")) {
         (Some(cluster), Some(namespace)) => view.with_namespace(cluster, namespace).await,
         _ => view,
-    })
+    };
+    let refused = shared::refuse_other_pages(&view, address.as_ref(), request.method(), request.uri()).await;
+    let mut response = match refused {
+        Some(refused) => refused,
+        None => {
+            request.extensions_mut().insert(view);
+            next.run(request).await
+        }
+    };
+    if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    (name, response)
 }
 
 /// A file or a probe: the same for everybody, without data of a cluster.

@@ -73,7 +73,6 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
             let kept = if view.sees_all() { archive.options.to_string() } else { archive.options.limits.to_string() };
             let field = |at: Option<Millis>| at.map(|at| zone.field(at)).unwrap_or_default();
             let (since, until) = (field(search.from_millis), field(search.to_millis));
-            let trouble = String::new();
             let payload = HistoryPayload {
                 search,
                 since,
@@ -85,8 +84,8 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
                 after,
                 days,
                 kept,
-                trouble,
                 unwritten,
+                ..HistoryPayload::default()
             };
             (payload, StatusCode::OK)
         }

@@ -103,17 +103,10 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
     let target = match snapshot.deployment {
         Some(_) if named.is_present() => LinkTarget::Live,
         Some(uid) => {
-            let model = Model::from(snapshot.objects.clone());
-            // What pages are told does not say it: it is asked of the hub.
-            let last = match named.revision {
-                Some(revision) => {
-                    hub.read(move |reader| last_moment(reader.timeline.model(), uid, revision)).await.ok()
-                }
-                None => None,
-            };
-            let is_part = view.part().is_some();
-            let state = HubState { now_millis: snapshot.now_millis, is_part, last: last.flatten() };
-            link_target(&model, uid, named, &workload, state)
+            let (of, now_millis, is_part) = (workload.clone(), snapshot.now_millis, view.part().is_some());
+            let target =
+                hub.read(move |reader| link_target(reader.timeline.model(), uid, named, &of, now_millis, is_part));
+            target.await.unwrap_or(LinkTarget::Live)
         }
         None if named.uid.is_none() => LinkTarget::Live, // the page waits for it
         None => {
@@ -181,22 +174,14 @@ async fn stored_link(
     Ok(Some(named.at_millis.map_or_else(|| link.clone(), at)))
 }
 
-/// State of the hub that a link leads to.
-struct HubState {
-    /// The time that it stands at.
-    now_millis: Millis,
-    /// It holds one rollout or one moment, and stands still.
-    is_part: bool,
-    /// The last moment of the revision that is named, as [`last_moment`] tells it.
-    last: Option<Option<Millis>>,
-}
-
+/// `is_part` if the hub holds one rollout or one moment, and stands still.
 fn link_target(
     model: &Model,
     uid: Uid,
     named: LinkParameters,
     workload: &Workload,
-    HubState { now_millis, is_part, last }: HubState,
+    now_millis: Millis,
+    is_part: bool,
 ) -> LinkTarget {
     let page = &address::whatever_bears_the_name(workload);
     let is_by_itself = workload.rollout.is_some();
@@ -241,10 +226,11 @@ fn link_target(
         };
     }
     let Some(revision) = named.revision else { return LinkTarget::Live };
-    match last {
-        Some(None) => LinkTarget::Live,
+    let at = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision);
+    match at.map(|at| rollout::last_moment_millis(model, deployment, at)) {
+        Some(None) => LinkTarget::Live, // it is the current one
         Some(Some(at_millis)) => {
-            let uid = named.uid.unwrap_or(deployment.uid);
+            let at_millis = at_millis.max(deployment.known_since_millis());
             LinkTarget::Redirect(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))
         }
         None => {
@@ -265,14 +251,6 @@ fn link_target(
             LinkTarget::NotFound(why, instead.collect())
         }
     }
-}
-
-/// The last moment of a revision; `Some(None)` while it is the current one, `None` when it was never seen.
-fn last_moment(model: &Model, uid: Uid, revision: u64) -> Option<Option<Millis>> {
-    let deployment = model.deployments.get(&uid)?;
-    let at = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
-    let last = rollout::last_moment_millis(model, deployment, at);
-    Some(last.map(|last| last.max(deployment.known_since_millis())))
 }
 
 /// Returns links to Deployments of that name in other clusters.

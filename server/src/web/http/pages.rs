@@ -33,29 +33,27 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
     }
 }
 
-fn query(address: &Address) -> Result<Query, InvalidParameter> {
+fn check(address: &Address) -> Result<(), InvalidParameter> {
     address.check("show", Group::from_name)?;
     address.check("by", By::from_name)?;
     address.check("sort", Column::from_name)?;
-    address.check("order", |text| matches!(text, "asc" | "desc").then_some(()))?;
-    let place = |name| Some(address.value(name).to_owned()).filter(|value| !value.is_empty());
-    Ok(address.parameters.query(place("cluster"), place("namespace")))
+    address.check("order", |text| matches!(text, "asc" | "desc").then_some(())).map(drop)
 }
 
 async fn list(view: &ClientView, address: &Address, request: Request) -> Response {
-    let read = query(address).and_then(|query| Ok((query, address.parse("from")?.unwrap_or(0))));
     let place = |name| Some(address.value(name).to_owned()).filter(|value| !value.is_empty());
-    let all = address.parameters.query(place("cluster"), place("namespace"));
-    if let Some(unknown) = all.cluster.as_ref().filter(|cluster| !view.has_cluster(cluster)) {
+    let query = address.parameters.query(place("cluster"), place("namespace"));
+    if let Some(unknown) = query.cluster.as_ref().filter(|cluster| !view.has_cluster(cluster)) {
         return missing(view, no_cluster(view, unknown), request).await;
     }
-    match read {
-        Ok((query, from)) => {
+    match check(address).and_then(|()| address.parse::<u32>("from")) {
+        Ok(from) => {
+            let from = from.unwrap_or(0);
             let (payload, status) = lines(view, query, Window { from, to: from.saturating_add(LINES) }).await;
             render(view, Payload::List(Box::new(payload)), status, request).await
         }
         Err(wrong) => {
-            let all = Query { cluster: all.cluster, namespace: all.namespace, ..Query::default() };
+            let all = Query { cluster: query.cluster, namespace: query.namespace, ..Query::default() };
             let instead = vec![(timeline::address::list(&all), "The whole list".to_owned())];
             refuse(view, wrong, instead, request).await
         }
@@ -76,17 +74,17 @@ async fn wall(view: &ClientView, address: &Address, request: Request) -> Respons
     if let Some(unknown) = address.parameters.get("cluster").filter(|cluster| !view.has_cluster(cluster)) {
         return missing(view, no_cluster(view, unknown), request).await;
     }
-    let check = || {
+    let checked = || {
         let within = |from: u32, to: u32| move |text: &str| text.parse().ok().filter(|it| (from..=to).contains(it));
         let is_one_of = |all: &'static [&str]| move |text: &str| all.contains(&text).then_some(());
         address.check("theme", is_one_of(&["dark", "light", "auto"]))?;
         address.check("zone", zone::Choice::named)?;
-        query(address)?;
+        check(address)?;
         address.check("rotate", within(2, 3_600))?;
         address.check("columns", within(1, 4))?;
         address.check("sound", is_one_of(&["on", "off"]))
     };
-    match check() {
+    match checked() {
         Ok(_) => {
             let query = Settings::from_parameters(&address.parameters).query;
             let (payload, status) = lines(view, query, Window { from: 0, to: app::wall::ROWS }).await;

@@ -1,5 +1,6 @@
 //! The strip over HTTP: what it tells, and what its buttons ask for. Pages of other sites may not ask for anything.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,6 @@ use axum::extract::{Form, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Redirect, Response};
-use futures::stream::Stream;
 use timeline::wire;
 
 use super::extract::Client;
@@ -36,24 +36,18 @@ fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "This server has no playground, and nothing can be changed.\n").into_response()
 }
 
+/// The content of the strip, now and whenever it changes. Its client counts for as long as it listens.
 pub(super) async fn events(State(rollcast): State<Arc<Rollcast>>, Extension(client): Extension<Client>) -> Response {
     let Some(playground) = rollcast.site.playground.clone() else { return not_found() };
-    Sse::new(stream(playground, client)).keep_alive(KeepAlive::default()).into_response()
-}
-
-/// The content of the strip, now and whenever it changes. Its client counts for as long as it listens.
-fn stream(
-    playground: Arc<Playground>,
-    client: Client,
-) -> impl Stream<Item = Result<Event, std::convert::Infallible>> + use<> {
     let mut told = playground.subscribe();
     told.mark_changed();
-    futures::stream::unfold((told, playground, client), |(mut told, playground, client)| async move {
+    let events = futures::stream::unfold((told, playground, client), |(mut told, playground, client)| async move {
         told.changed().await.ok()?;
         let text = told.borrow_and_update().clone();
         let text = if text.is_empty() { playground.strip().to_text() } else { text.to_string() };
-        Some((Ok(Event::default().data(text)), (told, playground, client)))
-    })
+        Some((Ok::<_, Infallible>(Event::default().data(text)), (told, playground, client)))
+    });
+    Sse::new(events).keep_alive(KeepAlive::default()).into_response()
 }
 
 pub(super) async fn act(

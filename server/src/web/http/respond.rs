@@ -139,7 +139,7 @@ fn playground(view: &ClientView) -> Option<Playground> {
     view.rollcast().site.playground.as_ref().map(|playground| playground.strip())
 }
 
-/// A page in which no program runs and nothing of any cluster stands.
+/// A page alone: without what other pages are told of their viewer.
 pub(super) async fn render_bare<V: IntoView + 'static>(
     rollcast: &Rollcast,
     status: StatusCode,
@@ -147,11 +147,10 @@ pub(super) async fn render_bare<V: IntoView + 'static>(
     shell: impl Fn(&'static str) -> V + Clone + Send + Sync + 'static,
 ) -> Response {
     let build = rollcast.build;
-    let guarded = move || {
-        set_policy();
-        shell(build)
-    };
-    with_status(leptos_axum::render_app_async_with_context(|| {}, guarded)(request).await, status)
+    let mut response = leptos_axum::render_app_async_with_context(set_policy, move || shell(build))(request).await;
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 /// A page of the application, rendered from what it is about.
@@ -160,12 +159,11 @@ pub(super) async fn render(view: &ClientView, payload: Payload, status: StatusCo
     let audience = view.rollcast().audience(view.viewer());
     let (site, playground) = (site(view, &audience), playground(view));
     let page = Page { build: view.rollcast().build.to_owned(), payload, playground, site };
-    let shell = move || {
-        set_policy();
+    let shell = move |_| {
         provide_context(audience.clone());
         app::shell::shell(page.clone(), &origin, assets::part)
     };
-    with_status(leptos_axum::render_app_async_with_context(|| {}, shell)(request).await, status)
+    render_bare(view.rollcast(), status, request, shell).await
 }
 
 /// Sends the page's content security policy: what its markup may run carries the nonce of this answer.
@@ -175,12 +173,6 @@ fn set_policy() {
     {
         response.insert_header(header::CONTENT_SECURITY_POLICY, policy);
     }
-}
-
-fn with_status(mut response: Response, status: StatusCode) -> Response {
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
 }
 
 /// The content security policy: nothing but this server's own files, and in a page what carries its nonce. Markup goes through the policy

@@ -4,12 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::Uri;
-use axum::http::uri::PathAndQuery;
+use axum::extract::DefaultBodyLimit;
 use axum::routing::{MethodRouter, get, post};
-use timeline::address::{Route, base, below_base};
-use tower::ServiceBuilder;
+use timeline::address::{Route, base};
 use tower_http::CompressionLevel;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
@@ -94,21 +91,8 @@ pub fn router(rollcast: Arc<Rollcast>) -> Router {
     if base().is_empty() {
         return below;
     }
-    Router::new().fallback_service(ServiceBuilder::new().map_request(without_base).service(below))
-}
-
-/// Takes the path below which this server is off a request. A proxy in front may have done so already.
-fn without_base(mut request: Request) -> Request {
-    let (below, query) = (below_base(request.uri().path()), request.uri().query());
-    let path = PathAndQuery::try_from(query.map_or_else(|| below.to_owned(), |query| format!("{below}?{query}")));
-    if let Ok(path) = path {
-        let mut parts = request.uri().clone().into_parts();
-        parts.path_and_query = Some(path);
-        if let Ok(uri) = Uri::from_parts(parts) {
-            *request.uri_mut() = uri;
-        }
-    }
-    request
+    // A proxy in front may have taken the base off a request already.
+    Router::new().nest_service(base(), below.clone()).fallback_service(below)
 }
 
 #[cfg(test)]

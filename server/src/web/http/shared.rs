@@ -21,7 +21,6 @@ use crate::access::share::{LinksUnavailable, Share};
 use crate::access::{AuthError, Viewer};
 use crate::telemetry::clock;
 use crate::web::client_view::ClientView;
-use crate::web::connections::Peer;
 use crate::web::previews::ImageFormat;
 use crate::web::state::Rollcast;
 
@@ -110,8 +109,7 @@ async fn preview(share: &Share, view: &ClientView, address: &Address) -> Preview
 /// Takes a link in, and leads to what it opens.
 pub(super) async fn open_link(
     State(rollcast): State<Arc<Rollcast>>,
-    peer: Option<Extension<Peer>>,
-    client: Option<Extension<Client>>,
+    Extension(client): Extension<Client>,
     headers: HeaderMap,
     FormBody(LinkForm { secret, confirmed }): FormBody<LinkForm>,
 ) -> Response {
@@ -129,9 +127,8 @@ pub(super) async fn open_link(
     };
     // Any page may have led them here: a link takes the place of what they see only if they want that.
     if let Some(share) = found.as_ref().filter(|_| confirmed != "yes") {
-        let peer = peer.map(|Extension(Peer(address))| address.ip());
-        let client = rollcast.client(client.and_then(|Extension(client)| client.address));
-        let sees_it = match rollcast.site.auth.viewer(&headers, peer, client).await {
+        let address = rollcast.client(client.address);
+        let sees_it = match rollcast.site.auth.viewer(&headers, client.peer, address).await {
             // What another link opens may stand in the way of it.
             Ok(viewer) => {
                 Some(!is_by_link(&rollcast, &headers).await && view_of(&rollcast, viewer, &share.scope).await.is_some())

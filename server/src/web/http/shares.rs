@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use app::pages::shares::{SharedLine, SharesPayload};
-use axum::extract::{Form, Request, State};
+use axum::extract::{Form, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Json};
@@ -23,7 +23,6 @@ use crate::telemetry::clock;
 use crate::telemetry::clock::parse_duration;
 use crate::web::client_view::ClientView;
 use crate::web::earlier;
-use crate::web::state::Rollcast;
 
 /// The form that creates a link.
 #[derive(Deserialize)]
@@ -62,10 +61,10 @@ impl From<LinksUnavailable> for Refusal {
 }
 
 /// The links of this Rollcast, for who signed in and did not come by one.
-fn shares<'r>(rollcast: &'r Rollcast, view: &ClientView) -> Result<&'r Arc<Shares>, Refusal> {
+fn shares(view: &ClientView) -> Result<&Arc<Shares>, Refusal> {
     let nothing =
         || Refusal(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
-    let shares = rollcast.site.shares.as_ref().ok_or_else(nothing)?;
+    let shares = view.rollcast().site.shares.as_ref().ok_or_else(nothing)?;
     match view.viewer().link {
         Some(_) => Err(ShareError::NotSignedIn.into()),
         None => Ok(shares),
@@ -74,11 +73,8 @@ fn shares<'r>(rollcast: &'r Rollcast, view: &ClientView) -> Result<&'r Arc<Share
 
 /// The links that somebody may revoke: their own, or everybody's where they see everything. Where the last word on them is not to be
 /// had, those that are known, and that.
-async fn list_links(
-    rollcast: &Rollcast,
-    view: &ClientView,
-) -> Result<(Vec<Share>, Result<(), LinksUnavailable>), Refusal> {
-    let shares = shares(rollcast, view)?;
+async fn list_links(view: &ClientView) -> Result<(Vec<Share>, Result<(), LinksUnavailable>), Refusal> {
+    let shares = shares(view)?;
     let checked = shares.refresh().await;
     Ok((shares.list(view.viewer(), view.sees_all(), clock::now_millis()), checked))
 }
@@ -201,13 +197,8 @@ async fn current_rollout(view: &ClientView, workload: Workload) -> Option<(Uid, 
     present.await.ok().flatten()
 }
 
-async fn make_link(
-    rollcast: &Rollcast,
-    view: &ClientView,
-    form: &ShareForm,
-    origin: &str,
-) -> Result<(Share, String), Refusal> {
-    let shares = shares(rollcast, view)?;
+async fn make_link(view: &ClientView, form: &ShareForm, origin: &str) -> Result<(Share, String), Refusal> {
+    let shares = shares(view)?;
     view.throttle().await; // what was made and taken away takes a place for a while, too
     let to = local(&form.to);
     let (scope, to) = scope_of(view, &to).await?;
@@ -217,9 +208,7 @@ async fn make_link(
     let allows_preview = match form.preview.as_str() {
         "" | "no" => false,
         "yes" => true,
-        _ => {
-            return Err(Refusal(StatusCode::BAD_REQUEST, "preview must be yes or no.".to_owned()));
-        }
+        _ => return Err(Refusal(StatusCode::BAD_REQUEST, "preview must be yes or no.".to_owned())),
     };
     let wanted = LinkRequest { scope, to, lasts_millis: lasts, allows_preview };
     let (share, secret) = shares.make(view.viewer(), wanted, clock::now_millis()).await?;
@@ -231,7 +220,6 @@ async fn make_link(
 
 /// The page with the links that somebody may revoke. What they would share is the page that they come from, which their browser tells.
 pub(super) async fn page(
-    State(rollcast): State<Arc<Rollcast>>,
     view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     RequestAddress(address): RequestAddress,
@@ -241,23 +229,18 @@ pub(super) async fn page(
     let from = referer.strip_prefix(&*origin).unwrap_or_default().to_owned();
     let to = Some(address.parameters.text("to")).filter(|to| !to.is_empty()).unwrap_or(from);
     // What a link would open is looked for by those who may make one.
-    let may_make = shares(&rollcast, &view).is_ok();
+    let may_make = shares(&view).is_ok();
     let offers = if may_make { sharing_offers(&view, &local(&to)).await } else { Ok(Vec::new()) };
-    let (payload, status) = match offers {
-        Ok(offers) => (SharesPayload { offers, ..SharesPayload::default() }, StatusCode::OK),
-        Err(Refusal(status, trouble)) => (SharesPayload { trouble, ..SharesPayload::default() }, status),
-    };
-    show(&rollcast, &view, payload, status, request).await
+    show(&view, offers.map(|offers| SharesPayload { offers, ..SharesPayload::default() }), request).await
 }
 
 /// Makes a link and shows it.
 pub(super) async fn make(
-    State(rollcast): State<Arc<Rollcast>>,
     view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     Form(form): Form<ShareForm>,
 ) -> Response {
-    let (payload, status) = match make_link(&rollcast, &view, &form, &origin).await {
+    match make_link(&view, &form, &origin).await {
         Ok((share, link)) => {
             let lasts = if matches!(share.scope, LinkScope::Wall { .. }) {
                 ", with all pages that it links to. Each use extends its lifetime, up to 90 days in total"
@@ -267,48 +250,38 @@ pub(super) async fn make(
             let said =
                 format!("It opens {} until {}{lasts}, unless you revoke it.", share.describe_scope(), expiry(&share));
             let payload = SharesPayload { made: Some((link, said)), ..SharesPayload::default() };
-            let shown = show(&rollcast, &view, payload, StatusCode::OK, Request::default()).await;
-            return (audit_share(&share, view.viewer().audit_name(), "made a link"), shown).into_response();
+            let shown = show(&view, Ok(payload), Request::default()).await;
+            (audit_share(&share, view.viewer().audit_name(), "made a link"), shown).into_response()
         }
-        Err(Refusal(status, trouble)) => (SharesPayload { trouble, ..SharesPayload::default() }, status),
-    };
-    show(&rollcast, &view, payload, status, Request::default()).await
-}
-
-/// Takes a link away.
-pub(super) async fn revoke(
-    State(rollcast): State<Arc<Rollcast>>,
-    view: ClientView,
-    Form(RevokeForm { id }): Form<RevokeForm>,
-) -> Response {
-    match revoke_link(&rollcast, &view, &id).await {
-        Ok(()) => (audit_revocation(&view, &id), Redirect::to(&at(Route::Shares.pattern()))).into_response(),
-        Err(Refusal(status, trouble)) => {
-            let payload = SharesPayload { trouble, ..SharesPayload::default() };
-            show(&rollcast, &view, payload, status, Request::default()).await
-        }
+        Err(refusal) => show(&view, Err(refusal), Request::default()).await,
     }
 }
 
-async fn revoke_link(rollcast: &Rollcast, view: &ClientView, id: &str) -> Result<(), Refusal> {
-    match shares(rollcast, view)?.revoke(view.viewer(), view.sees_all(), id).await? {
+/// Takes a link away.
+pub(super) async fn revoke(view: ClientView, Form(RevokeForm { id }): Form<RevokeForm>) -> Response {
+    match revoke_link(&view, &id).await {
+        Ok(()) => (audit_revocation(&view, &id), Redirect::to(&at(Route::Shares.pattern()))).into_response(),
+        Err(refusal) => show(&view, Err(refusal), Request::default()).await,
+    }
+}
+
+async fn revoke_link(view: &ClientView, id: &str) -> Result<(), Refusal> {
+    match shares(view)?.revoke(view.viewer(), view.sees_all(), id).await? {
         true => Ok(()),
         false => Err(Refusal(StatusCode::NOT_FOUND, "You have no such link.".to_owned())),
     }
 }
 
-async fn show(
-    rollcast: &Rollcast,
-    view: &ClientView,
-    mut payload: SharesPayload,
-    status: StatusCode,
-    request: Request,
-) -> Response {
-    let (listed, checked) = match list_links(rollcast, view).await {
+/// The page with all links, and what is said besides.
+async fn show(view: &ClientView, said: Result<SharesPayload, Refusal>, request: Request) -> Response {
+    let (listed, checked) = match list_links(view).await {
         Ok(listed) => listed,
         Err(refusal) => return refuse(view, refusal, Vec::new(), request).await,
     };
-    let mut status = status;
+    let (mut payload, mut status) = match said {
+        Ok(payload) => (payload, StatusCode::OK),
+        Err(Refusal(status, trouble)) => (SharesPayload { trouble, ..SharesPayload::default() }, status),
+    };
     if let (Err(why), true) = (checked, payload.trouble.is_empty()) {
         Refusal(status, payload.trouble) = why.into();
     }
@@ -345,20 +318,19 @@ fn as_json(share: &Share) -> Value {
 }
 
 /// The links that somebody may revoke, for programs.
-pub(super) async fn list(State(rollcast): State<Arc<Rollcast>>, view: ClientView) -> Result<Json<Value>, Refusal> {
-    let (listed, checked) = list_links(&rollcast, &view).await?;
+pub(super) async fn list(view: ClientView) -> Result<Json<Value>, Refusal> {
+    let (listed, checked) = list_links(&view).await?;
     checked?;
     Ok(Json(json!({ "shares": listed.iter().map(as_json).collect::<Vec<_>>() })))
 }
 
 /// Makes one, for programs.
 pub(super) async fn api_make(
-    State(rollcast): State<Arc<Rollcast>>,
     view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
     Form(form): Form<ShareForm>,
 ) -> Result<Response, Refusal> {
-    let (share, link) = make_link(&rollcast, &view, &form, &origin).await?;
+    let (share, link) = make_link(&view, &form, &origin).await?;
     let mut told = as_json(&share);
     if let Some(told) = told.as_object_mut() {
         told.insert("link".to_owned(), link.into());
@@ -368,10 +340,9 @@ pub(super) async fn api_make(
 
 /// Takes one away, for programs.
 pub(super) async fn api_revoke(
-    State(rollcast): State<Arc<Rollcast>>,
     view: ClientView,
     Form(RevokeForm { id }): Form<RevokeForm>,
 ) -> Result<Response, Refusal> {
-    revoke_link(&rollcast, &view, &id).await?;
+    revoke_link(&view, &id).await?;
     Ok((audit_revocation(&view, &id), StatusCode::NO_CONTENT).into_response())
 }

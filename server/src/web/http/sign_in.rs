@@ -34,14 +34,12 @@ pub(super) async fn page(
     request: Request,
 ) -> Response {
     let to = local(&address.parameters.text("to"));
-    // Who is known at the provider already may see what they wanted to.
-    if let Auth::Oidc(oidc) = &rollcast.site.auth
-        && oidc.viewer(request.headers()).await.is_ok()
-    {
-        return Redirect::to(&to).into_response();
-    }
     let payload = match &rollcast.site.auth {
         Auth::Oidc(oidc) => {
+            // Who is known at the provider already may see what they wanted to.
+            if oidc.viewer(request.headers()).await.is_ok() {
+                return Redirect::to(&to).into_response();
+            }
             let end = if address.parameters.has("left") { oidc.logout_url().await } else { None };
             provider_payload(to, "", end.unwrap_or_default())
         }

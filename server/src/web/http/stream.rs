@@ -8,7 +8,6 @@ use timeline::wire::MAX_VIEWER_FRAME;
 
 use super::extract::Client;
 use crate::web::client_view::ClientView;
-use crate::web::connections::Peer;
 use crate::web::session::{self, StreamRequest};
 
 /// Bytes that may wait for a slow viewer before its connection is given up.
@@ -33,13 +32,10 @@ fn copy_headers(headers: &HeaderMap) -> HeaderMap {
 pub(super) async fn upgrade(
     view: Option<Extension<ClientView>>,
     headers: HeaderMap,
-    peer: Option<Extension<Peer>>,
     Extension(client): Extension<Client>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let headers = copy_headers(&headers);
-    let credentials =
-        StreamRequest { headers, peer: peer.map(|Extension(Peer(address))| address.ip()), from: client.address };
+    let credentials = StreamRequest { headers: copy_headers(&headers), peer: client.peer, from: client.address };
     let upgrade = upgrade
         .max_message_size(MAX_VIEWER_FRAME)
         .max_frame_size(MAX_VIEWER_FRAME)

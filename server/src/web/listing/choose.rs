@@ -89,7 +89,7 @@ pub fn choose(sources: &[Source], query: &Query) -> ListResult {
     let now_millis = |cluster: u16| sources.get(usize::from(cluster)).map_or(0, |source| source.state.now_millis);
     let age = |(_, cluster, listed): &Match| now_millis(*cluster) - listed.summary.since_millis;
     // By place already; the sort keeps that where nothing else decides.
-    found.sort_by(|a, b| compare_groups(query.by, a, b).then_with(|| in_order(query, a, b, age)));
+    found.sort_by(|a, b| in_order(query, a, b, age));
     for (group, cluster, listed) in &found {
         let is_same = |of: &Common| match of {
             Common::Group(last) => last == group,
@@ -126,16 +126,13 @@ pub(super) fn bounded(query: &Query) -> Result<(), &'static str> {
 /// A Deployment that was found: its group, the number of its cluster, and what is listed of it.
 type Match<'l> = (Group, u16, &'l Arc<ListedDeployment>);
 
-/// Compares the groups of two Deployments.
-fn compare_groups(by: By, (_, at, a): &Match, (_, bt, b): &Match) -> Ordering {
-    match by {
-        By::Verdict => Ordering::Equal,
-        By::Place => (at, &a.summary.namespace).cmp(&(bt, &b.summary.namespace)),
-    }
-}
-
-/// Compares two Deployments of a group. `age` returns the time since the last change.
+/// Compares two Deployments by their place, where they are grouped by it, and within their group. `age` returns the time since the last
+/// change.
 fn in_order(query: &Query, a: &Match, b: &Match, age: impl Fn(&Match) -> Millis) -> Ordering {
+    let by_place = match query.by {
+        By::Verdict => Ordering::Equal,
+        By::Place => (a.1, &a.2.summary.namespace).cmp(&(b.1, &b.2.summary.namespace)),
+    };
     let available = |(_, _, listed): &Match| (listed.summary.new_available(), listed.summary.desired);
     let by_column = match query.sort.column {
         Column::Status => a.0.cmp(&b.0),
@@ -144,14 +141,12 @@ fn in_order(query: &Query, a: &Match, b: &Match, age: impl Fn(&Match) -> Millis)
         Column::Since => age(a).cmp(&age(b)),
     };
     let by_column = if query.sort.is_descending { by_column.reverse() } else { by_column };
-    let is_grouped = query.sort.column == Column::Status && query.by == By::Verdict;
-    let ranked = |(group, cluster, listed): &Match| (rank(*group, listed), *cluster);
-    if is_grouped { by_column.then_with(|| ranked(a).cmp(&ranked(b))) } else { by_column }
-}
-
-/// Within a group: what happened last first. What is stable keeps its place.
-fn rank(group: Group, listed: &ListedDeployment) -> Reverse<Millis> {
-    Reverse(if group == Group::Stable { 0 } else { listed.since_millis })
+    let is_by_verdict = query.sort.column == Column::Status && query.by == By::Verdict;
+    // What happened last first. What is stable keeps its place.
+    let rank = |(group, _, listed): &Match| {
+        Reverse(if is_by_verdict && *group != Group::Stable { listed.since_millis } else { 0 })
+    };
+    by_place.then(by_column).then_with(|| rank(a).cmp(&rank(b)))
 }
 
 #[cfg(test)]

@@ -54,11 +54,6 @@ impl Changes {
         }
         let _ = select_all(all).await; // hubs end only when the program does
     }
-
-    fn all_seen(&mut self) {
-        self.lists.iter_mut().for_each(signal::Receiver::mark_unchanged);
-        self.connections.iter_mut().for_each(signal::Receiver::mark_unchanged);
-    }
 }
 
 /// Different lists that are followed at once, and what those are told who would follow one more.
@@ -257,7 +252,8 @@ impl Listings {
                     }
                 }
                 () = is_time => {
-                    changes.all_seen();
+                    changes.lists.iter_mut().for_each(signal::Receiver::mark_unchanged);
+                    changes.connections.iter_mut().for_each(signal::Receiver::mark_unchanged);
                     chosen.send_replace(Arc::new(choose_visible(&key.0, &key.1, &self.published(&key.1, &changes))));
                 }
             }
@@ -346,7 +342,7 @@ mod tests {
                 panic!("a row")
             })
             .await;
-        assert!(followed.changed().await.is_err() && !followed.is_turned_away());
+        assert!(followed.changed().await.is_err() && !followed.choice.is_turned_away());
         assert_eq!(listings.count(), 0);
         drop(followed);
         assert!(follow().changed().now_or_never().is_none());

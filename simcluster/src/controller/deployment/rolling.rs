@@ -28,9 +28,6 @@ impl Round<'_> {
 
     /// Takes from the old ReplicaSets what the floor allows; whether anything changed.
     fn scale_down(&mut self, mut old: Vec<ReplicaSet>, new: &ReplicaSet) -> bool {
-        if sets::asked(&old) == 0 {
-            return false;
-        }
         let floor = desired(&self.deployment) - max_unavailable(&self.deployment);
         let budget = sets::asked(&old) + available_of(new) - floor;
         if budget <= 0 {
@@ -73,10 +70,8 @@ impl Round<'_> {
                 break;
             }
             let count = asked.min(spare - removed);
-            if count > 0 {
-                self.resize(set, asked - count);
-                removed += count;
-            }
+            self.resize(set, asked - count);
+            removed += count;
         }
         removed
     }

@@ -74,7 +74,8 @@ fn cost(pod: &Pod) -> i32 {
     annotation.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-fn ready_since(pod: &Pod) -> Option<i64> {
+/// Since when a pod has been ready; `None` while it is not.
+pub(super) fn ready_since(pod: &Pod) -> Option<i64> {
     let ready = meta::condition(pod, "Ready").filter(|ready| ready.status == "True")?;
     ready.last_transition_time.as_ref().map(time::millis)
 }

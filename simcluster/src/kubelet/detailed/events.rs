@@ -13,12 +13,12 @@ impl SyncContext<'_> {
         NewEvent::about::<Pod>(&self.pod.metadata, COMPONENT, reason, message)
     }
 
-    fn record(&mut self, known: &ContainerRecord, reason: &'static str, message: String) {
+    pub(super) fn record(&mut self, known: &ContainerRecord, reason: &'static str, message: String) {
         let event = self.event(known, reason, message);
         self.events.push(event);
     }
 
-    fn warn(&mut self, known: &ContainerRecord, reason: &'static str, message: String) {
+    pub(super) fn warn(&mut self, known: &ContainerRecord, reason: &'static str, message: String) {
         let event = self.event(known, reason, message).warning();
         self.events.push(event);
     }
@@ -36,10 +36,6 @@ impl SyncContext<'_> {
         self.events.push(event);
     }
 
-    pub(super) fn record_pulling(&mut self, known: &ContainerRecord) {
-        self.record(known, "Pulling", format!("Pulling image \"{}\"", known.image));
-    }
-
     pub(super) fn record_pulled(&mut self, known: &ContainerRecord, millis: i64) {
         let took = if millis < 1000 { format!("{millis}ms") } else { duration(millis) };
         let message = format!(
@@ -55,14 +51,6 @@ impl SyncContext<'_> {
         self.record(known, "Pulled", message);
     }
 
-    pub(super) fn record_created(&mut self, known: &ContainerRecord) {
-        self.record(known, "Created", "Container created".to_owned());
-    }
-
-    pub(super) fn record_started(&mut self, known: &ContainerRecord) {
-        self.record(known, "Started", "Container started".to_owned());
-    }
-
     pub(super) fn record_refused(&mut self, known: &ContainerRecord, why: &str) {
         self.warn(known, "Failed", format!("Failed to pull image \"{}\": {why}", known.image));
         self.warn(known, "Failed", "Error: ErrImagePull".to_owned());
@@ -76,10 +64,6 @@ impl SyncContext<'_> {
         format!("{message}: ErrImagePull: {why}")
     }
 
-    pub(super) fn record_config(&mut self, known: &ContainerRecord, why: &str) {
-        self.warn(known, "Failed", format!("Error: {why}"));
-    }
-
     /// Returns what the status says of it.
     pub(super) fn record_back_off(&mut self, known: &ContainerRecord, millis: i64) -> String {
         let (name, pod) = (&known.name, long_name(self.pod));
@@ -87,16 +71,8 @@ impl SyncContext<'_> {
         format!("back-off {} restarting failed container={name} pod={pod}", duration(millis))
     }
 
-    pub(super) fn record_unhealthy(&mut self, known: &ContainerRecord, kind: Kind, refusal: &str) {
-        self.warn(known, "Unhealthy", format!("{} probe failed: {refusal}", kind.capital()));
-    }
-
     pub(super) fn record_killing_failed(&mut self, known: &ContainerRecord, kind: Kind) {
         let message = format!("Container {} failed {} probe, will be restarted", known.name, kind.small());
         self.record(known, "Killing", message);
-    }
-
-    pub(super) fn record_stopping(&mut self, known: &ContainerRecord) {
-        self.record(known, "Killing", format!("Stopping container {}", known.name));
     }
 }

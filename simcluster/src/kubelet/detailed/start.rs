@@ -32,7 +32,7 @@ impl PodRecord {
             self.add_timer_between(AGAIN_MILLIS, Timer::Round, context);
             return;
         }
-        context.record_pulling(known);
+        context.record(known, "Pulling", format!("Pulling image \"{}\"", known.image));
         known.run += 1;
         known.now = ContainerPhase::Starting;
         let takes = if let Pull::Takes(millis) = known.program.pull { millis } else { 300 };
@@ -67,7 +67,7 @@ impl PodRecord {
         let absent = known.needs.iter().find(|map| !context.config_maps.contains(*map)).cloned();
         if let Some(map) = absent.or_else(|| known.program.lacks_config.then(|| "settings".to_owned())) {
             let why = format!("configmap \"{map}\" not found");
-            context.record_config(known, &why);
+            context.warn(known, "Failed", format!("Error: {why}"));
             known.reason = Some(("CreateContainerConfigError", why));
             known.now = known.phase_after_failure();
             let is_first = known.run <= 1;
@@ -76,7 +76,7 @@ impl PodRecord {
             self.add_timer_between(again, Timer::Round, context);
             return;
         }
-        context.record_created(known);
+        context.record(known, "Created", "Container created".to_owned());
         known.run += 1;
         known.now = ContainerPhase::Starting;
         let run = known.run;
@@ -86,7 +86,7 @@ impl PodRecord {
     pub(super) fn started(&mut self, index: usize, run: u32, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };
-        context.record_started(known);
+        context.record(known, "Started", "Container started".to_owned());
         known.now = ContainerPhase::Running(now);
         known.restarts += i32::from(known.has_run);
         known.has_run = true;
@@ -121,7 +121,7 @@ impl PodRecord {
         let is_other = probe.record_answer(is_success);
         let (result, period, refusal) = (probe.result, probe.period_millis, probe.refusal.clone());
         if !is_success {
-            context.record_unhealthy(known, kind, &refusal);
+            context.warn(known, "Unhealthy", format!("{} probe failed: {refusal}", kind.capital()));
         }
         match (kind, result) {
             (Kind::Startup, Some(true)) => {

@@ -127,7 +127,7 @@ impl PodRecord {
         for (index, known) in self.containers.iter_mut().enumerate() {
             let is_due = if has_containers { !known.is_init } else { Some(index) == last };
             if let (true, ContainerPhase::Running(began)) = (is_due, known.now) {
-                context.record_stopping(known);
+                context.record(known, "Killing", format!("Stopping container {}", known.name));
                 let (takes, code) = known.program.ends((stops - context.now).max(0));
                 known.now = ContainerPhase::Ending(began, code);
                 asked.push((context.now + takes, Timer::Killed(index, known.run)));
