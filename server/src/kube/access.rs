@@ -112,8 +112,37 @@ impl Access {
         Self(Arc::new(Inner { credentials, current, renewals: Mutex::default() }))
     }
 
+    /// Sends a request with the client that there is. Refusals and servers that are not reached make the client anew, where that may
+    /// help. Without an answer so far, the next client sends it again: hyper can lose a request on a connection that the server refuses
+    /// (hyperium/hyper#4122).
+    pub(super) async fn with_client<T, F>(
+        &self,
+        pace: &Pace,
+        send: impl Fn(VersionedClient) -> F,
+    ) -> Result<T, RequestError>
+    where
+        F: Future<Output = Result<T, RequestError>>,
+    {
+        let place = self.place();
+        loop {
+            let given = self.client(pace);
+            let generation = given.generation;
+            tokio::select! {
+                biased; // an answer that is there is taken
+                answer = send(given) => {
+                    return answer.inspect_err(|error| self.failed(generation, error, pace));
+                }
+                () = self.renewed(generation) => {}
+            }
+            if self.place() != place {
+                // The request may name a position, or what the other cluster is not to know.
+                return Err(RequestError::Unreachable("the connection settings of the cluster changed".to_owned()));
+            }
+        }
+    }
+
     /// The client as it is now. Looks ahead: credentials that end soon are renewed while they are still good.
-    pub(super) fn client(&self, pace: &Pace) -> VersionedClient {
+    fn client(&self, pace: &Pace) -> VersionedClient {
         let (client, ends) = {
             let ClientState { generation, fetched, .. } = &*self.0.current.borrow();
             let FetchedClient { client, is_confidential, expires_at_millis, .. } = fetched;

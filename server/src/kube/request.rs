@@ -40,31 +40,12 @@ pub(super) fn collection(kind: Kind, namespace: Option<&str>) -> String {
     }
 }
 
-/// Sends a GET and returns the body of a successful answer, unread. The answer must begin within the pace's limit. Refusals
-/// and servers that are not reached make the cluster's client anew, where that may help. Without an answer so far, the next client
-/// sends it again: hyper can lose a request on a connection that the server refuses (hyperium/hyper#4122).
+/// Sends a GET and returns the body of a successful answer, unread. The answer must begin within the pace's limit.
 pub(super) async fn get(access: &Access, pace: &Pace, path: &str) -> Result<Body, RequestError> {
-    let place = access.place();
-    loop {
-        let given = access.client(pace);
-        tokio::select! {
-            biased; // an answer that is there is taken
-            answer = ask(&given.client, pace, path) => {
-                if let Err(error) = &answer {
-                    access.failed(given.generation, error, pace);
-                }
-                return answer;
-            }
-            () = access.renewed(given.generation) => {}
-        }
-        if access.place() != place {
-            // The path may name a position, which means nothing there.
-            return Err(RequestError::Unreachable("the connection settings of the cluster changed".to_owned()));
-        }
-    }
+    access.with_client(pace, |given| ask(given.client, pace, path)).await
 }
 
-async fn ask(client: &kube::Client, pace: &Pace, path: &str) -> Result<Body, RequestError> {
+async fn ask(client: kube::Client, pace: &Pace, path: &str) -> Result<Body, RequestError> {
     let request = Request::get(path)
         .header(http::header::ACCEPT, "application/json")
         .body(Body::empty())

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use http::{Method, Request, header};
+use http::{Request, header};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch as signal};
 
-use super::access::Access;
+use super::access::{Access, VersionedClient};
 use super::error::RequestError;
 use super::pace::Pace;
 use super::reason;
@@ -142,30 +142,32 @@ impl Reviewer {
         let Some(ReviewEndpoint { access, pace }) = self.endpoint.borrow().clone() else {
             return Err(silent("the cluster is not connected yet"));
         };
-        let request = Request::builder()
-            .method(Method::POST)
-            .uri(path)
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(serde_json::to_vec(review)?)
-            .map_err(|error| silent(&error.to_string()))?;
-        let given = access.client(&pace);
-        if content == Content::Secret && !given.is_confidential {
-            return Err(RequestError::NotConfidential);
-        }
-        let answer = tokio::time::timeout(pace.answer, given.client.request(request)).await;
-        // The text of an error may repeat the request: use our own sentences.
-        let answer = answer.map_err(|_| silent("the API server does not respond"))?.map_err(|error| match error {
-            kube::Error::Api(status) if status.code == 403 => RequestError::Forbidden(missing_right(path)),
-            kube::Error::Api(status) if status.code == 401 => RequestError::Unauthorized(format!("POST {path}")),
-            kube::Error::Api(status) => silent(&format!("the API server responded {}", status.code)),
-            error if reason::is_about_credentials(&error) => RequestError::Credentials(reason::of(&error)),
-            _ => silent("cannot reach the API server"),
-        });
-        if let Err(error) = &answer {
-            access.failed(given.generation, error, &pace);
-        }
-        answer
+        let review = serde_json::to_vec(review)?;
+        access.with_client(&pace, |given| post(given, &pace, path, review.clone(), content)).await
     }
+}
+
+async fn post<T: DeserializeOwned>(
+    given: VersionedClient,
+    pace: &Pace,
+    path: &str,
+    review: Vec<u8>,
+    content: Content,
+) -> Result<T, RequestError> {
+    if content == Content::Secret && !given.is_confidential {
+        return Err(RequestError::NotConfidential);
+    }
+    let request = Request::post(path).header(header::CONTENT_TYPE, "application/json").body(review);
+    let request = request.map_err(|error| silent(&error.to_string()))?;
+    let answer = tokio::time::timeout(pace.answer, given.client.request(request)).await;
+    // The text of an error may repeat the request: use our own sentences.
+    answer.map_err(|_| silent("the API server does not respond"))?.map_err(|error| match error {
+        kube::Error::Api(status) if status.code == 403 => RequestError::Forbidden(missing_right(path)),
+        kube::Error::Api(status) if status.code == 401 => RequestError::Unauthorized(format!("POST {path}")),
+        kube::Error::Api(status) => silent(&format!("the API server responded {}", status.code)),
+        error if reason::is_about_credentials(&error) => RequestError::Credentials(reason::of(&error)),
+        _ => silent("cannot reach the API server"),
+    })
 }
 
 /// Names the permission that a review needs, as RBAC does: `create` on a resource and its group.
