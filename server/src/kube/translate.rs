@@ -2,7 +2,7 @@
 
 mod pod;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 use timeline::fact::{
     Condition, ConditionStatus, DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, EventFact, Image,
     IntOrPercent, Kind, Meta, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Seen, Strategy,
@@ -56,22 +56,11 @@ impl Object {
     /// # Errors
     /// When the JSON does not have the shape of that kind.
     pub fn decode(kind: Kind, json: &str) -> Result<Self, Unusable> {
-        let mut deserializer = serde_json::Deserializer::from_str(json);
-        let object = Self::deserialize(kind, &mut deserializer)?;
-        deserializer.end()?;
-        Ok(object)
-    }
-
-    /// Reads one object of a known kind.
-    ///
-    /// # Errors
-    /// When it does not have the shape of that kind.
-    pub fn deserialize<'de, D: Deserializer<'de>>(kind: Kind, deserializer: D) -> Result<Self, D::Error> {
         Ok(match kind {
-            Kind::Deployment => Self::Deployment(Deserialize::deserialize(deserializer)?),
-            Kind::ReplicaSet => Self::ReplicaSet(Deserialize::deserialize(deserializer)?),
-            Kind::Pod => Self::Pod(Deserialize::deserialize(deserializer)?),
-            Kind::Event => Self::Event(Deserialize::deserialize(deserializer)?),
+            Kind::Deployment => Self::Deployment(serde_json::from_str(json)?),
+            Kind::ReplicaSet => Self::ReplicaSet(serde_json::from_str(json)?),
+            Kind::Pod => Self::Pod(serde_json::from_str(json)?),
+            Kind::Event => Self::Event(serde_json::from_str(json)?),
         })
     }
 
