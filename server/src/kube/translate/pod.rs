@@ -6,7 +6,9 @@ use timeline::fact::{
 };
 use timeline::rules::pulls::is_image_reason;
 
-use super::{MOST_CONTAINERS, Unusable, condition, condition_status, cut, deletion_at_millis, meta, millis, number};
+use super::{
+    MOST_CONTAINERS, Unusable, condition, condition_status, cut, deletion_at_millis, meta, millis, number, parsed,
+};
 use crate::kube::decode;
 
 /// Conditions of Kubernetes itself, with their status when all is well.
@@ -35,7 +37,6 @@ pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
         containers.push(self::container(container, Role::App, &status.container_statuses));
     }
     let disruption = condition(&status.conditions, "DisruptionTarget").filter(|c| c.status == ConditionStatus::True);
-    let cost = object.metadata.annotations.get("controller.kubernetes.io/pod-deletion-cost");
     Ok(PodFact {
         deletion_at_millis: deletion_at_millis(&object.metadata),
         node: Some(spec.node_name).filter(|node| !node.is_empty()),
@@ -53,7 +54,7 @@ pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
         scheduled: condition(&status.conditions, "PodScheduled").map(|told| with_gates(told, &spec.scheduling_gates)),
         disruption: disruption.map(|c| c.reason),
         is_graceless: spec.termination_grace_period_seconds == Some(0),
-        deletion_cost: cost.and_then(|text| text.parse().ok()).unwrap_or_default(),
+        deletion_cost: parsed(object.metadata.annotations.pod_deletion_cost.as_deref()).unwrap_or_default(),
         containers,
         conditions: conditions(status.conditions),
         meta: meta(object.metadata, "ReplicaSet")?,
@@ -112,7 +113,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         is_final,
         restarts_all: spec.restart_policy_rules.iter().any(|rule| rule.action == "RestartAllContainers"),
         last_exit: ended.map(|ended| Box::new(exit(ended))),
-        started_millis: running.and_then(|running| running.started_at.as_deref().and_then(millis)),
+        started_millis: running.and_then(|running| millis(running.started_at.as_deref())),
         is_in_startup: running.is_some() && status.is_some_and(|status| status.started == Some(false)),
         exits_before: 0,
         // Before the kubelet resolved it, the status may lack it.
@@ -123,8 +124,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
 }
 
 fn exit(ended: &decode::Terminated) -> Exit {
-    let at = |time: &Option<String>| time.as_deref().and_then(millis);
-    let finished_millis = at(&ended.finished_at);
+    let finished_millis = millis(ended.finished_at.as_deref());
     Exit {
         code: exit_code(ended),
         reason: ended.reason.clone(),
@@ -132,7 +132,7 @@ fn exit(ended: &decode::Terminated) -> Exit {
         finished_millis,
         // Of one that could not be started, the kubelet writes the epoch.
         ran_millis: finished_millis
-            .zip(at(&ended.started_at).filter(|start| *start > 0))
+            .zip(millis(ended.started_at.as_deref()).filter(|start| *start > 0))
             .map(|(end, start)| end.saturating_sub(start).max(0)),
     }
 }
