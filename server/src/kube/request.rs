@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::{Request, StatusCode};
+use http::Request;
 use http_body_util::BodyExt;
 use kube::client::Body;
 use timeline::fact::Kind;
@@ -72,13 +72,7 @@ async fn ask(client: kube::Client, pace: &Pace, path: &str) -> Result<Body, Requ
         message: Option<String>,
     }
     let message = serde_json::from_slice::<Status>(&body).ok().and_then(|status| status.message).unwrap_or_default();
-    let message = timeline::words::safe(&message);
-    Err(match status {
-        StatusCode::FORBIDDEN => RequestError::Forbidden(message),
-        StatusCode::UNAUTHORIZED => RequestError::Unauthorized(message),
-        StatusCode::GONE | StatusCode::BAD_REQUEST => RequestError::Gone(status),
-        status => RequestError::Status { status, message, retry_after },
-    })
+    Err(RequestError::of_status(status, &message, retry_after))
 }
 
 pub(super) async fn read(body: Body, pace: &Pace) -> Result<Vec<u8>, RequestError> {

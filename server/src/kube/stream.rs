@@ -36,15 +36,13 @@ pub(super) enum WatchStart<'a> {
 pub(super) enum WatchEnd {
     /// The server closed it, as it does every few minutes.
     Closed,
-    /// The position is lost.
-    Expired(RequestError),
     /// Connections were lost all at once; a new one is needed.
     Lost,
     /// It was left, as everything is to be listed anew.
     Left,
     /// It did not end when it should: its connection died without a word.
     Dead(RequestError),
-    /// It could not be started, or broke.
+    /// It could not be started, or broke, or its position is lost.
     Failed(RequestError),
 }
 
@@ -86,10 +84,7 @@ impl Stream {
         let losses = liveness.borrow_and_update().losses;
         let ends_at = Instant::now() + Duration::from_secs(seconds.into()) + watch_margin;
         let body: Body = tokio::select! {
-            body = request::get(&cluster.access, &cluster.pace, &path) => body.map_err(|error| match error {
-                RequestError::Gone(_) => WatchEnd::Expired(error),
-                error => WatchEnd::Failed(error),
-            })?,
+            body = request::get(&cluster.access, &cluster.pace, &path) => body.map_err(WatchEnd::Failed)?,
             () = liveness::wait_for_loss(&mut liveness, losses) => return Err(WatchEnd::Lost),
         };
         let lines = StreamReader::new(body.into_data_stream().map_err(std::io::Error::other));
@@ -110,23 +105,16 @@ impl Stream {
         };
         match read {
             Ok(0) => Err(WatchEnd::Closed),
-            Ok(_) => read_line(self.kind, &self.line),
+            Ok(_) => read_line(self.kind, &self.line).map_err(WatchEnd::Failed),
             Err(error) => Err(WatchEnd::Failed(RequestError::Unreachable(format!("the watch failed: {error}")))),
         }
     }
 }
 
-fn read_line(kind: Kind, line: &[u8]) -> Result<WatchEvent, WatchEnd> {
+fn read_line(kind: Kind, line: &[u8]) -> Result<WatchEvent, RequestError> {
     // A line cut off in the middle: the stream is of no more use, but the position is.
-    decode_line(kind, line).map_err(|error| WatchEnd::Failed(error.into()))?.map_err(|Status { code, message }| {
+    decode_line(kind, line)?.map_err(|Status { code, message }| {
         let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        match code {
-            410 | 400 => WatchEnd::Expired(RequestError::Gone(status)),
-            _ => WatchEnd::Failed(RequestError::Status {
-                status,
-                message: timeline::words::safe(&message),
-                retry_after: Duration::ZERO,
-            }),
-        }
+        RequestError::of_status(status, &message, Duration::ZERO)
     })
 }

@@ -160,9 +160,13 @@ impl Watch {
         if has_lived {
             self.note_progress();
         }
-        if matches!(ended, WatchEnd::Lost | WatchEnd::Dead(_) | WatchEnd::Failed(_))
-            || (matches!(ended, WatchEnd::Closed) && !has_lived)
-        {
+        let is_restart = match &ended {
+            WatchEnd::Failed(error) => !matches!(error, RequestError::Gone(_)),
+            WatchEnd::Lost | WatchEnd::Dead(_) => true,
+            WatchEnd::Closed => !has_lived,
+            WatchEnd::Left => false,
+        };
+        if is_restart {
             Counters::add(&self.cluster.counters.kind(self.kind).restarts);
         }
         // Who ends a watch in time is there, also where nothing was said: API servers send no bookmarks of Events.
@@ -186,7 +190,7 @@ impl Watch {
                 tracing::info!("a new list was requested; listing again");
                 Ok(None)
             }
-            WatchEnd::Expired(error) => {
+            WatchEnd::Failed(error @ RequestError::Gone(_)) => {
                 tracing::info!("resource version expired; listing again");
                 self.relist_for(RelistReason::Expired);
                 // At once, but not again and again. Failures of watches since the last list were waited for already.
@@ -266,7 +270,7 @@ impl Watch {
             };
             match next {
                 Ok(WatchEvent::Object(object, _)) if is_earlier(object.resource_version(), position) => {
-                    let ended = WatchEnd::Expired(RequestError::Gone(http::StatusCode::GONE));
+                    let ended = WatchEnd::Failed(RequestError::Gone(http::StatusCode::GONE));
                     return Ok(WatchOutcome { ended, has_lived: false, mute: Duration::ZERO });
                 }
                 Ok(line) => {

@@ -94,10 +94,10 @@ impl Watch {
         };
         self.list = Some(List::new(self.cluster.pace.page_size));
         match ended {
-            Some(
-                WatchEnd::Expired(RequestError::Gone(StatusCode::BAD_REQUEST))
-                | WatchEnd::Failed(RequestError::Status { status: StatusCode::UNPROCESSABLE_ENTITY, .. }),
-            ) => {
+            Some(WatchEnd::Failed(
+                RequestError::Gone(StatusCode::BAD_REQUEST)
+                | RequestError::Status { status: StatusCode::UNPROCESSABLE_ENTITY, .. },
+            )) => {
                 tracing::debug!("the API server does not stream lists; listing in pages");
                 self.lists.set_stream_refused(true);
             }
@@ -106,7 +106,7 @@ impl Watch {
                 self.lists.set_stream_refused(true);
             }
             Some(WatchEnd::Failed(RequestError::Forbidden(_))) => {} // watches are not allowed; lists may be
-            Some(WatchEnd::Closed | WatchEnd::Left | WatchEnd::Expired(_)) => {
+            Some(WatchEnd::Closed | WatchEnd::Left | WatchEnd::Failed(RequestError::Gone(_))) => {
                 tracing::info!("a list that is streamed ended early; listing in pages");
             }
             Some(WatchEnd::Lost) => self.send_catching_up("the connection was lost; reconnecting").await?,
