@@ -28,11 +28,11 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> String {
             ConnectionAborted, ConnectionRefused, ConnectionReset, HostUnreachable, NetworkUnreachable, TimedOut,
         };
         let kind = error.kind();
-        let is_known = matches!(
-            kind,
-            ConnectionAborted | ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable | TimedOut
-        );
-        is_known.then(|| kind.to_string())
+        match kind {
+            ConnectionAborted | ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable
+            | TimedOut => Some(kind.to_string()),
+            _ => None,
+        }
     };
     if let Some(why) = layers(error).find_map(|error| error.downcast_ref::<io::Error>()).and_then(by_system) {
         return why;
