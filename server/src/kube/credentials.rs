@@ -121,14 +121,12 @@ impl Credentials {
     /// # Errors
     /// When it cannot be read any more.
     pub async fn reload(&self, pace: &Pace) -> Result<Self, TargetError> {
+        if self.context.is_none() {
+            return Ok(self.clone());
+        }
         let contexts = self.contexts.clone();
-        Ok(match self.context {
-            Some(_) => {
-                let contexts = self.run_blocking(pace.credentials, move || contexts.reload()).await??;
-                Self { contexts, ..self.clone() }
-            }
-            None => self.clone(),
-        })
+        let contexts = self.run_blocking(pace.credentials, move || contexts.reload()).await??;
+        Ok(Self { contexts, ..self.clone() })
     }
 
     /// Creates a client, running commands for credentials. All requests but `Initial` reload the kubeconfig, and return `None`
@@ -152,28 +150,28 @@ impl Credentials {
         let expires_at_millis = self.ask_command(&mut config, request == CredentialRequest::Initial, pace).await?;
         let (address, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
         let (warnings, is_confidential) = (self.warnings(&config), is_confidential(&config));
-        let limit = pace.credentials;
         let known = match request {
             CredentialRequest::Renewal(before) => Some(before.credentials),
             _ => None,
         };
         let build = move || {
             fingerprint.credentials = hash(&(fingerprint.settings, auth(&config), files(&config)));
-            let is_same = known == Some(fingerprint.credentials);
-            Ok((fingerprint, if is_same { None } else { Some(client_for(config)?) }))
+            if known == Some(fingerprint.credentials) {
+                return Ok(None);
+            }
+            let client = client_for(config)?;
+            Ok(Some(FetchedClient {
+                client,
+                address,
+                namespace,
+                warnings,
+                is_confidential,
+                fingerprint,
+                expires_at_millis,
+            }))
         };
-        let built: kube::Result<_> = self.run_blocking(limit, build).await?;
-        let (fingerprint, client) = built.map_err(|why| self.unusable(&reason::of(&why)))?;
-        let fetched = |client| FetchedClient {
-            client,
-            address,
-            namespace,
-            warnings,
-            is_confidential,
-            fingerprint,
-            expires_at_millis,
-        };
-        Ok(client.map(fetched))
+        let built: kube::Result<_> = self.run_blocking(pace.credentials, build).await?;
+        built.map_err(|why| self.unusable(&reason::of(&why)))
     }
 
     async fn config(&self) -> Result<kube::Config, TargetError> {
