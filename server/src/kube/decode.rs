@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An integer or a percentage such as `"25%"`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -137,6 +137,18 @@ object! {
         max_surge: Option<IntOrString>,
         /// `maxUnavailable`: pods below `spec.replicas`.
         max_unavailable: Option<IntOrString>,
+    }
+    /// A pod template, and what tells it from others. The traits below call what is derived here.
+    #[serde(remote = "Self")]
+    Template {
+        metadata: TemplateMeta,
+        /// `spec`: the containers.
+        spec: TemplateSpec,
+        /// Hash of the whole template but for its label `pod-template-hash`: equal of a Deployment and the ReplicaSet of its
+        /// template. Recordings carry it, because they lack the fields that it was made of.
+        hash: Option<u64>,
+        /// Hash without the annotation `restartedAt` too, which `kubectl rollout restart` writes, where the template has one.
+        hash_apart: Option<u64>,
     }
     TemplateMeta {
         annotations: Annotations,
@@ -311,49 +323,26 @@ object! {
     }
 }
 
-/// A pod template, and what tells it from others.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Template {
-    #[serde(skip_serializing_if = "is_empty")]
-    pub metadata: TemplateMeta,
-    /// `spec`: the containers.
-    #[serde(skip_serializing_if = "is_empty")]
-    pub spec: TemplateSpec,
-    /// Hash of the whole template but for its label `pod-template-hash`: equal of a Deployment and the ReplicaSet of its
-    /// template. Recordings carry it, because they lack the fields that it was made of.
-    #[serde(skip_serializing_if = "is_empty")]
-    pub hash: Option<u64>,
-    /// Hash without the annotation `restartedAt` too, which `kubectl rollout restart` writes, where the template has one.
-    #[serde(skip_serializing_if = "is_empty")]
-    pub hash_apart: Option<u64>,
+impl Serialize for Template {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
 }
 
 impl<'de> Deserialize<'de> for Template {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Default, Deserialize)]
-        #[serde(default, rename_all = "camelCase")]
-        struct Decoded {
-            #[serde(deserialize_with = "or_default")]
-            metadata: TemplateMeta,
-            #[serde(deserialize_with = "or_default")]
-            spec: TemplateSpec,
-            #[serde(deserialize_with = "or_default")]
-            hash: Option<u64>,
-            #[serde(deserialize_with = "or_default")]
-            hash_apart: Option<u64>,
-        }
         let mut raw = serde_json::Value::deserialize(deserializer)?;
         if let Some(serde_json::Value::Object(labels)) = raw.pointer_mut("/metadata/labels") {
             labels.remove("pod-template-hash");
         }
         let made = fnv1a(raw.to_string().as_bytes());
-        let Decoded { metadata, spec, hash, hash_apart } =
-            Decoded::deserialize(&raw).map_err(serde::de::Error::custom)?;
+        let mut template = Self::deserialize(&raw).map_err(serde::de::Error::custom)?;
         // A recording that carries the one without the other was made before there were two.
-        let is_to_be_made = hash.is_none() && metadata.annotations.restarted_at.is_some();
-        let made_apart = is_to_be_made.then(|| hash_without_restart(raw));
-        Ok(Self { metadata, spec, hash: hash.or(Some(made)), hash_apart: hash_apart.or(made_apart) })
+        if template.hash.is_none() && template.metadata.annotations.restarted_at.is_some() {
+            template.hash_apart = template.hash_apart.or_else(|| Some(hash_without_restart(raw)));
+        }
+        template.hash = template.hash.or(Some(made));
+        Ok(template)
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Bookmark {
     pub is_initial_end: bool,
 }
 
-/// The error with which the API server ends a watch.
+/// The error with which the API server answers, or ends a watch.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Status {

@@ -9,6 +9,7 @@ use timeline::fact::Kind;
 
 use super::access::Access;
 use super::error::RequestError;
+use super::line::Status;
 use super::pace::Pace;
 use super::reason;
 
@@ -67,11 +68,7 @@ async fn ask(client: kube::Client, pace: &Pace, path: &str) -> Result<Body, Requ
     // What the server says besides is good to know and not worth waiting for.
     let body = tokio::time::timeout(pace.answer, read(response.into_body(), pace)).await;
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
-    #[derive(serde::Deserialize)]
-    struct Status {
-        message: Option<String>,
-    }
-    let message = serde_json::from_slice::<Status>(&body).ok().and_then(|status| status.message).unwrap_or_default();
+    let Status { message, .. } = serde_json::from_slice(&body).unwrap_or_default();
     Err(RequestError::of_status(status, &message, retry_after))
 }
 
