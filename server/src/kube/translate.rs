@@ -145,11 +145,6 @@ fn meta<L>(meta: decode::Meta<L>, controller_kind: &str) -> Result<Meta, Unusabl
     })
 }
 
-/// When the grace period of an object that is being deleted ends.
-fn deletion_at_millis<L>(meta: &decode::Meta<L>) -> Option<Millis> {
-    millis(meta.deletion_timestamp.as_deref())
-}
-
 fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
     let (spec, status) = (object.spec, object.status);
     let generation = |told: Option<i64>| told.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
@@ -157,7 +152,7 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
     let now = DeploymentNow {
         labels: object.metadata.labels.clone(),
         generation: generation(object.metadata.generation),
-        deleting: deletion_at_millis(&object.metadata).is_some(),
+        deleting: millis(object.metadata.deletion_timestamp.as_deref()).is_some(),
         revision: parsed(object.metadata.annotations.revision.as_deref()),
         template: spec.template.hash,
         template_apart: restarted_at.as_ref().map_or(spec.template.hash, |_| spec.template.hash_apart),
@@ -194,7 +189,7 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
             available: object.status.available_replicas.map_or(0, number),
         },
         min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
-        deleting: deletion_at_millis(&object.metadata).is_some(),
+        deleting: millis(object.metadata.deletion_timestamp.as_deref()).is_some(),
         desired_replicas: parsed(annotations.desired_replicas.as_deref()),
         max_replicas: parsed(annotations.max_replicas.as_deref()),
         change_cause: annotations.change_cause.as_deref().map(cut),

@@ -32,6 +32,7 @@ use super::Viewer;
 use super::cookie::{SealPurpose, SessionKeys};
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
 use crate::database::server::DatabaseServer;
+use crate::telemetry::causes;
 use crate::telemetry::panics::locked;
 
 /// Links that there may be, of all people and of one of them.
@@ -135,7 +136,7 @@ impl Shares {
                 drop(shares);
                 match &looked {
                     Ok(()) if is_away => tracing::info!("the link database responds again"),
-                    Err(why) if !is_away => tracing::warn!("cannot check the share links: {}", log_text(why)),
+                    Err(why) if !is_away => tracing::warn!("cannot check the share links: {}", causes::join(why)),
                     _ => {}
                 }
                 is_away = looked.is_err();
@@ -265,7 +266,7 @@ impl Shares {
             Ok(true) => Ok((share, secret)),
             Ok(false) => Err(ShareError::TooMany),
             Err(why) => {
-                tracing::debug!("cannot store a share link: {}", log_text(&why));
+                tracing::debug!("cannot store a share link: {}", causes::join(&why));
                 self.remove_later(&share.id); // it may have been written down
                 Err(why.into())
             }
@@ -309,7 +310,7 @@ impl Shares {
             // Where it is not written down it lasts as long as what is known, or is renewed again.
             tokio::spawn(async move {
                 let written = this.with_store(move |_, store| store.prolong(&renewed)).await;
-                written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", log_text(why)))
+                written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", causes::join(why)))
             });
         }
         Ok(Some(share.viewer()))
@@ -363,7 +364,7 @@ impl Shares {
     pub async fn revoke(self: &Arc<Self>, maker: &Viewer, is_everybodys: bool, id: &str) -> Result<bool, ShareError> {
         if self.copy.is_some() && !locked(&self.all).contains_key(id) {
             let looked = self.poll(Instant::now()).await;
-            looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", log_text(why)))?;
+            looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", causes::join(why)))?;
         }
         {
             let mut pending_removals = locked(&self.pending_removals);
@@ -384,18 +385,10 @@ impl Shares {
             }
             Ok(())
         });
-        let removed =
-            removed.await.inspect_err(|why| tracing::warn!("cannot delete a revoked share link: {}", log_text(why)));
-        removed.map_err(ShareError::Unwritten)?;
-        Ok(true)
-    }
-}
-
-/// Why a place does not do what it is asked, for logs.
-fn log_text(why: &LinkStoreError) -> String {
-    match why {
-        LinkStoreError::Database(why) => why.to_string(),
-        why => why.to_string(),
+        removed.await.map(|()| true).map_err(|why| {
+            tracing::warn!("cannot delete a revoked share link: {}", causes::join(&why));
+            ShareError::Unwritten(why)
+        })
     }
 }
 

@@ -6,9 +6,7 @@ use timeline::fact::{
 };
 use timeline::rules::pulls::is_image_reason;
 
-use super::{
-    MOST_CONTAINERS, Unusable, condition, condition_status, cut, deletion_at_millis, meta, millis, number, parsed,
-};
+use super::{MOST_CONTAINERS, Unusable, condition, condition_status, cut, meta, millis, number, parsed};
 use crate::kube::decode;
 
 /// Conditions of Kubernetes itself, with their status when all is well.
@@ -38,7 +36,7 @@ pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
     }
     let disruption = condition(&status.conditions, "DisruptionTarget").filter(|c| c.status == ConditionStatus::True);
     Ok(PodFact {
-        deletion_at_millis: deletion_at_millis(&object.metadata),
+        deletion_at_millis: millis(object.metadata.deletion_timestamp.as_deref()),
         node: Some(spec.node_name).filter(|node| !node.is_empty()),
         nominated_node: Some(status.nominated_node_name).filter(|node| !node.is_empty()),
         phase: match status.phase.as_str() {
