@@ -196,7 +196,9 @@ impl Access {
 
     /// Returns host and port of the API server, without a path or credentials; `None` where the client is all there is.
     pub fn host(&self) -> Option<String> {
-        host(&self.0.current.borrow().fetched.address)
+        let address: http::Uri = self.0.current.borrow().fetched.address.parse().ok()?;
+        let port = address.port().map(|port| format!(":{port}")).unwrap_or_default();
+        address.host().map(|host| format!("{host}{port}"))
     }
 
     /// Where the cluster is. Positions mean nothing at another place.
@@ -254,12 +256,6 @@ impl Access {
             }
         });
     }
-}
-
-fn host(address: &str) -> Option<String> {
-    let address: http::Uri = address.parse().ok()?;
-    let port = address.port().map(|port| format!(":{port}")).unwrap_or_default();
-    address.host().map(|host| format!("{host}{port}"))
 }
 
 impl Renewals {

@@ -41,14 +41,6 @@ use crate::telemetry::rate::RateLimit;
 /// The hub is gone: time to end.
 pub(super) struct HubGone;
 
-struct WatchOutcome {
-    ended: WatchEnd,
-    /// It lived long enough to be called a watch.
-    has_lived: bool,
-    /// Its duration without events or bookmarks; zero for one that had some.
-    mute: Duration,
-}
-
 /// The watch of one kind in one namespace or all.
 pub(super) struct Watch {
     cluster: Cluster,
@@ -155,8 +147,10 @@ impl Watch {
 
     async fn watch(&mut self, mut position: String) -> Result<Option<String>, HubGone> {
         Counters::add(&self.cluster.counters.watches);
-        let WatchOutcome { ended, has_lived, mute } = self.follow(&mut position).await?;
-        self.mute = if mute.is_zero() { mute } else { self.mute + mute };
+        let (ended, lived, is_heard) = self.follow(&mut position).await?;
+        // Long enough to be called a watch.
+        let has_lived = lived >= self.cluster.pace.min_watch_lifetime;
+        self.mute = if is_heard { Duration::ZERO } else { self.mute + lived };
         if has_lived {
             self.note_progress();
         }
@@ -174,7 +168,7 @@ impl Watch {
             self.last_response = Some(self.cluster.now_millis());
         }
         // An orderly end: everything until now was sent. A watch that said nothing may have had nothing to say it from.
-        if has_lived && mute.is_zero() && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
+        if has_lived && is_heard && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
             self.seen_until = Some(self.cluster.now_millis());
         }
         match ended {
@@ -250,17 +244,18 @@ impl Watch {
         self.send_health(Health::Stale { since_millis, retry_at_millis, why }).await
     }
 
-    /// Watches from `position` and moves it along, until the watch ends.
-    async fn follow(&mut self, position: &mut String) -> Result<WatchOutcome, HubGone> {
+    /// Watches from `position` and moves it along, until the watch ends. Returns how it ended, how long it lived, and whether something was
+    /// heard of it; one that did not begin as it should lived for no time and has not been mute.
+    async fn follow(&mut self, position: &mut String) -> Result<(WatchEnd, Duration, bool), HubGone> {
         let (namespace, liveness) = (self.namespace.as_deref(), self.liveness.clone());
         let mut stream =
             match Stream::open(&self.cluster, self.kind, namespace, WatchStart::Position(position), liveness).await {
                 Ok(stream) => stream,
-                Err(ended) => return Ok(WatchOutcome { ended, has_lived: false, mute: Duration::ZERO }),
+                Err(ended) => return Ok((ended, Duration::ZERO, true)),
             };
         (self.has_watched, self.heard_at) = (true, Instant::now());
         self.send_health(Health::Live).await?;
-        let (began, mut heard) = (Instant::now(), false);
+        let (began, mut is_heard) = (Instant::now(), false);
         let mut relist_requests = self.cluster.relist_requests.clone();
         loop {
             let next = tokio::select! {
@@ -271,17 +266,13 @@ impl Watch {
             match next {
                 Ok(WatchEvent::Object(object, _)) if is_earlier(object.resource_version(), position) => {
                     let ended = WatchEnd::Failed(RequestError::Gone(http::StatusCode::GONE));
-                    return Ok(WatchOutcome { ended, has_lived: false, mute: Duration::ZERO });
+                    return Ok((ended, Duration::ZERO, true));
                 }
                 Ok(line) => {
-                    heard = true;
+                    is_heard = true;
                     self.line(line, position).await?;
                 }
-                Err(ended) => {
-                    let (lived, pace) = (began.elapsed(), &self.cluster.pace);
-                    let mute = if heard { Duration::ZERO } else { lived };
-                    return Ok(WatchOutcome { ended, has_lived: lived >= pace.min_watch_lifetime, mute });
-                }
+                Err(ended) => return Ok((ended, began.elapsed(), is_heard)),
             }
         }
     }

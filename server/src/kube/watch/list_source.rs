@@ -135,7 +135,7 @@ impl Watch {
             };
             self.cluster.counters.note_piece(self.cluster.now_millis());
             match line {
-                WatchEvent::Object(object, Seen::Deleted) => streamed.remove(&object),
+                WatchEvent::Object(object, Seen::Deleted) => streamed.deleted.extend(object.uid().ok()),
                 WatchEvent::Object(object, _) => streamed.objects.push(self.cluster.texts.apply(object)),
                 WatchEvent::Skipped(error) => list::count_skipped(&self.cluster, self.kind, &error),
                 WatchEvent::Bookmark(Bookmark { resource_version: Some(position), is_initial_end: true }) => {
@@ -211,10 +211,6 @@ struct StreamedList {
 impl StreamedList {
     fn new() -> Self {
         Self { began: Instant::now(), earlier: Vec::new(), objects: Vec::new(), deleted: BTreeSet::new() }
-    }
-
-    fn remove(&mut self, object: &Object) {
-        self.deleted.extend(object.uid().ok());
     }
 
     /// Takes the objects that the hub has not yet.
