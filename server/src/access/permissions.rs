@@ -88,10 +88,6 @@ impl ClusterPermissions {
         }
         connection
     }
-
-    fn by_link(self) -> Self {
-        if self == Self::All { Self::AllByLink } else { self }
-    }
 }
 
 impl Permissions {
@@ -130,7 +126,8 @@ impl Permissions {
                 let named = clusters.iter().filter(|(name, _)| cluster.as_ref().is_none_or(|only| only == *name));
                 let narrow = |(name, seen): (&String, &ClusterPermissions)| {
                     let seen = match namespace {
-                        None => seen.clone().by_link(),
+                        None if *seen == ClusterPermissions::All => ClusterPermissions::AllByLink,
+                        None => seen.clone(),
                         Some(only) if seen.has_some_of(only) => {
                             ClusterPermissions::Namespaces(BTreeSet::from([only.clone()]))
                         }

@@ -157,26 +157,20 @@ impl Access {
 
     /// Takes note of how a request with the client of that generation failed.
     pub(super) fn failed(&self, generation: u64, error: &RequestError, pace: &Pace) {
+        // A certificate that one side does not take. Which side's file is old cannot be told.
+        let is_certificate = |why: &str| why.contains("certificate") || why.contains("fatal alert");
         match error {
-            RequestError::Unauthorized(_) | RequestError::Credentials(_) => {
-                self.renew(generation, CredentialRequest::Renewal, pace);
+            RequestError::Unreachable(why) if !is_certificate(why) => {
+                self.renew(generation, CredentialRequest::SettingsCheck, pace);
             }
-            // A certificate that one side does not take. Which side's file is old cannot be told.
-            RequestError::Unreachable(why) if why.contains("certificate") || why.contains("fatal alert") => {
-                self.renew(generation, CredentialRequest::Renewal, pace);
-            }
-            RequestError::Unreachable(_) => self.renew(generation, CredentialRequest::SettingsCheck, pace),
+            error if is_of_connection(error) => self.renew(generation, CredentialRequest::Renewal, pace),
             _ => {}
         }
     }
 
     /// Returns a request's error, and the fault of the credentials beside it.
     pub(super) fn sentence(&self, error: &RequestError) -> String {
-        let is_ours = matches!(
-            error,
-            RequestError::Unauthorized(_) | RequestError::Credentials(_) | RequestError::Unreachable(_)
-        );
-        match self.0.current.borrow().problem.as_deref().filter(|_| is_ours) {
+        match self.0.current.borrow().problem.as_deref().filter(|_| is_of_connection(error)) {
             Some(problem) => format!("{} {problem}", timeline::words::sentence_end(&error.to_string())),
             None => error.to_string(),
         }
@@ -256,6 +250,11 @@ impl Access {
             }
         });
     }
+}
+
+/// Other credentials, or another address, may help.
+const fn is_of_connection(error: &RequestError) -> bool {
+    matches!(error, RequestError::Unauthorized(_) | RequestError::Credentials(_) | RequestError::Unreachable(_))
 }
 
 impl Renewals {

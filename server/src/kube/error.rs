@@ -50,12 +50,4 @@ impl RequestError {
             status => Self::Status { status, message, retry_after },
         }
     }
-
-    /// Returns the server's `Retry-After`; zero without one.
-    pub const fn retry_after(&self) -> Duration {
-        match self {
-            Self::Status { retry_after, .. } => *retry_after,
-            _ => Duration::ZERO,
-        }
-    }
 }

@@ -158,8 +158,7 @@ impl List {
             return Err(RequestError::Unreachable("the API server returned the same page of a list twice".to_owned()));
         }
         self.next = next;
-        let is_last = self.next.is_none();
-        let resource_version = is_last.then_some(page.metadata.resource_version);
+        let resource_version = self.next.is_none().then_some(page.metadata.resource_version);
         Ok(Page { objects, resource_version, is_empty })
     }
 }

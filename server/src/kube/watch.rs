@@ -323,7 +323,7 @@ impl Watch {
     async fn failed(&mut self, verb: &'static str, error: &RequestError, wait: Duration) -> Result<(), HubGone> {
         // Who was not answered for that long has waited.
         let wait = if self.heard_at.elapsed() < self.cluster.pace.answer { wait } else { Duration::ZERO };
-        let wait = wait.max(error.retry_after());
+        let wait = if let RequestError::Status { retry_after, .. } = error { wait.max(*retry_after) } else { wait };
         if matches!(error, RequestError::Forbidden(_)) {
             tracing::warn!(%error, verb, "forbidden");
             self.send_health(Health::Forbidden { verb }).await?;

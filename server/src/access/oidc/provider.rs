@@ -194,17 +194,17 @@ impl Provider {
         nonce: &ExpectedNonce,
     ) -> Result<Identity, OidcError> {
         let metadata = self.discovery.metadata().await?;
-        match self.verify_with(&metadata, token, with, nonce) {
-            Err(ClaimsVerificationError::SignatureVerification(
-                SignatureVerificationError::NoMatchingKey
-                | SignatureVerificationError::CryptoError(_)
-                | SignatureVerificationError::AmbiguousKeyId(_),
-            )) => {
-                let newer = self.discovery.newer_metadata(&metadata).await;
-                self.verify_with(&newer, token, with, nonce).map_err(|why| verification_error(&why))?;
-            }
-            verified => verified.map_err(|why| verification_error(&why))?,
+        let mut verified = self.verify_with(&metadata, token, with, nonce);
+        if let Err(ClaimsVerificationError::SignatureVerification(
+            SignatureVerificationError::NoMatchingKey
+            | SignatureVerificationError::CryptoError(_)
+            | SignatureVerificationError::AmbiguousKeyId(_),
+        )) = verified
+        {
+            let newer = self.discovery.newer_metadata(&metadata).await;
+            verified = self.verify_with(&newer, token, with, nonce);
         }
+        verified.map_err(|why| OidcError::rejected(reason(&why)))?;
         identity(&self.options, &token.to_string(), clock::now_millis() / 1_000)
     }
 
@@ -243,10 +243,6 @@ impl Provider {
         let way = if has_secret_in_body(metadata) { AuthType::RequestBody } else { AuthType::BasicAuth };
         Ok(oidc_client.set_auth_type(way).set_redirect_uri(redirect))
     }
-}
-
-fn verification_error(why: &ClaimsVerificationError) -> OidcError {
-    OidcError::rejected(reason(why))
 }
 
 /// The provider takes a secret in the body only.
