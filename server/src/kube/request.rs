@@ -19,9 +19,9 @@ const MAX_ANSWER: usize = 1 << 20;
 /// Returns the seconds of `Retry-After`, up to a limit: nobody waits longer without a word.
 fn retry_after(headers: &http::HeaderMap) -> Duration {
     const LONGEST: u64 = 60;
-    let value = headers.get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let seconds = value.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
-    Duration::from_secs(seconds.min(LONGEST))
+    let value = headers.get(http::header::RETRY_AFTER);
+    let seconds = value.and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
+    Duration::from_secs(seconds.unwrap_or(0).min(LONGEST))
 }
 
 pub(super) fn path_with_query(path: &str, parameters: impl IntoIterator<Item = (&'static str, String)>) -> String {

@@ -25,14 +25,6 @@ const MAX_LINE: u64 = 8 << 20;
 /// Longest time of a list that is streamed, in seconds.
 const LIST_SECONDS: u32 = 600;
 
-#[derive(Clone, Copy)]
-pub(super) enum WatchStart<'a> {
-    /// Changes since a position.
-    Position(&'a str),
-    /// Every object that exists, as a list.
-    Everything,
-}
-
 pub(super) enum WatchEnd {
     /// The server closed it, as it does every few minutes.
     Closed,
@@ -58,22 +50,23 @@ pub(super) struct Stream {
 }
 
 impl Stream {
+    /// Asks for the changes since a position; without one for every object that exists, as a list.
     pub(super) async fn open(
         cluster: &Cluster,
         kind: Kind,
         namespace: Option<&str>,
-        start: WatchStart<'_>,
+        position: Option<&str>,
         mut liveness: signal::Receiver<Liveness>,
     ) -> Result<Self, WatchEnd> {
         let Pace { watch_seconds, watch_margin, .. } = *cluster.pace;
         let collection = request::collection(kind, namespace);
         let mut parameters = vec![("watch", "1".to_owned()), ("allowWatchBookmarks", "true".to_owned())];
-        let seconds = match start {
-            WatchStart::Position(position) => {
+        let seconds = match position {
+            Some(position) => {
                 parameters.push(("resourceVersion", position.to_owned()));
                 watch_seconds
             }
-            WatchStart::Everything => {
+            None => {
                 parameters.push(("sendInitialEvents", "true".to_owned()));
                 parameters.push(("resourceVersionMatch", "NotOlderThan".to_owned()));
                 LIST_SECONDS

@@ -159,7 +159,7 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
         restarted_at,
         spec: DeploymentSpec {
             replicas: spec.replicas.map_or(1, number),
-            strategy: strategy(&spec.strategy),
+            strategy: strategy(spec.strategy),
             min_ready_seconds: spec.min_ready_seconds.map_or(0, number),
             paused: spec.paused.unwrap_or(false),
             // The API server writes i32::MAX for "no deadline" in old API versions.
@@ -266,22 +266,19 @@ fn container_of(field_path: &str) -> &str {
     field_path.split_once('{').and_then(|(_, rest)| rest.strip_suffix('}')).unwrap_or_default()
 }
 
-fn strategy(strategy: &decode::Strategy) -> Strategy {
+fn strategy(strategy: decode::Strategy) -> Strategy {
     if strategy.r#type == "Recreate" {
         return Strategy::Recreate;
     }
-    let rolling = strategy.rolling_update.as_ref();
-    let share = |value: Option<&decode::IntOrString>| value.map_or(DEFAULT_SHARE, int_or_percent);
-    Strategy::RollingUpdate {
-        max_surge: share(rolling.and_then(|r| r.max_surge.as_ref())),
-        max_unavailable: share(rolling.and_then(|r| r.max_unavailable.as_ref())),
-    }
+    let decode::RollingUpdate { max_surge, max_unavailable } = strategy.rolling_update.unwrap_or_default();
+    Strategy::RollingUpdate { max_surge: share(max_surge), max_unavailable: share(max_unavailable) }
 }
 
-fn int_or_percent(value: &decode::IntOrString) -> IntOrPercent {
+fn share(value: Option<decode::IntOrString>) -> IntOrPercent {
     match value {
-        decode::IntOrString::Int(value) => IntOrPercent::Int(number(*value)),
-        decode::IntOrString::Text(text) => match text.strip_suffix('%') {
+        None => DEFAULT_SHARE,
+        Some(decode::IntOrString::Int(value)) => IntOrPercent::Int(number(value)),
+        Some(decode::IntOrString::Text(text)) => match text.strip_suffix('%') {
             Some(percent) => percent.parse().map_or(DEFAULT_SHARE, IntOrPercent::Percent),
             None => text.parse().map_or(DEFAULT_SHARE, IntOrPercent::Int),
         },

@@ -34,7 +34,7 @@ use super::event::{Health, SourceEvent};
 use super::line::{Bookmark, WatchEvent};
 use super::list::{self, List, SharedLists};
 use super::liveness::{self, Liveness};
-use super::stream::{Stream, WatchEnd, WatchStart};
+use super::stream::{Stream, WatchEnd};
 use crate::telemetry::panics::exit_on_panic;
 use crate::telemetry::rate::RateLimit;
 
@@ -248,11 +248,10 @@ impl Watch {
     /// heard of it; one that did not begin as it should lived for no time and has not been mute.
     async fn follow(&mut self, position: &mut String) -> Result<(WatchEnd, Duration, bool), HubGone> {
         let (namespace, liveness) = (self.namespace.as_deref(), self.liveness.clone());
-        let mut stream =
-            match Stream::open(&self.cluster, self.kind, namespace, WatchStart::Position(position), liveness).await {
-                Ok(stream) => stream,
-                Err(ended) => return Ok((ended, Duration::ZERO, true)),
-            };
+        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, Some(&*position), liveness).await {
+            Ok(stream) => stream,
+            Err(ended) => return Ok((ended, Duration::ZERO, true)),
+        };
         (self.has_watched, self.heard_at) = (true, Instant::now());
         self.send_health(Health::Live).await?;
         let (began, mut is_heard) = (Instant::now(), false);

@@ -22,7 +22,7 @@ use crate::kube::event::{Health, SourceEvent};
 use crate::kube::line::{Bookmark, WatchEvent};
 use crate::kube::list::{self, List, Page};
 use crate::kube::liveness;
-use crate::kube::stream::{Stream, WatchEnd, WatchStart};
+use crate::kube::stream::{Stream, WatchEnd};
 use crate::kube::translate::Object;
 
 /// A first list that takes longer than this tells how far it is, and how often.
@@ -120,10 +120,8 @@ impl Watch {
 
     /// Returns where to watch from, or why the stream came to nothing; `None` where nothing more of it came for a while.
     async fn read_stream(&mut self, streamed: &mut StreamedList) -> Result<Result<String, Option<WatchEnd>>, HubGone> {
-        let (namespace, liveness, silence) =
-            (self.namespace.as_deref(), self.liveness.clone(), self.cluster.pace.answer);
-        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, WatchStart::Everything, liveness).await
-        {
+        let (namespace, silence) = (self.namespace.as_deref(), self.cluster.pace.answer);
+        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, None, self.liveness.clone()).await {
             Ok(stream) => stream,
             Err(ended) => return Ok(Err(Some(ended))),
         };
