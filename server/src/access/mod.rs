@@ -69,7 +69,7 @@ pub enum Auth {
     /// With a Kubernetes token.
     Token(Arc<TokenAuth>),
     /// At an OpenID Connect provider.
-    Oidc(Oidc),
+    Oidc(Arc<Oidc>),
 }
 
 impl Auth {

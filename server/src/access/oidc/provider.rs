@@ -1,5 +1,7 @@
 //! Requests to the provider, and the verification of its tokens.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use openidconnect::core::{
@@ -45,7 +47,7 @@ type OidcClient =
 pub(super) struct Provider {
     pub(super) options: Options,
     client: HttpClient,
-    discovery: Discovery,
+    discovery: Arc<Discovery>,
 }
 
 /// The address at the provider, and the secrets of a started sign-in.
