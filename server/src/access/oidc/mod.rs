@@ -187,11 +187,11 @@ impl Oidc {
     /// When the provider does not answer.
     pub async fn begin(&self, host: &str, path: &str, to: &str) -> Result<(String, HeaderValue), SignInFailure> {
         let redirect = self.provider.options.redirect(host, path);
-        let begun = self.provider.begin(&redirect).await?;
+        let (there, state, nonce, verifier) = self.provider.begin(&redirect).await?;
         let pending = PendingSignIn {
-            state: begun.state.into_secret(),
-            nonce: begun.nonce.secret().clone(),
-            verifier: begun.verifier.into_secret(),
+            state: state.into_secret(),
+            nonce: nonce.secret().clone(),
+            verifier: verifier.into_secret(),
             to: to.to_owned(),
             since: now(),
         };
@@ -201,7 +201,7 @@ impl Oidc {
         let cookie = seal(&pending)
             .or_else(|| seal(&PendingSignIn { to: "/".to_owned(), ..pending }))
             .ok_or(SignInFailure::TooLong)?;
-        Ok((begun.address, cookie))
+        Ok((there, cookie))
     }
 
     /// Signs somebody in who came back; `client` is the address that limits count.
