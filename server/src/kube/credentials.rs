@@ -1,7 +1,7 @@
 //! Creates the client of a cluster, again and again, from a context of a kubeconfig or from the service account of this pod.
 //! At most one attempt hangs.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -310,9 +310,7 @@ fn files(config: &kube::Config) -> Vec<Option<Vec<u8>>> {
 }
 
 fn hash(what: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish()
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(what)
 }
 
 #[cfg(test)]

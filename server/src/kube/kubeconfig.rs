@@ -136,28 +136,17 @@ fn is_missing(why: &KubeconfigError) -> bool {
 }
 
 fn unreadable(name: &str, why: KubeconfigError) -> TargetError {
-    match why {
-        KubeconfigError::ReadConfig(why, path) => {
-            TargetError::File { path: path.display().to_string(), why: why.to_string() }
+    const INVALID: &str = "it is not a valid kubeconfig";
+    let (path, why) = match why {
+        KubeconfigError::ReadConfig(why, path) => (path.display().to_string(), why.to_string()),
+        // Of what a parser says only the place is told: the rest repeats what stands there, which may be a token.
+        KubeconfigError::Parse(why) => {
+            let place = why.location().map(|at| format!(", in line {}, column {}", at.line(), at.column()));
+            (name.to_owned(), format!("{INVALID}{}", place.unwrap_or_default()))
         }
-        // What a parser says repeats what stands there, which may be a token.
-        why => TargetError::File {
-            path: name.to_owned(),
-            why: format!("it is not a valid kubeconfig{}", place(&why.to_string())),
-        },
-    }
-}
-
-/// Where a parser stumbled, and nothing else of what it says: ", in line 3, column 14".
-fn place(said: &str) -> String {
-    let number = |after: &str| {
-        let rest = said.split_once(after)?.1;
-        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok()
+        _ => (name.to_owned(), INVALID.to_owned()),
     };
-    match (number("line "), number(" column ")) {
-        (Some(line), Some(column)) => format!(", in line {line}, column {column}"),
-        _ => String::new(),
-    }
+    TargetError::File { path, why }
 }
 
 /// A client that fails fast and never asks twice by itself: when to ask again is the watch loop's business alone.
@@ -206,9 +195,11 @@ mod tests {
 
     #[test]
     fn of_what_a_parser_says_only_the_place_is_told() {
-        assert_eq!(place("error: line 3 column 14: invalid `secret` | 3 | token: secret"), ", in line 3, column 14");
-        for said in ["", "invalid type: string \"secret\"", "line x column y", "line 3"] {
-            assert_eq!(place(said), "");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for text in ["contexts: []\nusers:\n- secret\n", "contexts: []\nusers:\n- [secret\n"] {
+            std::fs::write(file.path(), text).unwrap();
+            let told = Contexts::read(Some(file.path())).unwrap_err().to_string();
+            assert!(told.contains("it is not a valid kubeconfig, in line ") && !told.contains("secret"), "{told}");
         }
     }
 }
