@@ -24,7 +24,10 @@ fn retry_after(headers: &http::HeaderMap) -> Duration {
     Duration::from_secs(seconds.unwrap_or(0).min(LONGEST))
 }
 
-pub(super) fn path_with_query(path: &str, parameters: impl IntoIterator<Item = (&'static str, String)>) -> String {
+pub(super) fn path_with_query(
+    path: &str,
+    parameters: impl IntoIterator<Item = (&'static str, impl AsRef<str>)>,
+) -> String {
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
     format!("{path}?{query}")
 }

@@ -59,21 +59,13 @@ impl Stream {
         mut liveness: signal::Receiver<Liveness>,
     ) -> Result<Self, WatchEnd> {
         let Pace { watch_seconds, watch_margin, .. } = *cluster.pace;
-        let collection = request::collection(kind, namespace);
-        let mut parameters = vec![("watch", "1".to_owned()), ("allowWatchBookmarks", "true".to_owned())];
-        let seconds = match position {
-            Some(position) => {
-                parameters.push(("resourceVersion", position.to_owned()));
-                watch_seconds
-            }
-            None => {
-                parameters.push(("sendInitialEvents", "true".to_owned()));
-                parameters.push(("resourceVersionMatch", "NotOlderThan".to_owned()));
-                LIST_SECONDS
-            }
+        let (start, seconds) = match position {
+            Some(position) => (vec![("resourceVersion", position)], watch_seconds),
+            None => (vec![("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")], LIST_SECONDS),
         };
-        parameters.push(("timeoutSeconds", seconds.to_string()));
-        let path = request::path_with_query(&collection, parameters);
+        let lasts = seconds.to_string();
+        let watch = [("watch", "1"), ("allowWatchBookmarks", "true"), ("timeoutSeconds", lasts.as_str())];
+        let path = request::path_with_query(&request::collection(kind, namespace), watch.into_iter().chain(start));
         let losses = liveness.borrow_and_update().losses;
         let ends_at = Instant::now() + Duration::from_secs(seconds.into()) + watch_margin;
         let body: Body = tokio::select! {
