@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use http::{Request, header};
+use http::{Request, StatusCode, header};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use kube::client::Body;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch as signal};
@@ -13,7 +14,7 @@ use tokio::sync::{Semaphore, watch as signal};
 use super::access::{Access, VersionedClient};
 use super::error::RequestError;
 use super::pace::Pace;
-use super::reason;
+use super::{reason, request};
 
 /// Concurrent reviews of a cluster, for all viewers together. Unverified tokens have a lower limit of their own.
 const AT_ONCE: usize = 32;
@@ -157,17 +158,23 @@ async fn post<T: DeserializeOwned>(
     if content == Content::Secret && !given.is_confidential {
         return Err(RequestError::NotConfidential);
     }
-    let request = Request::post(path).header(header::CONTENT_TYPE, "application/json").body(review);
+    let request = Request::post(path).header(header::CONTENT_TYPE, "application/json").body(Body::from(review));
     let request = request.map_err(|error| silent(&error.to_string()))?;
-    let answer = tokio::time::timeout(pace.answer, given.client.request(request)).await;
+    let response = tokio::time::timeout(pace.answer, given.client.send(request)).await;
     // The text of an error may repeat the request: use our own sentences.
-    answer.map_err(|_| silent("the API server does not respond"))?.map_err(|error| match error {
-        kube::Error::Api(status) if status.code == 403 => RequestError::Forbidden(missing_right(path)),
-        kube::Error::Api(status) if status.code == 401 => RequestError::Unauthorized(format!("POST {path}")),
-        kube::Error::Api(status) => silent(&format!("the API server responded {}", status.code)),
-        error if reason::is_about_credentials(&error) => RequestError::Credentials(reason::of(&error)),
-        _ => silent("cannot reach the API server"),
-    })
+    let response = response.map_err(|_| silent("the API server does not respond"))?.map_err(|error| {
+        let is_sent = !reason::is_about_credentials(&error);
+        if is_sent { silent("cannot reach the API server") } else { RequestError::Credentials(reason::of(&error)) }
+    })?;
+    match response.status() {
+        StatusCode::FORBIDDEN => Err(RequestError::Forbidden(missing_right(path))),
+        StatusCode::UNAUTHORIZED => Err(RequestError::Unauthorized(format!("POST {path}"))),
+        status if !status.is_success() => Err(silent(&format!("the API server responded {}", status.as_u16()))),
+        _ => {
+            let body = request::read(response.into_body(), pace).await?;
+            serde_json::from_slice(&body).map_err(|_| silent("the API server's response is malformed"))
+        }
+    }
 }
 
 /// Names the permission that a review needs, as RBAC does: `create` on a resource and its group.

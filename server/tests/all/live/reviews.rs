@@ -81,6 +81,15 @@ async fn what_a_cluster_answers_to_a_question_that_it_does_not_take_is_told_by_i
 }
 
 #[tokio::test]
+async fn an_answer_that_is_too_long_is_not_read_to_its_end() {
+    let mut answer = allowed();
+    answer["padding"] = "x".repeat(2 << 20).into();
+    let (reviewer, _) = reviewer(201, &answer);
+    let told = reviewer.may_list_pods(&ann(), None).await;
+    assert!(matches!(told, Err(RequestError::TooLong(_))), "{told:?}");
+}
+
+#[tokio::test]
 async fn who_may_see_nothing_is_answered_by_the_same_cluster() {
     let (reviewer, asked) = reviewer(201, &allowed());
     let (hub, _) = Handle::start("prod", Arc::default(), Retention::default());
