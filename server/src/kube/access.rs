@@ -12,6 +12,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use http::{Request, Response};
+use kube::client::Body;
 use timeline::Millis;
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
@@ -21,6 +23,7 @@ use super::credentials::{ClientFingerprint, CredentialRequest, Credentials, Fetc
 use super::error::RequestError;
 use super::kubeconfig::TargetError;
 use super::pace::Pace;
+use super::reason;
 use crate::telemetry::clock;
 use crate::telemetry::panics::{exit_on_panic, locked};
 
@@ -70,10 +73,28 @@ struct Renewals {
 }
 
 pub(super) struct VersionedClient {
-    pub generation: u64,
-    pub client: kube::Client,
+    generation: u64,
+    client: kube::Client,
     /// Only that cluster can read its requests.
     pub is_confidential: bool,
+}
+
+impl VersionedClient {
+    /// Returns the response, which must begin within the pace's limit. Errors are in words without secrets.
+    pub(super) async fn send(
+        &self,
+        pace: &Pace,
+        request: http::Result<Request<Body>>,
+    ) -> Result<Response<Body>, RequestError> {
+        let request = request.map_err(|error| RequestError::Unreachable(error.to_string()))?;
+        let response = tokio::time::timeout(pace.answer, self.client.send(request)).await;
+        let response = response.map_err(|_| RequestError::Unreachable("the API server does not respond".to_owned()))?;
+        response.map_err(|error| {
+            let why = reason::of(&error);
+            let is_sent = !reason::is_about_credentials(&error);
+            if is_sent { RequestError::Unreachable(why) } else { RequestError::Credentials(why) }
+        })
+    }
 }
 
 impl Credentials {

@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 use timeline::fact::Kind;
 
-use super::access::Access;
+use super::access::{Access, VersionedClient};
 use super::error::RequestError;
 use super::line::Status;
 use super::pace::Pace;
@@ -46,24 +46,12 @@ pub(super) fn collection(kind: Kind, namespace: Option<&str>) -> String {
 
 /// Sends a GET and returns the body of a successful answer, unread. The answer must begin within the pace's limit.
 pub(super) async fn get(access: &Access, pace: &Pace, path: &str) -> Result<Body, RequestError> {
-    access.with_client(pace, |given| ask(given.client, pace, path)).await
+    access.with_client(pace, |given| ask(given, pace, path)).await
 }
 
-async fn ask(client: kube::Client, pace: &Pace, path: &str) -> Result<Body, RequestError> {
-    let request = Request::get(path)
-        .header(http::header::ACCEPT, "application/json")
-        .body(Body::empty())
-        .map_err(|error| RequestError::Unreachable(error.to_string()))?;
-    let response = tokio::time::timeout(pace.answer, client.send(request)).await;
-    let response = response.map_err(|_| RequestError::Unreachable("the API server does not respond".to_owned()))?;
-    let response = response.map_err(|error| {
-        let why = reason::of(&error);
-        if reason::is_about_credentials(&error) {
-            RequestError::Credentials(why)
-        } else {
-            RequestError::Unreachable(why)
-        }
-    })?;
+async fn ask(given: VersionedClient, pace: &Pace, path: &str) -> Result<Body, RequestError> {
+    let request = Request::get(path).header(http::header::ACCEPT, "application/json").body(Body::empty());
+    let response = given.send(pace, request).await?;
     let (status, retry_after) = (response.status(), retry_after(response.headers()));
     if status.is_success() {
         return Ok(response.into_body());

@@ -14,7 +14,7 @@ use tokio::sync::{Semaphore, watch as signal};
 use super::access::{Access, VersionedClient};
 use super::error::RequestError;
 use super::pace::Pace;
-use super::{reason, request};
+use super::request;
 
 /// Concurrent reviews of a cluster, for all viewers together. Unverified tokens have a lower limit of their own.
 const AT_ONCE: usize = 32;
@@ -159,13 +159,8 @@ async fn post<T: DeserializeOwned>(
         return Err(RequestError::NotConfidential);
     }
     let request = Request::post(path).header(header::CONTENT_TYPE, "application/json").body(Body::from(review));
-    let request = request.map_err(|error| silent(&error.to_string()))?;
-    let response = tokio::time::timeout(pace.answer, given.client.send(request)).await;
-    // The text of an error may repeat the request: use our own sentences.
-    let response = response.map_err(|_| silent("the API server does not respond"))?.map_err(|error| {
-        let is_sent = !reason::is_about_credentials(&error);
-        if is_sent { silent("cannot reach the API server") } else { RequestError::Credentials(reason::of(&error)) }
-    })?;
+    let response = given.send(pace, request).await?;
+    // The text of a refusal may repeat the request: use our own sentences.
     match response.status() {
         StatusCode::FORBIDDEN => Err(RequestError::Forbidden(missing_right(path))),
         StatusCode::UNAUTHORIZED => Err(RequestError::Unauthorized(format!("POST {path}"))),
