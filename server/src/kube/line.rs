@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use timeline::fact::{Kind, Seen};
 
@@ -25,12 +25,19 @@ pub enum WatchEvent {
 pub type LineResult = Result<WatchEvent, Status>;
 
 /// A later position.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Bookmark {
     /// `None` if it cannot be read.
     pub resource_version: Option<String>,
     /// Every object that existed at the start was sent.
+    #[serde(rename = "annotations", deserialize_with = "has_initial_end")]
     pub is_initial_end: bool,
+}
+
+fn has_initial_end<'de, D: Deserializer<'de>>(annotations: D) -> Result<bool, D::Error> {
+    let annotations = Option::<BTreeMap<String, String>>::deserialize(annotations)?.unwrap_or_default();
+    Ok(annotations.get("k8s.io/initial-events-end").is_some_and(|end| end == "true"))
 }
 
 /// The error with which the API server answers, or ends a watch.
@@ -75,14 +82,7 @@ enum Line<T> {
 
 #[derive(Deserialize)]
 struct BookmarkObject {
-    metadata: BookmarkMeta,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct BookmarkMeta {
-    resource_version: Option<String>,
-    annotations: Option<BTreeMap<String, String>>,
+    metadata: Bookmark,
 }
 
 fn decode<T: DeserializeOwned>(text: &str, object: fn(T) -> Object) -> serde_json::Result<LineResult> {
@@ -90,11 +90,7 @@ fn decode<T: DeserializeOwned>(text: &str, object: fn(T) -> Object) -> serde_jso
         Line::Added(sent) => (object(sent), Seen::Added),
         Line::Modified(sent) => (object(sent), Seen::Modified),
         Line::Deleted(sent) => (object(sent), Seen::Deleted),
-        Line::Bookmark(BookmarkObject { metadata: BookmarkMeta { resource_version, annotations } }) => {
-            let end = annotations.as_ref().and_then(|annotations| annotations.get("k8s.io/initial-events-end"));
-            let is_initial_end = end.is_some_and(|end| end == "true");
-            return Ok(Ok(WatchEvent::Bookmark(Bookmark { resource_version, is_initial_end })));
-        }
+        Line::Bookmark(BookmarkObject { metadata }) => return Ok(Ok(WatchEvent::Bookmark(metadata))),
         Line::Error(status) => return Ok(Err(status)),
     };
     Ok(Ok(match object.uid() {

@@ -77,7 +77,7 @@ pub(super) struct Page {
 #[derive(Deserialize)]
 struct PageBody<'a> {
     metadata: PageMeta,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     items: Option<Vec<&'a RawValue>>,
 }
 
@@ -85,7 +85,6 @@ struct PageBody<'a> {
 #[serde(rename_all = "camelCase")]
 struct PageMeta {
     resource_version: String,
-    #[serde(default)]
     r#continue: Option<String>,
 }
 

@@ -124,19 +124,6 @@ impl From<OidcError> for SignInFailure {
     }
 }
 
-impl From<OidcError> for AuthError {
-    fn from(trouble: OidcError) -> Self {
-        match trouble {
-            OidcError::Unavailable => Self::Unavailable,
-            OidcError::Rejected(why) => {
-                tracing::debug!("rejected a token: {why}"); // anybody may send one
-                Self::SignInRequired
-            }
-            OidcError::NoUserName => Self::SignInRequired,
-        }
-    }
-}
-
 fn now() -> i64 {
     clock::now_millis() / 1_000
 }
@@ -158,7 +145,14 @@ impl Oidc {
     /// When it carries neither a session nor a token that is good.
     pub async fn viewer(self: &Arc<Self>, headers: &HeaderMap) -> Result<Viewer, AuthError> {
         if let Some(token) = bearer_token(headers) {
-            return Ok(self.provider.verify(token).await?.subject.into());
+            return match self.provider.verify(token).await {
+                Ok(identity) => Ok(identity.subject.into()),
+                Err(OidcError::Unavailable) => Err(AuthError::Unavailable),
+                Err(why) => {
+                    tracing::debug!("rejected a token: {why:?}"); // anybody may send one
+                    Err(AuthError::SignInRequired)
+                }
+            };
         }
         let session = self.session(headers).and_then(|session| self.sessions.newest(session));
         let session = session.ok_or(AuthError::SignInRequired)?;
