@@ -205,7 +205,7 @@ impl Credentials {
         if !self.may_run_commands && runs_command(auth) {
             return Err(self.unusable(&PluginError::Refused.to_string()));
         }
-        let is_given = goes_before_command(auth);
+        let is_given = has_secret(auth);
         let Some(command) = auth.exec.take().filter(|_| !is_given) else { return Ok(None) };
         let answered = plugin::run(&command, may_ask, pace).await.map_err(|why| self.unusable(&why.to_string()))?;
         auth.token = answered.token.map(Into::into);
@@ -275,13 +275,8 @@ fn is_confidential(config: &kube::Config) -> bool {
     !config.accept_invalid_certs && !is_read_on_the_way(config)
 }
 
-/// Something is shown with each request that lets whoever reads it ask as well.
+/// Something is shown with each request that lets whoever reads it ask as well. Because of it no command is asked.
 fn has_secret(auth: &AuthInfo) -> bool {
-    auth.token.is_some() || auth.token_file.is_some() || auth.password.is_some() || auth.auth_provider.is_some()
-}
-
-/// There is something because of which a command is not asked.
-fn goes_before_command(auth: &AuthInfo) -> bool {
     let has_password = auth.username.is_some() && auth.password.is_some();
     auth.auth_provider.is_some() || auth.token.is_some() || auth.token_file.is_some() || has_password
 }
@@ -289,7 +284,7 @@ fn goes_before_command(auth: &AuthInfo) -> bool {
 /// A command would fetch credentials: client-go's "exec plugin", or that of an old auth provider, which kube runs.
 fn runs_command(auth: &AuthInfo) -> bool {
     let of_provider = auth.auth_provider.as_ref().is_some_and(|provider| provider.config.contains_key("cmd-path"));
-    of_provider || (auth.exec.is_some() && !goes_before_command(auth))
+    of_provider || (auth.exec.is_some() && !has_secret(auth))
 }
 
 fn place(config: &kube::Config) -> u64 {
