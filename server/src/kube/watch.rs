@@ -333,15 +333,11 @@ impl Watch {
         }
         // Other credentials are tried as soon as they are there.
         let _ = tokio::time::timeout(wait, self.cluster.access.renewed(self.generation)).await;
-        self.send_trying().await
-    }
-
-    /// Says that the wait is over: a try that hangs must not name the time at which it began.
-    async fn send_trying(&mut self) -> Result<(), HubGone> {
-        let Some(Health::Stale { since_millis, retry_at_millis: Some(_), why }) = self.health.clone() else {
-            return Ok(());
-        };
-        self.send_health(Health::Stale { since_millis, retry_at_millis: None, why }).await
+        // The wait is over: a try that hangs must not name the time at which it began.
+        if let Some(Health::Stale { since_millis, retry_at_millis: Some(_), why }) = self.health.clone() {
+            self.send_health(Health::Stale { since_millis, retry_at_millis: None, why }).await?;
+        }
+        Ok(())
     }
 
     fn note_response(&mut self) -> Millis {
