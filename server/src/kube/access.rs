@@ -199,10 +199,8 @@ impl Access {
 
     /// Returns when there is a client of a later generation.
     pub(super) async fn renewed(&self, generation: u64) {
-        let mut current = self.0.current.subscribe();
-        if current.wait_for(|current| current.generation > generation).await.is_err() {
-            std::future::pending::<()>().await; // cannot be: we hold the sender
-        }
+        // The sender is ours: it cannot be gone.
+        let _ = self.0.current.subscribe().wait_for(|current| current.generation > generation).await;
     }
 
     pub(super) fn generation(&self) -> u64 {

@@ -42,8 +42,21 @@ impl Contexts {
     /// # Errors
     /// When it cannot be read.
     pub fn read(kubeconfig: Option<&Path>) -> Result<Self, TargetError> {
-        let (config, path) = read(kubeconfig)?;
-        Ok(Self { config, path, asked: kubeconfig.map(Path::to_path_buf) })
+        let of = |config, path: &str| Self { config, path: path.to_owned(), asked: kubeconfig.map(Path::to_path_buf) };
+        if let Some(path) = kubeconfig {
+            let name = path.display().to_string();
+            let config = Kubeconfig::read_from(path).map_err(|why| unreadable(&name, why))?;
+            return Ok(of(Some(config), &name));
+        }
+        let files = std::env::var_os("KUBECONFIG").unwrap_or_default();
+        if let Some(config) = merge(&files)? {
+            return Ok(of(Some(config), &files.to_string_lossy()));
+        }
+        let name = "~/.kube/config";
+        match Kubeconfig::read() {
+            Err(why) if is_missing(&why) => Ok(of(None, name)),
+            read => Ok(of(Some(read.map_err(|why| unreadable(name, why))?), name)),
+        }
     }
 
     /// Reads the same files again.
@@ -85,24 +98,6 @@ impl Contexts {
         }
         Ok(Some(name.to_owned()))
     }
-}
-
-fn read(kubeconfig: Option<&Path>) -> Result<(Option<Kubeconfig>, String), TargetError> {
-    if let Some(path) = kubeconfig {
-        let name = path.display().to_string();
-        let config = Kubeconfig::read_from(path).map_err(|why| unreadable(&name, why))?;
-        return Ok((Some(config), name));
-    }
-    let files = std::env::var_os("KUBECONFIG").unwrap_or_default();
-    if let Some(config) = merge(&files)? {
-        return Ok((Some(config), files.to_string_lossy().into_owned()));
-    }
-    let name = "~/.kube/config";
-    let config = match Kubeconfig::read() {
-        Err(why) if is_missing(&why) => None,
-        read => Some(read.map_err(|why| unreadable(name, why))?),
-    };
-    Ok((config, name.to_owned()))
 }
 
 /// Merges the files of `KUBECONFIG` by rules of kubectl that the client library lacks: a file that does not exist is skipped while another
