@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 
 /// An integer or a percentage such as `"25%"`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -331,8 +332,8 @@ impl Serialize for Template {
 
 impl<'de> Deserialize<'de> for Template {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut raw = serde_json::Value::deserialize(deserializer)?;
-        if let Some(serde_json::Value::Object(labels)) = raw.pointer_mut("/metadata/labels") {
+        let mut raw = Value::deserialize(deserializer)?;
+        if let Some(Value::Object(labels)) = raw.pointer_mut("/metadata/labels") {
             labels.remove("pod-template-hash");
         }
         let made = fnv1a(raw.to_string().as_bytes());
@@ -346,20 +347,17 @@ impl<'de> Deserialize<'de> for Template {
     }
 }
 
-fn hash_without_restart(mut template: serde_json::Value) -> u64 {
-    /// Takes an entry out of a map below a value, and the map as well where nothing else is in it.
-    fn take(from: &mut serde_json::Value, path: &[&str]) {
-        let (Some(map), [key, rest @ ..]) = (from.as_object_mut(), path) else { return };
-        if let Some(inner) = map.get_mut(*key).filter(|_| !rest.is_empty()) {
-            take(inner, rest);
-        }
-        if rest.is_empty()
-            || map.get(*key).and_then(serde_json::Value::as_object).is_some_and(serde_json::Map::is_empty)
-        {
-            map.remove(*key);
+fn hash_without_restart(mut template: Value) -> u64 {
+    if let Some(annotations) = template.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+        annotations.remove("kubectl.kubernetes.io/restartedAt");
+    }
+    // And without the maps around it, where nothing else is in them.
+    for (parent, key) in [("/metadata", "annotations"), ("", "metadata")] {
+        let map = template.pointer_mut(parent).and_then(Value::as_object_mut);
+        if let Some(map) = map.filter(|map| map.get(key).and_then(Value::as_object).is_some_and(Map::is_empty)) {
+            map.remove(key);
         }
     }
-    take(&mut template, &["metadata", "annotations", "kubectl.kubernetes.io/restartedAt"]);
     fnv1a(template.to_string().as_bytes())
 }
 

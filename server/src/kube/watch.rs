@@ -34,6 +34,7 @@ use super::event::{Health, SourceEvent};
 use super::line::{Bookmark, WatchEvent};
 use super::list::{self, List, SharedLists};
 use super::liveness::{self, Liveness};
+use super::pace::Pace;
 use super::stream::{Stream, WatchEnd};
 use crate::telemetry::panics::exit_on_panic;
 use crate::telemetry::rate::RateLimit;
@@ -393,8 +394,11 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     tokio::spawn(exit_on_panic(name, probe).instrument(span.clone()));
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
-    let lasting = cluster.with_watches(kinds.len() * scopes.len());
-    let has_sentinel = lasting.pace.watch_seconds > cluster.pace.watch_seconds;
+    // So many together last longer, one second each.
+    let many = u32::try_from(kinds.len() * scopes.len()).unwrap_or(u32::MAX).min(cluster.pace.most_watch_seconds);
+    let has_sentinel = many > cluster.pace.watch_seconds;
+    let watch_seconds = many.max(cluster.pace.watch_seconds);
+    let lasting = Cluster { pace: Arc::new(Pace { watch_seconds, ..(*cluster.pace).clone() }), ..cluster.clone() };
     let (mut watches, lists) = (Vec::new(), Arc::new(SharedLists::new()));
     for kind in kinds {
         for namespace in &scopes {
