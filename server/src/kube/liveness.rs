@@ -123,10 +123,10 @@ fn step(before: Option<Duration>, after: Option<Duration>, passed_millis: Millis
     Some(passed_millis.saturating_sub(ran)).filter(|by| by.saturating_abs() >= STEP_MILLIS)
 }
 
-/// Returns when connections were lost since `losses` of them.
-pub(super) async fn wait_for_loss(liveness: &mut signal::Receiver<Liveness>, losses: u64) {
-    if liveness.wait_for(|liveness| liveness.losses != losses).await.is_err() {
-        std::future::pending::<()>().await; // the probe has ended, and so will we
+/// Waits until a value is so; for ever where its sender is gone: whoever waits ends with it, or finds that out by other means.
+pub(super) async fn wait_until<T>(values: &mut signal::Receiver<T>, is_so: impl FnMut(&T) -> bool) {
+    if values.wait_for(is_so).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -70,7 +70,7 @@ impl Stream {
         let ends_at = Instant::now() + Duration::from_secs(seconds.into()) + watch_margin;
         let body: Body = tokio::select! {
             body = request::get(&cluster.access, &cluster.pace, &path) => body.map_err(WatchEnd::Failed)?,
-            () = liveness::wait_for_loss(&mut liveness, losses) => return Err(WatchEnd::Lost),
+            () = liveness::wait_until(&mut liveness, |now| now.losses != losses) => return Err(WatchEnd::Lost),
         };
         let lines = StreamReader::new(body.into_data_stream().map_err(std::io::Error::other));
         let end = Box::pin(tokio::time::sleep_until(ends_at));
@@ -78,12 +78,13 @@ impl Stream {
     }
 
     pub(super) async fn next(&mut self) -> Result<WatchEvent, WatchEnd> {
+        let losses = self.losses;
         self.line.clear();
         let mut limited = (&mut self.lines).take(MAX_LINE);
         let read = tokio::select! {
             biased; // what is there is read before anything is called dead: a slow hub makes readers late
             read = limited.read_until(b'\n', &mut self.line) => read,
-            () = liveness::wait_for_loss(&mut self.liveness, self.losses) => return Err(WatchEnd::Lost),
+            () = liveness::wait_until(&mut self.liveness, |now| now.losses != losses) => return Err(WatchEnd::Lost),
             () = self.end.as_mut() => return Err(WatchEnd::Dead(RequestError::Unreachable(
                 "a watch did not end in time; its connection is dead".to_owned(),
             ))),

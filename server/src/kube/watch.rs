@@ -256,12 +256,12 @@ impl Watch {
         (self.has_watched, self.heard_at) = (true, Instant::now());
         self.send_health(Health::Live).await?;
         let (began, mut is_heard) = (Instant::now(), false);
-        let mut relist_requests = self.cluster.relist_requests.clone();
+        let (mut relist_requests, seen_relists) = (self.cluster.relist_requests.clone(), self.seen_relists);
         loop {
             let next = tokio::select! {
                 biased; // what is there is read before
                 next = stream.next() => next,
-                () = relist_requested(&mut relist_requests, self.seen_relists) => Err(WatchEnd::Left),
+                () = liveness::wait_until(&mut relist_requests, |asked| *asked != seen_relists) => Err(WatchEnd::Left),
             };
             match next {
                 Ok(WatchEvent::Object(object, _)) if is_earlier(object.resource_version(), position) => {
@@ -371,14 +371,6 @@ fn is_earlier(version: Option<&String>, position: &str) -> bool {
         .and_then(|version| number(version))
         .zip(number(position))
         .is_some_and(|(version, position)| version < position)
-}
-
-/// Ends once everything was asked for more often than that.
-async fn relist_requested(relist_requests: &mut signal::Receiver<u64>, before: u64) {
-    let is_hub_gone = relist_requests.wait_for(|asked| *asked != before).await.is_err();
-    if is_hub_gone {
-        std::future::pending::<()>().await; // the next event finds that out
-    }
 }
 
 /// Starts the watches of a cluster: one task per kind and namespace, and the liveness probe. They end when the hub does.

@@ -52,7 +52,7 @@ impl Watch {
             let losses = self.liveness.borrow_and_update().losses;
             let page = tokio::select! {
                 page = list.page(&self.cluster, self.kind, self.namespace.as_deref()) => page,
-                () = liveness::wait_for_loss(&mut self.liveness, losses) => {
+                () = liveness::wait_until(&mut self.liveness, |now| now.losses != losses) => {
                     tracing::warn!("no response in the middle of a list; continuing there");
                     self.list = Some(list);
                     self.send_catching_up("the connection was lost; reconnecting").await?;
