@@ -105,8 +105,8 @@ impl Credentials {
     pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
         let nothing = || self.unusable("it has no usable settings");
         let fetched = self.fetch(CredentialRequest::Initial, pace).await?.ok_or_else(nothing)?;
-        let (address, namespace, warnings) =
-            (fetched.address.clone(), fetched.namespace.clone(), fetched.warnings.clone());
+        let (address, warnings) = (fetched.address.clone(), fetched.warnings.clone());
+        let namespace = fetched.client.default_namespace().to_owned();
         let access = Access::share(Some(self.clone()), fetched);
         let name = self.name().to_owned();
         Ok(Target { name, address, access, namespace, warnings })
@@ -119,7 +119,6 @@ impl Access {
         let fetched = FetchedClient {
             client,
             address: String::new(),
-            namespace: String::new(),
             warnings: Vec::new(),
             is_confidential: true,
             fingerprint: ClientFingerprint::default(),

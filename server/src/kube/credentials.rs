@@ -67,7 +67,6 @@ pub(super) struct ClientFingerprint {
 pub(super) struct FetchedClient {
     pub client: kube::Client,
     pub address: String,
-    pub namespace: String,
     pub warnings: Vec<String>,
     /// Only that cluster can read requests.
     pub is_confidential: bool,
@@ -148,8 +147,8 @@ impl Credentials {
             return Ok(None);
         }
         let expires_at_millis = self.ask_command(&mut config, request == CredentialRequest::Initial, pace).await?;
-        let (address, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
         let (warnings, is_confidential) = (self.warnings(&config), is_confidential(&config));
+        let address = config.cluster_url.to_string();
         let known = match request {
             CredentialRequest::Renewal(before) => Some(before.credentials),
             _ => None,
@@ -160,15 +159,7 @@ impl Credentials {
                 return Ok(None);
             }
             let client = client_for(config)?;
-            Ok(Some(FetchedClient {
-                client,
-                address,
-                namespace,
-                warnings,
-                is_confidential,
-                fingerprint,
-                expires_at_millis,
-            }))
+            Ok(Some(FetchedClient { client, address, warnings, is_confidential, fingerprint, expires_at_millis }))
         };
         let built: kube::Result<_> = self.run_blocking(pace.credentials, build).await?;
         built.map_err(|why| self.unusable(&reason::of(&why)))
