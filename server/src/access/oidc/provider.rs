@@ -18,11 +18,10 @@ use openidconnect::{
 };
 use timeline::words::safe;
 
-use super::client::ClientError;
 use super::discovery::{Discovery, Metadata, reason};
 use super::identity::{Identity, OidcError, WRONG_CLOCK, identity};
 use super::options::Options;
-use crate::access::fetch::{HttpClient, ResponseLimits};
+use crate::access::fetch::{FetchError, HttpClient, ResponseLimits};
 use crate::telemetry::clock;
 
 /// Largest response of the provider, in bytes.
@@ -153,7 +152,7 @@ impl Provider {
 
     async fn read_tokens<E>(
         &self,
-        answer: Result<CoreTokenResponse, RequestTokenError<ClientError, E>>,
+        answer: Result<CoreTokenResponse, RequestTokenError<FetchError, E>>,
         nonce: NonceCheck<'_>,
     ) -> Result<Identity, OidcError>
     where
