@@ -88,13 +88,6 @@ pub enum ShareError {
 )]
 pub struct LinksUnavailable;
 
-/// Signs of what is sealed, and those that stand for them in the path of an address.
-const OF_ADDRESSES: [(char, char); 3] = [('+', '-'), ('/', '_'), ('=', '.')];
-
-fn replace_sign(sign: char, signs: [(char, char); 3]) -> char {
-    signs.iter().find(|(from, _)| *from == sign).map_or(sign, |(_, to)| *to)
-}
-
 /// The links that there are.
 pub struct Shares {
     keys: SessionKeys,
@@ -319,7 +312,8 @@ impl Shares {
     /// Returns the path segment of the link's preview: it opens the preview and nothing else.
     pub fn preview_of(&self, share: &Share) -> Option<String> {
         let sealed = self.keys.seal_value(SealPurpose::Preview, &share.id).filter(|_| share.allows_preview)?;
-        Some(sealed.chars().map(|sign| replace_sign(sign, OF_ADDRESSES)).collect())
+        // What is sealed has signs that mean something else in a path.
+        Some(sealed.replace('+', "-").replace('/', "_").replace('=', "."))
     }
 
     /// The link of which a preview is asked for, and who it is looked at by.
@@ -330,17 +324,13 @@ impl Shares {
         preview: &str,
         now_millis: Millis,
     ) -> Result<Option<(Share, Viewer)>, LinksUnavailable> {
-        if preview.contains(OF_ADDRESSES.map(|(sealed, _)| sealed)) {
+        if preview.contains(['+', '/', '=']) {
             return Ok(None);
         }
-        let sealed: String =
-            preview.chars().map(|sign| replace_sign(sign, OF_ADDRESSES.map(|(a, b)| (b, a)))).collect();
+        let sealed = preview.replace('-', "+").replace('_', "/").replace('.', "=");
         let Some(id) = self.keys.open_value(SealPurpose::Preview, &sealed) else { return Ok(None) };
         let found = self.find(&id, now_millis).await?.filter(|share| share.allows_preview);
-        Ok(found.map(|share| {
-            let viewer = share.viewer();
-            (share, viewer)
-        }))
+        Ok(found.map(|share| (share.clone(), share.viewer())))
     }
 
     /// The cookie of a link that a request carries, where an older key sealed it.
