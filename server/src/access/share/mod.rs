@@ -199,11 +199,8 @@ impl Shares {
 
     /// Returns whether the cached links are current.
     pub fn checked(&self) -> Result<(), LinksUnavailable> {
-        if self.copy.as_ref().is_none_or(|copy| locked(copy).get(&()).is_some()) {
-            Ok(())
-        } else {
-            Err(LinksUnavailable)
-        }
+        let is_current = self.copy.as_ref().is_none_or(|copy| locked(copy).get(&()).is_some());
+        is_current.then_some(()).ok_or(LinksUnavailable)
     }
 
     /// Brings what is known up to date.
@@ -220,7 +217,7 @@ impl Shares {
         self.checked()?;
         let known = || locked(&self.all).get(id).cloned();
         let found = match known() {
-            None if self.copy.is_some() => {
+            None => {
                 self.refresh().await?;
                 known()
             }
