@@ -1,6 +1,7 @@
 //! Limits how many lists and hubs each client follows, so that one client does not use up the places of the others.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -37,14 +38,6 @@ impl ClientKey {
             other => other,
         }
     }
-
-    /// Returns the maker of the link that the client uses.
-    const fn maker(&self) -> Option<&Arc<Subjects>> {
-        match self {
-            Self::Subjects(maker, Some(_)) => Some(maker),
-            Self::Subjects(_, None) | Self::Address(_) | Self::Shared => None,
-        }
-    }
 }
 
 /// The address under which the connections of a client are counted: one IPv4 address, or a network of IPv6 addresses.
@@ -59,61 +52,47 @@ pub(crate) struct SubscriptionLimit<T> {
     /// Different ones of one client at once, and of all links of one maker together.
     most_of_one: usize,
     most_of_links: usize,
-    /// The subscriptions, each with the number of its uses.
-    each: HashMap<ClientKey, HashMap<T, usize>>,
-    /// The number of subscriptions of all links of a maker.
-    of_links: HashMap<Arc<Subjects>, usize>,
+    /// The subscriptions, each with the number of its uses and what it takes of the two limits.
+    uses: HashMap<(ClientKey, T), (usize, [UsageGuard<ClientKey>; 2])>,
+    of_each: Arc<Usage<ClientKey>>,
+    of_links: Arc<Usage<ClientKey>>,
 }
 
 impl<T: Clone + Eq + Hash> SubscriptionLimit<T> {
     /// Nobody follows anything; each may follow so many, and the links of one maker so many together.
     pub(crate) fn new(most_of_one: usize, most_of_links: usize) -> Self {
-        Self { most_of_one, most_of_links, each: HashMap::new(), of_links: HashMap::new() }
+        Self { most_of_one, most_of_links, uses: HashMap::new(), of_each: Arc::default(), of_links: Arc::default() }
     }
 
     /// Adds a subscription; `false` if the client has too many.
     pub(crate) fn enter(&mut self, follower: &ClientKey, followed: &T) -> bool {
-        if let Some(times) = self.each.get_mut(follower).and_then(|all| all.get_mut(followed)) {
+        let subscription = (follower.clone(), followed.clone());
+        if let Some((times, _)) = self.uses.get_mut(&subscription) {
             *times += 1;
             return true;
         }
-        let is_full =
-            self.each.get(follower).is_some_and(|all| all.len() >= self.most_of_one) && *follower != ClientKey::Shared;
-        let maker = follower.maker();
-        let of_links = maker.and_then(|maker| self.of_links.get(maker)).copied().unwrap_or_default();
-        if is_full || of_links >= self.most_of_links {
-            return false;
-        }
-        if let Some(maker) = maker {
-            self.of_links.insert(maker.clone(), of_links + 1);
-        }
-        self.each.entry(follower.clone()).or_default().insert(followed.clone(), 1);
+        let is_shared = *follower == ClientKey::Shared;
+        let is_link = matches!(follower, ClientKey::Subjects(_, Some(_)));
+        let (most_of_one, most_of_links) = (self.most_of_one, self.most_of_links);
+        let own = self.of_each.enter(follower.clone(), 1, |_, own| own < most_of_one || is_shared);
+        let any_link = follower.clone().of_any_link();
+        let of_links = self.of_links.enter(any_link, 1, |_, all| all < most_of_links || !is_link);
+        let (Some(own), Some(of_links)) = (own, of_links) else { return false };
+        self.uses.insert(subscription, (1, [own, of_links]));
         true
     }
 
     pub(crate) fn leave(&mut self, follower: &ClientKey, followed: &T) {
-        let Some(all) = self.each.get_mut(follower) else { return };
-        let Some(times) = all.get_mut(followed) else { return };
-        *times -= 1;
-        if *times > 0 {
-            return;
-        }
-        all.remove(followed);
-        if all.is_empty() {
-            self.each.remove(follower);
-        }
-        let Some(maker) = follower.maker() else { return };
-        if let Some(count) = self.of_links.get_mut(maker) {
-            *count -= 1;
-            if *count == 0 {
-                self.of_links.remove(maker);
-            }
+        let Entry::Occupied(mut uses) = self.uses.entry((follower.clone(), followed.clone())) else { return };
+        uses.get_mut().0 -= 1;
+        if uses.get().0 == 0 {
+            uses.remove();
         }
     }
 
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
-        self.each.len() + self.of_links.len()
+        self.uses.len() + self.of_each.total() + self.of_links.total()
     }
 }
 

@@ -151,8 +151,7 @@ impl SessionKeys {
     /// A cookie of a request that was sealed with a key which is not the first any more, sealed with the first: so that the others can be
     /// taken out some day.
     pub fn resealed(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<HeaderValue> {
-        let (key, content) = self.open_with_key(purpose, sent(purpose, headers)?.value())?;
-        if key == 0 { None } else { self.seal(purpose, &content) }
+        Self::cookie_of(purpose, &self.resealed_value(purpose, sent(purpose, headers)?.value())?)
     }
 
     /// Encrypts a value anew that was encrypted with an older key.
@@ -163,7 +162,7 @@ impl SessionKeys {
 
     /// A cookie that holds something; `None` when that is too much for one.
     pub fn seal(&self, purpose: SealPurpose, content: &str) -> Option<HeaderValue> {
-        Self::cookie_of(purpose, &self.seal_value(purpose, content)?).filter(|cookie| cookie.len() <= LONGEST)
+        Self::cookie_of(purpose, &self.seal_value(purpose, content)?)
     }
 
     /// Decrypts the value of a cookie.
@@ -188,9 +187,10 @@ impl SessionKeys {
         jar.get(purpose.cookie_name()).map(|cookie| cookie.value().to_owned())
     }
 
-    /// A cookie of a value that was sealed before; `None` where it is none.
+    /// A cookie of a value that was sealed before; `None` where it is none, or too long.
     pub fn cookie_of(purpose: SealPurpose, value: &str) -> Option<HeaderValue> {
-        HeaderValue::from_str(&base(purpose, value.to_owned()).to_string()).ok()
+        let cookie = HeaderValue::from_str(&base(purpose, value.to_owned()).to_string()).ok();
+        cookie.filter(|cookie| cookie.len() <= LONGEST)
     }
 
     /// Returns the header that removes a cookie.

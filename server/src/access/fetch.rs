@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, Uri};
+use http::{HeaderValue, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector};
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -45,6 +45,9 @@ pub enum FetchError {
     Connection(#[from] Error),
     #[error("the response is incomplete, or larger than {0} bytes")]
     Body(usize),
+    /// The response is no answer: a redirect or a server error.
+    #[error("response status {0}")]
+    Status(StatusCode),
 }
 
 impl HttpClient {

@@ -36,6 +36,7 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, HeaderValue};
 use serde::Deserialize;
 
+use self::forwarded::is_among;
 use self::oidc::Oidc;
 use self::proxy::ProxyAuth;
 use self::token::TokenAuth;
@@ -69,13 +70,13 @@ pub enum Auth {
     /// With a Kubernetes token.
     Token(Arc<TokenAuth>),
     /// At an OpenID Connect provider.
-    Oidc(Oidc),
+    Oidc(Arc<Oidc>),
 }
 
 impl Auth {
     /// Many viewers may come from that address: a proxy's.
     pub fn is_trusted(&self, address: IpAddr) -> bool {
-        matches!(self, Self::Proxy(proxy) if proxy.is_from(address))
+        matches!(self, Self::Proxy(proxy) if is_among(&proxy.from, address))
     }
 
     /// Viewers have to be somebody who is known.

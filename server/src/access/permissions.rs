@@ -38,26 +38,14 @@ pub enum ClusterPermissions {
     /// These namespaces.
     Namespaces(BTreeSet<String>),
     /// One workload.
-    Workload {
-        /// Its kind.
-        kind: WorkloadKind,
-        /// Its namespace.
-        namespace: String,
-        /// Its name.
-        name: String,
-    },
+    Workload(WorkloadName),
 }
 
 impl ClusterPermissions {
     /// A workload of that name is among it, if there is one.
     pub fn has(&self, kind: WorkloadKind, namespace: &str, name: &str) -> bool {
-        match self {
-            Self::All | Self::AllByLink => true,
-            Self::Namespaces(all) => all.contains(namespace),
-            Self::Workload { kind: only_kind, namespace: of, name: only } => {
-                *only_kind == kind && of == namespace && only == name
-            }
-        }
+        self.has_all_of(namespace)
+            || matches!(self, Self::Workload(of) if of.kind == kind && of.namespace == namespace && of.name == name)
     }
 
     /// Returns the visible Deployments of a list.
@@ -74,17 +62,13 @@ impl ClusterPermissions {
         match self {
             Self::All | Self::AllByLink => true,
             Self::Namespaces(all) => all.contains(namespace),
-            Self::Workload { .. } => false,
+            Self::Workload(_) => false,
         }
     }
 
     /// Something of a namespace is among it.
     pub fn has_some_of(&self, namespace: &str) -> bool {
-        match self {
-            Self::All | Self::AllByLink => true,
-            Self::Namespaces(all) => all.contains(namespace),
-            Self::Workload { namespace: of, .. } => of == namespace,
-        }
+        self.has_all_of(namespace) || matches!(self, Self::Workload(of) if of.namespace == namespace)
     }
 
     /// Returns the connection state without details of other namespaces. Reasons are for viewers who see the whole
@@ -103,10 +87,6 @@ impl ClusterPermissions {
             }
         }
         connection
-    }
-
-    fn by_link(self) -> Self {
-        if self == Self::All { Self::AllByLink } else { self }
     }
 }
 
@@ -135,11 +115,9 @@ impl Permissions {
         let of = |clusters: BTreeMap<String, ClusterPermissions>| Self::Part { clusters, is_silent };
         match scope {
             LinkScope::Workload(of) | LinkScope::Rollout { of, .. } | LinkScope::Moment { of, .. } => {
-                let WorkloadName { cluster, kind, namespace, name } = of;
-                let only =
-                    ClusterPermissions::Workload { kind: *kind, namespace: namespace.clone(), name: name.clone() };
-                let is_there = self.has(cluster, *kind, namespace, name);
-                let clusters = is_there.then(|| (cluster.clone(), only)).into_iter().collect();
+                let is_there = self.has(&of.cluster, of.kind, &of.namespace, &of.name);
+                let only = is_there.then(|| (of.cluster.clone(), ClusterPermissions::Workload(of.clone())));
+                let clusters = only.into_iter().collect();
                 // Other clusters are no business of who has this link.
                 Self::Part { clusters, is_silent: is_silent && !is_there }
             }
@@ -148,7 +126,8 @@ impl Permissions {
                 let named = clusters.iter().filter(|(name, _)| cluster.as_ref().is_none_or(|only| only == *name));
                 let narrow = |(name, seen): (&String, &ClusterPermissions)| {
                     let seen = match namespace {
-                        None => seen.clone().by_link(),
+                        None if *seen == ClusterPermissions::All => ClusterPermissions::AllByLink,
+                        None => seen.clone(),
                         Some(only) if seen.has_some_of(only) => {
                             ClusterPermissions::Namespaces(BTreeSet::from([only.clone()]))
                         }

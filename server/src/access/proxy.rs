@@ -23,15 +23,10 @@ pub struct ProxyAuth {
 }
 
 impl ProxyAuth {
-    /// It is at that address.
-    pub fn is_from(&self, address: IpAddr) -> bool {
-        is_among(&self.from, address)
-    }
-
     /// Authenticates a request by the proxy's headers; `None` if it is not from the proxy, or the headers are
     /// invalid.
     pub fn viewer(&self, headers: &HeaderMap, peer: Option<IpAddr>) -> Option<Viewer> {
-        if !self.is_from(peer?) {
+        if !is_among(&self.from, peer?) {
             return None;
         }
         // Names need not be ASCII: proxies send them as UTF-8.

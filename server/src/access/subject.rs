@@ -1,5 +1,7 @@
 //! Users and groups that another program signed in, as clusters know them.
 
+use std::collections::BTreeSet;
+
 use super::{Subjects, Viewer};
 use crate::kube::review::Subject;
 
@@ -32,11 +34,8 @@ impl SubjectPrefixes {
         }
         let groups = groups.into_iter().filter(|group| !group.is_empty());
         let groups = groups.map(|group| format!("{}{group}", self.groups)).filter(|group| is_name(group));
-        let mut groups: Vec<String> = groups.take(MOST_GROUPS).collect();
-        groups.push(SIGNED_IN.to_owned());
-        groups.sort();
-        groups.dedup();
-        Some(Subject { user: name, groups, ..Subject::default() })
+        let groups: BTreeSet<String> = groups.take(MOST_GROUPS).chain([SIGNED_IN.to_owned()]).collect();
+        Some(Subject { user: name, groups: groups.into_iter().collect(), ..Subject::default() })
     }
 }
 

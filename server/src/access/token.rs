@@ -76,16 +76,7 @@ struct TokenSession {
 }
 
 impl TokenSession {
-    fn begin(token: &str) -> Self {
-        let id = format!("{:016x}", fastrand::u64(..));
-        Self { began: clock::now_millis() / 1_000, id, token: token.to_owned() }
-    }
-
-    /// As text: no token has a space.
-    fn to_text(&self) -> String {
-        format!("{} {} {}", self.began, self.id, self.token)
-    }
-
+    /// Reads it from a cookie: no token has a space.
     fn from_text(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, ' ').map(str::to_owned);
         Some(Self { began: parts.next()?.parse().ok()?, id: parts.next()?, token: parts.next()? })
@@ -131,7 +122,8 @@ impl TokenAuth {
 
     /// The cookie of a session that begins; `None` where the token is too long for one.
     pub fn begin(&self, token: &str) -> Option<HeaderValue> {
-        self.keys.seal(SealPurpose::Session, &TokenSession::begin(token).to_text())
+        let (began, id) = (clock::now_millis() / 1_000, fastrand::u64(..));
+        self.keys.seal(SealPurpose::Session, &format!("{began} {id:016x} {token}"))
     }
 
     /// The session of a request is over, also for who kept its cookie.

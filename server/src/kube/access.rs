@@ -12,6 +12,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use http::{Request, Response};
+use kube::client::Body;
 use timeline::Millis;
 use tokio::sync::watch as signal;
 use tokio::time::Instant;
@@ -21,6 +23,7 @@ use super::credentials::{ClientFingerprint, CredentialRequest, Credentials, Fetc
 use super::error::RequestError;
 use super::kubeconfig::TargetError;
 use super::pace::Pace;
+use super::reason;
 use crate::telemetry::clock;
 use crate::telemetry::panics::{exit_on_panic, locked};
 
@@ -70,10 +73,28 @@ struct Renewals {
 }
 
 pub(super) struct VersionedClient {
-    pub generation: u64,
-    pub client: kube::Client,
+    generation: u64,
+    client: kube::Client,
     /// Only that cluster can read its requests.
     pub is_confidential: bool,
+}
+
+impl VersionedClient {
+    /// Returns the response, which must begin within the pace's limit. Errors are in words without secrets.
+    pub(super) async fn send(
+        &self,
+        pace: &Pace,
+        request: http::Result<Request<Body>>,
+    ) -> Result<Response<Body>, RequestError> {
+        let request = request.map_err(|error| RequestError::Unreachable(error.to_string()))?;
+        let response = tokio::time::timeout(pace.answer, self.client.send(request)).await;
+        let response = response.map_err(|_| RequestError::Unreachable("the API server does not respond".to_owned()))?;
+        response.map_err(|error| {
+            let why = reason::of(&error);
+            let is_sent = !reason::is_about_credentials(&error);
+            if is_sent { RequestError::Unreachable(why) } else { RequestError::Credentials(why) }
+        })
+    }
 }
 
 impl Credentials {
@@ -84,8 +105,8 @@ impl Credentials {
     pub async fn target(&self, pace: &Pace) -> Result<Target, TargetError> {
         let nothing = || self.unusable("it has no usable settings");
         let fetched = self.fetch(CredentialRequest::Initial, pace).await?.ok_or_else(nothing)?;
-        let (address, namespace, warnings) =
-            (fetched.address.clone(), fetched.namespace.clone(), fetched.warnings.clone());
+        let (address, warnings) = (fetched.address.clone(), fetched.warnings.clone());
+        let namespace = fetched.client.default_namespace().to_owned();
         let access = Access::share(Some(self.clone()), fetched);
         let name = self.name().to_owned();
         Ok(Target { name, address, access, namespace, warnings })
@@ -98,7 +119,6 @@ impl Access {
         let fetched = FetchedClient {
             client,
             address: String::new(),
-            namespace: String::new(),
             warnings: Vec::new(),
             is_confidential: true,
             fingerprint: ClientFingerprint::default(),
@@ -112,8 +132,37 @@ impl Access {
         Self(Arc::new(Inner { credentials, current, renewals: Mutex::default() }))
     }
 
+    /// Sends a request with the client that there is. Refusals and servers that are not reached make the client anew, where that may
+    /// help. Without an answer so far, the next client sends it again: hyper can lose a request on a connection that the server refuses
+    /// (hyperium/hyper#4122).
+    pub(super) async fn with_client<T, F>(
+        &self,
+        pace: &Pace,
+        send: impl Fn(VersionedClient) -> F,
+    ) -> Result<T, RequestError>
+    where
+        F: Future<Output = Result<T, RequestError>>,
+    {
+        let place = self.place();
+        loop {
+            let given = self.client(pace);
+            let generation = given.generation;
+            tokio::select! {
+                biased; // an answer that is there is taken
+                answer = send(given) => {
+                    return answer.inspect_err(|error| self.failed(generation, error, pace));
+                }
+                () = self.renewed(generation) => {}
+            }
+            if self.place() != place {
+                // The request may name a position, or what the other cluster is not to know.
+                return Err(RequestError::Unreachable("the connection settings of the cluster changed".to_owned()));
+            }
+        }
+    }
+
     /// The client as it is now. Looks ahead: credentials that end soon are renewed while they are still good.
-    pub(super) fn client(&self, pace: &Pace) -> VersionedClient {
+    fn client(&self, pace: &Pace) -> VersionedClient {
         let (client, ends) = {
             let ClientState { generation, fetched, .. } = &*self.0.current.borrow();
             let FetchedClient { client, is_confidential, expires_at_millis, .. } = fetched;
@@ -128,26 +177,20 @@ impl Access {
 
     /// Takes note of how a request with the client of that generation failed.
     pub(super) fn failed(&self, generation: u64, error: &RequestError, pace: &Pace) {
+        // A certificate that one side does not take. Which side's file is old cannot be told.
+        let is_certificate = |why: &str| why.contains("certificate") || why.contains("fatal alert");
         match error {
-            RequestError::Unauthorized(_) | RequestError::Credentials(_) => {
-                self.renew(generation, CredentialRequest::Renewal, pace);
+            RequestError::Unreachable(why) if !is_certificate(why) => {
+                self.renew(generation, CredentialRequest::SettingsCheck, pace);
             }
-            // A certificate that one side does not take. Which side's file is old cannot be told.
-            RequestError::Unreachable(why) if why.contains("certificate") || why.contains("fatal alert") => {
-                self.renew(generation, CredentialRequest::Renewal, pace);
-            }
-            RequestError::Unreachable(_) => self.renew(generation, CredentialRequest::SettingsCheck, pace),
+            error if is_of_connection(error) => self.renew(generation, CredentialRequest::Renewal, pace),
             _ => {}
         }
     }
 
     /// Returns a request's error, and the fault of the credentials beside it.
     pub(super) fn sentence(&self, error: &RequestError) -> String {
-        let is_ours = matches!(
-            error,
-            RequestError::Unauthorized(_) | RequestError::Credentials(_) | RequestError::Unreachable(_)
-        );
-        match self.0.current.borrow().problem.as_deref().filter(|_| is_ours) {
+        match self.0.current.borrow().problem.as_deref().filter(|_| is_of_connection(error)) {
             Some(problem) => format!("{} {problem}", timeline::words::sentence_end(&error.to_string())),
             None => error.to_string(),
         }
@@ -155,10 +198,8 @@ impl Access {
 
     /// Returns when there is a client of a later generation.
     pub(super) async fn renewed(&self, generation: u64) {
-        let mut current = self.0.current.subscribe();
-        if current.wait_for(|current| current.generation > generation).await.is_err() {
-            std::future::pending::<()>().await; // cannot be: we hold the sender
-        }
+        // The sender is ours: it cannot be gone.
+        let _ = self.0.current.subscribe().wait_for(|current| current.generation > generation).await;
     }
 
     pub(super) fn generation(&self) -> u64 {
@@ -167,7 +208,9 @@ impl Access {
 
     /// Returns host and port of the API server, without a path or credentials; `None` where the client is all there is.
     pub fn host(&self) -> Option<String> {
-        host(&self.0.current.borrow().fetched.address)
+        let address: http::Uri = self.0.current.borrow().fetched.address.parse().ok()?;
+        let port = address.port().map(|port| format!(":{port}")).unwrap_or_default();
+        address.host().map(|host| format!("{host}{port}"))
     }
 
     /// Where the cluster is. Positions mean nothing at another place.
@@ -227,10 +270,9 @@ impl Access {
     }
 }
 
-fn host(address: &str) -> Option<String> {
-    let address: http::Uri = address.parse().ok()?;
-    let port = address.port().map(|port| format!(":{port}")).unwrap_or_default();
-    address.host().map(|host| format!("{host}{port}"))
+/// Other credentials, or another address, may help.
+const fn is_of_connection(error: &RequestError) -> bool {
+    matches!(error, RequestError::Unauthorized(_) | RequestError::Credentials(_) | RequestError::Unreachable(_))
 }
 
 impl Renewals {

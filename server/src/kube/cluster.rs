@@ -56,12 +56,4 @@ impl Cluster {
     pub(super) fn now_millis(&self) -> Millis {
         self.clock.borrow().now_millis()
     }
-
-    /// Returns this cluster with watches that last as long as so many of them should.
-    pub(super) fn with_watches(&self, watches: usize) -> Self {
-        let Pace { watch_seconds, most_watch_seconds, .. } = *self.pace;
-        let many = u32::try_from(watches).unwrap_or(u32::MAX).min(most_watch_seconds);
-        let pace = Arc::new(Pace { watch_seconds: watch_seconds.max(many), ..(*self.pace).clone() });
-        Self { pace, ..self.clone() }
-    }
 }

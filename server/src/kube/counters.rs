@@ -29,21 +29,17 @@ pub struct Counters {
 
 /// One value for each kind.
 #[derive(Debug, Default)]
-pub struct ByKind<T> {
-    deployments: T,
-    replica_sets: T,
-    pods: T,
-    events: T,
-}
+pub struct ByKind<T>([T; 4]);
 
 impl<T> ByKind<T> {
     /// Returns the value of one kind.
     pub const fn get(&self, kind: Kind) -> &T {
+        let [deployments, replica_sets, pods, events] = &self.0;
         match kind {
-            Kind::Deployment => &self.deployments,
-            Kind::ReplicaSet => &self.replica_sets,
-            Kind::Pod => &self.pods,
-            Kind::Event => &self.events,
+            Kind::Deployment => deployments,
+            Kind::ReplicaSet => replica_sets,
+            Kind::Pod => pods,
+            Kind::Event => events,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Creates the client of a cluster, again and again, from a context of a kubeconfig or from the service account of this pod.
 //! At most one attempt hangs.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,7 +67,6 @@ pub(super) struct ClientFingerprint {
 pub(super) struct FetchedClient {
     pub client: kube::Client,
     pub address: String,
-    pub namespace: String,
     pub warnings: Vec<String>,
     /// Only that cluster can read requests.
     pub is_confidential: bool,
@@ -121,14 +120,12 @@ impl Credentials {
     /// # Errors
     /// When it cannot be read any more.
     pub async fn reload(&self, pace: &Pace) -> Result<Self, TargetError> {
+        if self.context.is_none() {
+            return Ok(self.clone());
+        }
         let contexts = self.contexts.clone();
-        Ok(match self.context {
-            Some(_) => {
-                let contexts = self.run_blocking(pace.credentials, move || contexts.reload()).await??;
-                Self { contexts, ..self.clone() }
-            }
-            None => self.clone(),
-        })
+        let contexts = self.run_blocking(pace.credentials, move || contexts.reload()).await??;
+        Ok(Self { contexts, ..self.clone() })
     }
 
     /// Creates a client, running commands for credentials. All requests but `Initial` reload the kubeconfig, and return `None`
@@ -150,30 +147,22 @@ impl Credentials {
             return Ok(None);
         }
         let expires_at_millis = self.ask_command(&mut config, request == CredentialRequest::Initial, pace).await?;
-        let (address, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
         let (warnings, is_confidential) = (self.warnings(&config), is_confidential(&config));
-        let limit = pace.credentials;
+        let address = config.cluster_url.to_string();
         let known = match request {
             CredentialRequest::Renewal(before) => Some(before.credentials),
             _ => None,
         };
         let build = move || {
             fingerprint.credentials = hash(&(fingerprint.settings, auth(&config), files(&config)));
-            let is_same = known == Some(fingerprint.credentials);
-            Ok((fingerprint, if is_same { None } else { Some(client_for(config)?) }))
+            if known == Some(fingerprint.credentials) {
+                return Ok(None);
+            }
+            let client = client_for(config)?;
+            Ok(Some(FetchedClient { client, address, warnings, is_confidential, fingerprint, expires_at_millis }))
         };
-        let built: kube::Result<_> = self.run_blocking(limit, build).await?;
-        let (fingerprint, client) = built.map_err(|why| self.unusable(&reason::of(&why)))?;
-        let fetched = |client| FetchedClient {
-            client,
-            address,
-            namespace,
-            warnings,
-            is_confidential,
-            fingerprint,
-            expires_at_millis,
-        };
-        Ok(client.map(fetched))
+        let built: kube::Result<_> = self.run_blocking(pace.credentials, build).await?;
+        built.map_err(|why| self.unusable(&reason::of(&why)))
     }
 
     async fn config(&self) -> Result<kube::Config, TargetError> {
@@ -207,7 +196,7 @@ impl Credentials {
         if !self.may_run_commands && runs_command(auth) {
             return Err(self.unusable(&PluginError::Refused.to_string()));
         }
-        let is_given = goes_before_command(auth);
+        let is_given = has_secret(auth);
         let Some(command) = auth.exec.take().filter(|_| !is_given) else { return Ok(None) };
         let answered = plugin::run(&command, may_ask, pace).await.map_err(|why| self.unusable(&why.to_string()))?;
         auth.token = answered.token.map(Into::into);
@@ -277,13 +266,8 @@ fn is_confidential(config: &kube::Config) -> bool {
     !config.accept_invalid_certs && !is_read_on_the_way(config)
 }
 
-/// Something is shown with each request that lets whoever reads it ask as well.
+/// Something is shown with each request that lets whoever reads it ask as well. Because of it no command is asked.
 fn has_secret(auth: &AuthInfo) -> bool {
-    auth.token.is_some() || auth.token_file.is_some() || auth.password.is_some() || auth.auth_provider.is_some()
-}
-
-/// There is something because of which a command is not asked.
-fn goes_before_command(auth: &AuthInfo) -> bool {
     let has_password = auth.username.is_some() && auth.password.is_some();
     auth.auth_provider.is_some() || auth.token.is_some() || auth.token_file.is_some() || has_password
 }
@@ -291,7 +275,7 @@ fn goes_before_command(auth: &AuthInfo) -> bool {
 /// A command would fetch credentials: client-go's "exec plugin", or that of an old auth provider, which kube runs.
 fn runs_command(auth: &AuthInfo) -> bool {
     let of_provider = auth.auth_provider.as_ref().is_some_and(|provider| provider.config.contains_key("cmd-path"));
-    of_provider || (auth.exec.is_some() && !goes_before_command(auth))
+    of_provider || (auth.exec.is_some() && !has_secret(auth))
 }
 
 fn place(config: &kube::Config) -> u64 {
@@ -312,9 +296,7 @@ fn files(config: &kube::Config) -> Vec<Option<Vec<u8>>> {
 }
 
 fn hash(what: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    what.hash(&mut hasher);
-    hasher.finish()
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(what)
 }
 
 #[cfg(test)]

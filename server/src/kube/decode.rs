@@ -5,10 +5,10 @@
 //! Every field tolerates absence and `null`; what absence means is for `translate` to say.
 //! Fields have the names of the Kubernetes API, whose reference explains them. Times are texts in RFC 3339.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 
 /// An integer or a percentage such as `"25%"`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ fn is_empty<T: Default + PartialEq>(value: &T) -> bool {
 object! {
     /// `metadata`, reduced. Of a Deployment all labels are kept, for lists are searched by them.
     #[serde(bound(deserialize = "L: Default + Deserialize<'de>", serialize = "L: Default + PartialEq + Serialize"))]
-    Meta<L = FilteredMap<Labels> > {
+    Meta<L = Labels> {
         uid: Option<String>,
         name: String,
         namespace: String,
@@ -55,11 +55,39 @@ object! {
         creation_timestamp: Option<String>,
         /// `metadata.deletionTimestamp`: when the grace period ends.
         deletion_timestamp: Option<String>,
-        /// `metadata.labels`; of other kinds than Deployments only the ones of [`LABELS`].
+        /// `metadata.labels`; of other kinds than Deployments only those of [`Labels`].
         labels: L,
-        /// `metadata.annotations`, only the ones of [`ANNOTATIONS`].
-        annotations: FilteredMap<Annotations>,
+        annotations: Annotations,
         owner_references: Vec<OwnerReference>,
+    }
+    /// Labels that are kept.
+    Labels {
+        #[serde(rename = "app.kubernetes.io/version")]
+        version: String,
+        #[serde(rename = "pod-template-hash")]
+        pod_template_hash: String,
+    }
+    /// Annotations that are kept. Never `last-applied-configuration`: it repeats the whole spec, secrets and all.
+    Annotations {
+        #[serde(rename = "argocd.argoproj.io/tracking-id")]
+        argo_tracking_id: Option<String>,
+        #[serde(rename = "controller.kubernetes.io/pod-deletion-cost")]
+        pod_deletion_cost: Option<String>,
+        #[serde(rename = "deployment.kubernetes.io/desired-replicas")]
+        desired_replicas: Option<String>,
+        #[serde(rename = "deployment.kubernetes.io/max-replicas")]
+        max_replicas: Option<String>,
+        #[serde(rename = "deployment.kubernetes.io/revision")]
+        revision: Option<String>,
+        /// Nothing is derived from it, recordings keep it.
+        #[serde(rename = "deployment.kubernetes.io/revision-history")]
+        revision_history: Option<String>,
+        #[serde(rename = "kubectl.kubernetes.io/restartedAt")]
+        restarted_at: Option<String>,
+        #[serde(rename = "kubernetes.io/change-cause")]
+        change_cause: Option<String>,
+        #[serde(rename = "meta.helm.sh/release-name")]
+        helm_release: Option<String>,
     }
     /// `metadata.ownerReferences[]`, reduced.
     OwnerReference {
@@ -111,9 +139,20 @@ object! {
         /// `maxUnavailable`: pods below `spec.replicas`.
         max_unavailable: Option<IntOrString>,
     }
+    /// A pod template, and what tells it from others. The traits below call what is derived here.
+    #[serde(remote = "Self")]
+    Template {
+        metadata: TemplateMeta,
+        /// `spec`: the containers.
+        spec: TemplateSpec,
+        /// Hash of the whole template but for its label `pod-template-hash`: equal of a Deployment and the ReplicaSet of its
+        /// template. Recordings carry it, because they lack the fields that it was made of.
+        hash: Option<u64>,
+        /// Hash without the annotation `restartedAt` too, which `kubectl rollout restart` writes, where the template has one.
+        hash_apart: Option<u64>,
+    }
     TemplateMeta {
-        /// `template.metadata.annotations`, only the ones of [`ANNOTATIONS`].
-        annotations: FilteredMap<Annotations>,
+        annotations: Annotations,
     }
     TemplateSpec {
         containers: Vec<TemplateContainer>,
@@ -285,154 +324,44 @@ object! {
     }
 }
 
-/// A pod template, and what tells it from others.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Template {
-    #[serde(skip_serializing_if = "is_empty")]
-    pub metadata: TemplateMeta,
-    /// `spec`: the containers.
-    #[serde(skip_serializing_if = "is_empty")]
-    pub spec: TemplateSpec,
-    /// Hash of the whole template but for its label `pod-template-hash`: equal of a Deployment and the ReplicaSet of its
-    /// template. Recordings carry it, because they lack the fields that it was made of.
-    #[serde(skip_serializing_if = "is_empty")]
-    pub hash: Option<u64>,
-    /// Hash without the annotation `restartedAt` too, where the template has one.
-    #[serde(skip_serializing_if = "is_empty")]
-    pub hash_apart: Option<u64>,
+impl Serialize for Template {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
 }
 
 impl<'de> Deserialize<'de> for Template {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Default, Deserialize)]
-        #[serde(default, rename_all = "camelCase")]
-        struct Decoded {
-            #[serde(deserialize_with = "or_default")]
-            metadata: TemplateMeta,
-            #[serde(deserialize_with = "or_default")]
-            spec: TemplateSpec,
-            #[serde(deserialize_with = "or_default")]
-            hash: Option<u64>,
-            #[serde(deserialize_with = "or_default")]
-            hash_apart: Option<u64>,
-        }
-        let mut raw = serde_json::Value::deserialize(deserializer)?;
-        if let Some(serde_json::Value::Object(labels)) = raw.pointer_mut("/metadata/labels") {
+        let mut raw = Value::deserialize(deserializer)?;
+        if let Some(Value::Object(labels)) = raw.pointer_mut("/metadata/labels") {
             labels.remove("pod-template-hash");
         }
         let made = fnv1a(raw.to_string().as_bytes());
-        let Decoded { metadata, spec, hash, hash_apart } =
-            Decoded::deserialize(&raw).map_err(serde::de::Error::custom)?;
+        let mut template = Self::deserialize(&raw).map_err(serde::de::Error::custom)?;
         // A recording that carries the one without the other was made before there were two.
-        let is_to_be_made = hash.is_none() && metadata.annotations.get(RESTARTED_AT).is_some();
-        let made_apart = is_to_be_made.then(|| hash_without_restart(raw));
-        Ok(Self { metadata, spec, hash: hash.or(Some(made)), hash_apart: hash_apart.or(made_apart) })
+        if template.hash.is_none() && template.metadata.annotations.restarted_at.is_some() {
+            template.hash_apart = template.hash_apart.or_else(|| Some(hash_without_restart(raw)));
+        }
+        template.hash = template.hash.or(Some(made));
+        Ok(template)
     }
 }
 
-fn hash_without_restart(mut template: serde_json::Value) -> u64 {
-    /// Takes an entry out of a map below a value, and the map as well where nothing else is in it.
-    fn take(from: &mut serde_json::Value, path: &[&str]) {
-        let (Some(map), [key, rest @ ..]) = (from.as_object_mut(), path) else { return };
-        if let Some(inner) = map.get_mut(*key).filter(|_| !rest.is_empty()) {
-            take(inner, rest);
-        }
-        if rest.is_empty()
-            || map.get(*key).and_then(serde_json::Value::as_object).is_some_and(serde_json::Map::is_empty)
-        {
-            map.remove(*key);
+fn hash_without_restart(mut template: Value) -> u64 {
+    if let Some(annotations) = template.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+        annotations.remove("kubectl.kubernetes.io/restartedAt");
+    }
+    // And without the maps around it, where nothing else is in them.
+    for (parent, key) in [("/metadata", "annotations"), ("", "metadata")] {
+        let map = template.pointer_mut(parent).and_then(Value::as_object_mut);
+        if let Some(map) = map.filter(|map| map.get(key).and_then(Value::as_object).is_some_and(Map::is_empty)) {
+            map.remove(key);
         }
     }
-    take(&mut template, &["metadata", "annotations", RESTARTED_AT]);
     fnv1a(template.to_string().as_bytes())
 }
 
 /// The 64-bit FNV-1a hash: the same on every machine and in every version.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-/// Annotation that `kubectl rollout restart` writes into a template.
-pub const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
-
-/// Annotations that are kept. Never `last-applied-configuration`: it repeats the whole spec, secrets and all.
-pub const ANNOTATIONS: [&str; 9] = [
-    "deployment.kubernetes.io/revision",
-    "deployment.kubernetes.io/revision-history",
-    "deployment.kubernetes.io/desired-replicas",
-    "deployment.kubernetes.io/max-replicas",
-    "kubernetes.io/change-cause",
-    "meta.helm.sh/release-name",
-    "argocd.argoproj.io/tracking-id",
-    RESTARTED_AT,
-    "controller.kubernetes.io/pod-deletion-cost",
-];
-
-/// Labels that are kept.
-pub const LABELS: [&str; 2] = ["pod-template-hash", "app.kubernetes.io/version"];
-
-/// The keys of a map that are decoded.
-pub trait KeyFilter {
-    const KEYS: &'static [&'static str];
-}
-
-/// Keeps [`ANNOTATIONS`].
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Annotations;
-impl KeyFilter for Annotations {
-    const KEYS: &'static [&'static str] = &ANNOTATIONS;
-}
-
-/// Keeps [`LABELS`].
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Labels;
-impl KeyFilter for Labels {
-    const KEYS: &'static [&'static str] = &LABELS;
-}
-
-/// A map of strings of which only some keys are decoded.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[serde(transparent, bound = "")]
-pub struct FilteredMap<K>(BTreeMap<&'static str, String>, std::marker::PhantomData<K>);
-
-impl<K> FilteredMap<K> {
-    /// The value under a key.
-    pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key).map(String::as_str)
-    }
-
-    /// Takes the value under a key away.
-    pub fn remove(&mut self, key: &str) {
-        self.0.remove(key);
-    }
-}
-
-impl<'de, K: KeyFilter> Deserialize<'de> for FilteredMap<K> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor<K>(std::marker::PhantomData<K>);
-        impl<'de, K: KeyFilter> serde::de::Visitor<'de> for Visitor<K> {
-            type Value = FilteredMap<K>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a map of strings")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut decoded = BTreeMap::new();
-                while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-                    match K::KEYS.iter().find(|known| **known == key) {
-                        Some(known) => {
-                            decoded.insert(*known, map.next_value()?);
-                        }
-                        None => {
-                            map.next_value::<serde::de::IgnoredAny>()?;
-                        }
-                    }
-                }
-                Ok(FilteredMap(decoded, self.0))
-            }
-        }
-        deserializer.deserialize_map(Visitor(std::marker::PhantomData))
-    }
 }

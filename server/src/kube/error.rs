@@ -40,11 +40,14 @@ pub enum RequestError {
 }
 
 impl RequestError {
-    /// Returns the server's `Retry-After`; zero without one.
-    pub const fn retry_after(&self) -> Duration {
-        match self {
-            Self::Status { retry_after, .. } => *retry_after,
-            _ => Duration::ZERO,
+    /// Converts a status that is not success, and the server's words.
+    pub(super) fn of_status(status: StatusCode, message: &str, retry_after: Duration) -> Self {
+        let message = timeline::words::safe(message);
+        match status {
+            StatusCode::FORBIDDEN => Self::Forbidden(message),
+            StatusCode::UNAUTHORIZED => Self::Unauthorized(message),
+            StatusCode::GONE | StatusCode::BAD_REQUEST => Self::Gone(status),
+            status => Self::Status { status, message, retry_after },
         }
     }
 }

@@ -42,8 +42,21 @@ impl Contexts {
     /// # Errors
     /// When it cannot be read.
     pub fn read(kubeconfig: Option<&Path>) -> Result<Self, TargetError> {
-        let (config, path) = read(kubeconfig)?;
-        Ok(Self { config, path, asked: kubeconfig.map(Path::to_path_buf) })
+        let of = |config, path: &str| Self { config, path: path.to_owned(), asked: kubeconfig.map(Path::to_path_buf) };
+        if let Some(path) = kubeconfig {
+            let name = path.display().to_string();
+            let config = Kubeconfig::read_from(path).map_err(|why| unreadable(&name, why))?;
+            return Ok(of(Some(config), &name));
+        }
+        let files = std::env::var_os("KUBECONFIG").unwrap_or_default();
+        if let Some(config) = merge(&files)? {
+            return Ok(of(Some(config), &files.to_string_lossy()));
+        }
+        let name = "~/.kube/config";
+        match Kubeconfig::read() {
+            Err(why) if is_missing(&why) => Ok(of(None, name)),
+            read => Ok(of(Some(read.map_err(|why| unreadable(name, why))?), name)),
+        }
     }
 
     /// Reads the same files again.
@@ -87,24 +100,6 @@ impl Contexts {
     }
 }
 
-fn read(kubeconfig: Option<&Path>) -> Result<(Option<Kubeconfig>, String), TargetError> {
-    if let Some(path) = kubeconfig {
-        let name = path.display().to_string();
-        let config = Kubeconfig::read_from(path).map_err(|why| unreadable(&name, why))?;
-        return Ok((Some(config), name));
-    }
-    let files = std::env::var_os("KUBECONFIG").unwrap_or_default();
-    if let Some(config) = merge(&files)? {
-        return Ok((Some(config), files.to_string_lossy().into_owned()));
-    }
-    let name = "~/.kube/config";
-    let config = match Kubeconfig::read() {
-        Err(why) if is_missing(&why) => None,
-        read => Some(read.map_err(|why| unreadable(name, why))?),
-    };
-    Ok((config, name.to_owned()))
-}
-
 /// Merges the files of `KUBECONFIG` by rules of kubectl that the client library lacks: a file that does not exist is skipped while another
 /// one exists, and an empty current context is none. `None` where no file is named.
 fn merge(files: &OsStr) -> Result<Option<Kubeconfig>, TargetError> {
@@ -136,28 +131,17 @@ fn is_missing(why: &KubeconfigError) -> bool {
 }
 
 fn unreadable(name: &str, why: KubeconfigError) -> TargetError {
-    match why {
-        KubeconfigError::ReadConfig(why, path) => {
-            TargetError::File { path: path.display().to_string(), why: why.to_string() }
+    const INVALID: &str = "it is not a valid kubeconfig";
+    let (path, why) = match why {
+        KubeconfigError::ReadConfig(why, path) => (path.display().to_string(), why.to_string()),
+        // Of what a parser says only the place is told: the rest repeats what stands there, which may be a token.
+        KubeconfigError::Parse(why) => {
+            let place = why.location().map(|at| format!(", in line {}, column {}", at.line(), at.column()));
+            (name.to_owned(), format!("{INVALID}{}", place.unwrap_or_default()))
         }
-        // What a parser says repeats what stands there, which may be a token.
-        why => TargetError::File {
-            path: name.to_owned(),
-            why: format!("it is not a valid kubeconfig{}", place(&why.to_string())),
-        },
-    }
-}
-
-/// Where a parser stumbled, and nothing else of what it says: ", in line 3, column 14".
-fn place(said: &str) -> String {
-    let number = |after: &str| {
-        let rest = said.split_once(after)?.1;
-        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok()
+        _ => (name.to_owned(), INVALID.to_owned()),
     };
-    match (number("line "), number(" column ")) {
-        (Some(line), Some(column)) => format!(", in line {line}, column {column}"),
-        _ => String::new(),
-    }
+    TargetError::File { path, why }
 }
 
 /// A client that fails fast and never asks twice by itself: when to ask again is the watch loop's business alone.
@@ -206,9 +190,11 @@ mod tests {
 
     #[test]
     fn of_what_a_parser_says_only_the_place_is_told() {
-        assert_eq!(place("error: line 3 column 14: invalid `secret` | 3 | token: secret"), ", in line 3, column 14");
-        for said in ["", "invalid type: string \"secret\"", "line x column y", "line 3"] {
-            assert_eq!(place(said), "");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for text in ["contexts: []\nusers:\n- secret\n", "contexts: []\nusers:\n- [secret\n"] {
+            std::fs::write(file.path(), text).unwrap();
+            let told = Contexts::read(Some(file.path())).unwrap_err().to_string();
+            assert!(told.contains("it is not a valid kubeconfig, in line ") && !told.contains("secret"), "{told}");
         }
     }
 }

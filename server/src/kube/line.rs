@@ -1,12 +1,11 @@
 //! A line of a watch, decoded in one pass: its type, then the fields of its object that Rollcast shows.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::collections::BTreeMap;
 
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
-use serde_json::value::RawValue;
 use timeline::fact::{Kind, Seen};
 
 use crate::kube::translate::{Object, Unusable};
@@ -26,15 +25,22 @@ pub enum WatchEvent {
 pub type LineResult = Result<WatchEvent, Status>;
 
 /// A later position.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Bookmark {
     /// `None` if it cannot be read.
     pub resource_version: Option<String>,
     /// Every object that existed at the start was sent.
+    #[serde(rename = "annotations", deserialize_with = "has_initial_end")]
     pub is_initial_end: bool,
 }
 
-/// The error with which the API server ends a watch.
+fn has_initial_end<'de, D: Deserializer<'de>>(annotations: D) -> Result<bool, D::Error> {
+    let annotations = Option::<BTreeMap<String, String>>::deserialize(annotations)?.unwrap_or_default();
+    Ok(annotations.get("k8s.io/initial-events-end").is_some_and(|end| end == "true"))
+}
+
+/// The error with which the API server answers, or ends a watch.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Status {
@@ -51,93 +57,46 @@ pub struct Status {
 pub fn decode_line(kind: Kind, line: &[u8]) -> serde_json::Result<LineResult> {
     // Text that was checked once is read faster than bytes, whose every string is checked.
     let text = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
-    let mut deserializer = serde_json::Deserializer::from_str(&text);
-    let decoded = LineSeed(kind).deserialize(&mut deserializer);
-    match decoded.and_then(|decoded| deserializer.end().map(|()| decoded)) {
-        Ok(Ok(WatchEvent::Object(object, seen))) => Ok(Ok(match object.uid() {
-            Ok(_) => WatchEvent::Object(object, seen),
-            Err(error) => WatchEvent::Skipped(error),
-        })),
+    let decoded = match kind {
+        Kind::Deployment => decode(&text, Object::Deployment),
+        Kind::ReplicaSet => decode(&text, Object::ReplicaSet),
+        Kind::Pod => decode(&text, Object::Pod),
+        Kind::Event => decode(&text, Object::Event),
+    };
+    match decoded {
         Err(error) if error.classify() == Category::Data => Ok(Ok(WatchEvent::Skipped(error.into()))),
         other => other,
     }
 }
 
-struct LineSeed(Kind);
-
-impl<'de> DeserializeSeed<'de> for LineSeed {
-    type Value = LineResult;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<LineResult, D::Error> {
-        deserializer.deserialize_map(self)
-    }
+/// A line as it is sent. The object is decoded as it is read where the type comes first, as API servers write it.
+#[derive(Deserialize)]
+#[serde(tag = "type", content = "object", rename_all = "UPPERCASE")]
+enum Line<T> {
+    Added(T),
+    Modified(T),
+    Deleted(T),
+    Bookmark(BookmarkObject),
+    Error(Status),
 }
 
-impl<'de> Visitor<'de> for LineSeed {
-    type Value = LineResult;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an event of a watch")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LineResult, A::Error> {
-        let (mut r#type, mut line, mut early) = (None::<Cow<'de, str>>, None, None::<&'de RawValue>);
-        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
-            match (&*key, &r#type) {
-                ("type", _) => r#type = Some(map.next_value()?),
-                ("object", Some(r#type)) => line = Some(map.next_value_seed(ObjectSeed(self.0, r#type))?),
-                // API servers write the type first.
-                ("object", None) => early = Some(map.next_value()?),
-                _ => drop(map.next_value::<serde::de::IgnoredAny>()?),
-            }
-        }
-        let r#type = r#type.ok_or_else(|| A::Error::missing_field("type"))?;
-        match (line, early) {
-            (Some(line), _) => Ok(line),
-            (None, Some(object)) => ObjectSeed(self.0, &r#type).deserialize(object).map_err(A::Error::custom),
-            (None, None) => Err(A::Error::missing_field("object")),
-        }
-    }
+#[derive(Deserialize)]
+struct BookmarkObject {
+    metadata: Bookmark,
 }
 
-/// Decodes the object of a line of that type.
-struct ObjectSeed<'a>(Kind, &'a str);
-
-impl<'de> DeserializeSeed<'de> for ObjectSeed<'_> {
-    type Value = LineResult;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<LineResult, D::Error> {
-        let Self(kind, r#type) = self;
-        let seen = match r#type {
-            "ADDED" => Seen::Added,
-            "MODIFIED" => Seen::Modified,
-            "DELETED" => Seen::Deleted,
-            "BOOKMARK" => return bookmark(deserializer),
-            _ => return Ok(Err(Status::deserialize(deserializer)?)),
-        };
-        Ok(Ok(WatchEvent::Object(Object::deserialize(kind, deserializer)?, seen)))
-    }
-}
-
-fn bookmark<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LineResult, D::Error> {
-    #[derive(Deserialize)]
-    struct Decoded {
-        metadata: Metadata,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Metadata {
-        resource_version: Option<String>,
-        annotations: Option<Annotations>,
-    }
-    #[derive(Deserialize)]
-    struct Annotations {
-        #[serde(rename = "k8s.io/initial-events-end")]
-        initial_events_end: Option<String>,
-    }
-    let Decoded { metadata: Metadata { resource_version, annotations } } = Decoded::deserialize(deserializer)?;
-    let is_initial_end = annotations.and_then(|annotations| annotations.initial_events_end).as_deref() == Some("true");
-    Ok(Ok(WatchEvent::Bookmark(Bookmark { resource_version, is_initial_end })))
+fn decode<T: DeserializeOwned>(text: &str, object: fn(T) -> Object) -> serde_json::Result<LineResult> {
+    let (object, seen) = match serde_json::from_str::<Line<T>>(text)? {
+        Line::Added(sent) => (object(sent), Seen::Added),
+        Line::Modified(sent) => (object(sent), Seen::Modified),
+        Line::Deleted(sent) => (object(sent), Seen::Deleted),
+        Line::Bookmark(BookmarkObject { metadata }) => return Ok(Ok(WatchEvent::Bookmark(metadata))),
+        Line::Error(status) => return Ok(Err(status)),
+    };
+    Ok(Ok(match object.uid() {
+        Ok(_) => WatchEvent::Object(object, seen),
+        Err(error) => WatchEvent::Skipped(error),
+    }))
 }
 
 #[cfg(test)]
@@ -146,7 +105,7 @@ mod tests {
 
     const POD: &str = r#"{"metadata":{"name":"web","uid":"00000000-0000-4000-8000-000000000001"}}"#;
 
-    fn decode(line: &str) -> serde_json::Result<LineResult> {
+    fn decoded(line: &str) -> serde_json::Result<LineResult> {
         decode_line(Kind::Pod, line.as_bytes())
     }
 
@@ -156,8 +115,8 @@ mod tests {
             format!(r#"{{"type":"MODIFIED","object":{POD}}}"#),
             format!(r#"{{"object":{POD},"more":[{{}}],"type":"MODIFIED"}}"#),
         ] {
-            let decoded = decode(&line).unwrap();
-            let Ok(WatchEvent::Object(object, Seen::Modified)) = decoded else { panic!("{decoded:?}") };
+            let line = decoded(&line).unwrap();
+            let Ok(WatchEvent::Object(object, Seen::Modified)) = line else { panic!("{line:?}") };
             assert_eq!(object, Object::decode(Kind::Pod, POD).unwrap());
         }
     }
@@ -165,16 +124,16 @@ mod tests {
     #[test]
     fn a_line_that_was_cut_off_is_an_error_at_every_byte() {
         let line = format!(r#"{{"type":"ADDED","object":{POD}}}"#);
-        (0..line.len()).for_each(|length| assert!(decode(&line[..length]).is_err(), "{length}"));
-        assert!(decode(&format!("{line}}}")).is_err());
+        (0..line.len()).for_each(|length| assert!(decoded(&line[..length]).is_err(), "{length}"));
+        assert!(decoded(&format!("{line}}}")).is_err());
     }
 
     #[test]
     fn bookmarks_say_where_the_objects_of_the_start_end() {
-        let decoded = |metadata: &str| decode(&format!(r#"{{"type":"BOOKMARK","object":{{"metadata":{metadata}}}}}"#));
         let ends = |annotations: &str| {
-            let decoded = decoded(&format!(r#"{{"resourceVersion":"7"{annotations}}}"#)).unwrap();
-            let Ok(WatchEvent::Bookmark(bookmark)) = decoded else { panic!("{decoded:?}") };
+            let metadata = format!(r#"{{"resourceVersion":"7"{annotations}}}"#);
+            let line = decoded(&format!(r#"{{"type":"BOOKMARK","object":{{"metadata":{metadata}}}}}"#)).unwrap();
+            let Ok(WatchEvent::Bookmark(bookmark)) = line else { panic!("{line:?}") };
             assert_eq!(bookmark.resource_version.as_deref(), Some("7"));
             bookmark.is_initial_end
         };

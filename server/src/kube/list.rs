@@ -77,7 +77,7 @@ pub(super) struct Page {
 #[derive(Deserialize)]
 struct PageBody<'a> {
     metadata: PageMeta,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     items: Option<Vec<&'a RawValue>>,
 }
 
@@ -85,7 +85,6 @@ struct PageBody<'a> {
 #[serde(rename_all = "camelCase")]
 struct PageMeta {
     resource_version: String,
-    #[serde(default)]
     r#continue: Option<String>,
 }
 
@@ -158,8 +157,7 @@ impl List {
             return Err(RequestError::Unreachable("the API server returned the same page of a list twice".to_owned()));
         }
         self.next = next;
-        let is_last = self.next.is_none();
-        let resource_version = is_last.then_some(page.metadata.resource_version);
+        let resource_version = self.next.is_none().then_some(page.metadata.resource_version);
         Ok(Page { objects, resource_version, is_empty })
     }
 }

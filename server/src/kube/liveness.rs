@@ -42,21 +42,25 @@ pub(super) async fn run(cluster: Cluster, liveness: Arc<signal::Sender<Liveness>
         let is_silent = last_answer.0.elapsed() >= cluster.pace.silence;
         let event = match why {
             Some(why) if is_silent => {
-                liveness.send_if_modified(Liveness::mark_silent);
+                liveness.send_if_modified(|liveness| {
+                    let is_new = !std::mem::replace(&mut liveness.is_silent, true);
+                    liveness.losses += u64::from(is_new);
+                    is_new
+                });
                 Some(SourceEvent::Answers { silent: Some((last_answer.1, cluster.access.sentence(&why))) })
             }
             Some(_) => None,
             None => {
                 last_answer = (Instant::now(), cluster.now_millis());
                 cluster.counters.note_response(last_answer.1);
-                liveness.send_if_modified(Liveness::mark_responding).then_some(SourceEvent::Answers { silent: None })
+                let was_silent = liveness.send_if_modified(|liveness| std::mem::take(&mut liveness.is_silent));
+                was_silent.then_some(SourceEvent::Answers { silent: None })
             }
         };
-        let gone = match event {
-            Some(event) => cluster.events.send(event).await.is_err(),
-            None => cluster.events.is_closed(),
-        };
-        if gone {
+        if let Some(event) = event {
+            let _ = cluster.events.send(event).await; // the hub may be gone
+        }
+        if cluster.events.is_closed() {
             return;
         }
         tokio::time::sleep(cluster.pace.probe.saturating_sub(asked.elapsed())).await;
@@ -97,18 +101,6 @@ impl Liveness {
     pub(super) const fn mark_lost(&mut self) {
         self.losses += 1;
     }
-
-    const fn mark_silent(&mut self) -> bool {
-        let is_new = !self.is_silent;
-        if is_new {
-            *self = Self { is_silent: true, losses: self.losses + 1 };
-        }
-        is_new
-    }
-
-    const fn mark_responding(&mut self) -> bool {
-        std::mem::replace(&mut self.is_silent, false)
-    }
 }
 
 /// Returns whether this machine slept: our clock passed more time than we were awake. Connections may have died, and no
@@ -131,10 +123,10 @@ fn step(before: Option<Duration>, after: Option<Duration>, passed_millis: Millis
     Some(passed_millis.saturating_sub(ran)).filter(|by| by.saturating_abs() >= STEP_MILLIS)
 }
 
-/// Returns when connections were lost since `losses` of them.
-pub(super) async fn wait_for_loss(liveness: &mut signal::Receiver<Liveness>, losses: u64) {
-    if liveness.wait_for(|liveness| liveness.losses != losses).await.is_err() {
-        std::future::pending::<()>().await; // the probe has ended, and so will we
+/// Waits until a value is so; for ever where its sender is gone: whoever waits ends with it, or finds that out by other means.
+pub(super) async fn wait_until<T>(values: &mut signal::Receiver<T>, is_so: impl FnMut(&T) -> bool) {
+    if values.wait_for(is_so).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

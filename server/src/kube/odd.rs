@@ -7,7 +7,6 @@ use crate::kube::translate::Object;
 
 /// Clocks may differ by this much before a timestamp counts as being in the future.
 const AHEAD_MILLIS: Millis = 3_600_000;
-const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// Returns whether an object lacks a field that every object has, contradicts itself, or uses an unknown word.
 pub fn is_odd(object: &Object, arrived_millis: Millis) -> bool {
@@ -49,7 +48,7 @@ fn is_odd_meta<L>(meta: &Meta<L>, arrived_millis: Millis) -> bool {
 
 /// A revision that is there and no number.
 fn is_no_number<L>(meta: &Meta<L>) -> bool {
-    meta.annotations.get(REVISION).is_some_and(|text| text.parse::<u64>().is_err())
+    meta.annotations.revision.as_ref().is_some_and(|text| text.parse::<u64>().is_err())
 }
 
 fn has_odd_condition(conditions: &[Condition]) -> bool {

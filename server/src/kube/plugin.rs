@@ -131,10 +131,10 @@ async fn answer(child: &mut Child) -> std::io::Result<(ExitStatus, Vec<u8>)> {
     let stdout = child.stdout.take();
     let read = async {
         let mut answered = Vec::new();
-        match stdout {
-            Some(stdout) => stdout.take(MAX_ANSWER).read_to_end(&mut answered).await.map(|_| answered),
-            None => Ok(answered),
+        if let Some(stdout) = stdout {
+            stdout.take(MAX_ANSWER).read_to_end(&mut answered).await?;
         }
+        std::io::Result::Ok(answered)
     };
     tokio::try_join!(child.wait(), read)
 }

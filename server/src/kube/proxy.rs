@@ -41,9 +41,9 @@ impl Proxies {
         if is_this_machine(server.host()?) {
             return None;
         }
-        let named = if server.scheme_str() == Some("http") { &self.http } else { &self.https };
+        let is_plain = server.scheme_str() == Some("http");
+        let (named, usual) = if is_plain { (&self.http, 80) } else { (&self.https, 443) };
         let named = named.as_ref()?.parse().ok()?;
-        let usual = if server.scheme_str() == Some("http") { 80 } else { 443 };
         let port = format!(":{}", server.port_u16().unwrap_or(usual));
         // The matcher knows neither ports nor `*.example.com`.
         let known = |name: &str| {

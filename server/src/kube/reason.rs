@@ -19,8 +19,11 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> String {
     if let Some(auth) = layers(error).find_map(|error| error.downcast_ref::<AuthError>()) {
         return of_credentials(auth);
     }
-    if let Some(why) = layers(error).find_map(|error| error.downcast_ref::<kube::Error>()).and_then(of_proxy) {
-        return why.to_owned();
+    // The address of a proxy may hold a password.
+    if let Some(kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. }) =
+        layers(error).find_map(|error| error.downcast_ref::<kube::Error>())
+    {
+        return "its proxy-url has an unsupported scheme; use http, https or socks5".to_owned();
     }
     // The operating system's word needs no other: "connection refused".
     let by_system = |error: &io::Error| {
@@ -28,11 +31,11 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> String {
             ConnectionAborted, ConnectionRefused, ConnectionReset, HostUnreachable, NetworkUnreachable, TimedOut,
         };
         let kind = error.kind();
-        let is_known = matches!(
-            kind,
-            ConnectionAborted | ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable | TimedOut
-        );
-        is_known.then(|| kind.to_string())
+        match kind {
+            ConnectionAborted | ConnectionRefused | ConnectionReset | HostUnreachable | NetworkUnreachable
+            | TimedOut => Some(kind.to_string()),
+            _ => None,
+        }
     };
     if let Some(why) = layers(error).find_map(|error| error.downcast_ref::<io::Error>()).and_then(by_system) {
         return why;
@@ -62,16 +65,6 @@ fn of_credentials(error: &AuthError) -> String {
         _ => "its auth-provider returned no credentials; if it names a command, run the command by hand to see why",
     };
     fixed.to_owned()
-}
-
-/// The address of a proxy may hold a password.
-const fn of_proxy(error: &kube::Error) -> Option<&'static str> {
-    match error {
-        kube::Error::ProxyProtocolUnsupported { .. } | kube::Error::ProxyProtocolDisabled { .. } => {
-            Some("its proxy-url has an unsupported scheme; use http, https or socks5")
-        }
-        _ => None,
-    }
 }
 
 /// An address without the user and the password that some write into it: the client does not show them to the server, but writes

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use http::{Request, StatusCode};
+use http::Request;
 use http_body_util::BodyExt;
 use kube::client::Body;
 use timeline::fact::Kind;
 
-use super::access::Access;
+use super::access::{Access, VersionedClient};
 use super::error::RequestError;
+use super::line::Status;
 use super::pace::Pace;
 use super::reason;
 
@@ -18,12 +19,15 @@ const MAX_ANSWER: usize = 1 << 20;
 /// Returns the seconds of `Retry-After`, up to a limit: nobody waits longer without a word.
 fn retry_after(headers: &http::HeaderMap) -> Duration {
     const LONGEST: u64 = 60;
-    let value = headers.get(http::header::RETRY_AFTER).and_then(|value| value.to_str().ok());
-    let seconds = value.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
-    Duration::from_secs(seconds.min(LONGEST))
+    let value = headers.get(http::header::RETRY_AFTER);
+    let seconds = value.and_then(|value| value.to_str().ok()?.trim().parse::<u64>().ok());
+    Duration::from_secs(seconds.unwrap_or(0).min(LONGEST))
 }
 
-pub(super) fn path_with_query(path: &str, parameters: impl IntoIterator<Item = (&'static str, String)>) -> String {
+pub(super) fn path_with_query(
+    path: &str,
+    parameters: impl IntoIterator<Item = (&'static str, impl AsRef<str>)>,
+) -> String {
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
     format!("{path}?{query}")
 }
@@ -40,45 +44,14 @@ pub(super) fn collection(kind: Kind, namespace: Option<&str>) -> String {
     }
 }
 
-/// Sends a GET and returns the body of a successful answer, unread. The answer must begin within the pace's limit. Refusals
-/// and servers that are not reached make the cluster's client anew, where that may help. Without an answer so far, the next client
-/// sends it again: hyper can lose a request on a connection that the server refuses (hyperium/hyper#4122).
+/// Sends a GET and returns the body of a successful answer, unread. The answer must begin within the pace's limit.
 pub(super) async fn get(access: &Access, pace: &Pace, path: &str) -> Result<Body, RequestError> {
-    let place = access.place();
-    loop {
-        let given = access.client(pace);
-        tokio::select! {
-            biased; // an answer that is there is taken
-            answer = ask(&given.client, pace, path) => {
-                if let Err(error) = &answer {
-                    access.failed(given.generation, error, pace);
-                }
-                return answer;
-            }
-            () = access.renewed(given.generation) => {}
-        }
-        if access.place() != place {
-            // The path may name a position, which means nothing there.
-            return Err(RequestError::Unreachable("the connection settings of the cluster changed".to_owned()));
-        }
-    }
+    access.with_client(pace, |given| ask(given, pace, path)).await
 }
 
-async fn ask(client: &kube::Client, pace: &Pace, path: &str) -> Result<Body, RequestError> {
-    let request = Request::get(path)
-        .header(http::header::ACCEPT, "application/json")
-        .body(Body::empty())
-        .map_err(|error| RequestError::Unreachable(error.to_string()))?;
-    let response = tokio::time::timeout(pace.answer, client.send(request)).await;
-    let response = response.map_err(|_| RequestError::Unreachable("the API server does not respond".to_owned()))?;
-    let response = response.map_err(|error| {
-        let why = reason::of(&error);
-        if reason::is_about_credentials(&error) {
-            RequestError::Credentials(why)
-        } else {
-            RequestError::Unreachable(why)
-        }
-    })?;
+async fn ask(given: VersionedClient, pace: &Pace, path: &str) -> Result<Body, RequestError> {
+    let request = Request::get(path).header(http::header::ACCEPT, "application/json").body(Body::empty());
+    let response = given.send(pace, request).await?;
     let (status, retry_after) = (response.status(), retry_after(response.headers()));
     if status.is_success() {
         return Ok(response.into_body());
@@ -86,18 +59,8 @@ async fn ask(client: &kube::Client, pace: &Pace, path: &str) -> Result<Body, Req
     // What the server says besides is good to know and not worth waiting for.
     let body = tokio::time::timeout(pace.answer, read(response.into_body(), pace)).await;
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
-    #[derive(serde::Deserialize)]
-    struct Status {
-        message: Option<String>,
-    }
-    let message = serde_json::from_slice::<Status>(&body).ok().and_then(|status| status.message).unwrap_or_default();
-    let message = timeline::words::safe(&message);
-    Err(match status {
-        StatusCode::FORBIDDEN => RequestError::Forbidden(message),
-        StatusCode::UNAUTHORIZED => RequestError::Unauthorized(message),
-        StatusCode::GONE | StatusCode::BAD_REQUEST => RequestError::Gone(status),
-        status => RequestError::Status { status, message, retry_after },
-    })
+    let Status { message, .. } = serde_json::from_slice(&body).unwrap_or_default();
+    Err(RequestError::of_status(status, &message, retry_after))
 }
 
 pub(super) async fn read(body: Body, pace: &Pace) -> Result<Vec<u8>, RequestError> {

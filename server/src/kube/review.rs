@@ -3,17 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use http::{Method, Request, header};
+use http::{Request, StatusCode, header};
+use k8s_openapi::Resource;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, UserInfo};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
+use kube::client::Body;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch as signal};
 
-use super::access::Access;
+use super::access::{Access, VersionedClient};
 use super::error::RequestError;
 use super::pace::Pace;
-use super::reason;
+use super::request;
 
 /// Concurrent reviews of a cluster, for all viewers together. Unverified tokens have a lower limit of their own.
 const AT_ONCE: usize = 32;
@@ -49,14 +51,6 @@ pub enum TokenSender {
     Known,
     /// No cluster confirmed the token: it may be invented.
     Unverified,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Content {
-    /// Names of people, groups and namespaces.
-    Names,
-    /// A credential: whoever reads it can use it.
-    Secret,
 }
 
 /// Client and limits of the cluster that answers reviews.
@@ -105,8 +99,7 @@ impl Reviewer {
             },
             ..SubjectAccessReview::default()
         };
-        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-        let answer = self.ask(&self.permits, path, &review, Content::Names).await?;
+        let answer = self.ask(&self.permits, &review).await?;
         let status = answer.status.ok_or_else(|| silent("the response has no status"))?;
         Ok(status.allowed && !status.denied.unwrap_or_default())
     }
@@ -122,57 +115,55 @@ impl Reviewer {
             TokenSender::Known => &self.permits,
             TokenSender::Unverified => &self.unverified_permits,
         };
-        let answer =
-            match self.ask(permits, "/apis/authentication.k8s.io/v1/tokenreviews", &review, Content::Secret).await {
-                Err(RequestError::NotConfidential) => return Ok(None),
-                answer => answer?,
-            };
+        let answer = match self.ask(permits, &review).await {
+            Err(RequestError::NotConfidential) => return Ok(None),
+            answer => answer?,
+        };
         let status = answer.status.filter(|status| status.authenticated == Some(true));
         Ok(status.and_then(|status| status.user).and_then(subject))
     }
 
-    async fn ask<T: Serialize + DeserializeOwned>(
+    async fn ask<T: Resource + Serialize + DeserializeOwned>(
         &self,
         permits: &Semaphore,
-        path: &str,
         review: &T,
-        content: Content,
     ) -> Result<T, RequestError> {
         let _permit = permits.acquire().await.map_err(|_| silent("the server is shutting down"))?;
         let Some(ReviewEndpoint { access, pace }) = self.endpoint.borrow().clone() else {
             return Err(silent("the cluster is not connected yet"));
         };
-        let request = Request::builder()
-            .method(Method::POST)
-            .uri(path)
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(serde_json::to_vec(review)?)
-            .map_err(|error| silent(&error.to_string()))?;
-        let given = access.client(&pace);
-        if content == Content::Secret && !given.is_confidential {
-            return Err(RequestError::NotConfidential);
-        }
-        let answer = tokio::time::timeout(pace.answer, given.client.request(request)).await;
-        // The text of an error may repeat the request: use our own sentences.
-        let answer = answer.map_err(|_| silent("the API server does not respond"))?.map_err(|error| match error {
-            kube::Error::Api(status) if status.code == 403 => RequestError::Forbidden(missing_right(path)),
-            kube::Error::Api(status) if status.code == 401 => RequestError::Unauthorized(format!("POST {path}")),
-            kube::Error::Api(status) => silent(&format!("the API server responded {}", status.code)),
-            error if reason::is_about_credentials(&error) => RequestError::Credentials(reason::of(&error)),
-            _ => silent("cannot reach the API server"),
-        });
-        if let Err(error) = &answer {
-            access.failed(given.generation, error, &pace);
-        }
-        answer
+        let review = serde_json::to_vec(review)?;
+        access.with_client(&pace, |given| post(given, &pace, review.clone())).await
     }
 }
 
-/// Names the permission that a review needs, as RBAC does: `create` on a resource and its group.
-fn missing_right(path: &str) -> String {
-    let mut parts = path.rsplit('/');
-    let (resource, group) = (parts.next().unwrap_or_default(), parts.nth(1).unwrap_or_default());
-    format!("Rollcast's account lacks create on {resource}.{group}")
+async fn post<T: Resource + DeserializeOwned>(
+    given: VersionedClient,
+    pace: &Pace,
+    review: Vec<u8>,
+) -> Result<T, RequestError> {
+    // Whoever reads a token can use it.
+    if T::KIND == TokenReview::KIND && !given.is_confidential {
+        return Err(RequestError::NotConfidential);
+    }
+    let path = format!("/apis/{}/{}", T::API_VERSION, T::URL_PATH_SEGMENT);
+    let request = Request::post(path.as_str()).header(header::CONTENT_TYPE, "application/json");
+    let response = given.send(pace, request.body(Body::from(review))).await?;
+    // The text of a refusal may repeat the request: use our own sentences.
+    match response.status() {
+        // The permission is named as RBAC does it: by the resource and its group.
+        StatusCode::FORBIDDEN => Err(RequestError::Forbidden(format!(
+            "Rollcast's account lacks create on {}.{}",
+            T::URL_PATH_SEGMENT,
+            T::GROUP
+        ))),
+        StatusCode::UNAUTHORIZED => Err(RequestError::Unauthorized(format!("POST {path}"))),
+        status if !status.is_success() => Err(silent(&format!("the API server responded {}", status.as_u16()))),
+        _ => {
+            let body = request::read(response.into_body(), pace).await?;
+            serde_json::from_slice(&body).map_err(|_| silent("the API server's response is malformed"))
+        }
+    }
 }
 
 fn silent(why: &str) -> RequestError {
@@ -184,16 +175,4 @@ fn subject(user: UserInfo) -> Option<Subject> {
     let (groups, mut extra) = (groups.unwrap_or_default(), extra.unwrap_or_default());
     extra.retain(|name, _| !name.starts_with(OF_TOKENS));
     username.filter(|name| !name.is_empty()).map(|user| Subject { user, groups, uid, extra })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_missing_right_is_named_as_in_a_role() {
-        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-        let says = "Rollcast's account lacks create on subjectaccessreviews.authorization.k8s.io";
-        assert_eq!(missing_right(path), says);
-    }
 }

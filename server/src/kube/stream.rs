@@ -25,26 +25,16 @@ const MAX_LINE: u64 = 8 << 20;
 /// Longest time of a list that is streamed, in seconds.
 const LIST_SECONDS: u32 = 600;
 
-#[derive(Clone, Copy)]
-pub(super) enum WatchStart<'a> {
-    /// Changes since a position.
-    Position(&'a str),
-    /// Every object that exists, as a list.
-    Everything,
-}
-
 pub(super) enum WatchEnd {
     /// The server closed it, as it does every few minutes.
     Closed,
-    /// The position is lost.
-    Expired(RequestError),
     /// Connections were lost all at once; a new one is needed.
     Lost,
     /// It was left, as everything is to be listed anew.
     Left,
     /// It did not end when it should: its connection died without a word.
     Dead(RequestError),
-    /// It could not be started, or broke.
+    /// It could not be started, or broke, or its position is lost.
     Failed(RequestError),
 }
 
@@ -60,37 +50,27 @@ pub(super) struct Stream {
 }
 
 impl Stream {
+    /// Asks for the changes since a position; without one for every object that exists, as a list.
     pub(super) async fn open(
         cluster: &Cluster,
         kind: Kind,
         namespace: Option<&str>,
-        start: WatchStart<'_>,
+        position: Option<&str>,
         mut liveness: signal::Receiver<Liveness>,
     ) -> Result<Self, WatchEnd> {
         let Pace { watch_seconds, watch_margin, .. } = *cluster.pace;
-        let collection = request::collection(kind, namespace);
-        let mut parameters = vec![("watch", "1".to_owned()), ("allowWatchBookmarks", "true".to_owned())];
-        let seconds = match start {
-            WatchStart::Position(position) => {
-                parameters.push(("resourceVersion", position.to_owned()));
-                watch_seconds
-            }
-            WatchStart::Everything => {
-                parameters.push(("sendInitialEvents", "true".to_owned()));
-                parameters.push(("resourceVersionMatch", "NotOlderThan".to_owned()));
-                LIST_SECONDS
-            }
+        let (start, seconds) = match position {
+            Some(position) => (vec![("resourceVersion", position)], watch_seconds),
+            None => (vec![("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")], LIST_SECONDS),
         };
-        parameters.push(("timeoutSeconds", seconds.to_string()));
-        let path = request::path_with_query(&collection, parameters);
+        let lasts = seconds.to_string();
+        let watch = [("watch", "1"), ("allowWatchBookmarks", "true"), ("timeoutSeconds", lasts.as_str())];
+        let path = request::path_with_query(&request::collection(kind, namespace), watch.into_iter().chain(start));
         let losses = liveness.borrow_and_update().losses;
         let ends_at = Instant::now() + Duration::from_secs(seconds.into()) + watch_margin;
         let body: Body = tokio::select! {
-            body = request::get(&cluster.access, &cluster.pace, &path) => body.map_err(|error| match error {
-                RequestError::Gone(_) => WatchEnd::Expired(error),
-                error => WatchEnd::Failed(error),
-            })?,
-            () = liveness::wait_for_loss(&mut liveness, losses) => return Err(WatchEnd::Lost),
+            body = request::get(&cluster.access, &cluster.pace, &path) => body.map_err(WatchEnd::Failed)?,
+            () = liveness::wait_until(&mut liveness, |now| now.losses != losses) => return Err(WatchEnd::Lost),
         };
         let lines = StreamReader::new(body.into_data_stream().map_err(std::io::Error::other));
         let end = Box::pin(tokio::time::sleep_until(ends_at));
@@ -98,35 +78,29 @@ impl Stream {
     }
 
     pub(super) async fn next(&mut self) -> Result<WatchEvent, WatchEnd> {
+        let losses = self.losses;
         self.line.clear();
         let mut limited = (&mut self.lines).take(MAX_LINE);
         let read = tokio::select! {
             biased; // what is there is read before anything is called dead: a slow hub makes readers late
             read = limited.read_until(b'\n', &mut self.line) => read,
-            () = liveness::wait_for_loss(&mut self.liveness, self.losses) => return Err(WatchEnd::Lost),
+            () = liveness::wait_until(&mut self.liveness, |now| now.losses != losses) => return Err(WatchEnd::Lost),
             () = self.end.as_mut() => return Err(WatchEnd::Dead(RequestError::Unreachable(
                 "a watch did not end in time; its connection is dead".to_owned(),
             ))),
         };
         match read {
             Ok(0) => Err(WatchEnd::Closed),
-            Ok(_) => read_line(self.kind, &self.line),
+            Ok(_) => read_line(self.kind, &self.line).map_err(WatchEnd::Failed),
             Err(error) => Err(WatchEnd::Failed(RequestError::Unreachable(format!("the watch failed: {error}")))),
         }
     }
 }
 
-fn read_line(kind: Kind, line: &[u8]) -> Result<WatchEvent, WatchEnd> {
+fn read_line(kind: Kind, line: &[u8]) -> Result<WatchEvent, RequestError> {
     // A line cut off in the middle: the stream is of no more use, but the position is.
-    decode_line(kind, line).map_err(|error| WatchEnd::Failed(error.into()))?.map_err(|Status { code, message }| {
+    decode_line(kind, line)?.map_err(|Status { code, message }| {
         let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        match code {
-            410 | 400 => WatchEnd::Expired(RequestError::Gone(status)),
-            _ => WatchEnd::Failed(RequestError::Status {
-                status,
-                message: timeline::words::safe(&message),
-                retry_after: Duration::ZERO,
-            }),
-        }
+        RequestError::of_status(status, &message, Duration::ZERO)
     })
 }

@@ -2,7 +2,9 @@
 
 mod pod;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use std::str::FromStr;
+
+use serde::Serialize;
 use timeline::fact::{
     Condition, ConditionStatus, DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, EventFact, Image,
     IntOrPercent, Kind, Meta, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Seen, Strategy,
@@ -10,12 +12,8 @@ use timeline::fact::{
 use timeline::model::Event;
 use timeline::{Fact, Millis, Uid};
 
-use crate::kube::decode::{self, Annotations, FilteredMap, RESTARTED_AT};
+use crate::kube::decode::{self, Annotations};
 
-const REVISION: &str = "deployment.kubernetes.io/revision";
-const DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
-const MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
-const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 /// Reasons of Events that repeat what a program of the cluster answered, behind a colon.
 const REPEATING: [&str; 4] = ["Unhealthy", "ProbeWarning", "FailedPostStartHook", "FailedPreStopHook"];
 /// The API server's default for both limits of a rolling update.
@@ -56,22 +54,11 @@ impl Object {
     /// # Errors
     /// When the JSON does not have the shape of that kind.
     pub fn decode(kind: Kind, json: &str) -> Result<Self, Unusable> {
-        let mut deserializer = serde_json::Deserializer::from_str(json);
-        let object = Self::deserialize(kind, &mut deserializer)?;
-        deserializer.end()?;
-        Ok(object)
-    }
-
-    /// Reads one object of a known kind.
-    ///
-    /// # Errors
-    /// When it does not have the shape of that kind.
-    pub fn deserialize<'de, D: Deserializer<'de>>(kind: Kind, deserializer: D) -> Result<Self, D::Error> {
         Ok(match kind {
-            Kind::Deployment => Self::Deployment(Deserialize::deserialize(deserializer)?),
-            Kind::ReplicaSet => Self::ReplicaSet(Deserialize::deserialize(deserializer)?),
-            Kind::Pod => Self::Pod(Deserialize::deserialize(deserializer)?),
-            Kind::Event => Self::Event(Deserialize::deserialize(deserializer)?),
+            Kind::Deployment => Self::Deployment(serde_json::from_str(json)?),
+            Kind::ReplicaSet => Self::ReplicaSet(serde_json::from_str(json)?),
+            Kind::Pod => Self::Pod(serde_json::from_str(json)?),
+            Kind::Event => Self::Event(serde_json::from_str(json)?),
         })
     }
 
@@ -107,7 +94,7 @@ impl Object {
             Self::Pod(o) => &o.metadata.uid,
             Self::Event(o) => &o.metadata.uid,
         };
-        uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)
+        parsed(uid.as_deref()).ok_or(Unusable::Uid)
     }
 
     /// Returns the object without texts of people and programs of the cluster: change causes, last messages of programs, and their
@@ -115,8 +102,8 @@ impl Object {
     #[must_use]
     pub fn without_texts(mut self) -> Self {
         match &mut self {
-            Self::Deployment(o) => o.metadata.annotations.remove(CHANGE_CAUSE),
-            Self::ReplicaSet(o) => o.metadata.annotations.remove(CHANGE_CAUSE),
+            Self::Deployment(o) => o.metadata.annotations.change_cause = None,
+            Self::ReplicaSet(o) => o.metadata.annotations.change_cause = None,
             Self::Pod(o) => {
                 let status = &mut o.status;
                 let containers = status.container_statuses.iter_mut().chain(&mut status.init_container_statuses);
@@ -149,36 +136,30 @@ impl Object {
 fn meta<L>(meta: decode::Meta<L>, controller_kind: &str) -> Result<Meta, Unusable> {
     let controller = meta.owner_references.iter().find(|o| o.controller == Some(true) && o.kind == controller_kind);
     Ok(Meta {
-        uid: meta.uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)?,
-        controller: controller.and_then(|owner| owner.uid.as_deref()?.parse().ok()),
+        uid: parsed(meta.uid.as_deref()).ok_or(Unusable::Uid)?,
+        controller: controller.and_then(|owner| parsed(owner.uid.as_deref())),
         namespace: meta.namespace,
         name: meta.name,
-        created_at_millis: meta.creation_timestamp.as_deref().and_then(millis).unwrap_or(0),
-        version: meta.resource_version.as_deref().and_then(|version| version.parse().ok()),
+        created_at_millis: millis(meta.creation_timestamp.as_deref()).unwrap_or(0),
+        version: parsed(meta.resource_version.as_deref()),
     })
-}
-
-/// When the grace period of an object that is being deleted ends.
-fn deletion_at_millis<L>(meta: &decode::Meta<L>) -> Option<Millis> {
-    meta.deletion_timestamp.as_deref().and_then(millis)
 }
 
 fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
     let (spec, status) = (object.spec, object.status);
-    let annotation = |key| object.metadata.annotations.get(key);
     let generation = |told: Option<i64>| told.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-    let restarted_at = spec.template.metadata.annotations.get(RESTARTED_AT).map(cut);
+    let restarted_at = spec.template.metadata.annotations.restarted_at.as_deref().map(cut);
     let now = DeploymentNow {
         labels: object.metadata.labels.clone(),
         generation: generation(object.metadata.generation),
-        deleting: deletion_at_millis(&object.metadata).is_some(),
-        revision: annotation(REVISION).and_then(|text| text.parse().ok()),
+        deleting: millis(object.metadata.deletion_timestamp.as_deref()).is_some(),
+        revision: parsed(object.metadata.annotations.revision.as_deref()),
         template: spec.template.hash,
         template_apart: restarted_at.as_ref().map_or(spec.template.hash, |_| spec.template.hash_apart),
         restarted_at,
         spec: DeploymentSpec {
             replicas: spec.replicas.map_or(1, number),
-            strategy: strategy(&spec.strategy),
+            strategy: strategy(spec.strategy),
             min_ready_seconds: spec.min_ready_seconds.map_or(0, number),
             paused: spec.paused.unwrap_or(false),
             // The API server writes i32::MAX for "no deadline" in old API versions.
@@ -199,7 +180,7 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
 }
 
 fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
-    let annotation = |key| object.metadata.annotations.get(key);
+    let decode::Meta { labels, annotations, .. } = &object.metadata;
     let template = object.spec.template;
     let now = ReplicaSetNow {
         counts: ReplicaSetCounts {
@@ -208,31 +189,31 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
             available: object.status.available_replicas.map_or(0, number),
         },
         min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
-        deleting: deletion_at_millis(&object.metadata).is_some(),
-        desired_replicas: annotation(DESIRED_REPLICAS).and_then(|text| text.parse().ok()),
-        max_replicas: annotation(MAX_REPLICAS).and_then(|text| text.parse().ok()),
-        change_cause: annotation(CHANGE_CAUSE).map(cut),
-        managed_by: managed_by(&object.metadata.annotations),
-        version: object.metadata.labels.get("app.kubernetes.io/version").unwrap_or_default().to_owned(),
+        deleting: millis(object.metadata.deletion_timestamp.as_deref()).is_some(),
+        desired_replicas: parsed(annotations.desired_replicas.as_deref()),
+        max_replicas: parsed(annotations.max_replicas.as_deref()),
+        change_cause: annotations.change_cause.as_deref().map(cut),
+        managed_by: managed_by(annotations),
+        version: labels.version.clone(),
         template: template.hash,
         probe_millis: probe_millis(&template.spec),
         failure: condition(&object.status.conditions, "ReplicaFailure"),
     };
     Ok(ReplicaSetFact {
-        revision: annotation(REVISION).and_then(|text| text.parse().ok()),
-        restarted_at: template.metadata.annotations.get(RESTARTED_AT).map(cut),
+        revision: parsed(annotations.revision.as_deref()),
+        restarted_at: template.metadata.annotations.restarted_at.as_deref().map(cut),
         images: images(template.spec.containers),
-        template_hash: object.metadata.labels.get("pod-template-hash").unwrap_or_default().to_owned(),
+        template_hash: labels.pod_template_hash.clone(),
         meta: meta(object.metadata, "Deployment")?,
         now,
     })
 }
 
 /// The tool that deploys it, as its annotations tell; they came with those of the Deployment. Empty where none does.
-fn managed_by(annotations: &FilteredMap<Annotations>) -> String {
-    let helm = annotations.get("meta.helm.sh/release-name").map(|release| ("Helm release", release));
+fn managed_by(annotations: &Annotations) -> String {
+    let helm = annotations.helm_release.as_deref().map(|release| ("Helm release", release));
     // "application:group/Kind:namespace/name"
-    let argo = annotations.get("argocd.argoproj.io/tracking-id").and_then(|id| id.split(':').next());
+    let argo = annotations.argo_tracking_id.as_deref().and_then(|id| id.split(':').next());
     let known = helm.or(argo.map(|application| ("Argo CD application", application)));
     known.filter(|(_, name)| !name.is_empty()).map(|(tool, name)| format!("{tool} {}", cut(name))).unwrap_or_default()
 }
@@ -258,8 +239,8 @@ fn probe_millis(template: &decode::TemplateSpec) -> Millis {
 }
 
 fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
-    let uid = object.metadata.uid.as_deref().and_then(|uid| uid.parse().ok()).ok_or(Unusable::Uid)?;
-    let Some(about) = object.involved_object.uid.as_deref().and_then(|uid| uid.parse().ok()) else {
+    let uid = parsed(object.metadata.uid.as_deref()).ok_or(Unusable::Uid)?;
+    let Some(about) = parsed(object.involved_object.uid.as_deref()) else {
         return Ok(None); // about a Node, which is named by its name, or about nothing
     };
     let series = object.series.unwrap_or_default();
@@ -276,7 +257,7 @@ fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
         message: cut(&object.message),
         is_warning: object.r#type == "Warning",
         count: series.count.or(object.count).map_or(1, number),
-        last_millis: last.as_deref().and_then(millis),
+        last_millis: millis(last.as_deref()),
     }))
 }
 
@@ -285,22 +266,19 @@ fn container_of(field_path: &str) -> &str {
     field_path.split_once('{').and_then(|(_, rest)| rest.strip_suffix('}')).unwrap_or_default()
 }
 
-fn strategy(strategy: &decode::Strategy) -> Strategy {
+fn strategy(strategy: decode::Strategy) -> Strategy {
     if strategy.r#type == "Recreate" {
         return Strategy::Recreate;
     }
-    let rolling = strategy.rolling_update.as_ref();
-    let share = |value: Option<&decode::IntOrString>| value.map_or(DEFAULT_SHARE, int_or_percent);
-    Strategy::RollingUpdate {
-        max_surge: share(rolling.and_then(|r| r.max_surge.as_ref())),
-        max_unavailable: share(rolling.and_then(|r| r.max_unavailable.as_ref())),
-    }
+    let decode::RollingUpdate { max_surge, max_unavailable } = strategy.rolling_update.unwrap_or_default();
+    Strategy::RollingUpdate { max_surge: share(max_surge), max_unavailable: share(max_unavailable) }
 }
 
-fn int_or_percent(value: &decode::IntOrString) -> IntOrPercent {
+fn share(value: Option<decode::IntOrString>) -> IntOrPercent {
     match value {
-        decode::IntOrString::Int(value) => IntOrPercent::Int(number(*value)),
-        decode::IntOrString::Text(text) => match text.strip_suffix('%') {
+        None => DEFAULT_SHARE,
+        Some(decode::IntOrString::Int(value)) => IntOrPercent::Int(number(value)),
+        Some(decode::IntOrString::Text(text)) => match text.strip_suffix('%') {
             Some(percent) => percent.parse().map_or(DEFAULT_SHARE, IntOrPercent::Percent),
             None => text.parse().map_or(DEFAULT_SHARE, IntOrPercent::Int),
         },
@@ -312,8 +290,8 @@ fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition
         status: condition_status(&condition.status),
         reason: condition.reason.clone(),
         message: condition.message.clone(),
-        last_transition_millis: condition.last_transition_time.as_deref().and_then(millis),
-        last_update_millis: condition.last_update_time.as_deref().and_then(millis),
+        last_transition_millis: millis(condition.last_transition_time.as_deref()),
+        last_update_millis: millis(condition.last_update_time.as_deref()),
     })
 }
 
@@ -339,8 +317,12 @@ fn number(value: i64) -> u32 {
     u32::try_from(value.max(0)).unwrap_or(u32::MAX)
 }
 
-fn millis(rfc3339: &str) -> Option<Millis> {
-    rfc3339.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond())
+fn parsed<T: FromStr>(text: Option<&str>) -> Option<T> {
+    text?.parse().ok()
+}
+
+fn millis(rfc3339: Option<&str>) -> Option<Millis> {
+    parsed(rfc3339).map(jiff::Timestamp::as_millisecond)
 }
 
 #[cfg(test)]

@@ -34,20 +34,13 @@ use super::event::{Health, SourceEvent};
 use super::line::{Bookmark, WatchEvent};
 use super::list::{self, List, SharedLists};
 use super::liveness::{self, Liveness};
-use super::stream::{Stream, WatchEnd, WatchStart};
+use super::pace::Pace;
+use super::stream::{Stream, WatchEnd};
 use crate::telemetry::panics::exit_on_panic;
 use crate::telemetry::rate::RateLimit;
 
 /// The hub is gone: time to end.
 pub(super) struct HubGone;
-
-struct WatchOutcome {
-    ended: WatchEnd,
-    /// It lived long enough to be called a watch.
-    has_lived: bool,
-    /// Its duration without events or bookmarks; zero for one that had some.
-    mute: Duration,
-}
 
 /// The watch of one kind in one namespace or all.
 pub(super) struct Watch {
@@ -155,14 +148,20 @@ impl Watch {
 
     async fn watch(&mut self, mut position: String) -> Result<Option<String>, HubGone> {
         Counters::add(&self.cluster.counters.watches);
-        let WatchOutcome { ended, has_lived, mute } = self.follow(&mut position).await?;
-        self.mute = if mute.is_zero() { mute } else { self.mute + mute };
+        let (ended, lived, is_heard) = self.follow(&mut position).await?;
+        // Long enough to be called a watch.
+        let has_lived = lived >= self.cluster.pace.min_watch_lifetime;
+        self.mute = if is_heard { Duration::ZERO } else { self.mute + lived };
         if has_lived {
             self.note_progress();
         }
-        if matches!(ended, WatchEnd::Lost | WatchEnd::Dead(_) | WatchEnd::Failed(_))
-            || (matches!(ended, WatchEnd::Closed) && !has_lived)
-        {
+        let is_restart = match &ended {
+            WatchEnd::Failed(error) => !matches!(error, RequestError::Gone(_)),
+            WatchEnd::Lost | WatchEnd::Dead(_) => true,
+            WatchEnd::Closed => !has_lived,
+            WatchEnd::Left => false,
+        };
+        if is_restart {
             Counters::add(&self.cluster.counters.kind(self.kind).restarts);
         }
         // Who ends a watch in time is there, also where nothing was said: API servers send no bookmarks of Events.
@@ -170,7 +169,7 @@ impl Watch {
             self.last_response = Some(self.cluster.now_millis());
         }
         // An orderly end: everything until now was sent. A watch that said nothing may have had nothing to say it from.
-        if has_lived && mute.is_zero() && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
+        if has_lived && is_heard && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
             self.seen_until = Some(self.cluster.now_millis());
         }
         match ended {
@@ -186,7 +185,7 @@ impl Watch {
                 tracing::info!("a new list was requested; listing again");
                 Ok(None)
             }
-            WatchEnd::Expired(error) => {
+            WatchEnd::Failed(error @ RequestError::Gone(_)) => {
                 tracing::info!("resource version expired; listing again");
                 self.relist_for(RelistReason::Expired);
                 // At once, but not again and again. Failures of watches since the last list were waited for already.
@@ -246,38 +245,34 @@ impl Watch {
         self.send_health(Health::Stale { since_millis, retry_at_millis, why }).await
     }
 
-    /// Watches from `position` and moves it along, until the watch ends.
-    async fn follow(&mut self, position: &mut String) -> Result<WatchOutcome, HubGone> {
+    /// Watches from `position` and moves it along, until the watch ends. Returns how it ended, how long it lived, and whether something was
+    /// heard of it; one that did not begin as it should lived for no time and has not been mute.
+    async fn follow(&mut self, position: &mut String) -> Result<(WatchEnd, Duration, bool), HubGone> {
         let (namespace, liveness) = (self.namespace.as_deref(), self.liveness.clone());
-        let mut stream =
-            match Stream::open(&self.cluster, self.kind, namespace, WatchStart::Position(position), liveness).await {
-                Ok(stream) => stream,
-                Err(ended) => return Ok(WatchOutcome { ended, has_lived: false, mute: Duration::ZERO }),
-            };
+        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, Some(&*position), liveness).await {
+            Ok(stream) => stream,
+            Err(ended) => return Ok((ended, Duration::ZERO, true)),
+        };
         (self.has_watched, self.heard_at) = (true, Instant::now());
         self.send_health(Health::Live).await?;
-        let (began, mut heard) = (Instant::now(), false);
-        let mut relist_requests = self.cluster.relist_requests.clone();
+        let (began, mut is_heard) = (Instant::now(), false);
+        let (mut relist_requests, seen_relists) = (self.cluster.relist_requests.clone(), self.seen_relists);
         loop {
             let next = tokio::select! {
                 biased; // what is there is read before
                 next = stream.next() => next,
-                () = relist_requested(&mut relist_requests, self.seen_relists) => Err(WatchEnd::Left),
+                () = liveness::wait_until(&mut relist_requests, |asked| *asked != seen_relists) => Err(WatchEnd::Left),
             };
             match next {
                 Ok(WatchEvent::Object(object, _)) if is_earlier(object.resource_version(), position) => {
-                    let ended = WatchEnd::Expired(RequestError::Gone(http::StatusCode::GONE));
-                    return Ok(WatchOutcome { ended, has_lived: false, mute: Duration::ZERO });
+                    let ended = WatchEnd::Failed(RequestError::Gone(http::StatusCode::GONE));
+                    return Ok((ended, Duration::ZERO, true));
                 }
                 Ok(line) => {
-                    heard = true;
+                    is_heard = true;
                     self.line(line, position).await?;
                 }
-                Err(ended) => {
-                    let (lived, pace) = (began.elapsed(), &self.cluster.pace);
-                    let mute = if heard { Duration::ZERO } else { lived };
-                    return Ok(WatchOutcome { ended, has_lived: lived >= pace.min_watch_lifetime, mute });
-                }
+                Err(ended) => return Ok((ended, began.elapsed(), is_heard)),
             }
         }
     }
@@ -328,7 +323,7 @@ impl Watch {
     async fn failed(&mut self, verb: &'static str, error: &RequestError, wait: Duration) -> Result<(), HubGone> {
         // Who was not answered for that long has waited.
         let wait = if self.heard_at.elapsed() < self.cluster.pace.answer { wait } else { Duration::ZERO };
-        let wait = wait.max(error.retry_after());
+        let wait = if let RequestError::Status { retry_after, .. } = error { wait.max(*retry_after) } else { wait };
         if matches!(error, RequestError::Forbidden(_)) {
             tracing::warn!(%error, verb, "forbidden");
             self.send_health(Health::Forbidden { verb }).await?;
@@ -339,15 +334,11 @@ impl Watch {
         }
         // Other credentials are tried as soon as they are there.
         let _ = tokio::time::timeout(wait, self.cluster.access.renewed(self.generation)).await;
-        self.send_trying().await
-    }
-
-    /// Says that the wait is over: a try that hangs must not name the time at which it began.
-    async fn send_trying(&mut self) -> Result<(), HubGone> {
-        let Some(Health::Stale { since_millis, retry_at_millis: Some(_), why }) = self.health.clone() else {
-            return Ok(());
-        };
-        self.send_health(Health::Stale { since_millis, retry_at_millis: None, why }).await
+        // The wait is over: a try that hangs must not name the time at which it began.
+        if let Some(Health::Stale { since_millis, retry_at_millis: Some(_), why }) = self.health.clone() {
+            self.send_health(Health::Stale { since_millis, retry_at_millis: None, why }).await?;
+        }
+        Ok(())
     }
 
     fn note_response(&mut self) -> Millis {
@@ -382,14 +373,6 @@ fn is_earlier(version: Option<&String>, position: &str) -> bool {
         .is_some_and(|(version, position)| version < position)
 }
 
-/// Ends once everything was asked for more often than that.
-async fn relist_requested(relist_requests: &mut signal::Receiver<u64>, before: u64) {
-    let is_hub_gone = relist_requests.wait_for(|asked| *asked != before).await.is_err();
-    if is_hub_gone {
-        std::future::pending::<()>().await; // the next event finds that out
-    }
-}
-
 /// Starts the watches of a cluster: one task per kind and namespace, and the liveness probe. They end when the hub does.
 ///
 /// All of them are said to be connecting before the first one asks: a cluster is live once the last of them is.
@@ -403,8 +386,11 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     tokio::spawn(exit_on_panic(name, probe).instrument(span.clone()));
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
-    let lasting = cluster.with_watches(kinds.len() * scopes.len());
-    let has_sentinel = lasting.pace.watch_seconds > cluster.pace.watch_seconds;
+    // So many together last longer, one second each.
+    let many = u32::try_from(kinds.len() * scopes.len()).unwrap_or(u32::MAX).min(cluster.pace.most_watch_seconds);
+    let has_sentinel = many > cluster.pace.watch_seconds;
+    let watch_seconds = many.max(cluster.pace.watch_seconds);
+    let lasting = Cluster { pace: Arc::new(Pace { watch_seconds, ..(*cluster.pace).clone() }), ..cluster.clone() };
     let (mut watches, lists) = (Vec::new(), Arc::new(SharedLists::new()));
     for kind in kinds {
         for namespace in &scopes {

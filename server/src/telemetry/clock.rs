@@ -96,18 +96,9 @@ pub fn parse_speed(text: &str) -> Result<f64, String> {
 /// # Errors
 /// A sentence that says the form of durations.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "must be a whole number with a unit: 30s, 10m, 24h or 7d".to_owned();
-    let split = text.char_indices().next_back().map_or(0, |(index, _)| index);
-    let (number, unit) = text.split_at(split);
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return Err(wrong()),
-    };
-    let number: u64 = number.parse().map_err(|_| wrong())?;
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+    let mut units = [("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400)].into_iter();
+    let found = units.find_map(|(unit, seconds)| text.strip_suffix(unit)?.parse::<u64>().ok()?.checked_mul(seconds));
+    found.map(Duration::from_secs).ok_or_else(|| "must be a whole number with a unit: 30s, 10m, 24h or 7d".to_owned())
 }
 
 #[cfg(test)]

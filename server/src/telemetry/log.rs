@@ -1,18 +1,22 @@
 //! Logs go to standard error, an event a line: text of clusters, recordings and viewers can neither begin a line nor control a terminal.
 
-use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io::{self, IsTerminal, Stderr, Write};
+use std::io::{self, IsTerminal};
 
 use timeline::words::is_hidden;
 use tracing_subscriber::EnvFilter;
 
+use super::print::Printer;
+
 /// Initialises the log. `ROLLCAST_LOG` selects the events, else `default`.
 pub fn init(default: &str) {
     let is_coloured = is_coloured(io::stderr().is_terminal(), std::env::var_os("NO_COLOR"));
+    // A writer receives a whole event with the end of its line.
+    let printable: fn(&str) -> String =
+        if is_coloured { |event| one_line(event, true) } else { |event| one_line(event, false) };
     tracing_subscriber::fmt()
         .with_env_filter(EnvFilter::try_from_env("ROLLCAST_LOG").unwrap_or_else(|_| default.into()))
-        .with_writer(move || Entry { out: io::stderr(), is_coloured })
+        .with_writer(move || Printer { out: io::stderr(), printable })
         .with_ansi(is_coloured)
         .init();
 }
@@ -22,33 +26,12 @@ fn is_coloured(is_terminal: bool, no_color: Option<OsString>) -> bool {
     is_terminal && no_color.is_none_or(|value| value.is_empty())
 }
 
-/// One entry of the log: one line of stderr.
-struct Entry {
-    out: Stderr,
-    is_coloured: bool,
-}
-
-impl Write for Entry {
-    /// Receives a whole event with the end of its line.
-    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
-        self.out.write_all(one_line(&String::from_utf8_lossy(event), self.is_coloured).as_bytes())?;
-        Ok(event.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
 /// Returns an event without hidden characters but the end of its line, and those of colours, whose author escapes others.
-fn one_line(event: &str, is_coloured: bool) -> Cow<'_, str> {
+fn one_line(event: &str, is_coloured: bool) -> String {
     let (text, end) = event.strip_suffix('\n').map_or((event, ""), |text| (text, "\n"));
     let is_escaped = |c: char| is_hidden(c) && !(is_coloured && c == '\u{1b}');
-    if !text.contains(is_escaped) {
-        return event.into();
-    }
     let escaped = |c: char| if is_escaped(c) { c.escape_default().to_string() } else { c.to_string() };
-    (text.chars().map(escaped).collect::<String>() + end).into()
+    text.chars().map(escaped).collect::<String>() + end
 }
 
 #[cfg(test)]

@@ -5,33 +5,26 @@ use std::io::{self, Stderr, Stdout, Write};
 
 use timeline::words::is_hidden;
 
-#[derive(Debug, Clone, Copy)]
-enum Hidden {
-    Remove,
-    /// Escapes them as JSON does.
-    Escape,
-}
-
-/// Standard output or error, without control characters. Receives whole texts, as formatting writes them.
+/// Standard output or error, whose text is made printable. Receives whole texts, as formatting writes them.
 #[derive(Debug)]
 pub struct Printer<W> {
-    out: W,
-    hidden: Hidden,
+    pub(super) out: W,
+    pub(super) printable: fn(&str) -> String,
 }
 
 /// Returns standard output for texts.
 pub fn out() -> Printer<Stdout> {
-    Printer { out: io::stdout(), hidden: Hidden::Remove }
+    Printer { out: io::stdout(), printable: remove_hidden }
 }
 
 /// Returns standard error for texts.
 pub fn err() -> Printer<Stderr> {
-    Printer { out: io::stderr(), hidden: Hidden::Remove }
+    Printer { out: io::stderr(), printable: remove_hidden }
 }
 
 /// Returns standard output for JSON.
 pub fn json() -> Printer<Stdout> {
-    Printer { out: io::stdout(), hidden: Hidden::Escape }
+    Printer { out: io::stdout(), printable: escape_hidden }
 }
 
 /// Prints a file unchanged: files for browsers escape text of clusters themselves.
@@ -46,7 +39,7 @@ pub fn error(why: &str) {
 
 impl<W: Write> Write for Printer<W> {
     fn write(&mut self, text: &[u8]) -> io::Result<usize> {
-        self.out.write_all(printable(&String::from_utf8_lossy(text), self.hidden).as_bytes())?;
+        self.out.write_all((self.printable)(&String::from_utf8_lossy(text)).as_bytes())?;
         Ok(text.len())
     }
 
@@ -55,16 +48,23 @@ impl<W: Write> Write for Printer<W> {
     }
 }
 
-/// Returns a text in printable form. Its lines stay lines.
-fn printable(text: &str, hidden: Hidden) -> String {
+/// Lines stay lines.
+fn is_printable(c: char) -> bool {
+    matches!(c, '\n' | '\t') || !is_hidden(c)
+}
+
+fn remove_hidden(text: &str) -> String {
+    text.chars().filter(|c| is_printable(*c)).collect()
+}
+
+/// Escapes them as JSON does.
+fn escape_hidden(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
-        match hidden {
-            _ if matches!(c, '\n' | '\t') || !is_hidden(c) => printable.push(c),
-            Hidden::Remove => {}
-            Hidden::Escape => {
-                let _ = write!(printable, "\\u{:04x}", u32::from(c)); // into a string
-            }
+        if is_printable(c) {
+            printable.push(c);
+        } else {
+            let _ = write!(printable, "\\u{:04x}", u32::from(c)); // into a string
         }
     }
     printable
@@ -77,14 +77,14 @@ mod tests {
     #[test]
     fn no_printed_text_controls_a_terminal() {
         let hostile = "a\tb\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{85}\u{202e}\u{7f}\nc\r";
-        assert_eq!(printable(hostile, Hidden::Remove), "a\tb]0;owned[2J31m\nc");
-        assert_eq!(printable("ä→公", Hidden::Remove), "ä→公");
+        assert_eq!(remove_hidden(hostile), "a\tb]0;owned[2J31m\nc");
+        assert_eq!(remove_hidden("ä→公"), "ä→公");
     }
 
     #[test]
     fn json_has_the_same_value_without_raw_control_characters() {
         let said = serde_json::json!({ "message": "\u{1b}[2J\u{9b}31m\u{85}\u{7f}\u{202e}ä\\u009b" });
-        let printed = printable(&serde_json::to_string_pretty(&said).unwrap(), Hidden::Escape);
+        let printed = escape_hidden(&serde_json::to_string_pretty(&said).unwrap());
         assert!(printed.chars().all(|c| c == '\n' || !is_hidden(c)), "{printed:?}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&printed).unwrap(), said);
     }

@@ -1,76 +1,54 @@
 //! Rate limits: so many at once, then one after each period. On tokio's clock, which tests can stop.
 
+use std::collections::HashMap;
 use std::hash::Hash;
-use std::num::NonZeroU32;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use governor::clock::Clock;
-use governor::middleware::NoOpMiddleware;
-use governor::nanos::Nanos;
-use governor::state::StateStore;
-use governor::state::keyed::{HashMapStateStore, ShrinkableKeyedStateStore};
-use governor::{Quota, RateLimiter};
 use tokio::time::{Instant, sleep};
+
+use super::panics::locked;
 
 /// Number of keys from which full ones are removed.
 const FEW: usize = 1_024;
 
-/// The time since a limit was made.
-#[derive(Debug, Clone)]
-struct SinceStart(Instant);
-
-impl Clock for SinceStart {
-    type Instant = Duration;
-
-    fn now(&self) -> Duration {
-        self.0.elapsed()
-    }
-}
-
-/// The store of a limiter, shared with it, so that permits can be given back.
-#[derive(Debug, Clone)]
-struct Store<K>(Arc<HashMapStateStore<K>>);
-
-impl<K: Hash + Eq + Clone> StateStore for Store<K> {
-    type Key = K;
-
-    fn measure_and_replace<T, F, E>(&self, key: &K, replace: F) -> Result<T, E>
-    where
-        F: Fn(Option<Nanos>) -> Result<(T, Nanos), E>,
-    {
-        self.0.measure_and_replace(key, replace)
-    }
+#[derive(Debug)]
+pub(crate) struct RateLimit<K> {
+    burst: u32,
+    period: Duration,
+    keys: Mutex<Keys<K>>,
 }
 
 #[derive(Debug)]
-pub(crate) struct RateLimit<K: Hash + Eq + Clone> {
-    limiter: RateLimiter<K, Store<K>, SinceStart, NoOpMiddleware<Duration>>,
-    store: Store<K>,
-    period: Duration,
+struct Keys<K> {
+    /// When a key has all its permits again, one that took some.
+    full_at: HashMap<K, Instant>,
     /// Number of keys at the next scan: twice those that the last one left, so that scans cost each new key little.
-    scan_at: AtomicUsize,
+    scan_at: usize,
 }
 
 impl<K: Hash + Eq + Clone> RateLimit<K> {
     /// Allows a burst at once (at least one), and one more after each period.
     pub(crate) fn new(burst: u32, period: Duration) -> Self {
-        let quota = Quota::with_period(period).unwrap_or(Quota::per_second(NonZeroU32::MAX));
-        let quota = quota.allow_burst(NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN));
-        let (store, clock) = (Store(Arc::default()), SinceStart(Instant::now()));
-        let scan_at = AtomicUsize::new(FEW);
-        Self { limiter: RateLimiter::new(quota, store.clone(), clock), store, period, scan_at }
+        let keys = Mutex::new(Keys { full_at: HashMap::new(), scan_at: FEW });
+        Self { burst: burst.max(1), period, keys }
     }
 
     /// Takes a permit, or returns the time until the next one.
     pub(crate) fn take(&self, key: &K) -> Result<(), Duration> {
-        let now = self.limiter.clock().now();
-        if self.store.0.len() >= self.scan_at.load(Ordering::Relaxed) {
-            self.store.0.retain_recent(now.saturating_sub(self.period).into());
-            self.scan_at.store(FEW.max(2 * self.store.0.len()), Ordering::Relaxed);
+        let now = Instant::now();
+        let Keys { full_at, scan_at } = &mut *locked(&self.keys);
+        if full_at.len() >= *scan_at {
+            full_at.retain(|_, full_at| *full_at > now);
+            *scan_at = FEW.max(2 * full_at.len());
         }
-        self.limiter.check_key(key).map_err(|not_until| not_until.wait_time_from(now))
+        let then = full_at.get(key).map_or(now, |full_at| now.max(*full_at)) + self.period;
+        let wait = then.duration_since(now).saturating_sub(self.period.saturating_mul(self.burst));
+        if !wait.is_zero() {
+            return Err(wait);
+        }
+        full_at.insert(key.clone(), then);
+        Ok(())
     }
 
     /// Takes a permit as soon as there is one. Returns `true` if it had to wait.
@@ -84,10 +62,10 @@ impl<K: Hash + Eq + Clone> RateLimit<K> {
     }
 
     pub(crate) fn give_back(&self, key: &K) {
-        let period = self.period.into();
-        let _ = self.store.measure_and_replace(key, |full_at| {
-            full_at.map(|full_at| ((), full_at.saturating_sub(period))).ok_or(()) // a removed key has all permits
-        });
+        // A removed key has all permits.
+        if let Some(full_at) = locked(&self.keys).full_at.get_mut(key) {
+            *full_at -= self.period;
+        }
     }
 }
 
@@ -137,9 +115,10 @@ mod tests {
         let limit = limit();
         (0..FEW).for_each(|key| assert_eq!(limit.take(&key), Ok(())));
         tokio::time::advance(Duration::from_secs(60)).await;
-        assert_eq!((limit.take(&FEW), limit.store.0.len()), (Ok(()), 1));
+        assert_eq!((limit.take(&FEW), locked(&limit.keys).full_at.len()), (Ok(()), 1));
         // Those that wait stay, and are not looked at again for each one that comes: at 1,024 and at 2,048.
         (0..4 * FEW).for_each(|key| assert_eq!(limit.take(&key), Ok(())));
-        assert_eq!((limit.store.0.len(), limit.scan_at.into_inner()), (4 * FEW, 4 * FEW));
+        let keys = locked(&limit.keys);
+        assert_eq!((keys.full_at.len(), keys.scan_at), (4 * FEW, 4 * FEW));
     }
 }

@@ -46,9 +46,7 @@ pub(super) type Metadata = ProviderMetadata<
 >;
 
 /// Reads what the provider says of itself.
-pub(super) struct Discovery(Arc<Inner>);
-
-struct Inner {
+pub(super) struct Discovery {
     client: HttpClient,
     issuer: Issuer,
     times: Times,
@@ -58,7 +56,7 @@ struct Inner {
 }
 
 impl Discovery {
-    pub(super) fn new(client: HttpClient, options: &Options) -> Self {
+    pub(super) fn new(client: HttpClient, options: &Options) -> Arc<Self> {
         let Options { issuer, times, .. } = options;
         let terms = RefreshPolicy {
             refresh_after: times.metadata_refresh_after,
@@ -66,48 +64,44 @@ impl Discovery {
             retry_after: times.retry_after,
         };
         let (issuer, times, known) = (issuer.clone(), times.clone(), Mutex::new(RefreshingCache::new(terms)));
-        Self(Arc::new(Inner { client, issuer, times, known, turn: Arc::default() }))
+        Arc::new(Self { client, issuer, times, known, turn: Arc::default() })
     }
 
     /// Returns the metadata. Nobody waits while it is cached: old metadata is refreshed in the background. Concurrent
     /// requests share one attempt.
-    pub(super) async fn metadata(&self) -> Result<Arc<Metadata>, OidcError> {
-        let inner = &self.0;
-        let metadata = || locked(&inner.known).get(&()).cloned();
+    pub(super) async fn metadata(self: &Arc<Self>) -> Result<Arc<Metadata>, OidcError> {
+        let metadata = || locked(&self.known).get(&()).cloned();
         if let Some(known) = metadata() {
-            if locked(&inner.known).is_due(&())
-                && let Ok(turn) = inner.turn.clone().try_lock_owned()
+            if locked(&self.known).is_due(&())
+                && let Ok(turn) = self.turn.clone().try_lock_owned()
             {
-                let inner = inner.clone();
+                let this = self.clone();
                 tokio::spawn(async move {
-                    inner.refresh().await;
+                    this.refresh().await;
                     drop(turn);
                 });
             }
             return Ok(known);
         }
-        let _turn = inner.turn.lock().await;
-        if locked(&inner.known).is_due(&()) {
-            inner.refresh().await;
+        let _turn = self.turn.lock().await;
+        if locked(&self.known).is_due(&()) {
+            self.refresh().await;
         }
         metadata().ok_or(OidcError::Unavailable)
     }
 
     /// Returns newer metadata, unless it was read a moment ago.
     pub(super) async fn newer_metadata(&self, than: &Arc<Metadata>) -> Arc<Metadata> {
-        let inner = &self.0;
-        let metadata = || locked(&inner.known).get(&()).cloned().unwrap_or_else(|| than.clone());
-        let _turn = inner.turn.lock().await;
+        let metadata = || locked(&self.known).get(&()).cloned().unwrap_or_else(|| than.clone());
+        let _turn = self.turn.lock().await;
         let is_recent =
-            locked(&inner.known).last_attempt().is_some_and(|at| at.elapsed() < inner.times.min_key_refresh_interval);
+            locked(&self.known).last_attempt().is_some_and(|at| at.elapsed() < self.times.min_key_refresh_interval);
         if Arc::ptr_eq(&metadata(), than) && !is_recent {
-            inner.refresh().await;
+            self.refresh().await;
         }
         metadata()
     }
-}
 
-impl Inner {
     async fn refresh(&self) {
         let found = Metadata::discover_async(self.issuer.url().clone(), &self.client);
         let found = tokio::time::timeout(self.times.answer, found).await;

@@ -46,11 +46,8 @@ const AT_ONCE: usize = 16;
 /// Somebody waits for their turn so long.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// Knows people by what a provider says. Clones are the same.
-#[derive(Clone)]
-pub struct Oidc(Arc<Inner>);
-
-struct Inner {
+/// Knows people by what a provider says.
+pub struct Oidc {
     keys: SessionKeys,
     provider: Provider,
     sessions: Sessions,
@@ -127,19 +124,6 @@ impl From<OidcError> for SignInFailure {
     }
 }
 
-impl From<OidcError> for AuthError {
-    fn from(trouble: OidcError) -> Self {
-        match trouble {
-            OidcError::Unavailable => Self::Unavailable,
-            OidcError::Rejected(why) => {
-                tracing::debug!("rejected a token: {why}"); // anybody may send one
-                Self::SignInRequired
-            }
-            OidcError::NoUserName => Self::SignInRequired,
-        }
-    }
-}
-
 fn now() -> i64 {
     clock::now_millis() / 1_000
 }
@@ -149,38 +133,44 @@ impl Oidc {
     ///
     /// # Errors
     /// When this machine names no authorities to trust.
-    pub fn new(options: Options, keys: SessionKeys) -> std::io::Result<Self> {
+    pub fn new(options: Options, keys: SessionKeys) -> std::io::Result<Arc<Self>> {
         let (provider, sessions) = (Provider::new(options)?, Sessions::default());
         let (asking, attempts) = (Semaphore::new(AT_ONCE), RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY));
-        Ok(Self(Arc::new(Inner { keys, provider, sessions, asking, attempts })))
+        Ok(Arc::new(Self { keys, provider, sessions, asking, attempts }))
     }
 
     /// Authenticates a request.
     ///
     /// # Errors
     /// When it carries neither a session nor a token that is good.
-    pub async fn viewer(&self, headers: &HeaderMap) -> Result<Viewer, AuthError> {
-        let inner = &self.0;
+    pub async fn viewer(self: &Arc<Self>, headers: &HeaderMap) -> Result<Viewer, AuthError> {
         if let Some(token) = bearer_token(headers) {
-            return Ok(inner.provider.verify(token).await?.subject.into());
+            return match self.provider.verify(token).await {
+                Ok(identity) => Ok(identity.subject.into()),
+                Err(OidcError::Unavailable) => Err(AuthError::Unavailable),
+                Err(why) => {
+                    tracing::debug!("rejected a token: {why:?}"); // anybody may send one
+                    Err(AuthError::SignInRequired)
+                }
+            };
         }
-        let session = inner.session(headers).and_then(|session| inner.sessions.newest(session));
+        let session = self.session(headers).and_then(|session| self.sessions.newest(session));
         let session = session.ok_or(AuthError::SignInRequired)?;
         if now() < session.until {
             return Ok(session.viewer());
         }
         // On its own: whoever asked may leave before the answer is here, and what a rotated token is followed by is told once.
-        let renewed = tokio::spawn(inner.clone().renew_session(session)).await;
+        let renewed = tokio::spawn(self.clone().renew_session(session)).await;
         renewed.map_err(|_| AuthError::Unavailable)?.map(Session::viewer)
     }
 
     /// The cookie of a session that went on since the one that a request carries.
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        let session = self.0.session(headers)?;
-        let newest = self.0.sessions.newest(session.clone())?;
+        let session = self.session(headers)?;
+        let newest = self.sessions.newest(session.clone())?;
         match newest.turn == session.turn {
-            true => self.0.keys.resealed(SealPurpose::Session, headers),
-            false => self.0.seal(&newest),
+            true => self.keys.resealed(SealPurpose::Session, headers),
+            false => self.seal(&newest),
         }
     }
 
@@ -190,23 +180,22 @@ impl Oidc {
     /// # Errors
     /// When the provider does not answer.
     pub async fn begin(&self, host: &str, path: &str, to: &str) -> Result<(String, HeaderValue), SignInFailure> {
-        let redirect = self.0.provider.options.redirect(host, path);
-        let begun = self.0.provider.begin(&redirect).await?;
+        let redirect = self.provider.options.redirect(host, path);
+        let (there, state, nonce, verifier) = self.provider.begin(&redirect).await?;
         let pending = PendingSignIn {
-            state: begun.state.into_secret(),
-            nonce: begun.nonce.secret().clone(),
-            verifier: begun.verifier.into_secret(),
+            state: state.into_secret(),
+            nonce: nonce.secret().clone(),
+            verifier: verifier.into_secret(),
             to: to.to_owned(),
             since: now(),
         };
-        let seal = |pending: &PendingSignIn| {
-            self.0.keys.seal(SealPurpose::PendingSignIn, &serde_json::to_string(pending).ok()?)
-        };
+        let seal =
+            |pending: &PendingSignIn| self.keys.seal(SealPurpose::PendingSignIn, &serde_json::to_string(pending).ok()?);
         // Who wanted to go somewhere that does not fit is led to the list.
         let cookie = seal(&pending)
             .or_else(|| seal(&PendingSignIn { to: "/".to_owned(), ..pending }))
             .ok_or(SignInFailure::TooLong)?;
-        Ok((begun.address, cookie))
+        Ok((there, cookie))
     }
 
     /// Signs somebody in who came back; `client` is the address that limits count.
@@ -222,8 +211,7 @@ impl Oidc {
         back: CallbackParameters,
         client: Option<IpAddr>,
     ) -> Result<NewSession, SignInFailure> {
-        let inner = &self.0;
-        let pending = inner
+        let pending = self
             .keys
             .open(SealPurpose::PendingSignIn, headers)
             .and_then(|text| serde_json::from_str::<PendingSignIn>(&text).ok());
@@ -235,50 +223,48 @@ impl Oidc {
             return Err(SignInFailure::NotStarted);
         }
         // Whoever invents codes takes turns as well: others wait for theirs a while.
-        let turn = tokio::time::timeout(PATIENCE, inner.asking.acquire()).await;
+        let turn = tokio::time::timeout(PATIENCE, self.asking.acquire()).await;
         let _turn = turn.map_err(|_| SignInFailure::Unavailable)?.map_err(|_| SignInFailure::Unavailable)?;
         let payer = client.map(client_network);
-        if payer.is_some_and(|payer| inner.attempts.take(&payer).is_err()) {
+        if payer.is_some_and(|payer| self.attempts.take(&payer).is_err()) {
             return Err(SignInFailure::TooManyAttempts);
         }
         if back.code.is_empty() {
             return Err(OidcError::rejected(format!("no code: {} {}", back.error, back.description)).into());
         }
-        let issuer = inner.provider.options.issuer.url().as_str();
+        let issuer = self.provider.options.issuer.url().as_str();
         if !back.issuer.is_empty() && back.issuer != issuer {
             return Err(OidcError::rejected(format!("the response is of {}", back.issuer)).into());
         }
-        let redirect = inner.provider.options.redirect(host, path);
+        let redirect = self.provider.options.redirect(host, path);
         let nonce = Nonce::new(pending.nonce);
-        let identity = inner.provider.exchange(&redirect, back.code, pending.verifier, &nonce).await;
+        let identity = self.provider.exchange(&redirect, back.code, pending.verifier, &nonce).await;
         if let Some(payer) = payer.filter(|_| !matches!(identity, Err(OidcError::Rejected(_)))) {
-            inner.attempts.give_back(&payer);
+            self.attempts.give_back(&payer);
         }
         let identity = identity?;
-        let refresh_after = inner.provider.options.times.refresh_after;
+        let refresh_after = self.provider.options.times.refresh_after;
         let session = Session::begin(nonce.secret().clone(), identity, now(), refresh_after);
-        let cookie = inner.seal(&session).ok_or(SignInFailure::TooLong)?;
+        let cookie = self.seal(&session).ok_or(SignInFailure::TooLong)?;
         Ok(NewSession { viewer: session.viewer(), cookie, to: pending.to })
     }
 
     /// Ends the session of a request, also for whoever kept its cookie.
-    pub fn end(&self, headers: &HeaderMap) {
+    pub fn end(self: &Arc<Self>, headers: &HeaderMap) {
         // Once: whoever kept the cookie does not have the provider asked again.
-        let Some(newest) = self.0.session(headers).and_then(|session| self.0.sessions.newest(session)) else { return };
-        self.0.sessions.end(&newest);
+        let Some(newest) = self.session(headers).and_then(|session| self.sessions.newest(session)) else { return };
+        self.sessions.end(&newest);
         if let Some(token) = newest.refresh {
-            let inner = self.0.clone();
-            tokio::spawn(async move { inner.provider.revoke(&token).await });
+            let this = self.clone();
+            tokio::spawn(async move { this.provider.revoke(&token).await });
         }
     }
 
     /// Returns the logout address of the provider, if it has one.
     pub async fn logout_url(&self) -> Option<String> {
-        self.0.provider.logout_url().await
+        self.provider.logout_url().await
     }
-}
 
-impl Inner {
     fn session(&self, headers: &HeaderMap) -> Option<Session> {
         Session::from_text(&self.keys.open(SealPurpose::Session, headers)?)
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http::uri::Authority;
 use openidconnect::{ClientId, ClientSecret, IssuerUrl};
 
 use crate::access::subject::SubjectPrefixes;
@@ -9,11 +10,7 @@ use crate::kube::loopback::is_this_machine;
 
 /// The provider's address: over TLS, or on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Issuer {
-    url: IssuerUrl,
-    /// It is on this machine, and reached without TLS.
-    is_plain: bool,
-}
+pub struct Issuer(IssuerUrl);
 
 /// An address at which no provider can be trusted.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -23,12 +20,12 @@ pub struct IssuerError;
 impl Issuer {
     /// As the provider has to name itself, letter by letter.
     pub const fn url(&self) -> &IssuerUrl {
-        &self.url
+        &self.0
     }
 
     /// It is on this machine, and reached without TLS.
-    pub const fn is_plain(&self) -> bool {
-        self.is_plain
+    pub fn is_plain(&self) -> bool {
+        self.0.url().scheme() == "http"
     }
 }
 
@@ -42,7 +39,7 @@ impl std::str::FromStr for Issuer {
         let is_plain = parsed.scheme() == "http" && is_this_machine(host);
         let has_user = !parsed.username().is_empty() || parsed.password().is_some();
         let is_whole = parsed.query().is_none() && parsed.fragment().is_none() && !host.is_empty() && !has_user;
-        if is_whole && (is_plain || parsed.scheme() == "https") { Ok(Self { url, is_plain }) } else { Err(IssuerError) }
+        if is_whole && (is_plain || parsed.scheme() == "https") { Ok(Self(url)) } else { Err(IssuerError) }
     }
 }
 
@@ -116,11 +113,8 @@ impl Options {
         if let Some(public) = &self.public {
             return format!("{}{path}", public.trim_end_matches('/'));
         }
-        let name = match host.strip_prefix('[') {
-            Some(inside) => inside.split(']').next().unwrap_or_default(),
-            None => host.split(':').next().unwrap_or_default(),
-        };
-        let scheme = if is_this_machine(name) { "http" } else { "https" };
+        let is_here = host.parse::<Authority>().is_ok_and(|host| is_this_machine(host.host()));
+        let scheme = if is_here { "http" } else { "https" };
         format!("{scheme}://{host}{path}")
     }
 }

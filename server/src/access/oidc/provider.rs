@@ -1,5 +1,7 @@
 //! Requests to the provider, and the verification of its tokens.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use openidconnect::core::{
@@ -16,11 +18,10 @@ use openidconnect::{
 };
 use timeline::words::safe;
 
-use super::client::ClientError;
 use super::discovery::{Discovery, Metadata, reason};
 use super::identity::{Identity, OidcError, WRONG_CLOCK, identity};
 use super::options::Options;
-use crate::access::fetch::{HttpClient, ResponseLimits};
+use crate::access::fetch::{FetchError, HttpClient, ResponseLimits};
 use crate::telemetry::clock;
 
 /// Largest response of the provider, in bytes.
@@ -45,35 +46,11 @@ type OidcClient =
 pub(super) struct Provider {
     pub(super) options: Options,
     client: HttpClient,
-    discovery: Discovery,
+    discovery: Arc<Discovery>,
 }
 
-/// The address at the provider, and the secrets of a started sign-in.
-pub(super) struct AuthorizationRequest {
-    pub(super) address: String,
-    pub(super) state: CsrfToken,
-    pub(super) nonce: Nonce,
-    pub(super) verifier: PkceCodeVerifier,
-}
-
-enum ExpectedNonce {
-    /// A sign-in's.
-    This(Nonce),
-    /// This nonce or none: tokens of a refresh need not repeat it.
-    ThisOrNone(Nonce),
-    /// Any nonce: the token comes from another client.
-    Any,
-}
-
-impl NonceVerifier for &ExpectedNonce {
-    fn verify(self, said: Option<&Nonce>) -> Result<(), String> {
-        match self {
-            ExpectedNonce::This(nonce) => nonce.verify(said),
-            ExpectedNonce::ThisOrNone(nonce) if said.is_some() => nonce.verify(said),
-            ExpectedNonce::ThisOrNone(_) | ExpectedNonce::Any => Ok(()),
-        }
-    }
-}
+/// Checks the nonce of a token, which it may lack.
+type NonceCheck<'a> = &'a (dyn Fn(Option<&Nonce>) -> Result<(), String> + Sync);
 
 impl Provider {
     pub(super) fn new(options: Options) -> std::io::Result<Self> {
@@ -83,7 +60,11 @@ impl Provider {
         Ok(Self { options, client, discovery })
     }
 
-    pub(super) async fn begin(&self, redirect: &str) -> Result<AuthorizationRequest, OidcError> {
+    /// Starts a sign-in; returns the address at the provider, and its secrets.
+    pub(super) async fn begin(
+        &self,
+        redirect: &str,
+    ) -> Result<(String, CsrfToken, Nonce, PkceCodeVerifier), OidcError> {
         let oidc_client = self.oidc_client(&*self.discovery.metadata().await?, redirect)?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let flow = CoreAuthenticationFlow::AuthorizationCode;
@@ -91,7 +72,7 @@ impl Provider {
         let scopes = self.options.scopes.iter().filter(|scope| *scope != "openid").cloned().map(Scope::new);
         let request = oidc_client.authorize_url(flow, CsrfToken::new_random, Nonce::new_random).add_scopes(scopes);
         let (address, state, nonce) = request.set_pkce_challenge(challenge).url();
-        Ok(AuthorizationRequest { address: address.into(), state, nonce, verifier })
+        Ok((address.into(), state, nonce, verifier))
     }
 
     pub(super) async fn exchange(
@@ -104,7 +85,7 @@ impl Provider {
         let oidc_client = self.oidc_client(&*self.discovery.metadata().await?, redirect)?;
         let request = oidc_client.exchange_code(AuthorizationCode::new(code)).map_err(OidcError::unavailable)?;
         let answer = request.set_pkce_verifier(PkceCodeVerifier::new(verifier)).request_async(&self.client).await;
-        self.read_tokens(answer, ExpectedNonce::This(nonce.clone())).await
+        self.read_tokens(answer, &|said| nonce.verify(said)).await
     }
 
     /// Refreshes the identity; `nonce` is that of the sign-in.
@@ -113,13 +94,17 @@ impl Provider {
         let token = RefreshToken::new(token.to_owned());
         let request = oidc_client.exchange_refresh_token(&token).map_err(OidcError::unavailable)?;
         let answer = request.request_async(&self.client).await;
-        let mut identity = self.read_tokens(answer, ExpectedNonce::ThisOrNone(Nonce::new(nonce.to_owned()))).await?;
+        let nonce = &Nonce::new(nonce.to_owned());
+        // Tokens of a refresh need not repeat it.
+        let check = |said: Option<&Nonce>| if said.is_some() { nonce.verify(said) } else { Ok(()) };
+        let mut identity = self.read_tokens(answer, &check).await?;
         identity.refresh = identity.refresh.or_else(|| Some(token.secret().clone())); // not rotated
         Ok(identity)
     }
 
     pub(super) async fn verify(&self, token: &str) -> Result<Identity, OidcError> {
-        self.verify_token(&token.parse().map_err(OidcError::rejected)?, None, &ExpectedNonce::Any).await
+        // It comes from another client, with any nonce.
+        self.verify_token(&token.parse().map_err(OidcError::rejected)?, None, &|_| Ok(())).await
     }
 
     /// Takes back what somebody could go on with. Nobody waits for it, and nobody hears whether it worked. By hand: the crate does it
@@ -167,8 +152,8 @@ impl Provider {
 
     async fn read_tokens<E>(
         &self,
-        answer: Result<CoreTokenResponse, RequestTokenError<ClientError, E>>,
-        nonce: ExpectedNonce,
+        answer: Result<CoreTokenResponse, RequestTokenError<FetchError, E>>,
+        nonce: NonceCheck<'_>,
     ) -> Result<Identity, OidcError>
     where
         E: openidconnect::ErrorResponse + 'static,
@@ -181,7 +166,7 @@ impl Provider {
             }
         })?;
         let token = answer.id_token().ok_or_else(|| OidcError::rejected("the provider sent no ID token"))?;
-        let mut identity = self.verify_token(token, Some(&answer), &nonce).await?;
+        let mut identity = self.verify_token(token, Some(&answer), nonce).await?;
         identity.refresh = answer.refresh_token().map(|token| token.secret().clone());
         Ok(identity)
     }
@@ -191,20 +176,20 @@ impl Provider {
         &self,
         token: &CoreIdToken,
         with: Option<&CoreTokenResponse>,
-        nonce: &ExpectedNonce,
+        nonce: NonceCheck<'_>,
     ) -> Result<Identity, OidcError> {
         let metadata = self.discovery.metadata().await?;
-        match self.verify_with(&metadata, token, with, nonce) {
-            Err(ClaimsVerificationError::SignatureVerification(
-                SignatureVerificationError::NoMatchingKey
-                | SignatureVerificationError::CryptoError(_)
-                | SignatureVerificationError::AmbiguousKeyId(_),
-            )) => {
-                let newer = self.discovery.newer_metadata(&metadata).await;
-                self.verify_with(&newer, token, with, nonce).map_err(|why| verification_error(&why))?;
-            }
-            verified => verified.map_err(|why| verification_error(&why))?,
+        let mut verified = self.verify_with(&metadata, token, with, nonce);
+        if let Err(ClaimsVerificationError::SignatureVerification(
+            SignatureVerificationError::NoMatchingKey
+            | SignatureVerificationError::CryptoError(_)
+            | SignatureVerificationError::AmbiguousKeyId(_),
+        )) = verified
+        {
+            let newer = self.discovery.newer_metadata(&metadata).await;
+            verified = self.verify_with(&newer, token, with, nonce);
         }
+        verified.map_err(|why| OidcError::rejected(reason(&why)))?;
         identity(&self.options, &token.to_string(), clock::now_millis() / 1_000)
     }
 
@@ -213,7 +198,7 @@ impl Provider {
         metadata: &Metadata,
         token: &CoreIdToken,
         with: Option<&CoreTokenResponse>,
-        nonce: &ExpectedNonce,
+        nonce: NonceCheck<'_>,
     ) -> Result<(), ClaimsVerificationError> {
         let Options { client, issuer, .. } = &self.options;
         let now = clock::now_millis() / 1_000;
@@ -243,10 +228,6 @@ impl Provider {
         let way = if has_secret_in_body(metadata) { AuthType::RequestBody } else { AuthType::BasicAuth };
         Ok(oidc_client.set_auth_type(way).set_redirect_uri(redirect))
     }
-}
-
-fn verification_error(why: &ClaimsVerificationError) -> OidcError {
-    OidcError::rejected(reason(why))
 }
 
 /// The provider takes a secret in the body only.

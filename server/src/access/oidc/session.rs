@@ -41,7 +41,9 @@ pub(super) struct Session {
 impl Session {
     pub(super) fn begin(id: String, identity: Identity, now: i64, refresh_after: Duration) -> Self {
         let Identity { sub, subject, until, refresh } = identity;
-        let until = next_refresh(until, refresh.is_some(), now, refresh_after);
+        // The next refresh: at the expiry, or sooner with a refresh token.
+        let soon = now.saturating_add(refresh_after.as_secs() as i64);
+        let until = if refresh.is_some() { until.min(soon) } else { until };
         Self { id, began: now, turn: 0, sub, user: subject.user, groups: subject.groups, until, refresh }
     }
 
@@ -75,12 +77,6 @@ impl Session {
     pub(super) const fn counts(&self, now: i64, grace_period: Duration) -> bool {
         now < self.until.saturating_add(grace_period.as_secs() as i64)
     }
-}
-
-/// Time of the next refresh: at the expiry, or sooner with a refresh token.
-fn next_refresh(until: i64, can_ask: bool, now: i64, refresh_after: Duration) -> i64 {
-    let soon = now.saturating_add(i64::try_from(refresh_after.as_secs()).unwrap_or(i64::MAX));
-    if can_ask { until.min(soon) } else { until }
 }
 
 pub(super) struct RenewableSession {

@@ -28,21 +28,17 @@ pub(super) struct FileLinkStore {
 impl FileLinkStore {
     /// Reads what is there; the file is made with the first link.
     pub(super) fn open(path: Option<PathBuf>) -> Result<Self, ShareError> {
-        let text = match path.as_ref().map(std::fs::read_to_string) {
-            Some(Ok(text)) => Some(text),
-            Some(Err(why)) if why.kind() != io::ErrorKind::NotFound => return Err(LinkStoreError::from(why).into()),
-            _ => None,
-        };
         let unreadable = |why: String| ShareError::Unreadable(path.clone().unwrap_or_default(), why);
-        let shares = match text {
-            None => Vec::new(),
-            Some(text) => {
+        let shares = match path.as_ref().map(std::fs::read_to_string) {
+            Some(Ok(text)) => {
                 let written: FileContent = serde_json::from_str(&text).map_err(|why| unreadable(why.to_string()))?;
                 if written.version != VERSION {
                     return Err(unreadable(format!("unknown version {}", written.version)));
                 }
                 written.shares
             }
+            Some(Err(why)) if why.kind() != io::ErrorKind::NotFound => return Err(LinkStoreError::from(why).into()),
+            _ => Vec::new(),
         };
         let all = shares.into_iter().map(|share| (share.id.clone(), share)).collect();
         Ok(Self { path, all })

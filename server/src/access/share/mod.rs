@@ -32,6 +32,7 @@ use super::Viewer;
 use super::cookie::{SealPurpose, SessionKeys};
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
 use crate::database::server::DatabaseServer;
+use crate::telemetry::causes;
 use crate::telemetry::panics::locked;
 
 /// Links that there may be, of all people and of one of them.
@@ -87,13 +88,6 @@ pub enum ShareError {
 )]
 pub struct LinksUnavailable;
 
-/// Signs of what is sealed, and those that stand for them in the path of an address.
-const OF_ADDRESSES: [(char, char); 3] = [('+', '-'), ('/', '_'), ('=', '.')];
-
-fn replace_sign(sign: char, signs: [(char, char); 3]) -> char {
-    signs.iter().find(|(from, _)| *from == sign).map_or(sign, |(_, to)| *to)
-}
-
 /// The links that there are.
 pub struct Shares {
     keys: SessionKeys,
@@ -135,7 +129,7 @@ impl Shares {
                 drop(shares);
                 match &looked {
                     Ok(()) if is_away => tracing::info!("the link database responds again"),
-                    Err(why) if !is_away => tracing::warn!("cannot check the share links: {}", log_text(why)),
+                    Err(why) if !is_away => tracing::warn!("cannot check the share links: {}", causes::join(why)),
                     _ => {}
                 }
                 is_away = looked.is_err();
@@ -205,11 +199,8 @@ impl Shares {
 
     /// Returns whether the cached links are current.
     pub fn checked(&self) -> Result<(), LinksUnavailable> {
-        if self.copy.as_ref().is_none_or(|copy| locked(copy).get(&()).is_some()) {
-            Ok(())
-        } else {
-            Err(LinksUnavailable)
-        }
+        let is_current = self.copy.as_ref().is_none_or(|copy| locked(copy).get(&()).is_some());
+        is_current.then_some(()).ok_or(LinksUnavailable)
     }
 
     /// Brings what is known up to date.
@@ -226,7 +217,7 @@ impl Shares {
         self.checked()?;
         let known = || locked(&self.all).get(id).cloned();
         let found = match known() {
-            None if self.copy.is_some() => {
+            None => {
                 self.refresh().await?;
                 known()
             }
@@ -265,7 +256,7 @@ impl Shares {
             Ok(true) => Ok((share, secret)),
             Ok(false) => Err(ShareError::TooMany),
             Err(why) => {
-                tracing::debug!("cannot store a share link: {}", log_text(&why));
+                tracing::debug!("cannot store a share link: {}", causes::join(&why));
                 self.remove_later(&share.id); // it may have been written down
                 Err(why.into())
             }
@@ -309,7 +300,7 @@ impl Shares {
             // Where it is not written down it lasts as long as what is known, or is renewed again.
             tokio::spawn(async move {
                 let written = this.with_store(move |_, store| store.prolong(&renewed)).await;
-                written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", log_text(why)))
+                written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", causes::join(why)))
             });
         }
         Ok(Some(share.viewer()))
@@ -318,7 +309,8 @@ impl Shares {
     /// Returns the path segment of the link's preview: it opens the preview and nothing else.
     pub fn preview_of(&self, share: &Share) -> Option<String> {
         let sealed = self.keys.seal_value(SealPurpose::Preview, &share.id).filter(|_| share.allows_preview)?;
-        Some(sealed.chars().map(|sign| replace_sign(sign, OF_ADDRESSES)).collect())
+        // What is sealed has signs that mean something else in a path.
+        Some(sealed.replace('+', "-").replace('/', "_").replace('=', "."))
     }
 
     /// The link of which a preview is asked for, and who it is looked at by.
@@ -329,17 +321,13 @@ impl Shares {
         preview: &str,
         now_millis: Millis,
     ) -> Result<Option<(Share, Viewer)>, LinksUnavailable> {
-        if preview.contains(OF_ADDRESSES.map(|(sealed, _)| sealed)) {
+        if preview.contains(['+', '/', '=']) {
             return Ok(None);
         }
-        let sealed: String =
-            preview.chars().map(|sign| replace_sign(sign, OF_ADDRESSES.map(|(a, b)| (b, a)))).collect();
+        let sealed = preview.replace('-', "+").replace('_', "/").replace('.', "=");
         let Some(id) = self.keys.open_value(SealPurpose::Preview, &sealed) else { return Ok(None) };
         let found = self.find(&id, now_millis).await?.filter(|share| share.allows_preview);
-        Ok(found.map(|share| {
-            let viewer = share.viewer();
-            (share, viewer)
-        }))
+        Ok(found.map(|share| (share.clone(), share.viewer())))
     }
 
     /// The cookie of a link that a request carries, where an older key sealed it.
@@ -363,7 +351,7 @@ impl Shares {
     pub async fn revoke(self: &Arc<Self>, maker: &Viewer, is_everybodys: bool, id: &str) -> Result<bool, ShareError> {
         if self.copy.is_some() && !locked(&self.all).contains_key(id) {
             let looked = self.poll(Instant::now()).await;
-            looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", log_text(why)))?;
+            looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", causes::join(why)))?;
         }
         {
             let mut pending_removals = locked(&self.pending_removals);
@@ -384,18 +372,10 @@ impl Shares {
             }
             Ok(())
         });
-        let removed =
-            removed.await.inspect_err(|why| tracing::warn!("cannot delete a revoked share link: {}", log_text(why)));
-        removed.map_err(ShareError::Unwritten)?;
-        Ok(true)
-    }
-}
-
-/// Why a place does not do what it is asked, for logs.
-fn log_text(why: &LinkStoreError) -> String {
-    match why {
-        LinkStoreError::Database(why) => why.to_string(),
-        why => why.to_string(),
+        removed.await.map(|()| true).map_err(|why| {
+            tracing::warn!("cannot delete a revoked share link: {}", causes::join(&why));
+            ShareError::Unwritten(why)
+        })
     }
 }
 

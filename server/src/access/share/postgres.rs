@@ -38,15 +38,6 @@ pub(super) struct PostgresLinkStore {
     unopened: Option<Instant>,
 }
 
-struct ChangedRows {
-    changes: LinkChanges,
-    /// The number of the last change among it.
-    last: i64,
-    /// Rows that an older key sealed: their names, what they hold, and what they are to hold.
-    outdated: Vec<(String, String, String)>,
-    has_unopened: bool,
-}
-
 impl PostgresLinkStore {
     /// Links of a database; connects on first use.
     pub(super) const fn new(server: DatabaseServer, keys: SessionKeys) -> Self {
@@ -86,60 +77,55 @@ impl PostgresLinkStore {
         })
     }
 
+    /// Reads the rows with a later edition than the known one; all rows without one.
     fn read_changes(&mut self, database: &mut Connection) -> Result<LinkChanges, StoreError> {
         let now = Instant::now();
         let is_sealed = self.unopened.is_some_and(|at| at.elapsed() >= SEALED_AFTER);
         let after = self.known.filter(|(_, at)| at.elapsed() < ALL_AFTER && !is_sealed).map(|(last, _)| last);
-        let read = read(database, &self.keys, after)?;
-        self.known = Some((read.last, now));
-        if read.has_unopened {
+        let mut changes = LinkChanges { are_all: after.is_none(), ..LinkChanges::default() };
+        let (mut last, mut outdated, mut has_unopened) = (after.unwrap_or_default(), Vec::new(), false);
+        loop {
+            let rows = "SELECT id, edition, is_revoked, link FROM links WHERE edition > $1 ORDER BY edition LIMIT $2";
+            let rows: Vec<(String, i64, i64, String)> = database.rows(rows, &[last.into(), AT_A_TIME.into()])?;
+            let is_end = (rows.len() as i64) < AT_A_TIME;
+            for (id, edition, is_revoked, held) in rows {
+                last = edition;
+                if is_revoked != 0 {
+                    changes.gone.push(id);
+                    continue;
+                }
+                let opened = self.keys.open_value(SealPurpose::StoredLink, &held);
+                let opened = opened.and_then(|text| serde_json::from_str::<Share>(&text).ok());
+                // One that stands in the place of another one is none.
+                match opened.filter(|link| link.id == id) {
+                    Some(link) => changes.made.push(link),
+                    None => has_unopened = true,
+                }
+                if let Some(anew) = self.keys.resealed_value(SealPurpose::StoredLink, &held) {
+                    outdated.push((id, held, anew));
+                }
+            }
+            if is_end || changes.made.len() + changes.gone.len() > MOST_ROWS as usize {
+                break;
+            }
+        }
+        self.known = Some((last, now));
+        if has_unopened {
             self.unopened = Some(now);
         } else if after.is_none() {
             self.unopened = None;
         }
-        for (id, held, anew) in read.outdated.iter().take(SEALED_AT_A_TIME) {
+        for (id, held, anew) in outdated.iter().take(SEALED_AT_A_TIME) {
             let row = "UPDATE links SET link = $3 WHERE id = $1 AND link = $2";
             database.run(row, &[id.as_str().into(), held.as_str().into(), anew.as_str().into()])?;
         }
-        Ok(read.changes)
+        Ok(changes)
     }
 
     fn sealed(&self, link: &Share) -> Result<String, StoreError> {
         let text = serde_json::to_string(link).ok();
         let sealed = text.and_then(|text| self.keys.seal_value(SealPurpose::StoredLink, &text));
         sealed.ok_or_else(|| StoreError::Failed("cannot encrypt a link".to_owned()))
-    }
-}
-
-/// Reads the rows with a later edition; all rows without one.
-fn read(database: &mut Connection, keys: &SessionKeys, after: Option<i64>) -> Result<ChangedRows, StoreError> {
-    let changes = LinkChanges { are_all: after.is_none(), ..LinkChanges::default() };
-    let mut read = ChangedRows { changes, last: after.unwrap_or_default(), outdated: Vec::new(), has_unopened: false };
-    loop {
-        let rows = "SELECT id, edition, is_revoked, link FROM links WHERE edition > $1 ORDER BY edition LIMIT $2";
-        let rows: Vec<(String, i64, i64, String)> = database.rows(rows, &[read.last.into(), AT_A_TIME.into()])?;
-        let is_end = (rows.len() as i64) < AT_A_TIME;
-        for (id, edition, is_revoked, held) in rows {
-            read.last = edition;
-            if is_revoked != 0 {
-                read.changes.gone.push(id);
-                continue;
-            }
-            let opened = keys
-                .open_value(SealPurpose::StoredLink, &held)
-                .and_then(|text| serde_json::from_str::<Share>(&text).ok());
-            // One that stands in the place of another one is none.
-            match opened.filter(|link| link.id == id) {
-                Some(link) => read.changes.made.push(link),
-                None => read.has_unopened = true,
-            }
-            if let Some(anew) = keys.resealed_value(SealPurpose::StoredLink, &held) {
-                read.outdated.push((id, held, anew));
-            }
-        }
-        if is_end || read.changes.made.len() + read.changes.gone.len() > MOST_ROWS as usize {
-            return Ok(read);
-        }
     }
 }
 

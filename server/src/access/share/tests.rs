@@ -139,10 +139,10 @@ async fn a_preview_is_there_where_the_maker_allowed_it_until_the_link_ends_and_o
     assert_eq!((found.id.as_str(), viewer.link.as_ref().unwrap().scope.clone()), (share.id.as_str(), web()));
     let sealed_for_another = shares.keys.seal_value(SealPurpose::Link, &share.id).unwrap();
     for other in [&secret, &share.id, &preview[1..].to_owned(), &String::new(), &sealed_for_another] {
-        let other: String = other.chars().map(|sign| replace_sign(sign, OF_ADDRESSES)).collect();
+        let other = other.replace('+', "-").replace('/', "_").replace('=', ".");
         assert!(shares.find_preview(&other, 1).await.unwrap().is_none(), "{other}");
     }
-    let spelled = OF_ADDRESSES.map(|(sealed, shown)| preview.replace(shown, &sealed.to_string()));
+    let spelled = [("+", "-"), ("/", "_"), ("=", ".")].map(|(sealed, shown)| preview.replace(shown, sealed));
     for other in spelled.iter().filter(|other| **other != preview) {
         assert!(shares.find_preview(other, 1).await.unwrap().is_none(), "another spelling: {other}");
     }

@@ -85,9 +85,10 @@ impl Filter {
                     let names = self.placeholders(namespaces.iter().map(|namespace| namespace.as_str().into()));
                     condition = format!("{condition} AND namespace IN ({names})");
                 }
-                ClusterPermissions::Workload { kind: WorkloadKind::Deployment, namespace, name } => {
-                    let namespace = self.placeholders([namespace.as_str().into()]);
-                    let name = self.placeholders([name.as_str().into()]);
+                ClusterPermissions::Workload(of) => {
+                    let WorkloadKind::Deployment = of.kind;
+                    let namespace = self.placeholders([of.namespace.as_str().into()]);
+                    let name = self.placeholders([of.name.as_str().into()]);
                     condition = format!("{condition} AND namespace = {namespace} AND workload = {name}");
                 }
             }

@@ -6,7 +6,7 @@ use timeline::fact::{
 };
 use timeline::rules::pulls::is_image_reason;
 
-use super::{MOST_CONTAINERS, Unusable, condition, condition_status, cut, deletion_at_millis, meta, millis, number};
+use super::{MOST_CONTAINERS, Unusable, condition, condition_status, cut, meta, millis, number, parsed};
 use crate::kube::decode;
 
 /// Conditions of Kubernetes itself, with their status when all is well.
@@ -35,9 +35,8 @@ pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
         containers.push(self::container(container, Role::App, &status.container_statuses));
     }
     let disruption = condition(&status.conditions, "DisruptionTarget").filter(|c| c.status == ConditionStatus::True);
-    let cost = object.metadata.annotations.get("controller.kubernetes.io/pod-deletion-cost");
     Ok(PodFact {
-        deletion_at_millis: deletion_at_millis(&object.metadata),
+        deletion_at_millis: millis(object.metadata.deletion_timestamp.as_deref()),
         node: Some(spec.node_name).filter(|node| !node.is_empty()),
         nominated_node: Some(status.nominated_node_name).filter(|node| !node.is_empty()),
         phase: match status.phase.as_str() {
@@ -53,7 +52,7 @@ pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
         scheduled: condition(&status.conditions, "PodScheduled").map(|told| with_gates(told, &spec.scheduling_gates)),
         disruption: disruption.map(|c| c.reason),
         is_graceless: spec.termination_grace_period_seconds == Some(0),
-        deletion_cost: cost.and_then(|text| text.parse().ok()).unwrap_or_default(),
+        deletion_cost: parsed(object.metadata.annotations.pod_deletion_cost.as_deref()).unwrap_or_default(),
         containers,
         conditions: conditions(status.conditions),
         meta: meta(object.metadata, "ReplicaSet")?,
@@ -78,53 +77,49 @@ fn is_started_again(spec: &decode::ContainerSpec, exit_code: i32) -> bool {
 }
 
 fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::ContainerStatus]) -> Container {
-    let status = statuses.iter().find(|status| status.name == spec.name);
-    let state = status.map(|status| &status.state).and_then(|state| match state {
-        decode::ContainerState { waiting: Some(waiting), .. } => {
+    let none = decode::ContainerStatus::default();
+    let status = statuses.iter().find(|status| status.name == spec.name).unwrap_or(&none);
+    let decode::ContainerState { waiting, running, terminated } = &status.state;
+    let state = match (waiting, terminated, running) {
+        (Some(waiting), ..) => {
             Some(ContainerState::Waiting { reason: waiting.reason.clone(), message: cut(&waiting.message) })
         }
-        decode::ContainerState { terminated: Some(ended), .. } => Some(ContainerState::Terminated {
+        (None, Some(ended), _) => Some(ContainerState::Terminated {
             exit_code: exit_code(ended),
             reason: ended.reason.clone(),
             message: cut(&ended.message),
         }),
-        decode::ContainerState { running: Some(_), .. } => Some(ContainerState::Running),
-        _ => None,
-    });
+        (None, None, running) => running.as_ref().map(|_| ContainerState::Running),
+    };
     // A placeholder for a container that is not found hides the end that was seen last.
-    let ended = status.and_then(|status| {
-        let [now, last] = [&status.state, &status.last_state].map(|state| state.terminated.as_ref());
-        now.filter(|now| now.reason != STATUS_UNKNOWN).or(last).or(now)
-    });
-    let running = status.and_then(|status| status.state.running.as_ref());
-    let is_final = status
-        .and_then(|status| status.state.terminated.as_ref())
-        .is_some_and(|ended| ended.reason != RESTARTING_ALL && !is_started_again(&spec, exit_code(ended)));
-    let waits_for = |status: &decode::ContainerStatus| {
-        let waiting = status.state.waiting.as_ref()?;
-        is_image_reason(&waiting.reason).then(|| status.image.clone())
+    let (now, last) = (terminated.as_ref(), status.last_state.terminated.as_ref());
+    let ended = now.filter(|now| now.reason != STATUS_UNKNOWN).or(last).or(now);
+    let is_final =
+        now.is_some_and(|ended| ended.reason != RESTARTING_ALL && !is_started_again(&spec, exit_code(ended)));
+    let waits_for_image = match waiting {
+        // Before the kubelet resolved it, the status may lack it.
+        Some(waiting) if is_image_reason(&waiting.reason) => {
+            cut(if status.image.is_empty() { &spec.image } else { &status.image })
+        }
+        _ => String::new(),
     };
     Container {
         name: spec.name,
         role,
         state,
-        restarts: status.and_then(|s| s.restart_count).map_or(0, number),
+        restarts: status.restart_count.map_or(0, number),
         is_final,
         restarts_all: spec.restart_policy_rules.iter().any(|rule| rule.action == "RestartAllContainers"),
         last_exit: ended.map(|ended| Box::new(exit(ended))),
-        started_millis: running.and_then(|running| running.started_at.as_deref().and_then(millis)),
-        is_in_startup: running.is_some() && status.is_some_and(|status| status.started == Some(false)),
+        started_millis: running.as_ref().and_then(|running| millis(running.started_at.as_deref())),
+        is_in_startup: running.is_some() && status.started == Some(false),
         exits_before: 0,
-        // Before the kubelet resolved it, the status may lack it.
-        waits_for_image: status
-            .and_then(waits_for)
-            .map_or_else(String::new, |image| cut(if image.is_empty() { &spec.image } else { &image })),
+        waits_for_image,
     }
 }
 
 fn exit(ended: &decode::Terminated) -> Exit {
-    let at = |time: &Option<String>| time.as_deref().and_then(millis);
-    let finished_millis = at(&ended.finished_at);
+    let finished_millis = millis(ended.finished_at.as_deref());
     Exit {
         code: exit_code(ended),
         reason: ended.reason.clone(),
@@ -132,7 +127,7 @@ fn exit(ended: &decode::Terminated) -> Exit {
         finished_millis,
         // Of one that could not be started, the kubelet writes the epoch.
         ran_millis: finished_millis
-            .zip(at(&ended.started_at).filter(|start| *start > 0))
+            .zip(millis(ended.started_at.as_deref()).filter(|start| *start > 0))
             .map(|(end, start)| end.saturating_sub(start).max(0)),
     }
 }

@@ -22,7 +22,7 @@ use crate::kube::event::{Health, SourceEvent};
 use crate::kube::line::{Bookmark, WatchEvent};
 use crate::kube::list::{self, List, Page};
 use crate::kube::liveness;
-use crate::kube::stream::{Stream, WatchEnd, WatchStart};
+use crate::kube::stream::{Stream, WatchEnd};
 use crate::kube::translate::Object;
 
 /// A first list that takes longer than this tells how far it is, and how often.
@@ -52,7 +52,7 @@ impl Watch {
             let losses = self.liveness.borrow_and_update().losses;
             let page = tokio::select! {
                 page = list.page(&self.cluster, self.kind, self.namespace.as_deref()) => page,
-                () = liveness::wait_for_loss(&mut self.liveness, losses) => {
+                () = liveness::wait_until(&mut self.liveness, |now| now.losses != losses) => {
                     tracing::warn!("no response in the middle of a list; continuing there");
                     self.list = Some(list);
                     self.send_catching_up("the connection was lost; reconnecting").await?;
@@ -94,10 +94,10 @@ impl Watch {
         };
         self.list = Some(List::new(self.cluster.pace.page_size));
         match ended {
-            Some(
-                WatchEnd::Expired(RequestError::Gone(StatusCode::BAD_REQUEST))
-                | WatchEnd::Failed(RequestError::Status { status: StatusCode::UNPROCESSABLE_ENTITY, .. }),
-            ) => {
+            Some(WatchEnd::Failed(
+                RequestError::Gone(StatusCode::BAD_REQUEST)
+                | RequestError::Status { status: StatusCode::UNPROCESSABLE_ENTITY, .. },
+            )) => {
                 tracing::debug!("the API server does not stream lists; listing in pages");
                 self.lists.set_stream_refused(true);
             }
@@ -106,7 +106,7 @@ impl Watch {
                 self.lists.set_stream_refused(true);
             }
             Some(WatchEnd::Failed(RequestError::Forbidden(_))) => {} // watches are not allowed; lists may be
-            Some(WatchEnd::Closed | WatchEnd::Left | WatchEnd::Expired(_)) => {
+            Some(WatchEnd::Closed | WatchEnd::Left | WatchEnd::Failed(RequestError::Gone(_))) => {
                 tracing::info!("a list that is streamed ended early; listing in pages");
             }
             Some(WatchEnd::Lost) => self.send_catching_up("the connection was lost; reconnecting").await?,
@@ -120,10 +120,8 @@ impl Watch {
 
     /// Returns where to watch from, or why the stream came to nothing; `None` where nothing more of it came for a while.
     async fn read_stream(&mut self, streamed: &mut StreamedList) -> Result<Result<String, Option<WatchEnd>>, HubGone> {
-        let (namespace, liveness, silence) =
-            (self.namespace.as_deref(), self.liveness.clone(), self.cluster.pace.answer);
-        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, WatchStart::Everything, liveness).await
-        {
+        let (namespace, silence) = (self.namespace.as_deref(), self.cluster.pace.answer);
+        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, None, self.liveness.clone()).await {
             Ok(stream) => stream,
             Err(ended) => return Ok(Err(Some(ended))),
         };
@@ -135,7 +133,7 @@ impl Watch {
             };
             self.cluster.counters.note_piece(self.cluster.now_millis());
             match line {
-                WatchEvent::Object(object, Seen::Deleted) => streamed.remove(&object),
+                WatchEvent::Object(object, Seen::Deleted) => streamed.deleted.extend(object.uid().ok()),
                 WatchEvent::Object(object, _) => streamed.objects.push(self.cluster.texts.apply(object)),
                 WatchEvent::Skipped(error) => list::count_skipped(&self.cluster, self.kind, &error),
                 WatchEvent::Bookmark(Bookmark { resource_version: Some(position), is_initial_end: true }) => {
@@ -211,10 +209,6 @@ struct StreamedList {
 impl StreamedList {
     fn new() -> Self {
         Self { began: Instant::now(), earlier: Vec::new(), objects: Vec::new(), deleted: BTreeSet::new() }
-    }
-
-    fn remove(&mut self, object: &Object) {
-        self.deleted.extend(object.uid().ok());
     }
 
     /// Takes the objects that the hub has not yet.

@@ -1,5 +1,6 @@
 //! What a cluster is asked about people, and what is made of its answers.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -12,8 +13,9 @@ use timeline::Retention;
 use tokio::sync::watch;
 
 use crate::common;
+use crate::common::until::until;
 use crate::live::secrets::careless;
-use crate::live::support::{quick, shop};
+use crate::live::support::{FakeApi, Fault, Verb, quick, shop};
 
 /// A cluster that answers that, and what it was asked.
 fn reviewer(status: u16, answer: &Value) -> (Reviewer, Arc<Mutex<Vec<Value>>>) {
@@ -79,6 +81,15 @@ async fn what_a_cluster_answers_to_a_question_that_it_does_not_take_is_told_by_i
 }
 
 #[tokio::test]
+async fn an_answer_that_is_too_long_is_not_read_to_its_end() {
+    let mut answer = allowed();
+    answer["padding"] = "x".repeat(2 << 20).into();
+    let (reviewer, _) = reviewer(201, &answer);
+    let told = reviewer.may_list_pods(&ann(), None).await;
+    assert!(matches!(told, Err(RequestError::TooLong(_))), "{told:?}");
+}
+
+#[tokio::test]
 async fn who_may_see_nothing_is_answered_by_the_same_cluster() {
     let (reviewer, asked) = reviewer(201, &allowed());
     let (mut hub, _) = Handle::start("prod", Arc::default(), Retention::default());
@@ -89,6 +100,37 @@ async fn who_may_see_nothing_is_answered_by_the_same_cluster() {
 }
 
 #[tokio::test]
+async fn a_review_without_an_answer_is_made_again_with_the_next_credentials() {
+    const REVIEWS: &str = "subjectaccessreviews";
+    let (api, folder) = (FakeApi::start().await, tempfile::tempdir().unwrap());
+    let path = folder.path().join("kubeconfig");
+    std::fs::write(&path, careless(&api, "one", false)).unwrap();
+    let reviewer = by_kubeconfig(&path).await.0;
+    api.fault(Verb::List, REVIEWS, Fault::Hang);
+    api.fault(Verb::List, REVIEWS, Fault::Say(allowed().to_string()));
+    let first = tokio::spawn({
+        let reviewer = reviewer.clone();
+        async move { reviewer.may_list_pods(&ann(), None).await }
+    });
+    until("a review that hangs", async || api.requests(Verb::List, REVIEWS) == 1).await;
+    std::fs::write(&path, careless(&api, "two", false)).unwrap();
+    api.take_only("two");
+    let refused = reviewer.may_list_pods(&ann(), None).await;
+    assert!(matches!(refused, Err(RequestError::Unauthorized(_))), "{refused:?}");
+    assert!(first.await.unwrap().unwrap());
+    assert_eq!(api.requests(Verb::List, REVIEWS), 3);
+}
+
+/// The cluster of a kubeconfig, and what is said of its safety.
+async fn by_kubeconfig(path: &Path) -> (Reviewer, Vec<String>) {
+    let contexts = Contexts::read(Some(path)).unwrap();
+    let credentials = Credentials::new(contexts, Some("shop".to_owned()), "shop".to_owned());
+    let target = credentials.target(&quick()).await.unwrap();
+    let endpoint = ReviewEndpoint { access: target.access, pace: Arc::new(quick()) };
+    (Reviewer::new(watch::channel(Some(endpoint)).1), target.warnings)
+}
+
+#[tokio::test]
 async fn a_token_is_not_sent_where_others_could_read_it() {
     let api = shop().await;
     api.take_only("good");
@@ -96,18 +138,9 @@ async fn a_token_is_not_sent_where_others_could_read_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("kubeconfig");
         std::fs::write(&path, careless(&api, "good", is_careless)).unwrap();
-        let contexts = Contexts::read(Some(&path)).unwrap();
-        let credentials = Credentials::new(contexts, Some("shop".to_owned()), "shop".to_owned());
-        let target = credentials.target(&quick()).await.unwrap();
+        let (reviewer, warnings) = by_kubeconfig(&path).await;
         let says = "shop: tokens of viewers (--auth token) are not sent to this cluster";
-        assert_eq!(
-            target.warnings.iter().any(|warning| warning.starts_with(says)),
-            is_careless,
-            "{:?}",
-            target.warnings
-        );
-        let endpoint = ReviewEndpoint { access: target.access, pace: Arc::new(quick()) };
-        let reviewer = Reviewer::new(watch::channel(Some(endpoint)).1);
+        assert_eq!(warnings.iter().any(|warning| warning.starts_with(says)), is_careless, "{warnings:?}");
         let before = api.all_requests();
         for sender in [TokenSender::Unverified, TokenSender::Known] {
             let whose = reviewer.review_token("somebody's", sender).await;
