@@ -189,12 +189,13 @@ fn without_code(sentence: &str) -> String {
     }
 }
 
-/// A cause without how often, since when and which pod. That a refusal is over may be told by Events and pods of before alone.
+/// A cause without how often, since when, of which pod, and whether all have it for as long. That a refusal is over may be told by Events and pods of before alone.
 fn essence(sentence: &str) -> String {
     let sentence = without_code(sentence);
     let without_pod = sentence.split(" (").next().unwrap_or_default().split(": ").next().unwrap_or_default();
-    let without_time =
-        without_pod.split(" since ").next().unwrap_or_default().split(" for ").next().unwrap_or_default();
+    let without_time = [" since ", " for ", ", one of them"]
+        .iter()
+        .fold(without_pod, |sentence, words| sentence.split(words).next().unwrap_or_default());
     let without_time = without_time.to_lowercase();
     let words = without_time.split(' ').filter(|word| !word.starts_with(|first: char| first.is_ascii_digit()));
     let fixed = [
