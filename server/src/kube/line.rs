@@ -40,7 +40,7 @@ fn has_initial_end<'de, D: Deserializer<'de>>(annotations: D) -> Result<bool, D:
     Ok(annotations.get("k8s.io/initial-events-end").is_some_and(|end| end == "true"))
 }
 
-/// The error with which the API server answers, or ends a watch.
+/// The error with which the API server ends a watch.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Status {
