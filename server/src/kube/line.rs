@@ -122,6 +122,31 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_is_no_event_of_kubernetes_is_skipped_and_an_error_ends_the_watch() {
+        let error = r#"{"kind":"Status","code":410,"message":"too old","details":{"causes":[{}]}}"#;
+        for (line, expected) in [
+            (format!(r#"{{"type":"RESTORED","object":{POD}}}"#), "skipped"),
+            (format!(r#"{{"type":"Added","object":{POD}}}"#), "skipped"),
+            (format!(r#"{{"type":"ADDED","object":{POD},"type":"DELETED"}}"#), "skipped"),
+            (format!(r#"{{"object":{POD}}}"#), "skipped"),
+            (r#"{"type":"ADDED"}"#.to_owned(), "skipped"),
+            (r#"{"type":"ADDED","object":null}"#.to_owned(), "skipped"),
+            (r#"{"type":"BOOKMARK","object":{}}"#.to_owned(), "skipped"),
+            ("{}".to_owned(), "skipped"),
+            ("[]".to_owned(), "skipped"),
+            (format!(r#"{{"type":"ERROR","object":{error}}}"#), "410 too old"),
+            (format!(r#"{{"object":{error},"type":"ERROR"}}"#), "410 too old"),
+        ] {
+            let told = match decoded(&line).unwrap() {
+                Ok(WatchEvent::Skipped(_)) => "skipped".to_owned(),
+                Ok(other) => format!("{other:?}"),
+                Err(Status { code, message }) => format!("{code} {message}"),
+            };
+            assert_eq!(told, expected, "{line}");
+        }
+    }
+
+    #[test]
     fn a_line_that_was_cut_off_is_an_error_at_every_byte() {
         let line = format!(r#"{{"type":"ADDED","object":{POD}}}"#);
         (0..line.len()).for_each(|length| assert!(decoded(&line[..length]).is_err(), "{length}"));
