@@ -40,7 +40,7 @@ fn has_initial_end<'de, D: Deserializer<'de>>(annotations: D) -> Result<bool, D:
     Ok(annotations.get("k8s.io/initial-events-end").is_some_and(|end| end == "true"))
 }
 
-/// The error with which the API server answers, or ends a watch.
+/// The error with which the API server ends a watch.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Status {
@@ -118,6 +118,31 @@ mod tests {
             let line = decoded(&line).unwrap();
             let Ok(WatchEvent::Object(object, Seen::Modified)) = line else { panic!("{line:?}") };
             assert_eq!(object, Object::decode(Kind::Pod, POD).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_event_of_kubernetes_is_skipped_and_an_error_ends_the_watch() {
+        let error = r#"{"kind":"Status","code":410,"message":"too old","details":{"causes":[{}]}}"#;
+        for (line, expected) in [
+            (format!(r#"{{"type":"RESTORED","object":{POD}}}"#), "skipped"),
+            (format!(r#"{{"type":"Added","object":{POD}}}"#), "skipped"),
+            (format!(r#"{{"type":"ADDED","object":{POD},"type":"DELETED"}}"#), "skipped"),
+            (format!(r#"{{"object":{POD}}}"#), "skipped"),
+            (r#"{"type":"ADDED"}"#.to_owned(), "skipped"),
+            (r#"{"type":"ADDED","object":null}"#.to_owned(), "skipped"),
+            (r#"{"type":"BOOKMARK","object":{}}"#.to_owned(), "skipped"),
+            ("{}".to_owned(), "skipped"),
+            ("[]".to_owned(), "skipped"),
+            (format!(r#"{{"type":"ERROR","object":{error}}}"#), "410 too old"),
+            (format!(r#"{{"object":{error},"type":"ERROR"}}"#), "410 too old"),
+        ] {
+            let told = match decoded(&line).unwrap() {
+                Ok(WatchEvent::Skipped(_)) => "skipped".to_owned(),
+                Ok(other) => format!("{other:?}"),
+                Err(Status { code, message }) => format!("{code} {message}"),
+            };
+            assert_eq!(told, expected, "{line}");
         }
     }
 

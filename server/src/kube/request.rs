@@ -5,16 +5,22 @@ use std::time::Duration;
 use http::Request;
 use http_body_util::BodyExt;
 use kube::client::Body;
+use serde::Deserialize;
 use timeline::fact::Kind;
 
 use super::access::{Access, VersionedClient};
 use super::error::RequestError;
-use super::line::Status;
 use super::pace::Pace;
 use super::reason;
 
 /// Largest answer that is read where it is no list, in bytes.
 const MAX_ANSWER: usize = 1 << 20;
+
+/// What is read of a refusal. That of a proxy in front of the API server is no `Status`: its code may be a word.
+#[derive(Default, Deserialize)]
+struct Refused {
+    message: Option<String>,
+}
 
 /// Returns the seconds of `Retry-After`, up to a limit: nobody waits longer without a word.
 fn retry_after(headers: &http::HeaderMap) -> Duration {
@@ -59,8 +65,8 @@ async fn ask(given: VersionedClient, pace: &Pace, path: &str) -> Result<Body, Re
     // What the server says besides is good to know and not worth waiting for.
     let body = tokio::time::timeout(pace.answer, read(response.into_body(), pace)).await;
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
-    let Status { message, .. } = serde_json::from_slice(&body).unwrap_or_default();
-    Err(RequestError::of_status(status, &message, retry_after))
+    let Refused { message } = serde_json::from_slice(&body).unwrap_or_default();
+    Err(RequestError::of_status(status, &message.unwrap_or_default(), retry_after))
 }
 
 pub(super) async fn read(body: Body, pace: &Pace) -> Result<Vec<u8>, RequestError> {
@@ -91,6 +97,30 @@ pub(super) async fn gather(
                 heard();
                 whole.extend_from_slice(&frame.into_data().unwrap_or_default()); // trailers say nothing
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Response;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_a_refusal_says_is_told_whether_its_code_is_a_number_or_a_word() {
+        for (body, expected) in [
+            (r#"{"kind":"Status","message":"no agent","code":503}"#, "no agent"),
+            (r#"{"type":"error","code":"ClusterUnavailable","message":"no agent","status":503}"#, "no agent"),
+            (r#"{"message":null}"#, ""),
+            ("no agent", ""),
+        ] {
+            let refuse = tower::service_fn(move |_: Request<Body>| async move {
+                Response::builder().status(503).body(Body::from(body.as_bytes().to_vec()))
+            });
+            let access = Access::fixed(kube::Client::new(refuse, "default"));
+            let told = get(&access, &Pace::default(), "/version").await.unwrap_err();
+            assert!(matches!(&told, RequestError::Status { message, .. } if message == expected), "{body}: {told}");
         }
     }
 }

@@ -30,8 +30,15 @@ fn is_coloured(is_terminal: bool, no_color: Option<OsString>) -> bool {
 fn one_line(event: &str, is_coloured: bool) -> String {
     let (text, end) = event.strip_suffix('\n').map_or((event, ""), |text| (text, "\n"));
     let is_escaped = |c: char| is_hidden(c) && !(is_coloured && c == '\u{1b}');
-    let escaped = |c: char| if is_escaped(c) { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(escaped).collect::<String>() + end
+    let mut line = String::with_capacity(event.len());
+    for c in text.chars() {
+        if is_escaped(c) {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+    }
+    line + end
 }
 
 #[cfg(test)]
