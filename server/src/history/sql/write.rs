@@ -170,8 +170,10 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
     let (first, second) =
         if known.started_millis < rollout.started_millis { (known, rollout) } else { (rollout, known) };
     let is_same_begin = second.started_millis - first.started_millis <= CLOCKS_MILLIS;
-    // What was told while it went on says more than what is known of one that is superseded.
-    let says_more = rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded;
+    // What was told while it went on says more than what is known of one that is superseded, and came after a refusal of its ReplicaSet.
+    let refused = format!("Revision {} could not start: ", rollout.revision);
+    let is_refusal = rollout.ended_millis.is_some() && rollout.cause.starts_with(&refused);
+    let says_more = rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded && !is_refusal;
     let is_news = !rollout.cause.is_empty() && (says_more || known.cause.is_empty());
     PastRollout {
         cause: if is_news { rollout.cause.clone() } else { known.cause.clone() },
@@ -249,4 +251,20 @@ fn before_log(recorder: &RecorderState, before_millis: Millis) -> Option<Batch> 
     let objects = stretch::objects_before(&texts, before_millis);
     let body = batch::pack(&objects).ok().filter(|_| !objects.is_empty())?;
     Some(Batch { seq: 0, from_millis: 0, to_millis: before_millis, format: batch::FORMAT, body })
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::say;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_before_its_begin_takes_no_later_cause_of_a_rollout_away() {
+        let refused = format!("{}.", say::say_refusal("Revision 2", "no"));
+        let of = |cause: &str| PastRollout { revision: 2, cause: cause.to_owned(), ..PastRollout::default() };
+        let over = PastRollout { ended_millis: Some(9), ..of(&refused) };
+        let kept = |known: &str| with_known(&over, &of(known)).cause;
+        assert_eq!(["", "Containers crash."].map(kept), [refused.as_str(), "Containers crash."]);
+    }
 }
