@@ -175,6 +175,8 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
     let is_refusal = rollout.ended_millis.is_some() && rollout.cause.starts_with(&refused);
     let says_more = rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded && !is_refusal;
     let is_news = !rollout.cause.is_empty() && (says_more || known.cause.is_empty());
+    // Of a refusal that follows them nothing is told once the next rollout began.
+    let has_all = |losses: &String| rollout.losses.as_ref().is_none_or(|told| losses.starts_with(told));
     PastRollout {
         cause: if is_news { rollout.cause.clone() } else { known.cause.clone() },
         trigger: match first.trigger {
@@ -187,7 +189,7 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
         has_gap: known.has_gap || rollout.has_gap,
         deadline_millis: known.deadline_millis.or(rollout.deadline_millis),
         available_millis: known.available_millis.or(rollout.available_millis),
-        losses: rollout.losses.clone().or_else(|| known.losses.clone()),
+        losses: known.losses.clone().filter(has_all).or_else(|| rollout.losses.clone()),
         peak_pods: known.peak_pods.max(rollout.peak_pods),
         min_available: known.min_available.min(rollout.min_available),
         ..rollout.clone()
@@ -266,5 +268,17 @@ mod tests {
         let over = PastRollout { ended_millis: Some(9), ..of(&refused) };
         let kept = |known: &str| with_known(&over, &of(known)).cause;
         assert_eq!(["", "Containers crash."].map(kept), [refused.as_str(), "Containers crash."]);
+    }
+
+    #[test]
+    fn a_refusal_after_losses_stays_with_them_when_the_next_rollout_begins() {
+        let of = |losses: &str| PastRollout { losses: Some(losses.to_owned()), ..PastRollout::default() };
+        let one = "Pod q4xzb deleted after the rollout was complete";
+        let refused = format!("{one}. {}", say::say_refusal("The next revision", "no"));
+        let kept = |told: &PastRollout, known: &str| with_known(told, &of(known)).losses;
+        assert_eq!(kept(&of(one), &refused), Some(refused.clone()));
+        assert_eq!(kept(&PastRollout::default(), &refused), Some(refused.clone()));
+        assert_eq!(kept(&of(&refused), one), Some(refused));
+        assert_eq!(kept(&of("2 pods deleted"), one).as_deref(), Some("2 pods deleted"));
     }
 }
