@@ -56,9 +56,9 @@ pub struct PastRollout {
     pub has_gap: bool,
     /// Outcome so far, or at the end.
     pub outcome: Outcome,
-    /// Why it was stuck, or why its pods failed in its episode after it was complete, as a sentence; empty if neither was so.
+    /// Why it could not start or was stuck, or why its pods failed in its episode after it was complete, as a sentence; else empty.
     pub cause: String,
-    /// The losses in the episode of a rollout after it was complete, in words.
+    /// The losses in the episode of a rollout after it was complete, and the refusal of the next ReplicaSet, in words.
     pub losses: Option<String>,
     /// When its progress deadline passed, whatever came after; `None` where it did not, and of rollouts that an older version wrote.
     pub deadline_millis: Option<Millis>,

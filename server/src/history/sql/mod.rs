@@ -11,6 +11,7 @@ pub use self::read::{Overview, Reader, Verification};
 pub(super) use self::tidy::tidy;
 pub(super) use self::write::{append, cluster_id, last_response, load};
 
+use serde::Deserialize;
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
@@ -55,6 +56,12 @@ fn insert_batch(database: &mut Connection, cluster: i64, seq: i64, lines: &Lines
     database.run(row, &values).map(|_| ())
 }
 
+/// What is told of a rollout beside the next one, whatever a later version wrote of it.
+#[derive(Deserialize)]
+struct PreviousRollout {
+    images: String,
+}
+
 /// Returns a rollout, `None` if a later version wrote it in an unknown form, and its cursor.
 fn read_rollout(row: RolloutRow) -> Result<(Option<PastRollout>, Cursor), StoreError> {
     let (text, cause, started_millis, uid, number, first_available, restarts, is_kept, cluster, previous) = row;
@@ -68,7 +75,7 @@ fn read_rollout(row: RolloutRow) -> Result<(Option<PastRollout>, Cursor), StoreE
         is_kept: is_kept != 0,
         first_available_millis: Some(first_available).filter(|millis| *millis >= 0),
         restarts: u32::try_from(restarts).ok(),
-        images_before: serde_json::from_str(&previous).map(|PastRollout { images, .. }| images).unwrap_or_default(),
+        images_before: serde_json::from_str(&previous).map(|PreviousRollout { images }| images).unwrap_or_default(),
         ..rollout
     });
     Ok((rollout, cursor))
@@ -80,4 +87,19 @@ fn uid_of(text: &str) -> Result<Uid, StoreError> {
 
 fn to_u32(count: i64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_images_before_are_told_of_a_rollout_that_a_later_version_wrote() {
+        let rollout = PastRollout { uid: Uid::from_bits(1), ..PastRollout::default() };
+        let (text, uid) = (serde_json::to_string(&rollout).unwrap(), rollout.uid.to_string());
+        let previous = r#"{"images":"web:v1","outcome":"unknown"}"#.to_owned();
+        let row = (text, String::new(), 0, uid, 1, -1, -1, 1, "prod".to_owned(), previous);
+        let (read, _) = read_rollout(row).unwrap();
+        assert_eq!(read.unwrap().images_before, "web:v1");
+    }
 }

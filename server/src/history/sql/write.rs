@@ -170,9 +170,13 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
     let (first, second) =
         if known.started_millis < rollout.started_millis { (known, rollout) } else { (rollout, known) };
     let is_same_begin = second.started_millis - first.started_millis <= CLOCKS_MILLIS;
-    // What was told while it went on says more than what is known of one that is superseded.
-    let says_more = rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded;
+    // What was told while it went on says more than what is known of one that is superseded, and came after a refusal of its ReplicaSet.
+    let refused = format!("Revision {} could not start: ", rollout.revision);
+    let is_refusal = rollout.ended_millis.is_some() && rollout.cause.starts_with(&refused);
+    let says_more = rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded && !is_refusal;
     let is_news = !rollout.cause.is_empty() && (says_more || known.cause.is_empty());
+    // Of a refusal that follows them nothing is told once the next rollout began.
+    let has_all = |losses: &String| rollout.losses.as_ref().is_none_or(|told| losses.starts_with(told));
     PastRollout {
         cause: if is_news { rollout.cause.clone() } else { known.cause.clone() },
         trigger: match first.trigger {
@@ -185,7 +189,7 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
         has_gap: known.has_gap || rollout.has_gap,
         deadline_millis: known.deadline_millis.or(rollout.deadline_millis),
         available_millis: known.available_millis.or(rollout.available_millis),
-        losses: rollout.losses.clone().or_else(|| known.losses.clone()),
+        losses: known.losses.clone().filter(has_all).or_else(|| rollout.losses.clone()),
         peak_pods: known.peak_pods.max(rollout.peak_pods),
         min_available: known.min_available.min(rollout.min_available),
         ..rollout.clone()
@@ -249,4 +253,32 @@ fn before_log(recorder: &RecorderState, before_millis: Millis) -> Option<Batch> 
     let objects = stretch::objects_before(&texts, before_millis);
     let body = batch::pack(&objects).ok().filter(|_| !objects.is_empty())?;
     Some(Batch { seq: 0, from_millis: 0, to_millis: before_millis, format: batch::FORMAT, body })
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::say;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_before_its_begin_takes_no_later_cause_of_a_rollout_away() {
+        let refused = format!("{}.", say::say_refusal("Revision 2", "no"));
+        let of = |cause: &str| PastRollout { revision: 2, cause: cause.to_owned(), ..PastRollout::default() };
+        let over = PastRollout { ended_millis: Some(9), ..of(&refused) };
+        let kept = |known: &str| with_known(&over, &of(known)).cause;
+        assert_eq!(["", "Containers crash."].map(kept), [refused.as_str(), "Containers crash."]);
+    }
+
+    #[test]
+    fn a_refusal_after_losses_stays_with_them_when_the_next_rollout_begins() {
+        let of = |losses: &str| PastRollout { losses: Some(losses.to_owned()), ..PastRollout::default() };
+        let one = "Pod q4xzb deleted after the rollout was complete";
+        let refused = format!("{one}. {}", say::say_refusal("The next revision", "no"));
+        let kept = |told: &PastRollout, known: &str| with_known(told, &of(known)).losses;
+        assert_eq!(kept(&of(one), &refused), Some(refused.clone()));
+        assert_eq!(kept(&PastRollout::default(), &refused), Some(refused.clone()));
+        assert_eq!(kept(&of(&refused), one), Some(refused));
+        assert_eq!(kept(&of("2 pods deleted"), one).as_deref(), Some("2 pods deleted"));
+    }
 }
