@@ -227,6 +227,17 @@ fn a_scaling_in_the_middle_of_a_rollout_is_told_as_such_whichever_comes_first() 
         });
     }
     assert_eq!(since(&web, 30_000), ["30000 Scaled during a rollout: revision 1 +1, revision 2 +1, in proportion."]);
+    // What is left beyond the new size goes a moment later.
+    let mut web = Web::live(4).at(20_000);
+    next_revision(&mut web, 2, [4, 1]);
+    web.wait_until(30_000).edit_spec(|deployment| deployment.spec.replicas = 1);
+    for (number, desired) in [(SECOND, 2), (2, 0), (SECOND, 1)] {
+        web.wait(10).set(number, |set| {
+            (set.now.counts.desired, set.now.desired_replicas, set.now.max_replicas) = (desired, Some(1), Some(2))
+        });
+    }
+    let told = ["30000 Scaled 4 → 1 during a rollout: revision 2 −3, revision 1 −1, in proportion."];
+    assert_eq!(since(&web, 30_000), told);
 }
 
 #[test]
