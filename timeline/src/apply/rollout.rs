@@ -274,8 +274,8 @@ impl Timeline {
         let passed_millis = known.now.deadline_passed_millis();
         let passed = self.deadline_time(at, known, was_seen).unwrap_or(at);
         let is_to_zero = |mark: &&Mark| matches!(mark.kind, MarkKind::Replicas { to: 0, .. });
-        let emptied = known.marks.iter().rfind(is_to_zero).filter(|_| known.now.spec.replicas == 0 && !is_end_unseen);
-        let emptied_millis = emptied.map(|mark| mark.at_millis);
+        let marks = Some(&known.marks).filter(|_| known.now.spec.replicas == 0 && !is_end_unseen);
+        let emptied_millis = marks.and_then(|marks| marks.iter().rfind(is_to_zero)).map(|mark| mark.at_millis);
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete && !is_stale {
