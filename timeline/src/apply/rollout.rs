@@ -204,9 +204,11 @@ impl Timeline {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
         let Some(rollout) = deployment.rollouts.last() else { return };
-        let status = &deployment.now.status;
+        let (status, desired) = (&deployment.now.status, deployment.now.spec.replicas);
+        // At zero the condition is met by no pods at all, and it stays while it is scaled up again.
+        let is_of_pods = !rollout.was_scaled_to_zero || (desired > 0 && status.available >= desired);
         let is_told = || {
-            !rollout.was_scaled_to_zero
+            is_of_pods
                 && deployment.now.generation <= status.observed_generation
                 && status.updated == status.replicas
                 && status.progress_reason() == "NewReplicaSetAvailable"
@@ -214,7 +216,6 @@ impl Timeline {
         };
         let set = rollout::current_set(&self.model, deployment);
         let set = set.filter(|set| set.revision() == Some(rollout.revision));
-        let desired = deployment.now.spec.replicas;
         let has_all = set.is_some_and(|set| self.model.pod_counts(set.uid).available >= desired);
         let is_due = is_anew || rollout.available_millis.is_none();
         let is_so = is_due && ((has_all && desired > 0) || is_told());

@@ -1,6 +1,6 @@
 //! Scaling and recovering are told apart.
 
-use crate::made::{SECOND, WEB, Web, condition, ready, unready};
+use crate::made::{SECOND, WEB, Web, condition, next_revision, ready, unready};
 use timeline::fact::{ConditionStatus, Phase};
 use timeline::rollout::{self, Outcome};
 use timeline::view::Tone;
@@ -68,6 +68,27 @@ fn a_rollout_in_the_middle_of_which_it_is_scaled_to_zero_was_not_complete() {
     // Everything was available before.
     let complete = "Revision 2 is complete after 10 s.".to_owned();
     assert_eq!(ended(Web::replaced(), 200..203), (Outcome::Complete, Some(20_000), complete));
+}
+
+/// A rollback to it says otherwise that not all of its pods were ever available.
+#[test]
+fn a_rollout_that_was_scaled_to_zero_is_available_later_also_where_pods_are_not_seen() {
+    let mut web = Web::live(3).at(10_000).first_listed_without_pods().at(20_000);
+    next_revision(&mut web, 2, [3, 0]);
+    web.wait_until(30_000).scale(SECOND, 0);
+    web.report();
+    web.wait_until(40_000).scale(SECOND, 3);
+    let available = |web: &mut Web, pods: u32| {
+        web.wait(10_000).deployment(|deployment| {
+            let status = &mut deployment.status;
+            (status.replicas, status.updated, status.available) = (3, 3, pods);
+        });
+        let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+        let last = deployment.rollouts.last().unwrap();
+        (rollout::outcome(deployment, last), last.available_millis)
+    };
+    assert_eq!(available(&mut web, 2), (Outcome::ScaledToZero, None));
+    assert_eq!(available(&mut web, 3), (Outcome::ScaledToZero, Some(60_000)));
 }
 
 #[test]
