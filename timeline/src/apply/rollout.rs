@@ -277,12 +277,16 @@ impl Timeline {
         let is_to_zero = |mark: &&Mark| matches!(mark.kind, MarkKind::Replicas { to: 0, .. });
         let marks = Some(&known.marks).filter(|_| known.now.spec.replicas == 0 && !is_end_unseen);
         let emptied_millis = marks.and_then(|marks| marks.iter().rfind(is_to_zero)).map(|mark| mark.at_millis);
+        // Of one that nobody saw begin, the condition of its own ReplicaSet would have told that everything was available.
+        let told = known.now.status.progressing.as_ref().filter(|_| emptied_millis.is_some());
+        let is_known = told.is_some_and(|told| !rollout::is_about_another(&self.model, known, told));
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete && !is_stale {
                 (rollout.completed_millis, rollout.is_end_unseen) = (Some(at), is_end_unseen);
                 let is_in_it = emptied_millis.zip(rollout.started_millis).is_some_and(|(at, started)| at >= started);
-                rollout.was_scaled_to_zero = is_in_it && rollout.was_start_seen && rollout.available_millis.is_none();
+                let is_known = rollout.was_start_seen || is_known;
+                rollout.was_scaled_to_zero = is_in_it && is_known && rollout.available_millis.is_none();
             }
             if verdict == KubectlVerdict::DeadlineExceeded && !rollout.has_deadline_of_before(passed_millis) {
                 let passed = passed.max(rollout.started_millis.unwrap_or(passed));

@@ -1,6 +1,6 @@
 //! Scaling and recovering are told apart.
 
-use crate::made::{SECOND, WEB, Web, condition, next_revision, ready, unready};
+use crate::made::{SECOND, WEB, Web, condition, image, next_revision, ready, set, unready};
 use timeline::fact::{ConditionStatus, Phase};
 use timeline::rollout::{self, Outcome};
 use timeline::view::Tone;
@@ -64,7 +64,18 @@ fn a_rollout_in_the_middle_of_which_it_is_scaled_to_zero_was_not_complete() {
     web.add_pod(103, SECOND, unready);
     web.report();
     let said = "Revision 2 ended before it was complete: the Deployment was scaled to zero.".to_owned();
-    assert_eq!(ended(web, 100..104), (Outcome::ScaledToZero, None, said));
+    assert_eq!(ended(web, 100..104), (Outcome::ScaledToZero, None, said.clone()));
+    // It began while nobody looked.
+    let mut web = Web::live(3).at(20_000);
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 1, Some(2));
+        (deployment.spec.images, deployment.status.observed_generation) = (image("v2"), deployment.generation);
+        (deployment.status.replicas, deployment.status.updated) = (4, 1);
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+        sets.insert(SECOND, set(SECOND, 2, 1, 0));
+    });
+    web.relisted(10_000);
+    assert_eq!(ended(web, 100..103), (Outcome::ScaledToZero, None, said));
     // Everything was available before.
     let complete = "Revision 2 is complete after 10 s.".to_owned();
     assert_eq!(ended(Web::replaced(), 200..203), (Outcome::Complete, Some(20_000), complete));
