@@ -204,9 +204,11 @@ impl Timeline {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
         let Some(rollout) = deployment.rollouts.last() else { return };
-        let status = &deployment.now.status;
+        let (status, desired) = (&deployment.now.status, deployment.now.spec.replicas);
+        // At zero the condition is met by no pods at all, and it stays while it is scaled up again.
+        let is_of_pods = !rollout.was_scaled_to_zero || (desired > 0 && status.available >= desired);
         let is_told = || {
-            !rollout.was_scaled_to_zero
+            is_of_pods
                 && deployment.now.generation <= status.observed_generation
                 && status.updated == status.replicas
                 && status.progress_reason() == "NewReplicaSetAvailable"
@@ -214,7 +216,6 @@ impl Timeline {
         };
         let set = rollout::current_set(&self.model, deployment);
         let set = set.filter(|set| set.revision() == Some(rollout.revision));
-        let desired = deployment.now.spec.replicas;
         let has_all = set.is_some_and(|set| self.model.pod_counts(set.uid).available >= desired);
         let is_due = is_anew || rollout.available_millis.is_none();
         let is_so = is_due && ((has_all && desired > 0) || is_told());
@@ -274,14 +275,18 @@ impl Timeline {
         let passed_millis = known.now.deadline_passed_millis();
         let passed = self.deadline_time(at, known, was_seen).unwrap_or(at);
         let is_to_zero = |mark: &&Mark| matches!(mark.kind, MarkKind::Replicas { to: 0, .. });
-        let emptied = known.marks.iter().rfind(is_to_zero).filter(|_| known.now.spec.replicas == 0 && !is_end_unseen);
-        let emptied_millis = emptied.map(|mark| mark.at_millis);
+        let marks = Some(&known.marks).filter(|_| known.now.spec.replicas == 0 && !is_end_unseen);
+        let emptied_millis = marks.and_then(|marks| marks.iter().rfind(is_to_zero)).map(|mark| mark.at_millis);
+        // Of one that nobody saw begin, the condition of its own ReplicaSet would have told that everything was available.
+        let told = known.now.status.progressing.as_ref().filter(|_| emptied_millis.is_some());
+        let is_known = told.is_some_and(|told| !rollout::is_about_another(&self.model, known, told));
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete && !is_stale {
                 (rollout.completed_millis, rollout.is_end_unseen) = (Some(at), is_end_unseen);
                 let is_in_it = emptied_millis.zip(rollout.started_millis).is_some_and(|(at, started)| at >= started);
-                rollout.was_scaled_to_zero = is_in_it && rollout.was_start_seen && rollout.available_millis.is_none();
+                let is_known = rollout.was_start_seen || is_known;
+                rollout.was_scaled_to_zero = is_in_it && is_known && rollout.available_millis.is_none();
             }
             if verdict == KubectlVerdict::DeadlineExceeded && !rollout.has_deadline_of_before(passed_millis) {
                 let passed = passed.max(rollout.started_millis.unwrap_or(passed));

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use timeline::address::{Address, Route};
+use timeline::past::OUTCOMES;
 use timeline::{Uid, Workload};
 
 fn document(path: &str) -> String {
@@ -98,4 +99,6 @@ fn an_address_names_its_workload_and_what_of_its_parameters_is_invalid() {
     let expected = "q=a is invalid: expected at most eight words without a key, and 1,000 characters.";
     assert_eq!(of("/history?q=a"), Err(expected.to_owned()));
     assert_eq!(of("/history?q="), Ok(None));
+    let (_, outcomes) = Route::History.parameters().iter().find(|(name, _)| *name == "outcome").unwrap();
+    assert!(OUTCOMES.iter().all(|(name, ..)| outcomes.contains(*name)), "{outcomes}");
 }

@@ -1,6 +1,6 @@
 //! Scaling and recovering are told apart.
 
-use crate::made::{SECOND, WEB, Web, condition, ready, unready};
+use crate::made::{SECOND, WEB, Web, condition, image, next_revision, ready, set, unready};
 use timeline::fact::{ConditionStatus, Phase};
 use timeline::rollout::{self, Outcome};
 use timeline::view::Tone;
@@ -64,10 +64,42 @@ fn a_rollout_in_the_middle_of_which_it_is_scaled_to_zero_was_not_complete() {
     web.add_pod(103, SECOND, unready);
     web.report();
     let said = "Revision 2 ended before it was complete: the Deployment was scaled to zero.".to_owned();
-    assert_eq!(ended(web, 100..104), (Outcome::ScaledToZero, None, said));
+    assert_eq!(ended(web, 100..104), (Outcome::ScaledToZero, None, said.clone()));
+    // It began while nobody looked.
+    let mut web = Web::live(3).at(20_000);
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 1, Some(2));
+        (deployment.spec.images, deployment.status.observed_generation) = (image("v2"), deployment.generation);
+        (deployment.status.replicas, deployment.status.updated) = (4, 1);
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+        sets.insert(SECOND, set(SECOND, 2, 1, 0));
+    });
+    web.relisted(10_000);
+    assert_eq!(ended(web, 100..103), (Outcome::ScaledToZero, None, said));
     // Everything was available before.
     let complete = "Revision 2 is complete after 10 s.".to_owned();
     assert_eq!(ended(Web::replaced(), 200..203), (Outcome::Complete, Some(20_000), complete));
+}
+
+/// A rollback to it says otherwise that not all of its pods were ever available.
+#[test]
+fn a_rollout_that_was_scaled_to_zero_is_available_later_also_where_pods_are_not_seen() {
+    let mut web = Web::live(3).at(10_000).first_listed_without_pods().at(20_000);
+    next_revision(&mut web, 2, [3, 0]);
+    web.wait_until(30_000).scale(SECOND, 0);
+    web.report();
+    web.wait_until(40_000).scale(SECOND, 3);
+    let available = |web: &mut Web, pods: u32| {
+        web.wait(10_000).deployment(|deployment| {
+            let status = &mut deployment.status;
+            (status.replicas, status.updated, status.available) = (3, 3, pods);
+        });
+        let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+        let last = deployment.rollouts.last().unwrap();
+        (rollout::outcome(deployment, last), last.available_millis)
+    };
+    assert_eq!(available(&mut web, 2), (Outcome::ScaledToZero, None));
+    assert_eq!(available(&mut web, 3), (Outcome::ScaledToZero, Some(60_000)));
 }
 
 #[test]

@@ -67,6 +67,16 @@ fn a_replica_set_that_somebody_else_scales_is_no_step_of_its_deployment() {
             "60100 The Deployment controller scaled the ReplicaSet of revision 1 back 4 → 3."
         ]
     );
+    let mut web = Web::reported().at(60_000);
+    web.set(2, |set| set.now.counts.desired = 1);
+    web.wait(100).set(2, |set| set.now.counts.desired = 0);
+    assert_eq!(
+        since(&web, 60_000),
+        [
+            "60000 The ReplicaSet of revision 1 was scaled 0 → 1, not by its Deployment.",
+            "60100 The Deployment controller scaled the ReplicaSet of revision 1 back 1 → 0."
+        ]
+    );
     // Beside a later revision, or with pods of an older one, it may be a step; to none it may be Recreate.
     let step = |mut web: Web, set: u128, desired: u32| {
         web.set(set, |set| set.now.counts.desired = desired);
@@ -227,6 +237,17 @@ fn a_scaling_in_the_middle_of_a_rollout_is_told_as_such_whichever_comes_first() 
         });
     }
     assert_eq!(since(&web, 30_000), ["30000 Scaled during a rollout: revision 1 +1, revision 2 +1, in proportion."]);
+    // What is left beyond the new size goes a moment later.
+    let mut web = Web::live(4).at(20_000);
+    next_revision(&mut web, 2, [4, 1]);
+    web.wait_until(30_000).edit_spec(|deployment| deployment.spec.replicas = 1);
+    for (number, desired) in [(SECOND, 2), (2, 0), (SECOND, 1)] {
+        web.wait(10).set(number, |set| {
+            (set.now.counts.desired, set.now.desired_replicas, set.now.max_replicas) = (desired, Some(1), Some(2))
+        });
+    }
+    let told = ["30000 Scaled 4 → 1 during a rollout: revision 2 −3, revision 1 −1, in proportion."];
+    assert_eq!(since(&web, 30_000), told);
 }
 
 #[test]
