@@ -142,7 +142,7 @@ fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_m
     let last_millis = last_millis.into_iter().chain(take_down_millis.map(|at| at - 1)).min();
     let until_millis = last_millis.unwrap_or(decided_millis).min(decided_millis);
     let losses = assess::losses(deployment, completed_millis + 1..=until_millis);
-    let is_in = |gap: &Gap| gap.to_millis > completed_millis && gap.from_millis <= until_millis;
+    let is_in = |gap: &Gap| !gap.is_short() && gap.to_millis > completed_millis && gap.from_millis <= until_millis;
     let has_gap = deployment.gaps.iter().any(is_in);
     say::say_losses(&losses, assess::outage(model, deployment, completed_millis, last_millis), has_gap)
 }

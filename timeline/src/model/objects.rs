@@ -153,6 +153,13 @@ pub struct Gap {
     pub to_millis: Millis,
 }
 
+impl Gap {
+    /// Shorter than a second: not worth a word.
+    pub const fn is_short(&self) -> bool {
+        self.to_millis - self.from_millis < 1_000
+    }
+}
+
 /// An Event, kept to illustrate the story and to say what is waited for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {

@@ -506,16 +506,20 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
     let unseen = ("Complete, part not observed".to_owned(), String::new(), "1 replica".to_owned());
     assert_eq!(replaced(Some(21_000)), unseen);
     assert_eq!(replaced(Some(79_999)), unseen);
-    // A gap in between leaves the duration.
-    let mut timeline = complete();
-    for fact in [web(2, [2, 1, 1]), set(2, 0, Seen::Added), pod(2, false, Seen::Added)] {
-        timeline.apply(20_000, fact);
-    }
-    listed(&mut timeline, 40_000, web(2, [2, 1, 1]), 21_000);
-    timeline.apply(80_000, pod(2, true, Seen::Modified));
-    timeline.apply(80_000, web(2, [1, 1, 1]));
+    // A gap in between leaves the duration, and a short one everything.
+    let with_gap = |gap_since_millis: Millis| {
+        let mut timeline = complete();
+        for fact in [web(2, [2, 1, 1]), set(2, 0, Seen::Added), pod(2, false, Seen::Added)] {
+            timeline.apply(20_000, fact);
+        }
+        listed(&mut timeline, 40_000, web(2, [2, 1, 1]), gap_since_millis);
+        timeline.apply(80_000, pod(2, true, Seen::Modified));
+        timeline.apply(80_000, web(2, [1, 1, 1]));
+        said(&timeline)
+    };
     let (took, replicas) = ("1 min 0 s".to_owned(), "1 replica".to_owned());
-    assert_eq!(said(&timeline), (format!("Complete after {took}, part not observed"), took, replicas));
+    assert_eq!(with_gap(39_000), (format!("Complete after {took}, part not observed"), took, replicas));
+    assert_eq!(with_gap(39_001), seen);
     // One that was created in the gap was not complete at once.
     let mut created = Timeline::new();
     for kind in Kind::ALL {

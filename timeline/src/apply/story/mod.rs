@@ -16,8 +16,6 @@ use crate::rules::{messages, rollout};
 use crate::words::images;
 use crate::{Change, Millis, Uid};
 
-/// A gap shorter than this is not worth an entry.
-const GAP_MILLIS: Millis = 1_000;
 /// Most Events in the story of a Deployment: whoever may write Events may write any number. Of so many the older half goes.
 const MOST_EVENTS: usize = 2_000;
 
@@ -192,12 +190,9 @@ impl Timeline {
     /// Nobody looked for a while; gaps that touch are one.
     pub(super) fn tell_gap(&mut self, uid: Uid) {
         let gap = self.model.deployments.get(&uid).and_then(|deployment| deployment.gaps.last());
+        let gap = gap.filter(|gap| !gap.is_short());
         let Some(Gap { from_millis, to_millis }) = gap.copied() else { return };
-        let millis = to_millis - from_millis;
-        if millis < GAP_MILLIS {
-            return;
-        }
-        let what = Happening::Gap { millis };
+        let what = Happening::Gap { millis: to_millis - from_millis };
         let is_same = |entry: &Entry| matches!(entry.what, Happening::Gap { .. }) && entry.at_millis >= from_millis;
         match self.entry(uid, is_same).map(|entry| entry.id) {
             Some(id) => self.retell(uid, id, |entry| (entry.at_millis, entry.what) = (to_millis, what)),
