@@ -518,8 +518,8 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
         said(&timeline)
     };
     let (took, replicas) = ("1 min 0 s".to_owned(), "1 replica".to_owned());
-    assert_eq!(with_gap(39_000), (format!("Complete after {took}, part not observed"), took, replicas));
-    assert_eq!(with_gap(39_001), seen);
+    assert_eq!(with_gap(39_005), (format!("Complete after {took}, part not observed"), took, replicas));
+    assert_eq!(with_gap(39_006), seen);
     // One that was created in the gap was not complete at once.
     let mut created = Timeline::new();
     for kind in Kind::ALL {
