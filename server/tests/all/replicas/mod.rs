@@ -318,7 +318,8 @@ mod in_postgres {
     async fn told_while(server: &DatabaseServer, happens: impl AsyncFnOnce(&Archive)) {
         let location = Location::Postgres(server.clone());
         // They were observed in 1970, and are not too old.
-        let limits = Limits { log_millis: Millis::MAX / 4, ..Limits::default() };
+        let ages = Millis::MAX / 4;
+        let limits = Limits { age_millis: ages, log_millis: ages, ..Limits::default() };
         let archive = Archive::start(Options { location: location.clone(), limits });
         let mut journal = archive.journal("c", &[]);
         let commits = |count: u64| {
