@@ -7,7 +7,7 @@ use super::refusals::{is_since, refusal_text};
 use super::severity::OUTAGE_MILLIS;
 use crate::model::fact::Exit;
 use crate::model::story::{Entry, Happening, LineKind};
-use crate::model::{Deployment, EpisodeKind, KubectlVerdict, Mark, MarkKind, Pod, PodState};
+use crate::model::{Deployment, EpisodeKind, Gap, KubectlVerdict, Mark, MarkKind, Pod, PodState};
 use crate::rules::messages::{self, ProbeKill};
 use crate::rules::rollout;
 use crate::{Millis, Model, Uid};
@@ -26,7 +26,7 @@ pub struct Episode<'m> {
     pub ended_millis: Option<Millis>,
     /// Number of pods that were deleted and gone before their Deployment was deleted, as with their namespace.
     pub went_before: Option<u32>,
-    /// Its begin was observed, and the time since then without a gap.
+    /// Its begin was observed, and the time until its end without a gap.
     pub is_whole: bool,
     /// Replicas before and after, where they changed.
     pub scaled: Option<(u32, u32)>,
@@ -89,18 +89,24 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         told.chain(shortage.since_millis).chain(refused_millis).min().unwrap_or(deployment.first_seen_millis);
     // What was refused in the list with which the recording begins was so before.
     let is_begin_seen = shortage.is_begin_seen && refused_millis != Some(deployment.first_seen_millis);
-    let is_whole = is_begin_seen && !deployment.gaps.iter().any(|gap| gap.to_millis >= began_millis);
     let is_gone_before = |at: Millis| pods.iter().all(|pod| pod.gone_millis().is_some_and(|gone| gone <= at));
     let went_before = deletion.filter(|entry| is_gone_before(entry.at_millis)).and(count_gone_before(deployment));
     let is_of_pods = !losses.is_empty() || !restarted.is_empty() || scaled.is_some() || shortage.most > 0;
+    let ended_millis = match (deletion.filter(|_| went_before.is_some()), &refusal) {
+        (Some(deletion), _) => Some(deletion.at_millis),
+        (None, Some(refusal)) if !is_of_pods && !deployment.is_over() => refusal.until_millis,
+        (None, _) => ended(deployment, &pods, scaled, &shortage),
+    };
+    // A gap behind its end is no part of it, unless it brought something that is told.
+    let is_told = |entry: &&Entry| !matches!(entry.what, Happening::Gap { .. } | Happening::Event { .. });
+    let last_told_millis = deployment.story.iter().filter(is_told).map(|entry| entry.at_millis).max();
+    let over_millis = ended_millis.max(last_told_millis).filter(|_| ended_millis.is_some());
+    let is_part = |gap: &Gap| gap.to_millis >= began_millis && over_millis.is_none_or(|over| gap.from_millis < over);
+    let is_whole = is_begin_seen && !deployment.gaps.iter().any(is_part);
     Some(Episode {
         kind,
         began_millis,
-        ended_millis: match (deletion.filter(|_| went_before.is_some()), &refusal) {
-            (Some(deletion), _) => Some(deletion.at_millis),
-            (None, Some(refusal)) if !is_of_pods && !deployment.is_over() => refusal.until_millis,
-            (None, _) => ended(deployment, &pods, scaled, &shortage),
-        },
+        ended_millis,
         went_before,
         is_whole,
         scaled,

@@ -486,6 +486,12 @@ fn no_duration_is_told_where_the_begin_or_a_part_was_not_observed() {
     web.wait_until(200_000).relisted(106_000);
     web.add_ready_pod(200, 2);
     assert_eq!(title(&web), "Pod p0100 disappeared while not observed, recovered");
+    // It was over before the gap.
+    let mut web = at_rest(3);
+    web.pod(100, unready);
+    web.wait_until(125_000).pod(100, ready);
+    web.wait_until(160_000).relisted(130_000);
+    assert_eq!(title(&web), "1 of 3 pods was not available for 20 s");
 }
 
 #[test]
