@@ -297,9 +297,11 @@ impl Recorder {
                 }
                 let object: Option<ObjectRelations> = serde_json::from_str(read.object.get()).ok();
                 // One that is gone is no member of its workload any more; its owner is.
-                let last_millis = object.and_then(|ObjectRelations { metadata, .. }| {
+                let last_millis = object.and_then(|ObjectRelations { metadata, involved_object }| {
                     let owners = metadata.owner_references.iter().filter_map(|owner| owner.uid);
-                    std::iter::once(metadata.uid).chain(owners).find_map(|uid| known.get(&recorder.workload_of(uid)?))
+                    let about = involved_object.and_then(|about| about.uid);
+                    let mut all = std::iter::once(metadata.uid).chain(owners).chain(about);
+                    all.find_map(|uid| known.get(&recorder.workload_of(uid)?))
                 });
                 if last_millis.is_none_or(|last| read.observed_at_millis > *last) {
                     recorder.record(line);
