@@ -71,7 +71,12 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         pods.iter().filter_map(|pod| find_restarts(deployment, pod, skew_millis)).collect();
     let desired = deployment.now.spec.replicas;
     let counted: Vec<_> = pods.iter().map(|pod| (*pod, counted_stretches(model, workload, pod))).collect();
-    let shortage = shortage(&counted, scaled.map_or(desired, |(from, _)| from), &scalings);
+    // Where no pod was in the first list, the first one came later: the workload is scaled up from zero.
+    let is_any_listed = pods.iter().any(|pod| pod.now.listed_millis == Some(pod.first_seen_millis()));
+    let is_first_list = |first: &Millis| is_any_listed || first - deployment.first_seen_millis <= LISTING_MILLIS;
+    let first_pod_millis = pods.iter().map(|pod| pod.first_seen_millis()).min().filter(is_first_list);
+    let first_millis = first_pod_millis.unwrap_or(deployment.first_seen_millis);
+    let shortage = shortage(&counted, first_millis, scaled.map_or(desired, |(from, _)| from), &scalings);
     let refusal = refusal(model, deployment);
     let has_failed = losses.iter().any(|entry| matches!(entry.what, Happening::Failed { .. }));
     let kind = match () {
@@ -320,9 +325,8 @@ struct Shortage {
 /// A stretch of time, which may have no end.
 pub(super) type Stretch = (Millis, Option<Millis>);
 
-/// Counts the missing pods over time: the replicas that were asked for, less the available pods.
-fn shortage(pods: &[(&Pod, Vec<Stretch>)], before: u32, scalings: &[(Millis, (u32, u32))]) -> Shortage {
-    let first = pods.iter().map(|(pod, _)| pod.first_seen_millis()).min().unwrap_or_default();
+/// Counts the missing pods over time, since the first list: the replicas that were asked for, less the available pods.
+fn shortage(pods: &[(&Pod, Vec<Stretch>)], first: Millis, before: u32, scalings: &[(Millis, (u32, u32))]) -> Shortage {
     let asked = scalings.iter().map(|(at, (from, to))| (*at, i64::from(*to) - i64::from(*from)));
     let available = pods.iter().flat_map(|(pod, counted)| available(pod, counted, first));
     let mut steps: Vec<(Millis, i64)> = available.chain(asked).collect();

@@ -29,6 +29,17 @@ fn runs(pod: &mut PodFact) {
 }
 
 #[test]
+fn a_scaling_from_zero_has_a_duration() {
+    let mut web = at_rest(0);
+    web.scale(2, 2);
+    (200..202).for_each(|pod| web.add_pod(pod, 2, |_| {}));
+    web.now = 107_200;
+    (200..202).for_each(|pod| web.pod(pod, ready));
+    let title = "Scaled from 0 to 2, ready after 2.2 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Scaling, 105_000, Some(107_200), title));
+}
+
+#[test]
 fn a_workload_at_rest_has_no_episode() {
     assert!(assess::episode(at_rest(3).timeline.model(), WEB, 0).is_none());
 }
