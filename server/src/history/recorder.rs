@@ -272,11 +272,13 @@ impl Recorder {
             // By itself: the lists in it have its own objects only, and would end those of other workloads.
             let mut alone = Self::default();
             alone.record(&text);
-            let Some(RecordedWorkload { namespace, mut members, span, .. }) = alone.workloads.remove(uid) else {
+            let Some(RecordedWorkload { namespace, mut members, .. }) = alone.workloads.remove(uid) else {
                 continue;
             };
             recorder.owners.append(&mut alone.owners);
-            let last_millis = episode.map(|episode| episode.to_millis).or(span.map(|(_, to)| to));
+            let lines = text.lines().filter_map(RawLine::parse);
+            let last_millis =
+                episode.map(|episode| episode.to_millis).or_else(|| lines.map(|line| line.observed_at_millis).max());
             known.extend(last_millis.map(|last| (*uid, last)));
             let recorded = recorder.workloads.entry(*uid).or_default();
             members.append(&mut recorded.members);
@@ -421,7 +423,7 @@ impl RecordedWorkload {
         }
         let base = match members.is_empty() {
             true => Vec::new(),
-            false => batch::pack(&objects.lines(|_| true)).unwrap_or_default(),
+            false => batch::pack(&objects.at_rest()).unwrap_or_default(),
         };
         let is_base_written = self.is_base_written && base == self.base;
         let namespace = std::mem::take(&mut self.namespace);

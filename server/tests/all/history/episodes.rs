@@ -517,6 +517,25 @@ fn what_was_gone_before_a_workload_rested_is_not_restored_from_older_lines() {
     assert_eq!(made.model().replica_sets.values().count(), 1);
 }
 
+/// What changed last may be gone, and has no line in what is kept of a workload at rest: read once more from the log, it began the next
+/// episode, with the rollout before it.
+#[test]
+fn what_went_last_before_a_workload_rested_begins_no_episode_after_a_restart() {
+    let uid = web();
+    let mut recorder = Recorder::default();
+    let log = listed(1_000) + &line(3_000, "Pod", 12, "ADDED") + &line(4_000, "Pod", 12, "DELETED");
+    recorder.record(&log);
+    recorder.begin_episode(uid);
+    assert!(recorder.settle(uid).is_some());
+    let (_, snapshots) = recorder.pending_writes();
+    let body = pack(&log).unwrap();
+    let batches = vec![Batch { seq: 1, from_millis: 1_000, to_millis: 4_000, format: FORMAT, body }];
+    let mut restored = Recorder::restore(&RecorderState { snapshots, open: Vec::new(), batches });
+    restored.record(&line(9_000, "Pod", 13, "ADDED"));
+    restored.begin_episode(uid);
+    assert_eq!(restored.settle(uid).unwrap().from_millis, 9_000);
+}
+
 /// The log has them as well: read once more, they would tell of a time before what they follow.
 #[test]
 fn events_of_an_open_episode_are_not_read_again_from_the_log() {
