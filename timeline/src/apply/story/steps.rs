@@ -21,6 +21,10 @@ impl Timeline {
         let part = self.part(set, scale);
         let is_below = |other: &ReplicaSet| other.now.counts.desired == 0 && other.revision() < set.revision();
         let is_alone = self.model.owned_sets(scale.deployment).all(|other| other.uid == set.uid || is_below(other));
+        if self.is_taken_back(set, scale) {
+            self.tell(scale.deployment, scale.at_millis, Happening::ScaledBack { part });
+            return;
+        }
         // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the first step of
         // its rollout.
         if scale.cause == ScaleCause::Scaling && !self.is_first_step(set, scale) {
@@ -59,6 +63,16 @@ impl Timeline {
         let last = self.model.deployments.get(&scale.deployment).and_then(|deployment| deployment.rollouts.last());
         let is_at_rest = last.is_some_and(|last| !last.is_open() && set.revision() == Some(last.revision));
         (scale.to < scale.from || (scale.from > 0 && is_at_rest)) && set.now.desired_replicas == Some(scale.to)
+    }
+
+    /// At rest a ReplicaSet of an earlier revision has no replicas: the Deployment controller takes away what somebody else gave it, and
+    /// then brings up to date what it says of the Deployment's.
+    fn is_taken_back(&self, set: &ReplicaSet, scale: &Scale) -> bool {
+        let last = self.model.deployments.get(&scale.deployment).and_then(|deployment| deployment.rollouts.last());
+        let later = last.filter(|last| set.revision() < Some(last.revision));
+        let completed_millis = later.and_then(|last| last.completed_millis);
+        let is_given = |up: &Scale| up.from == 0 && completed_millis.is_some_and(|completed| up.at_millis > completed);
+        scale.to == 0 && set.scales.iter().nth_back(1).is_some_and(is_given)
     }
 
     /// Somebody else scaled it down during a pause: all ReplicaSets together have fewer replicas than the floor. An annotation
