@@ -191,6 +191,11 @@ pub fn list_done(
     RecordedLine { gap_since_millis, namespace: namespace.map(Into::into), present, ..line }.to_json()
 }
 
+/// Returns a line that tells a time alone.
+pub fn bookmark_line(at_millis: Millis, kind: &str) -> Option<String> {
+    RecordedLine::new(at_millis, kind, LineType::Bookmark, serde_json::Map::new()).to_json()
+}
+
 #[derive(Default)]
 struct ListReader {
     /// UIDs of the list that is being read.
@@ -219,7 +224,7 @@ impl ListReader {
         let line: RawLine<'_> = serde_json::from_str(line)?;
         let at_millis = line.observed_at_millis;
         let bookmark = |kind: &str| {
-            let line = || RecordedLine::new(at_millis, kind, LineType::Bookmark, serde_json::Map::new()).to_json();
+            let line = || bookmark_line(at_millis, kind);
             (Observed { at_millis, fact: None }, is_kept.then(line).flatten())
         };
         let Some(kind) = Kind::from_name(&line.kind) else { return Ok(bookmark(&line.kind)) };

@@ -50,6 +50,8 @@ pub(super) struct LatestLines {
     /// Kinds and namespaces that were listed.
     listed: BTreeSet<(Kind, Option<String>)>,
     at_millis: Millis,
+    /// Arrival of the last line that is of no Event.
+    changed_millis: Millis,
 }
 
 impl LatestLines {
@@ -59,6 +61,7 @@ impl LatestLines {
             if let Some(read) = RawLine::parse(line) {
                 self.at_millis = self.at_millis.max(read.observed_at_millis);
                 if let Some(kind) = Kind::from_name(&read.kind).filter(|kind| *kind != Kind::Event) {
+                    self.changed_millis = self.changed_millis.max(read.observed_at_millis);
                     self.read_line(kind, &read, line);
                 }
             }
@@ -77,6 +80,12 @@ impl LatestLines {
     pub(super) fn lines(&self, is_wanted: impl Fn(&Uid) -> bool) -> String {
         let objects = self.by_arrival().into_iter().filter(|(_, uid, _)| is_wanted(uid));
         objects.map(|(.., object)| format!("{}\n", object.line)).collect()
+    }
+
+    /// Returns the last lines of all objects, and one that tells when the last change was: it may be of an object that is gone.
+    pub(super) fn at_rest(&self) -> String {
+        let bookmark = recording::bookmark_line(self.changed_millis, Kind::Deployment.name());
+        self.lines(|_| true) + &bookmark.map(|line| line + "\n").unwrap_or_default()
     }
 
     pub(super) fn uids(&self) -> BTreeSet<Uid> {

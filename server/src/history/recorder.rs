@@ -272,11 +272,13 @@ impl Recorder {
             // By itself: the lists in it have its own objects only, and would end those of other workloads.
             let mut alone = Self::default();
             alone.record(&text);
-            let Some(RecordedWorkload { namespace, mut members, span, .. }) = alone.workloads.remove(uid) else {
+            let Some(RecordedWorkload { namespace, mut members, .. }) = alone.workloads.remove(uid) else {
                 continue;
             };
             recorder.owners.append(&mut alone.owners);
-            let last_millis = episode.map(|episode| episode.to_millis).or(span.map(|(_, to)| to));
+            let lines = text.lines().filter_map(RawLine::parse);
+            let last_millis =
+                episode.map(|episode| episode.to_millis).or_else(|| lines.map(|line| line.observed_at_millis).max());
             known.extend(last_millis.map(|last| (*uid, last)));
             let recorded = recorder.workloads.entry(*uid).or_default();
             members.append(&mut recorded.members);
@@ -297,9 +299,11 @@ impl Recorder {
                 }
                 let object: Option<ObjectRelations> = serde_json::from_str(read.object.get()).ok();
                 // One that is gone is no member of its workload any more; its owner is.
-                let last_millis = object.and_then(|ObjectRelations { metadata, .. }| {
+                let last_millis = object.and_then(|ObjectRelations { metadata, involved_object }| {
                     let owners = metadata.owner_references.iter().filter_map(|owner| owner.uid);
-                    std::iter::once(metadata.uid).chain(owners).find_map(|uid| known.get(&recorder.workload_of(uid)?))
+                    let about = involved_object.and_then(|about| about.uid);
+                    let mut all = std::iter::once(metadata.uid).chain(owners).chain(about);
+                    all.find_map(|uid| known.get(&recorder.workload_of(uid)?))
                 });
                 if last_millis.is_none_or(|last| read.observed_at_millis > *last) {
                     recorder.record(line);
@@ -419,7 +423,7 @@ impl RecordedWorkload {
         }
         let base = match members.is_empty() {
             true => Vec::new(),
-            false => batch::pack(&objects.lines(|_| true)).unwrap_or_default(),
+            false => batch::pack(&objects.at_rest()).unwrap_or_default(),
         };
         let is_base_written = self.is_base_written && base == self.base;
         let namespace = std::mem::take(&mut self.namespace);

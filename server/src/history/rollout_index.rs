@@ -63,7 +63,11 @@ impl RolloutIndex {
     fn outdated(&mut self, cluster: &str, reader: &HubReader<'_>, now: Now) -> (BTreeSet<Uid>, ActivityChanges) {
         let model = reader.timeline.model();
         let (epoch, last) = self.position;
-        let mut changed: BTreeSet<Uid> = reader.changed_since(if epoch == reader.epoch { last } else { 0 }).collect();
+        let since = if epoch == reader.epoch { last } else { 0 };
+        let mut changed: BTreeSet<Uid> = reader.changed_since(since).collect();
+        // After a start nothing tells again of those that are gone, and their episodes may be open.
+        let gone = model.deployments.values().filter(|known| since == 0 && known.deleted_millis.is_some());
+        changed.extend(gone.map(|known| known.uid));
         if mem::take(&mut self.is_lost) {
             changed.extend(model.deployments.keys());
         }
@@ -102,11 +106,12 @@ mod tests {
 
     use timeline::fact::{DeploymentFact, Meta, Seen};
     use timeline::rollout::Outcome;
-    use timeline::{Fact, Retention};
+    use timeline::{Fact, Retention, Timeline};
+    use tokio::sync::oneshot;
 
     use super::*;
     use crate::hub::Handle;
-    use crate::kube::{Observed, SourceEvent};
+    use crate::kube::{InitialState, Observed, SourceEvent};
     use crate::telemetry::clock;
 
     #[tokio::test]
@@ -129,6 +134,31 @@ mod tests {
             written.push(count);
         }
         assert_eq!(written, [1, 0, 0, 1, 0]);
+    }
+
+    #[tokio::test]
+    async fn what_was_deleted_before_a_start_settles_after_it() {
+        let (initial, initial_state) = oneshot::channel();
+        let (hub, _events) = Handle::start_from("prod", Arc::default(), Retention::default(), initial_state);
+        let (mut timeline, began_millis) = (Timeline::new(), clock::now_millis());
+        for seen in [Seen::Added, Seen::Deleted] {
+            let meta = Meta { uid: Uid::from_bits(1), namespace: "shop".into(), name: "web".into(), ..Meta::default() };
+            let fact = DeploymentFact { meta, ..DeploymentFact::default() };
+            timeline.apply(began_millis, Fact::Deployment(Box::new(fact), seen));
+        }
+        initial.send(InitialState { timeline, ..InitialState::default() }).unwrap();
+        let (mut index, mut settled) = (RolloutIndex::default(), Vec::new());
+        for after_millis in [0, 59_999, 60_000, 90_000] {
+            let outdated = move |reader: &HubReader<'_>| {
+                let now = Now { millis: began_millis + after_millis, ..reader.now };
+                let (_, changes) = index.outdated("prod", reader, now);
+                (index, changes.settled.len())
+            };
+            let (updated, count) = hub.read(outdated).await.unwrap();
+            index = updated;
+            settled.push(count);
+        }
+        assert_eq!(settled, [0, 0, 1, 0]);
     }
 
     #[tokio::test]

@@ -54,7 +54,7 @@ pub struct Episode {
 pub struct Snapshot {
     /// UID of the workload.
     pub uid: Uid,
-    /// Last line of each object, compressed with zstd; empty if none exists.
+    /// Last line of each object and a bookmark of the last change, compressed with zstd; empty if no object exists.
     pub body: Vec<u8>,
 }
 

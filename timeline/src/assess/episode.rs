@@ -7,7 +7,7 @@ use super::refusals::{is_since, refusal_text};
 use super::severity::OUTAGE_MILLIS;
 use crate::model::fact::Exit;
 use crate::model::story::{Entry, Happening, LineKind};
-use crate::model::{Deployment, EpisodeKind, KubectlVerdict, Mark, MarkKind, Pod, PodState};
+use crate::model::{Deployment, EpisodeKind, Gap, KubectlVerdict, Mark, MarkKind, Pod, PodState};
 use crate::rules::messages::{self, ProbeKill};
 use crate::rules::rollout;
 use crate::{Millis, Model, Uid};
@@ -26,7 +26,7 @@ pub struct Episode<'m> {
     pub ended_millis: Option<Millis>,
     /// Number of pods that were deleted and gone before their Deployment was deleted, as with their namespace.
     pub went_before: Option<u32>,
-    /// Its begin was observed, and the time since then without a gap.
+    /// Its begin was observed, and the time until its end without a gap.
     pub is_whole: bool,
     /// Replicas before and after, where they changed.
     pub scaled: Option<(u32, u32)>,
@@ -71,7 +71,12 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         pods.iter().filter_map(|pod| find_restarts(deployment, pod, skew_millis)).collect();
     let desired = deployment.now.spec.replicas;
     let counted: Vec<_> = pods.iter().map(|pod| (*pod, counted_stretches(model, workload, pod))).collect();
-    let shortage = shortage(&counted, scaled.map_or(desired, |(from, _)| from), &scalings);
+    // Where no pod was in the first list, the first one came later: the workload is scaled up from zero.
+    let is_any_listed = pods.iter().any(|pod| pod.now.listed_millis == Some(pod.first_seen_millis()));
+    let is_first_list = |first: &Millis| is_any_listed || first - deployment.first_seen_millis <= LISTING_MILLIS;
+    let first_pod_millis = pods.iter().map(|pod| pod.first_seen_millis()).min().filter(is_first_list);
+    let first_millis = first_pod_millis.unwrap_or(deployment.first_seen_millis);
+    let shortage = shortage(&counted, first_millis, scaled.map_or(desired, |(from, _)| from), &scalings);
     let refusal = refusal(model, deployment);
     let has_failed = losses.iter().any(|entry| matches!(entry.what, Happening::Failed { .. }));
     let kind = match () {
@@ -89,18 +94,24 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         told.chain(shortage.since_millis).chain(refused_millis).min().unwrap_or(deployment.first_seen_millis);
     // What was refused in the list with which the recording begins was so before.
     let is_begin_seen = shortage.is_begin_seen && refused_millis != Some(deployment.first_seen_millis);
-    let is_whole = is_begin_seen && !deployment.gaps.iter().any(|gap| gap.to_millis >= began_millis);
     let is_gone_before = |at: Millis| pods.iter().all(|pod| pod.gone_millis().is_some_and(|gone| gone <= at));
     let went_before = deletion.filter(|entry| is_gone_before(entry.at_millis)).and(count_gone_before(deployment));
     let is_of_pods = !losses.is_empty() || !restarted.is_empty() || scaled.is_some() || shortage.most > 0;
+    let ended_millis = match (deletion.filter(|_| went_before.is_some()), &refusal) {
+        (Some(deletion), _) => Some(deletion.at_millis),
+        (None, Some(refusal)) if !is_of_pods && !deployment.is_over() => refusal.until_millis,
+        (None, _) => ended(deployment, &pods, scaled, &shortage),
+    };
+    // A gap behind its end is no part of it, unless it brought something that is told.
+    let is_told = |entry: &&Entry| !matches!(entry.what, Happening::Gap { .. } | Happening::Event { .. });
+    let last_told_millis = deployment.story.iter().filter(is_told).map(|entry| entry.at_millis).max();
+    let over_millis = ended_millis.max(last_told_millis).filter(|_| ended_millis.is_some());
+    let is_part = |gap: &Gap| gap.to_millis >= began_millis && over_millis.is_none_or(|over| gap.from_millis < over);
+    let is_whole = is_begin_seen && !deployment.gaps.iter().any(is_part);
     Some(Episode {
         kind,
         began_millis,
-        ended_millis: match (deletion.filter(|_| went_before.is_some()), &refusal) {
-            (Some(deletion), _) => Some(deletion.at_millis),
-            (None, Some(refusal)) if !is_of_pods && !deployment.is_over() => refusal.until_millis,
-            (None, _) => ended(deployment, &pods, scaled, &shortage),
-        },
+        ended_millis,
         went_before,
         is_whole,
         scaled,
@@ -314,9 +325,8 @@ struct Shortage {
 /// A stretch of time, which may have no end.
 pub(super) type Stretch = (Millis, Option<Millis>);
 
-/// Counts the missing pods over time: the replicas that were asked for, less the available pods.
-fn shortage(pods: &[(&Pod, Vec<Stretch>)], before: u32, scalings: &[(Millis, (u32, u32))]) -> Shortage {
-    let first = pods.iter().map(|(pod, _)| pod.first_seen_millis()).min().unwrap_or_default();
+/// Counts the missing pods over time, since the first list: the replicas that were asked for, less the available pods.
+fn shortage(pods: &[(&Pod, Vec<Stretch>)], first: Millis, before: u32, scalings: &[(Millis, (u32, u32))]) -> Shortage {
     let asked = scalings.iter().map(|(at, (from, to))| (*at, i64::from(*to) - i64::from(*from)));
     let available = pods.iter().flat_map(|(pod, counted)| available(pod, counted, first));
     let mut steps: Vec<(Millis, i64)> = available.chain(asked).collect();

@@ -517,6 +517,49 @@ fn what_was_gone_before_a_workload_rested_is_not_restored_from_older_lines() {
     assert_eq!(made.model().replica_sets.values().count(), 1);
 }
 
+/// What changed last may be gone, and has no line in what is kept of a workload at rest: read once more from the log, it began the next
+/// episode, with the rollout before it.
+#[test]
+fn what_went_last_before_a_workload_rested_begins_no_episode_after_a_restart() {
+    let uid = web();
+    let mut recorder = Recorder::default();
+    let log = listed(1_000) + &line(3_000, "Pod", 12, "ADDED") + &line(4_000, "Pod", 12, "DELETED");
+    recorder.record(&log);
+    recorder.begin_episode(uid);
+    assert!(recorder.settle(uid).is_some());
+    let (_, snapshots) = recorder.pending_writes();
+    let body = pack(&log).unwrap();
+    let batches = vec![Batch { seq: 1, from_millis: 1_000, to_millis: 4_000, format: FORMAT, body }];
+    let mut restored = Recorder::restore(&RecorderState { snapshots, open: Vec::new(), batches });
+    restored.record(&line(9_000, "Pod", 13, "ADDED"));
+    restored.begin_episode(uid);
+    assert_eq!(restored.settle(uid).unwrap().from_millis, 9_000);
+}
+
+/// The log has them as well: read once more, they would tell of a time before what they follow.
+#[test]
+fn events_of_an_open_episode_are_not_read_again_from_the_log() {
+    let began = 1_000 * HOUR_MILLIS;
+    let event = |at_millis: Millis| {
+        let uid = |number: u64| format!("00000000-0000-4000-8000-{number:012}");
+        let about = serde_json::json!({ "kind": "Pod", "name": "web-1-10", "uid": uid(10) });
+        let metadata = serde_json::json!({ "name": "web-1-10.1", "namespace": "shop", "uid": uid(90) });
+        let object = serde_json::json!({ "metadata": metadata, "involvedObject": about, "reason": "Unhealthy" });
+        let line =
+            serde_json::json!({ "observedAtMillis": at_millis, "kind": "Event", "type": "MODIFIED", "object": object });
+        format!("{line}\n")
+    };
+    let mut recorder = begun(began);
+    let lines = line(began + 1_000, "Pod", 10, "ADDED") + &event(began + 2_000);
+    recorder.record(&lines);
+    let open = recorder.open_episodes();
+    let body = pack(&(lines + &event(began + 3_000))).unwrap();
+    let batches = vec![Batch { seq: 1, from_millis: began, to_millis: began + 3_000, format: FORMAT, body }];
+    let mut restored = Recorder::restore(&RecorderState { snapshots: Vec::new(), open, batches });
+    let text = unpack(&restored.settle(web()).unwrap().body).unwrap();
+    assert_eq!(text.matches("\"kind\":\"Event\"").count(), 2);
+}
+
 /// That of a paused rollout may have no line for a day.
 #[test]
 fn of_the_log_only_what_an_open_episode_may_lack_is_read_for_it() {

@@ -186,6 +186,8 @@ impl Timeline {
     /// A Deployment goes: pods that were deleted before, and that nobody replaced, went because of what deletes it too (a namespace,
     /// most of the time).
     pub(in crate::apply) fn retell_ends(&mut self, at: Millis, deployment: Uid) {
+        // The stream of pods may be faster: those that went because of the Deployment did not go before it.
+        self.settle_ends();
         let Some(known) = self.model.deployments.get(&deployment) else { return };
         let last_made = self.model.pods_of_deployment(deployment).last().map(|pod| pod.first_seen_millis());
         let is_late = |entry: &&Entry| {

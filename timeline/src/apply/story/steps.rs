@@ -21,13 +21,15 @@ impl Timeline {
         let part = self.part(set, scale);
         let is_below = |other: &ReplicaSet| other.now.counts.desired == 0 && other.revision() < set.revision();
         let is_alone = self.model.owned_sets(scale.deployment).all(|other| other.uid == set.uid || is_below(other));
-        let is_scaled_back = scale.cause == ScaleCause::Rollout && is_alone && self.is_scaled_back(set, scale);
         // A scaling in proportion may leave more than the new size, which goes at once. Nobody else scaled the ReplicaSet.
         let before = set.scales.iter().rfind(|before| before.order < scale.order);
-        let is_rest = is_scaled_back && before.is_some_and(|before| before.cause == ScaleCause::Scaling);
+        let is_last_back = scale.cause == ScaleCause::Rollout && is_alone && self.is_scaled_back(set, scale);
+        let is_rest = is_last_back && before.is_some_and(|before| before.cause == ScaleCause::Scaling);
+        let is_back = is_last_back || before.is_some_and(|before| self.is_emptied_again(set, scale, before));
         // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the first step of
         // its rollout.
-        if is_rest || (scale.cause == ScaleCause::Scaling && !self.is_first_step(set, scale)) {
+        let is_scaling = scale.cause == ScaleCause::Scaling && !is_back && !self.is_first_step(set, scale);
+        if is_rest || is_scaling {
             let desired = set.now.desired_replicas;
             return self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
         }
@@ -36,7 +38,7 @@ impl Timeline {
                 || self.is_scaled_below_floor(set, scale, was_max)
                 || self.is_scaled_backwards(set, scale, was_max)
         };
-        if is_scaled_back || before.is_some_and(|before| self.is_emptied_again(set, scale, before)) {
+        if is_back {
             self.tell(scale.deployment, scale.at_millis, Happening::ScaledBack { part });
         } else if scale.cause == ScaleCause::Rollout && is_by_another() {
             let what = Happening::Scaled { replicas: None, desired: None, parts: vec![part] };
@@ -66,13 +68,12 @@ impl Timeline {
     }
 
     /// Somebody else scaled an older revision up from none after the last rollout, and the Deployment controller takes all of that down.
+    /// It then brings up to date what the ReplicaSet says of the Deployment's replicas.
     fn is_emptied_again(&self, set: &ReplicaSet, scale: &Scale, before: &Scale) -> bool {
         let last = self.model.deployments.get(&scale.deployment).and_then(|deployment| deployment.rollouts.last());
         let next = last.filter(|last| set.revision() < Some(last.revision));
         let is_late = |at_millis: Millis| before.deployment == scale.deployment && before.at_millis > at_millis;
-        scale.cause == ScaleCause::Rollout
-            && (before.from, scale.to) == (0, 0)
-            && next.and_then(|next| next.completed_millis).is_some_and(is_late)
+        (before.from, scale.to) == (0, 0) && next.and_then(|next| next.completed_millis).is_some_and(is_late)
     }
 
     /// Somebody else scaled it down during a pause: all ReplicaSets together have fewer replicas than the floor. An annotation

@@ -29,6 +29,17 @@ fn runs(pod: &mut PodFact) {
 }
 
 #[test]
+fn a_scaling_from_zero_has_a_duration() {
+    let mut web = at_rest(0);
+    web.scale(2, 2);
+    (200..202).for_each(|pod| web.add_pod(pod, 2, |_| {}));
+    web.now = 107_200;
+    (200..202).for_each(|pod| web.pod(pod, ready));
+    let title = "Scaled from 0 to 2, ready after 2.2 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Scaling, 105_000, Some(107_200), title));
+}
+
+#[test]
 fn a_workload_at_rest_has_no_episode() {
     assert!(assess::episode(at_rest(3).timeline.model(), WEB, 0).is_none());
 }
@@ -486,6 +497,12 @@ fn no_duration_is_told_where_the_begin_or_a_part_was_not_observed() {
     web.wait_until(200_000).relisted(106_000);
     web.add_ready_pod(200, 2);
     assert_eq!(title(&web), "Pod p0100 disappeared while not observed, recovered");
+    // It was over before the gap.
+    let mut web = at_rest(3);
+    web.pod(100, unready);
+    web.wait_until(125_000).pod(100, ready);
+    web.wait_until(160_000).relisted(130_000);
+    assert_eq!(title(&web), "1 of 3 pods was not available for 20 s");
 }
 
 #[test]

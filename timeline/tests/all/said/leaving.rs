@@ -280,6 +280,17 @@ fn pods_that_went_with_their_namespace_were_deleted_by_nobody() {
     assert_eq!(end(&web, 100), Some(EndReason::DeletedManually));
 }
 
+/// Of two streams that of the pods may be the faster one.
+#[test]
+fn a_pod_that_is_seen_to_go_a_moment_before_its_deployment_went_with_it() {
+    let mut web = Web::live(3).at(60_000);
+    web.kill_pod(100);
+    web.wait(1).delete_deployment();
+    (101..103).for_each(|pod| web.kill_pod(pod));
+    assert_eq!(since(&web, 60_000), ["60001 The Deployment was deleted."]);
+    assert_eq!(end(&web, 100), Some(EndReason::DeploymentDeleted));
+}
+
 #[test]
 fn pods_that_were_replaced_or_went_long_before_went_on_their_own() {
     for (is_replaced, gone_at) in [(true, 100_000), (false, 660_001)] {

@@ -77,6 +77,17 @@ fn a_replica_set_that_somebody_else_scales_is_no_step_of_its_deployment() {
             "60100 The Deployment controller scaled the ReplicaSet of revision 1 back 1 → 0."
         ]
     );
+    // It may then say another number of replicas of the Deployment.
+    let mut web = Web::reported().at(60_000);
+    web.set(2, |set| set.now.counts.desired = 2);
+    web.wait(100).set(2, |set| (set.now.counts.desired, set.now.desired_replicas) = (0, Some(4)));
+    assert_eq!(
+        since(&web, 60_000),
+        [
+            "60000 The ReplicaSet of revision 1 was scaled 0 → 2, not by its Deployment.",
+            "60100 The Deployment controller scaled the ReplicaSet of revision 1 back 2 → 0."
+        ]
+    );
     // Beside a later revision, or with pods of an older one, it may be a step; to none it may be Recreate.
     let step = |mut web: Web, set: u128, desired: u32| {
         web.set(set, |set| set.now.counts.desired = desired);
