@@ -6,7 +6,7 @@
 //!   request ──► Auth            none · proxy: its headers · token: TokenReview of the clusters · oidc: session of a provider
 //!                 │ Viewer
 //!                 ▼
-//!               Authorizer      SubjectAccessReview "list pods" per (user, groups, namespace), valid for 60 s
+//!               Authorizer      SubjectAccessReview "list pods" per (user, groups, namespace), valid for 48 s
 //!                 │ Permissions
 //!                 ▼
 //!               ClientView      (in `web`) the clusters and workloads that the viewer may see; all readers go through it
