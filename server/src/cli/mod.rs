@@ -2,7 +2,7 @@
 //! Owns the options and their help, the settings, and the wiring of all other rooms.
 //! No other room knows it.
 //!
-//! The command line. Doc comments are the help; every option can be given by environment variable.
+//! Doc comments are the help; every option can be given by environment variable.
 
 pub mod clusters;
 pub mod commands;

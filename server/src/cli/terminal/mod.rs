@@ -2,7 +2,7 @@
 //! Owns the picture in the terminal, the exit codes, and the client of a running server.
 //! Must not know the web.
 //!
-//! Rollouts in the terminal: `rollcast trace` shows one live, `rollcast wait` waits for some and says why not.
+//! `rollcast trace` shows one live, `rollcast wait` waits for some and says why not.
 //!
 //! ```text
 //!   a cluster (list and watch here)  ─┐                     ┌─► trace: a picture (terminal) or lines (pipe)
