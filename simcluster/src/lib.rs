@@ -5,7 +5,7 @@
 //!   people ─► world (admission) ─► store ─► watch history ─► api (feature) ─► any Kubernetes client
 //!               ▲                    │ a change
 //!               │ writes             ▼
-//!   controller/{deployment,replicaset,gc,node,quota,namespace} · scheduler · kubelet     woken by the agenda, in virtual time
+//!   controller/{autoscaler,deployment,gc,namespace,node,quota,replicaset} · scheduler · kubelet     woken by the agenda, in virtual time
 //! ```
 //!
 //! One [`World`] owns everything. Nothing happens in it but by [`World::advance_to`], which lets the agenda's entries happen
