@@ -61,7 +61,7 @@ pub mod wire;
 // Modules that other crates name without their room.
 pub use history::playback;
 pub use model::{change, fact, order, workload};
-pub use rules::{budget, phase, removal_order, rollout, verdict};
+pub use rules::{budget, removal_order, rollout, verdict};
 pub use say::story;
 pub use view::{list, steps};
 pub use wire::viewer;

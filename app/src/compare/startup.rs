@@ -1,7 +1,6 @@
 //! Startup of pods: the duration of each step from their creation to their counting.
 
-use timeline::model::Pod;
-use timeline::phase::PodState;
+use timeline::model::{Pod, PodState};
 use timeline::view::Now;
 use timeline::words::safe;
 use timeline::{Millis, Uid};

@@ -1,7 +1,7 @@
 //! The marks of states and the points of the axis as legends explain them, and which states there are to explain.
 
 use leptos::prelude::*;
-use timeline::phase::PodState;
+use timeline::model::PodState;
 use timeline::story::LineKind;
 
 use crate::components::rollout::bars::{dashes, filling};

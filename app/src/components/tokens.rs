@@ -2,7 +2,7 @@
 //! name.
 
 use leptos::prelude::*;
-use timeline::phase::PodState;
+use timeline::model::PodState;
 
 use crate::score::ink::{DOT, Pattern};
 

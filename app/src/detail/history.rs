@@ -123,8 +123,7 @@ const fn because(reason: EndReason) -> &'static str {
 mod tests {
     use timeline::Uid;
     use timeline::fact::{Container, ContainerState, Exit, Role, STATUS_UNKNOWN};
-    use timeline::model::PodNow;
-    use timeline::phase::PodState;
+    use timeline::model::{PodNow, PodState};
 
     use super::*;
 

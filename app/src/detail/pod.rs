@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::fact::{self, ConditionStatus, ContainerState, Role};
-use timeline::model::{Pod, ReplicaSet};
-use timeline::phase::PodState;
+use timeline::model::{Pod, PodState, ReplicaSet};
 use timeline::removal_order::Choices;
 use timeline::say::choice;
 use timeline::view::{Command, Now};

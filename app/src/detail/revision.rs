@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::fact::Image;
-use timeline::model::{Deployment, ReplicaSet};
-use timeline::phase::PodState;
+use timeline::model::{Deployment, PodState, ReplicaSet};
 use timeline::view::Command;
 use timeline::words::{safe, shell_word as word};
 use timeline::{Millis, Model, Workload, rollout};

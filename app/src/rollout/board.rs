@@ -262,8 +262,7 @@ pub fn said_then<'p>(then: Option<&'p Said>, now: &'p Said) -> Cow<'p, Said> {
 
 #[cfg(test)]
 mod tests {
-    use timeline::model::Pod;
-    use timeline::phase::PodState;
+    use timeline::model::{Pod, PodState};
     use timeline::wire::{Objects, Snapshot};
 
     use super::*;

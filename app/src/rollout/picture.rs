@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use leptos::svg;
 use timeline::Millis;
 use timeline::budget::Limits;
-use timeline::phase::PodState;
+use timeline::model::PodState;
 use timeline::story::Line;
 
 use crate::elements::{Elements, neighbour_key};

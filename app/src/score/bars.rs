@@ -1,7 +1,6 @@
 //! The bars: each pod's life as marks, one per state, in the slot it keeps.
 
-use timeline::model::Pod;
-use timeline::phase::PodState;
+use timeline::model::{Pod, PodState};
 use timeline::{Millis, Uid};
 
 use super::frame::Frame;

@@ -4,8 +4,7 @@
 use std::fmt::Write;
 
 use timeline::budget::Limits;
-use timeline::model::{Deployment, Pod};
-use timeline::phase::PodState;
+use timeline::model::{Deployment, Pod, PodState};
 use timeline::steps::{Counts, Step};
 use timeline::view::{Hold, Tone, View};
 use timeline::{Millis, Model};

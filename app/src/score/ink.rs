@@ -1,7 +1,7 @@
 //! The look of each state in the picture: one table for every painter ([`super::paint`]). CONTRIBUTING.md says what else a new state
 //! touches.
 
-use timeline::phase::PodState;
+use timeline::model::PodState;
 
 /// Look of a stretch of a pod's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

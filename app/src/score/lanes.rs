@@ -1,7 +1,6 @@
 //! Bands and slots: which ReplicaSets have a band, and which slot each pod keeps until it is gone.
 
-use timeline::model::{Deployment, Pod, ReplicaSet};
-use timeline::phase::PodState;
+use timeline::model::{Deployment, Pod, PodState, ReplicaSet};
 use timeline::{Millis, Model, Uid, order, rollout, words};
 
 /// A slot is free again this long after its pod was gone.

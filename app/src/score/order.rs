@@ -72,7 +72,7 @@ impl PodOrder {
 #[cfg(test)]
 mod tests {
     use timeline::Uid;
-    use timeline::phase::PodState;
+    use timeline::model::PodState;
 
     use super::*;
 

@@ -1,8 +1,7 @@
 //! The ribbon: a band of so many pods that none can be seen alone. Neighbours share a row, in which counts per state are
 //! stacked: where the rows of these pods would be, in their order and their colours.
 
-use timeline::model::Pod;
-use timeline::phase::PodState;
+use timeline::model::{Pod, PodState};
 use timeline::{Millis, order};
 
 use super::bars::{Segment, segments};

@@ -3,8 +3,7 @@
 
 use std::collections::HashSet;
 
-use timeline::model::{Deployment, Pod};
-use timeline::phase::PodState;
+use timeline::model::{Deployment, Pod, PodState};
 use timeline::story::Line;
 use timeline::view::View;
 use timeline::wire::Said;

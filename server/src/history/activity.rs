@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timeline::model::Pod;
-use timeline::phase::PodState;
+use timeline::model::{Pod, PodState};
 use timeline::{Millis, Model, Uid, rollout};
 
 /// A workload settles after this time at rest: containers that crash now and then make one episode.

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use timeline::fact::{Kind, Seen};
+use timeline::model::PodState;
 use timeline::past::PastRollout;
-use timeline::phase::PodState;
 use timeline::{Millis, Model, Uid};
 use tokio::sync::oneshot;
 

@@ -16,8 +16,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use timeline::fact::{Kind, Seen};
-use timeline::model::Deployment;
-use timeline::phase::PodState;
+use timeline::model::{Deployment, PodState};
 use timeline::wire::{Connection, ConnectionState, Unwritten};
 use timeline::{Fact, Millis, Retention, Uid};
 use tokio::sync::{mpsc, oneshot, watch};

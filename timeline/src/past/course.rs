@@ -2,9 +2,9 @@
 
 use crate::Millis;
 use crate::budget::Limits;
-use crate::model::{Deployment, Model, Pod, Rollout};
-use crate::phase::{PodState, SLOWER, allowed_until_ready_millis};
+use crate::model::{Deployment, Model, Pod, PodState, Rollout};
 use crate::rollout;
+use crate::rules::phase::{SLOWER, allowed_until_ready_millis};
 
 /// Pods that were made for a rollout: of its ReplicaSet, also of one that was made again, from its begin to its end. One may be seen before
 /// the rollout is.

@@ -8,7 +8,7 @@
 //! Running most of the time. The order of the rules in [`read`] is therefore the meaning.
 
 use crate::Millis;
-pub use crate::model::PodState;
+use crate::model::PodState;
 use crate::model::fact::{
     Condition, ConditionStatus, Container, ContainerState, Phase, PodCondition, PodFact, RESTARTING_ALL, Role,
     STATUS_UNKNOWN,

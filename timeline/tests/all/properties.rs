@@ -10,7 +10,7 @@ use timeline::fact::{
     DeploymentStatus, Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow,
     Role, Seen, Strategy as Update,
 };
-use timeline::phase::PodState;
+use timeline::model::PodState;
 use timeline::viewer::{DeploymentCopy, Taken};
 use timeline::wire::{self, Delta, Objects, Snapshot};
 use timeline::{Change, Fact, Model, Retention, Timeline, Uid};

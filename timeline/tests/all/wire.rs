@@ -7,8 +7,7 @@ use serde_reflection::{ContainerFormat, Format, Named, Samples, Tracer, TracerCo
 use timeline::fact::{ConditionStatus, Container, ContainerState, Image, Kind, PodCondition, Role};
 use timeline::list::{By, Column, Common, Group, RowDelta};
 use timeline::model::story::{Adopter, Entry, Happening};
-use timeline::model::{EndReason, Event, RemovedBecause, ScaleCause};
-use timeline::phase::PodState;
+use timeline::model::{EndReason, Event, PodState, RemovedBecause, ScaleCause};
 use timeline::story::LineKind;
 use timeline::verdict::KubectlVerdict;
 use timeline::view::{Hold, Tone};

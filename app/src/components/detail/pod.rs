@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::fact::ConditionStatus;
-use timeline::phase::PodState;
+use timeline::model::PodState;
 use timeline::words::duration;
 use timeline::{Millis, Workload};
 

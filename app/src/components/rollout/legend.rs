@@ -1,7 +1,7 @@
 //! The legend: what every mark means, also where there is no room for all of it at once.
 
 use leptos::{html, prelude::*};
-use timeline::phase::PodState;
+use timeline::model::PodState;
 use timeline::view::Hold;
 
 use crate::components::popup::Popup;

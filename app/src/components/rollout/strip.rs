@@ -1,7 +1,7 @@
 //! The budget strip: pods over time against the two limits of a rolling update.
 
 use leptos::prelude::*;
-use timeline::phase::PodState;
+use timeline::model::PodState;
 
 use super::bars::{Gaps, filling};
 use crate::browser::placed;

@@ -3,8 +3,7 @@
 
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
-use timeline::model::{Deployment, Pod, ReplicaSet};
-use timeline::phase::PodState;
+use timeline::model::{Deployment, Pod, PodState, ReplicaSet};
 use timeline::story::LineKind;
 use timeline::view::{Tone, View};
 use timeline::words::{count, duration, images, safe, short};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use timeline::phase::PodState;
+use timeline::model::PodState;
 use timeline::words::duration;
 use timeline::{Millis, Uid};
 

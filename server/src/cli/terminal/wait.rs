@@ -10,7 +10,7 @@ use futures::StreamExt;
 use futures::future::join_all;
 use futures::stream::FuturesUnordered;
 use timeline::Millis;
-use timeline::phase::PodState;
+use timeline::model::PodState;
 use timeline::view::View;
 use timeline::words::duration_in_words;
 

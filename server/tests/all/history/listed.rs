@@ -13,9 +13,8 @@ use timeline::fact::{
     DeploymentStatus, EventFact, Image, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact,
     ReplicaSetNow, Role, Seen, Strategy,
 };
-use timeline::model::{Gap, Pod};
+use timeline::model::{Gap, Pod, PodState};
 use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
-use timeline::phase::PodState;
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::{self, Now, Tone};
 use timeline::{Fact, Millis, Timeline, Uid, Workload, say};

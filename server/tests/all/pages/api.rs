@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use server::web::state::Rollcast;
 use timeline::Workload;
 use timeline::address::Route;
-use timeline::phase::PodState;
+use timeline::model::PodState;
 
 use crate::pages::site::{everything, fetch, site};
 

@@ -122,7 +122,7 @@ async fn a_file_tells_and_shows_of_every_moment_what_the_page_does() {
     assert!(moments > 500 && details == 274, "{moments} {details}");
 }
 
-type States = Vec<(Uid, Vec<(timeline::phase::PodState, Millis)>)>;
+type States = Vec<(Uid, Vec<(timeline::model::PodState, Millis)>)>;
 
 async fn states(hub: &Handle, deployment: Uid) -> States {
     let states = hub.read(move |reader| {

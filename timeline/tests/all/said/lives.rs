@@ -3,8 +3,7 @@
 use crate::made::{SECOND, WEB, Web, condition, deployment, meta, pod, ready, set, unready};
 use timeline::budget::Sums;
 use timeline::fact::{ConditionStatus, Kind, Phase, PodFact, Seen, Strategy};
-use timeline::model::{EndReason, Pod};
-use timeline::phase::PodState;
+use timeline::model::{EndReason, Pod, PodState};
 use timeline::story::LineKind;
 use timeline::{Fact, Millis, Timeline, Uid};
 

@@ -3,7 +3,7 @@
 use crate::made::{WEB, Web};
 use crate::said::told::since;
 use timeline::Uid;
-use timeline::phase::PodState;
+use timeline::model::PodState;
 
 /// The Deployment was deleted with all that belongs to it, and everything is listed again.
 fn restored() -> Web {

@@ -1,7 +1,6 @@
 //! Pods and replicas, counted from the objects alone.
 
-use timeline::model::Deployment;
-use timeline::phase::PodState;
+use timeline::model::{Deployment, PodState};
 use timeline::{Model, Uid, document, rollout};
 
 /// Pods and replicas, counted from the objects alone.
