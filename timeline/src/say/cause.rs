@@ -1,7 +1,7 @@
 //! A cause in words. [`super::excerpt`] takes what decides out of messages that say it at length.
 
 use super::excerpt::{Quota, named_containers, quota, refusal, scheduler_says, start_words, without_pod};
-use super::past::past;
+use super::tense::past;
 use crate::assess::pod_causes::{COMPLETED, FAILED_MILLIS};
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
 use crate::model::fact::Role;

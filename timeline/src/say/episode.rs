@@ -3,7 +3,7 @@
 use super::cause::exit_words;
 use super::happening::{departure, pods_named};
 use super::headline::refusal_matter;
-use super::past::past;
+use super::tense::past;
 use crate::Millis;
 use crate::assess::{Episode, Refused, Restarted};
 use crate::model::story::{Entry, Happening, NodeDeparture};

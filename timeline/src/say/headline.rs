@@ -2,7 +2,7 @@
 
 use super::cause::{crashes, exit_words, failed_step, pull_detail};
 use super::excerpt::{quota, scheduler_says, start_words, without_pod};
-use super::past::past;
+use super::tense::past;
 use crate::assess::pod_causes::COMPLETED;
 use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};
 use crate::rules::messages::{self, NewNode, StartHold};

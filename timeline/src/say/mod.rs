@@ -13,8 +13,8 @@ mod excerpt;
 mod happening;
 mod headline;
 mod next;
-mod past;
 pub mod story;
+mod tense;
 mod unseen;
 mod verdict;
 
@@ -24,7 +24,7 @@ pub use command::{Command, remedy};
 pub use episode::{episode, say_losses, say_refusal};
 pub use happening::happening;
 pub use next::next;
-pub use past::past;
+pub use tense::past;
 pub use unseen::only_last_seen;
 pub use verdict::{Verdict, badge, budget, derived, recreated, succeeded, verdict, why};
 
