@@ -15,8 +15,8 @@ use ipnet::IpNet;
 use serde::{Deserialize, Deserializer};
 
 use crate::access::AuthMode;
+use crate::database::address::DatabaseUrl;
 use crate::database::private::{self, ExposedSecret};
-use crate::database::server::DatabaseUrl;
 use crate::telemetry::clock::parse_duration;
 use crate::web::server_address::{BasePath, PublicUrl};
 

@@ -9,8 +9,8 @@ use timeline::Retention;
 
 use super::DeploymentArgument;
 use crate::cli::config::{Config, parse_size};
+use crate::database::address::{DatabaseUrl, InvalidAddress, PasswordError};
 use crate::database::private::{self, ExposedSecret};
-use crate::database::server::{DatabaseUrl, InvalidAddress, PasswordError};
 use crate::history::options::{Limits, Location, Options};
 use crate::telemetry::clock::parse_duration;
 

@@ -2,9 +2,9 @@
 //! Owns connections, deadlines, migrations, the words for errors, and files that only their owner can read.
 //! Must not know any table: each room brings its [`Schema`].
 
+pub mod address;
 pub(crate) mod postgres;
 pub mod private;
-pub mod server;
 mod sqlite;
 
 use std::any::Any;

@@ -7,7 +7,7 @@ use sqlx::pool::PoolOptions;
 use sqlx::{ConnectOptions, Executor, PgConnection, Pool, Postgres};
 use tokio::time::timeout;
 
-use super::server::DatabaseServer;
+use super::address::DatabaseServer;
 use super::{Connection, Inner, RUNTIME, Schema, StoreError, store_error};
 
 /// Longest time to connect.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytesize::ByteSize;
 use timeline::Millis;
 
-use crate::database::server::DatabaseServer;
+use crate::database::address::DatabaseServer;
 
 const DAY_MILLIS: Millis = 24 * 3_600_000;
 /// Age of data that only its size evicts.

@@ -13,8 +13,8 @@ use super::options::Limits;
 use super::sql;
 use super::store::{Commit, CommitResult, Lines, Store, StoreError, StoredCluster};
 use crate::database::Connection;
+use crate::database::address::DatabaseServer;
 use crate::database::postgres::LOCKS;
-use crate::database::server::DatabaseServer;
 
 /// The store.
 pub struct Postgres {

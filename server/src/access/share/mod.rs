@@ -31,7 +31,7 @@ pub use self::store::{LinkChanges, LinkStore, LinkStoreError};
 use super::Viewer;
 use super::cookie::{SealPurpose, SessionKeys};
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
-use crate::database::server::DatabaseServer;
+use crate::database::address::DatabaseServer;
 use crate::telemetry::causes;
 use crate::telemetry::panics::locked;
 

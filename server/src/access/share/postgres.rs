@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::link::Share;
 use super::store::{LinkChanges, LinkStore, LinkStoreError};
 use crate::access::cookie::{SealPurpose, SessionKeys};
-use crate::database::server::DatabaseServer;
+use crate::database::address::DatabaseServer;
 use crate::database::{Connection, Schema, StoreError};
 
 const SCHEMA: Schema = Schema { table: "links_migrations", migrations: &[include_str!("links.sql")] };

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use server::database::server::DatabaseServer;
+use server::database::address::DatabaseServer;
 
 /// It is up after this long, or not at all.
 const DEADLINE: Duration = Duration::from_secs(30);

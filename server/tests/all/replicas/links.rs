@@ -10,7 +10,7 @@ mod in_postgres {
     use server::access::scope::{LinkScope, WorkloadName};
     use server::access::share::{LinkRequest, LinkStoreError, LinksUnavailable, PollInterval, ShareError, Shares};
     use server::access::{Subjects, Viewer};
-    use server::database::server::DatabaseServer;
+    use server::database::address::DatabaseServer;
     use server::kube::review::Subject;
     use timeline::{Millis, Workload};
 

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use server::access::permissions::Permissions;
-use server::database::server::DatabaseServer;
+use server::database::address::DatabaseServer;
 use server::feed::recording::Recording;
 use server::history::batch::pack;
 use server::history::options::{Limits, Location, Options};

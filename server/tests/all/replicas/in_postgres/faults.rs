@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use server::database::server::DatabaseServer;
+use server::database::address::DatabaseServer;
 use timeline::wire::Unwritten;
 
 use super::{open, told_while, until_failing, why};
