@@ -13,7 +13,7 @@ use crate::{Change, Millis, Model, Uid, Workload};
 pub enum ViewerFrame {
     /// The first frame.
     Hello {
-        /// [`PROTOCOL`] of the viewer.
+        /// [`PROTOCOL`](super::PROTOCOL) of the viewer.
         protocol: u16,
         /// Build of its page.
         build: String,
@@ -64,7 +64,7 @@ pub struct Position {
 pub enum ServerFrame {
     /// The first frame.
     Hello {
-        /// [`PROTOCOL`] of the server.
+        /// [`PROTOCOL`](super::PROTOCOL) of the server.
         protocol: u16,
         /// Build of the page that it serves.
         build: String,
