@@ -66,8 +66,10 @@ impl RolloutIndex {
         let since = if epoch == reader.epoch { last } else { 0 };
         let mut changed: BTreeSet<Uid> = reader.changed_since(since).collect();
         // After a start nothing tells again of those that are gone, and their episodes may be open.
-        let gone = model.deployments.values().filter(|known| since == 0 && known.deleted_millis.is_some());
-        changed.extend(gone.map(|known| known.uid));
+        if since == 0 {
+            let gone = model.deployments.values().filter(|known| known.deleted_millis.is_some());
+            changed.extend(gone.map(|known| known.uid));
+        }
         if mem::take(&mut self.is_lost) {
             changed.extend(model.deployments.keys());
         }
