@@ -56,9 +56,8 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
         let outcome = rollout::outcome(deployment, rollout);
         let set = rollout::set_of_rollout(model, deployment, rollout).map(|set| &set.now);
         let (ceiling, floor) = limits(deployment, index);
-        let refusal =
+        let next_refusal =
             Some(rollout).filter(|_| index == last).and_then(|last| name_refusal_after(model, deployment, last));
-        let losses = name_losses(timeline, deployment, index, now.millis);
         // The store counts them, and looks up what the images were before.
         PastRollout {
             cluster: cluster.to_owned(),
@@ -75,7 +74,8 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             cause: if index == last { cause(outcome) } else { course::never_ready(model, deployment, rollout) }
                 .or_else(|| name_refusal_before(model, deployment, rollout))
                 .unwrap_or_default(),
-            losses: losses.into_iter().chain(refusal).reduce(|losses, refusal| format!("{losses}. {refusal}")),
+            losses: name_losses(timeline, deployment, index, now.millis),
+            next_refusal,
             deadline_millis: rollout.deadline_exceeded_millis,
             images: images(&rollout.images),
             replicas: replicas(deployment, index),

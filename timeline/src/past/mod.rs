@@ -58,8 +58,10 @@ pub struct PastRollout {
     pub outcome: Outcome,
     /// Why it could not start or was stuck, or why its pods failed in its episode after it was complete, as a sentence; else empty.
     pub cause: String,
-    /// The losses in the episode of a rollout after it was complete, and the refusal of the next ReplicaSet, in words.
+    /// The losses in the episode of a rollout after it was complete, in words.
     pub losses: Option<String>,
+    /// The refusal of the next revision's ReplicaSet in that episode, in words.
+    pub next_refusal: Option<String>,
     /// When its progress deadline passed, whatever came after; `None` where it did not, and of rollouts that an older version wrote.
     pub deadline_millis: Option<Millis>,
     /// Images of its template, joined.
@@ -110,7 +112,7 @@ impl PastRollout {
     pub fn clear_aftermath(&mut self) {
         if matches!(self.outcome, Outcome::Complete | Outcome::ScaledToZero) {
             self.cause.clear();
-            self.losses = None;
+            (self.losses, self.next_refusal) = (None, None);
         }
     }
 

@@ -72,11 +72,18 @@ impl PastRollout {
         let own = format!("Revision {} ", self.revision);
         let cause = self.cause.strip_prefix(&own).unwrap_or(&self.cause);
         let cause = capitalized(if self.is_going_on() { cause.to_owned() } else { past(cause) });
-        match &self.losses {
+        match self.losses_words() {
             None => cause,
-            Some(losses) if cause.is_empty() => losses.clone(),
+            Some(losses) if cause.is_empty() => losses,
             Some(losses) => format!("{cause} {losses}."),
         }
+    }
+
+    /// The losses after it was complete and the refusal of the next revision: "Pod q4xzb deleted after the rollout was complete. The next
+    /// revision could not start: quota sets was used up". `None` without any.
+    pub fn losses_words(&self) -> Option<String> {
+        let told = [&self.losses, &self.next_refusal].into_iter().flatten().cloned();
+        told.reduce(|losses, refusal| format!("{losses}. {refusal}"))
     }
 
     /// Names the trigger.
@@ -271,6 +278,13 @@ mod tests {
         };
         assert_eq!(lost(""), "2 pods deleted after the rollout was complete");
         assert_eq!(lost("No progress."), "No progress. 2 pods deleted after the rollout was complete.");
+        let refused = |losses: Option<&str>| {
+            let (losses, next_refusal) =
+                (losses.map(str::to_owned), Some("The next revision could not start".to_owned()));
+            PastRollout { losses, next_refusal, outcome: Outcome::Complete, ..PastRollout::default() }.cause_words()
+        };
+        assert_eq!(refused(None), "The next revision could not start");
+        assert_eq!(refused(Some("2 pods deleted")), "2 pods deleted. The next revision could not start");
     }
 
     #[test]

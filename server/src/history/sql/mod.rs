@@ -102,4 +102,12 @@ mod tests {
         let (read, _) = read_rollout(row).unwrap();
         assert_eq!(read.unwrap().images_before, "web:v1");
     }
+
+    #[test]
+    fn a_rollout_that_an_earlier_version_wrote_without_refusals_is_read() {
+        let rollout = PastRollout { losses: Some("2 pods deleted".to_owned()), ..PastRollout::default() };
+        let mut told = serde_json::to_value(&rollout).unwrap();
+        told.as_object_mut().unwrap().remove("nextRefusal").unwrap();
+        assert_eq!(serde_json::from_value::<PastRollout>(told).unwrap(), rollout);
+    }
 }

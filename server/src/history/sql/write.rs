@@ -66,8 +66,8 @@ fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &Pas
     let PastRollout { namespace, name: named, images, managed_by, title, cause, started_millis, .. } = rollout;
     let started_millis = *started_millis;
     let passed = rollout.deadline_millis.map(|_| "deadline passed").unwrap_or_default();
-    let losses = rollout.losses.as_deref().unwrap_or_default();
-    let words = [namespace, named, images, change_cause, managed_by, cause, &revision, passed, title, losses];
+    let losses = rollout.losses_words().unwrap_or_default();
+    let words = [namespace, named, images, change_cause, managed_by, cause, &revision, passed, title, &losses];
     let words = words.join("\n").to_lowercase();
     // The row shows no duration where a part was not observed: a search for long ones finds none.
     let known_millis = |ended: Millis| if rollout.is_part_unseen { 0 } else { (ended - started_millis).max(0) };
@@ -175,8 +175,6 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
     let is_refusal = rollout.ended_millis.is_some() && rollout.cause.starts_with(&refused);
     let says_more = rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded && !is_refusal;
     let is_news = !rollout.cause.is_empty() && (says_more || known.cause.is_empty());
-    // Of a refusal that follows them nothing is told once the next rollout began.
-    let has_all = |losses: &String| rollout.losses.as_ref().is_none_or(|told| losses.starts_with(told));
     PastRollout {
         cause: if is_news { rollout.cause.clone() } else { known.cause.clone() },
         trigger: match first.trigger {
@@ -189,7 +187,9 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
         has_gap: known.has_gap || rollout.has_gap,
         deadline_millis: known.deadline_millis.or(rollout.deadline_millis),
         available_millis: known.available_millis.or(rollout.available_millis),
-        losses: known.losses.clone().filter(has_all).or_else(|| rollout.losses.clone()),
+        losses: rollout.losses.clone().or_else(|| known.losses.clone()),
+        // Nothing is told of it once the next rollout began.
+        next_refusal: rollout.next_refusal.clone().or_else(|| known.next_refusal.clone()),
         peak_pods: known.peak_pods.max(rollout.peak_pods),
         min_available: known.min_available.min(rollout.min_available),
         ..rollout.clone()
@@ -273,12 +273,15 @@ mod tests {
     #[test]
     fn a_refusal_after_losses_stays_with_them_when_the_next_rollout_begins() {
         let of = |losses: &str| PastRollout { losses: Some(losses.to_owned()), ..PastRollout::default() };
-        let one = "Pod q4xzb deleted after the rollout was complete";
-        let refused = format!("{one}. {}", say::say_refusal("The next revision", "no"));
-        let kept = |told: &PastRollout, known: &str| with_known(told, &of(known)).losses;
-        assert_eq!(kept(&of(one), &refused), Some(refused.clone()));
-        assert_eq!(kept(&PastRollout::default(), &refused), Some(refused.clone()));
-        assert_eq!(kept(&of(&refused), one), Some(refused));
-        assert_eq!(kept(&of("2 pods deleted"), one).as_deref(), Some("2 pods deleted"));
+        let one = of("Pod q4xzb deleted after the rollout was complete");
+        let refused = PastRollout { next_refusal: Some(say::say_refusal("The next revision", "no")), ..one.clone() };
+        let words = refused.losses_words();
+        let kept = |told: &PastRollout, known: &PastRollout| with_known(told, known).losses_words();
+        assert_eq!(kept(&one, &refused), words);
+        assert_eq!(kept(&PastRollout::default(), &refused), words);
+        assert_eq!(kept(&refused, &one), words);
+        let (two, refusal) = ("2 pods deleted", refused.next_refusal.as_deref().unwrap_or_default());
+        assert_eq!(kept(&of(two), &one).as_deref(), Some(two));
+        assert_eq!(kept(&of(two), &refused), Some(format!("{two}. {refusal}")));
     }
 }

@@ -415,7 +415,7 @@ fn a_refused_replica_set_of_the_next_revision_is_no_cause_of_the_rollout_before(
     let row = index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap();
     assert_eq!((row.outcome, row.cause.as_str()), (Outcome::Complete, ""));
     let refused = "could not start: the API server refused the new ReplicaSet";
-    assert_eq!(row.losses, Some(format!("The next revision {refused}")));
+    assert_eq!((row.losses, row.next_refusal), (None, Some(format!("The next revision {refused}"))));
     // It is rolled out after all.
     let warning = EventFact {
         uid: Uid::from_bits(900),
