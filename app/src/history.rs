@@ -33,7 +33,7 @@ impl PastWorkload {
         let took: Vec<Millis> = complete.filter_map(PastRollout::took_millis).collect();
         let median = median(took.iter().copied()).filter(|_| took.len() > 1);
         let median = median.map(|median| format!(", median {}", duration(median))).unwrap_or_default();
-        let troubled = self.rollouts.iter().filter(|rollout| !rollout.cause.is_empty()).count();
+        let troubled = self.rollouts.iter().filter(|rollout| !rollout.trouble().is_empty()).count();
         let troubled = if troubled == 0 { String::new() } else { format!(", {troubled} with trouble") };
         format!("{all}{troubled}{median}")
     }

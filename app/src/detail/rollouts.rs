@@ -136,7 +136,7 @@ impl RolloutLine {
     fn with_trouble(mut self, past: &[PastRollout]) -> Self {
         let rows = past.iter().filter(|row| row.revision == self.revision);
         let row = rows.min_by_key(|row| self.started_millis.map_or(0, |at| row.started_millis.abs_diff(at)));
-        self.trouble = row.map(|row| if row.cause.is_empty() { String::new() } else { row.cause_words() });
+        self.trouble = row.map(|row| if row.trouble().is_empty() { String::new() } else { row.cause_words() });
         self
     }
 

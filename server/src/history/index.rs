@@ -72,8 +72,8 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             has_gap: rollout::has_gap(model, deployment, rollout),
             outcome,
             cause: if index == last { cause(outcome) } else { course::never_ready(model, deployment, rollout) }
-                .or_else(|| name_refusal_before(model, deployment, rollout))
                 .unwrap_or_default(),
+            refusal: name_refusal_before(model, deployment, rollout),
             losses: name_losses(timeline, deployment, index, now.millis),
             next_refusal,
             deadline_millis: rollout.deadline_exceeded_millis,

@@ -23,7 +23,7 @@ const MOST_LOOKED_AT: usize = 100;
 pub(super) struct RolloutIndex {
     /// It may lack everything.
     pub(super) is_lost: bool,
-    /// Stored causes of rollouts that are open, or whose workload is not at rest: causes change with time alone, too.
+    /// Stored trouble of rollouts that are open, or whose workload is not at rest: it changes with time alone, too.
     open: BTreeMap<Uid, String>,
     /// The unchanged one whose cause was found last.
     looked_at: Option<Uid>,
@@ -54,7 +54,7 @@ impl RolloutIndex {
         let rollouts = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, index::LAST);
         let rollouts: Vec<PastRollout> = outdated.iter().flat_map(rollouts).collect();
         self.open.retain(|uid, _| !outdated.contains(uid));
-        let open = self.open_causes(&rollouts);
+        let open = self.open_troubles(&rollouts);
         self.open.extend(open);
         Some((rollouts, changes))
     }
@@ -83,16 +83,16 @@ impl RolloutIndex {
         others.rotate_left(from);
         others.truncate(MOST_LOOKED_AT);
         self.looked_at = others.last().map(|(uid, _)| **uid);
-        let is_outdated = |(uid, cause): &(&Uid, &String)| last(uid).is_none_or(|last| last.cause != **cause);
+        let is_outdated = |(uid, trouble): &(&Uid, &String)| last(uid).is_none_or(|last| last.trouble() != **trouble);
         changed.extend(others.into_iter().filter(is_outdated).map(|(uid, _)| *uid));
         (changed, changes)
     }
 
-    /// Returns the causes of rollouts that are open, or whose workload is not at rest.
-    fn open_causes(&self, rollouts: &[PastRollout]) -> BTreeMap<Uid, String> {
+    /// Returns the trouble of rollouts that are open, or whose workload is not at rest.
+    fn open_troubles(&self, rollouts: &[PastRollout]) -> BTreeMap<Uid, String> {
         let is_open = |rollout: &&PastRollout| rollout.is_going_on() || self.activity.is_active(rollout.uid);
         // Of several rollouts of a workload the last one counts.
-        rollouts.iter().filter(is_open).map(|rollout| (rollout.uid, rollout.cause.clone())).collect()
+        rollouts.iter().filter(is_open).map(|rollout| (rollout.uid, rollout.trouble().to_owned())).collect()
     }
 
     /// Returns `true` if a recording played for a while since the last update.
@@ -200,7 +200,7 @@ mod tests {
                 outcome: Outcome::Complete,
                 ..PastRollout::default()
             };
-            hub.read(update).await.unwrap().open_causes(&[row("before"), row("now")])
+            hub.read(update).await.unwrap().open_troubles(&[row("before"), row("now")])
         };
         assert_eq!(causes_with(0).await, BTreeMap::new());
         assert_eq!(causes_with(1).await, BTreeMap::from([(Uid::from_bits(1), "now".to_owned())]));

@@ -58,6 +58,8 @@ pub struct PastRollout {
     pub outcome: Outcome,
     /// Why it could not start or was stuck, or why its pods failed in its episode after it was complete, as a sentence; else empty.
     pub cause: String,
+    /// The refusal of its ReplicaSet before it began, as a sentence; it is told where there is no cause.
+    pub refusal: Option<String>,
     /// The losses in the episode of a rollout after it was complete, in words.
     pub losses: Option<String>,
     /// The refusal of the next revision's ReplicaSet in that episode, in words.
@@ -112,7 +114,7 @@ impl PastRollout {
     pub fn clear_aftermath(&mut self) {
         if matches!(self.outcome, Outcome::Complete | Outcome::ScaledToZero) {
             self.cause.clear();
-            (self.losses, self.next_refusal) = (None, None);
+            (self.refusal, self.losses, self.next_refusal) = (None, None, None);
         }
     }
 
@@ -186,6 +188,19 @@ mod tests {
             outcome,
             ..PastRollout::default()
         }
+    }
+
+    #[test]
+    fn refusals_are_removed_with_the_trouble_and_the_losses_of_a_complete_rollout() {
+        let cleared = |outcome| {
+            let (cause, words) = ("Containers crash.".to_owned(), Some("Pod q4xzb deleted".to_owned()));
+            let (refusal, losses, next_refusal) = (words.clone(), words.clone(), words);
+            let mut told = PastRollout { cause, refusal, losses, next_refusal, ..rollout(outcome) };
+            told.clear_aftermath();
+            told
+        };
+        assert_eq!(cleared(Outcome::Complete), rollout(Outcome::Complete));
+        assert_eq!(cleared(Outcome::Superseded).refusal.as_deref(), Some("Pod q4xzb deleted"));
     }
 
     #[test]

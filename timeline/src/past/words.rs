@@ -48,7 +48,7 @@ impl PastRollout {
 
     /// Returns the status or the result.
     pub fn status(&self) -> Status {
-        let had_trouble = !self.cause.is_empty();
+        let had_trouble = !self.trouble().is_empty();
         if !self.is_rollout() {
             let over = if had_trouble { StatusMark::Late } else { StatusMark::Ok };
             let (word, over, going_on) = match self.episode {
@@ -69,14 +69,19 @@ impl PastRollout {
         if !self.is_rollout() {
             return self.title.clone();
         }
-        let own = format!("Revision {} ", self.revision);
-        let cause = self.cause.strip_prefix(&own).unwrap_or(&self.cause);
+        let (trouble, own) = (self.trouble(), format!("Revision {} ", self.revision));
+        let cause = trouble.strip_prefix(&own).unwrap_or(trouble);
         let cause = capitalized(if self.is_going_on() { cause.to_owned() } else { past(cause) });
         match self.losses_words() {
             None => cause,
             Some(losses) if cause.is_empty() => losses,
             Some(losses) => format!("{cause} {losses}."),
         }
+    }
+
+    /// Why it had trouble, as a sentence: its cause, or else the refusal of its ReplicaSet before it began; empty without trouble.
+    pub fn trouble(&self) -> &str {
+        if self.cause.is_empty() { self.refusal.as_deref().unwrap_or_default() } else { &self.cause }
     }
 
     /// The losses after it was complete and the refusal of the next revision: "Pod q4xzb deleted after the rollout was complete. The next
@@ -285,6 +290,14 @@ mod tests {
         };
         assert_eq!(refused(None), "The next revision could not start");
         assert_eq!(refused(Some("2 pods deleted")), "2 pods deleted. The next revision could not start");
+        let before = |cause: &str| {
+            let (cause, refusal) = (cause.to_owned(), Some("Revision 8 could not start: no.".to_owned()));
+            let outcome = Outcome::Complete;
+            let rollout = PastRollout { revision: 8, cause, refusal, outcome, ..PastRollout::default() };
+            (rollout.status().mark, rollout.cause_words())
+        };
+        assert_eq!(before(""), (StatusMark::Late, "Could not start: no.".to_owned()));
+        assert_eq!(before("Containers crash."), (StatusMark::Late, "Containers crash.".to_owned()));
     }
 
     #[test]

@@ -63,11 +63,11 @@ fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &Pas
     let change_cause = rollout.change_cause.as_deref().unwrap_or_default();
     let revision = format!("revision {}", rollout.revision);
     let uid = rollout.uid.to_string();
-    let PastRollout { namespace, name: named, images, managed_by, title, cause, started_millis, .. } = rollout;
+    let PastRollout { namespace, name: named, images, managed_by, title, started_millis, .. } = rollout;
     let started_millis = *started_millis;
     let passed = rollout.deadline_millis.map(|_| "deadline passed").unwrap_or_default();
-    let losses = rollout.losses_words().unwrap_or_default();
-    let words = [namespace, named, images, change_cause, managed_by, cause, &revision, passed, title, &losses];
+    let (trouble, losses) = (rollout.trouble(), rollout.losses_words().unwrap_or_default());
+    let words = [namespace, named, images, change_cause, managed_by, trouble, &revision, passed, title, &losses];
     let words = words.join("\n").to_lowercase();
     // The row shows no duration where a part was not observed: a search for long ones finds none.
     let known_millis = |ended: Millis| if rollout.is_part_unseen { 0 } else { (ended - started_millis).max(0) };
@@ -84,7 +84,7 @@ fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &Pas
         namespace.as_str().into(),
         started_millis.into(),
         outcome_names(rollout).into(),
-        cause.as_str().into(),
+        trouble.into(),
         i64::from(rollout.is_deleted).into(),
         words.into(),
         serde_json::to_string(rollout).unwrap_or_default().into(),
@@ -159,8 +159,8 @@ fn known_row(
     let row: Option<(i64, Millis, String, String)> = database.row(row, &values)?;
     Ok(row.map(|(number, started_millis, cause, text)| {
         // A later version may have written it in an unknown form.
-        let known = serde_json::from_str(&text).unwrap_or_else(|_| rollout.clone());
-        (number, PastRollout { started_millis, cause, ..known })
+        let known = serde_json::from_str(&text).unwrap_or_else(|_| PastRollout { cause, ..rollout.clone() });
+        (number, PastRollout { started_millis, ..known })
     }))
 }
 
@@ -170,13 +170,12 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
     let (first, second) =
         if known.started_millis < rollout.started_millis { (known, rollout) } else { (rollout, known) };
     let is_same_begin = second.started_millis - first.started_millis <= CLOCKS_MILLIS;
-    // What was told while it went on says more than what is known of one that is superseded, and came after a refusal of its ReplicaSet.
-    let refused = format!("Revision {} could not start: ", rollout.revision);
-    let is_refusal = rollout.ended_millis.is_some() && rollout.cause.starts_with(&refused);
-    let says_more = rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded && !is_refusal;
-    let is_news = !rollout.cause.is_empty() && (says_more || known.cause.is_empty());
+    // What was told while it went on says more than what is known of one that is superseded.
+    let says_more = rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded;
+    let is_news = !rollout.cause.is_empty() && (says_more || known.trouble().is_empty());
     PastRollout {
         cause: if is_news { rollout.cause.clone() } else { known.cause.clone() },
+        refusal: known.refusal.clone().or_else(|| rollout.refusal.clone()),
         trigger: match first.trigger {
             Trigger::Unknown if is_same_begin => second.trigger,
             trigger => trigger,
@@ -265,9 +264,12 @@ mod tests {
     fn a_refusal_before_its_begin_takes_no_later_cause_of_a_rollout_away() {
         let refused = format!("{}.", say::say_refusal("Revision 2", "no"));
         let of = |cause: &str| PastRollout { revision: 2, cause: cause.to_owned(), ..PastRollout::default() };
-        let over = PastRollout { ended_millis: Some(9), ..of(&refused) };
-        let kept = |known: &str| with_known(&over, &of(known)).cause;
+        let over = PastRollout { ended_millis: Some(9), refusal: Some(refused.clone()), ..of("") };
+        let kept = |known: &str| with_known(&over, &of(known)).trouble().to_owned();
         assert_eq!(["", "Containers crash."].map(kept), [refused.as_str(), "Containers crash."]);
+        let later = |told: &str| with_known(&of(told), &over).trouble().to_owned();
+        let expected = [refused.as_str(), refused.as_str(), "Containers crash."];
+        assert_eq!(["", UNKNOWN_CAUSE, "Containers crash."].map(later), expected);
     }
 
     #[test]

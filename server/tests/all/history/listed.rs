@@ -198,6 +198,34 @@ fn the_last_known_cause_stays_and_words_find_it() {
     }
 }
 
+#[test]
+fn rollouts_are_found_by_the_words_of_refusals_and_by_their_trouble() {
+    let own = indexed().rollouts;
+    let of = |before: Option<&str>, after: Option<&str>| {
+        let [refusal, next_refusal] = [before, after].map(|words| words.map(str::to_owned));
+        let cause = String::new();
+        PastRollout { cause, refusal, next_refusal, losses: None, ..own.last().unwrap().clone() }
+    };
+    let before = of(Some("Revision 3 could not start: quota sets was used up."), None);
+    let after = of(None, Some("The next revision could not start: webhook policy denied the new ReplicaSet"));
+    for (rollout, words, is_trouble) in [(before, "quota sets", true), (after, "webhook policy", false)] {
+        for place in places() {
+            let mut store = place.open(SMALL);
+            store.commit(&[Commit { rollouts: vec![rollout.clone()], ..commit(None, None) }]).unwrap();
+            let found = |text: &str, had_trouble| {
+                let search = Search { text: format!("\"{text}\""), had_trouble, ..Search::default() };
+                let reader = Reader::new(&place.location);
+                let found = reader.search(&search, &Permissions::All, None, 9).unwrap().rollouts;
+                found.into_iter().map(|row| (row.refusal, row.next_refusal)).collect::<Vec<_>>()
+            };
+            let told = (rollout.refusal.clone(), rollout.next_refusal.clone());
+            assert_eq!(found(words, false), std::slice::from_ref(&told));
+            assert_eq!(found(words, true), if is_trouble { vec![told] } else { Vec::new() });
+            assert_eq!(found("limit range", false), []);
+        }
+    }
+}
+
 fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
     let [uid, controller] = [Some(number), controller].map(|bits| bits.map(Uid::from_bits));
     Meta { uid: uid.unwrap(), namespace: "shop".into(), name: name.into(), controller, ..Meta::default() }
@@ -439,9 +467,10 @@ fn a_refused_replica_set_of_the_next_revision_is_no_cause_of_the_rollout_before(
         timeline.apply(80_000, fact);
     }
     let rows = index::rollouts("c", &timeline, Uid::from_bits(1), Now { millis: 90_000, ..now }, 9).into_iter();
-    let causes: Vec<_> = rows.map(|row| (row.revision, row.outcome, row.cause)).collect();
+    let rows: Vec<_> = rows.map(|row| (row.revision, row.outcome, row.cause, row.refusal)).collect();
     let late = format!("Revision 2 {refused}.");
-    assert_eq!(causes, [(1, Outcome::Complete, String::new()), (2, Outcome::Complete, late)]);
+    let none = String::new();
+    assert_eq!(rows, [(1, Outcome::Complete, none.clone(), None), (2, Outcome::Complete, none, Some(late))]);
 }
 
 /// The revision that runs has the outage, as nothing is rolled out before the Deployment is resumed.

@@ -29,10 +29,10 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
     let like =
         |keep: &dyn Fn(&PastRollout) -> bool| all.iter().filter(|rollout| keep(rollout)).cloned().collect::<Vec<_>>();
     let troubled = found(rollcast, "trouble=yes").await;
-    assert_eq!(troubled, like(&|rollout| !rollout.cause.is_empty()));
+    assert_eq!(troubled, like(&|rollout| !rollout.trouble().is_empty()));
     assert!(!troubled.is_empty());
     assert_eq!(found(rollcast, "cluster=rollout").await, like(&|rollout| rollout.cluster == "rollout"));
-    let crashing = like(&|rollout| rollout.images.contains("crash") || rollout.cause.contains("crash"));
+    let crashing = like(&|rollout| rollout.images.contains("crash") || rollout.trouble().contains("crash"));
     assert!(!crashing.is_empty());
     assert_eq!(found(rollcast, "q=CRASH").await, crashing);
     let superseded = like(&|rollout| rollout.outcome == timeline::rollout::Outcome::Superseded);
@@ -247,7 +247,7 @@ async fn the_overview_is_of_the_rollouts_that_the_rows_are_of() {
         let workloads = page.split("data-testid=\"workload\"").skip(1);
         let bars: usize = workloads.map(|one| one.split("</svg>").next().unwrap().matches("<rect").count()).sum();
         assert_eq!(bars, rollouts.len(), "{query}: no workload here has more than 24");
-        let troubled = rollouts.iter().filter(|rollout| !rollout.cause.is_empty()).count();
+        let troubled = rollouts.iter().filter(|rollout| !rollout.trouble().is_empty()).count();
         let counted: usize = page
             .split("data-testid=\"workload\"")
             .skip(1)

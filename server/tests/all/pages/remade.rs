@@ -126,7 +126,7 @@ async fn the_course_of_a_rollout_is_that_of_what_was_seen() {
 async fn the_list_of_rollouts_tells_the_trouble_that_the_history_tells() {
     let kept = kept();
     let mut troubled = 0;
-    for rollout in kept.rollouts.iter().filter(|rollout| !rollout.is_going_on() && !rollout.cause.is_empty()) {
+    for rollout in kept.rollouts.iter().filter(|rollout| !rollout.is_going_on() && !rollout.trouble().is_empty()) {
         let page = fetch(&kept.rollcast, &address::below(&rollout.by_itself(), "rollouts")).await;
         assert_eq!(page.status, StatusCode::OK, "{}: {}", rollout.cluster, page.text);
         let cause = rollout.cause_words().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
