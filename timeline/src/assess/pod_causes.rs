@@ -14,7 +14,7 @@ use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, PodCondition, Role};
 use crate::model::{Deployment, Event, Pod, PodState};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node};
-use crate::rules::phase::SLOWER;
+use crate::rules::phase::{SLOWER, init_at_work};
 use crate::rules::pulls::{self, is_image_reason};
 
 /// The reason of a pod that ended well, as its containers have it.
@@ -257,7 +257,8 @@ impl<'m> Assessment<'m> {
         let begun = pod.trouble_since_millis(container, &self.deployment.story);
         let ended = self.last_exit_millis(pod).unwrap_or_default().max(pod.since_millis());
         // Init containers that run again may take their time.
-        let is_awaited = !crash.is_loop && crash.runs_since_millis.is_none() && !pod.now.reason.starts_with("Init ");
+        let is_initializing = pod.state() == PodState::Starting && init_at_work(&pod.now.containers).is_some();
+        let is_awaited = !crash.is_loop && crash.runs_since_millis.is_none() && !is_initializing;
         let reason = match &container.state {
             Some(ContainerState::Waiting { reason, .. }) => reason.clone(),
             _ => exit.map(|exit| exit.reason.clone()).unwrap_or_default(),
@@ -389,17 +390,15 @@ impl<'m> Assessment<'m> {
         let since = pod.since_millis();
         let spent_millis = self.now.millis - since;
         let time = self.start_time(spent_millis, START_MILLIS, pod);
-        if pod.now.reason.starts_with("Init ") {
-            let at_work = pod.now.containers.iter().find(|container| container.name == pod.now.message);
+        if let Some((_, at_work)) = init_at_work(&pod.now.containers) {
+            let is_running = at_work.state == Some(ContainerState::Running);
             let half = super::severity::unexplained_limit(&self.deployment.now.spec);
             let kind = CauseKind::Init {
-                is_running: at_work.is_some_and(|one| one.state == Some(ContainerState::Running)),
-                is_sidecar: at_work.is_some_and(|one| one.role == Role::Sidecar),
+                is_running,
+                is_sidecar: at_work.role == Role::Sidecar,
                 time: StartTime { allowed_millis: time.allowed_millis.max(half), ..time },
             };
-            let is_held = messages::holds_start(self.deployment, pod).is_some()
-                && at_work.is_none_or(|one| one.state != Some(ContainerState::Running));
-            if !is_held {
+            if is_running || messages::holds_start(self.deployment, pod).is_none() {
                 return (spent_millis > WORTH_MILLIS).then(|| (kind, of_pod(pod, since)));
             }
         }

@@ -81,16 +81,20 @@ pub fn read(pod: &PodFact) -> Reading {
         let (reason, message) = condition_words(pod.ready.as_ref());
         return say(PodState::Unready, reason, message);
     }
-    // Init containers run one after another: the first that is not done is the one to wait for.
-    let init = pod.containers.iter().filter(|c| c.role != Role::App);
-    if let Some(index) = init.clone().position(|c| !lets_go_on(c))
-        && let Some(at_work) = init.clone().nth(index)
-    {
-        return say(PodState::Starting, &format!("Init {index} of {}", init.count()), &at_work.name);
+    if let Some((index, at_work)) = init_at_work(&pod.containers) {
+        let all = pod.containers.iter().filter(|c| c.role != Role::App).count();
+        return say(PodState::Starting, &format!("Init {index} of {all}"), &at_work.name);
     }
     let mut waiting = pod.containers.iter().filter_map(Container::waiting);
     let (reason, message) = waiting.find(|(reason, _)| !reason.is_empty()).unwrap_or_default();
     say(PodState::Starting, reason, message)
+}
+
+/// Returns the init container that a starting pod waits for, and how many come before it: they run one after another, so that it is the
+/// first that is not done.
+pub fn init_at_work(containers: &[Container]) -> Option<(usize, &Container)> {
+    let mut init = containers.iter().filter(|c| c.role != Role::App).enumerate();
+    init.find(|(_, container)| !lets_go_on(container))
 }
 
 /// Reason and message of the condition by which its kubelet ends a pod, for an eviction or a shutdown of its node; empty where there is
