@@ -65,8 +65,7 @@ async fn lines(view: &ClientView, query: Query, window: Window) -> (ListPayload,
     view.throttle().await;
     let chosen = view.list_now(&query).await;
     let delta = SentRows::default().delta(&chosen.overall, &chosen.lines, window, ListResult::line).unwrap_or_default();
-    let status =
-        if chosen.overall.trouble == view.permissions().trouble() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+    let status = if chosen.is_wrong { StatusCode::BAD_REQUEST } else { StatusCode::OK };
     (ListPayload { query, window, delta }, status)
 }
 

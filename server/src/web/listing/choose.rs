@@ -31,6 +31,8 @@ pub struct ListResult {
     pub overall: Overall,
     /// Its lines: number of the cluster, and the Deployment.
     pub lines: Vec<(u16, Arc<ListedDeployment>)>,
+    /// The query has a fault: a part of it was ignored, or it names a cluster that is not watched.
+    pub is_wrong: bool,
 }
 
 impl ListResult {
@@ -109,7 +111,7 @@ pub fn choose(sources: &[Source], query: &Query) -> ListResult {
         }
     }
     let lines = found.into_iter().map(|(_, cluster, listed)| (cluster, listed.clone())).collect();
-    ListResult { overall, lines }
+    ListResult { is_wrong: !overall.trouble.is_empty(), overall, lines }
 }
 
 /// Refuses a search that would take long, whoever asks it.
@@ -262,6 +264,7 @@ mod tests {
         let of = |cluster: &str| choose(&sources, &Query { cluster: Some(cluster.into()), ..Query::default() });
         assert_eq!(of("a").overall.trouble, "");
         assert_eq!(of("renamed").overall.trouble, "This server does not watch a cluster named renamed.");
+        assert_eq!(["a", "renamed"].map(|cluster| of(cluster).is_wrong), [false, true]);
     }
 
     #[test]

@@ -232,7 +232,7 @@ impl Listings {
     fn full(&self, permissions: &Permissions, why: &str) -> ListResult {
         let clusters = self.visible(permissions).map(|(hub, seen)| cluster_state(hub, seen)).collect();
         let overall = Overall { clusters, trouble: why.to_owned(), ..Overall::default() };
-        ListResult { overall, lines: Vec::new() }
+        ListResult { overall, ..ListResult::default() }
     }
 
     /// Chooses for as long as somebody follows.

@@ -48,7 +48,7 @@ async fn labels_select() {
     let all = found("").await.lines.len();
     assert_eq!(found("app").await.lines.len() + found("!app").await.lines.len(), all);
     let wrong = found("app=web=x").await;
-    assert!(wrong.overall.trouble.contains("is no label selector"));
+    assert!(wrong.is_wrong && wrong.overall.trouble.contains("is no label selector"));
     assert_eq!(wrong.lines.len(), all, "the list stays");
 }
 
@@ -113,7 +113,8 @@ fn chosen(seed: u64) -> ListResult {
         lines.push((rng.u16(..2), Arc::new(server::hub::ListedDeployment::new(summary, Default::default()))));
     }
     rng.shuffle(&mut lines);
-    ListResult { overall: Overall { all: lines.len() as u32, ..Overall::default() }, lines }
+    let overall = Overall { all: lines.len() as u32, ..Overall::default() };
+    ListResult { overall, lines, ..ListResult::default() }
 }
 
 proptest! {
