@@ -108,7 +108,7 @@ mod tests {
             counts: [0, 1, 0, 0],
             all: 90,
             heads: vec![Head { of: Common::Group(Group::InProgress), lines: 1 }],
-            trouble: String::new(),
+            ..Overall::default()
         };
         let delta = ListDelta {
             is_anew: true,

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use futures::{SinkExt, StreamExt};
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderName, Response, StatusCode};
+use timeline::Workload;
 use timeline::list::{ListCopy, MOST_ROWS, Query, Window};
 use timeline::wire::{self, HEARTBEAT_SECONDS, OPEN_AGAIN, PROTOCOL, Scope, ServerFrame, ViewerFrame};
-use timeline::{Workload, words};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -188,8 +188,7 @@ pub(super) async fn cluster_of(
     let clusters = &list.overall.clusters;
     let known = || clusters.iter().map(|cluster| super::plain(&cluster.name)).collect::<Vec<_>>().join(", ");
     // Permissions that cannot be checked right now hide clusters.
-    let not_watched = wanted.map(words::not_watched).unwrap_or_default();
-    let is_unchecked = !list.overall.trouble.trim_start_matches(&not_watched).is_empty();
+    let is_unchecked = list.overall.is_unchecked;
     match (wanted, clusters.as_slice()) {
         (Some(wanted), clusters) => match clusters.iter().find(|cluster| cluster.name == wanted) {
             Some(found) => Ok((found.name.clone(), deployments)),

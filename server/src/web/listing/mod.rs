@@ -231,7 +231,8 @@ impl Listings {
     /// Returns an empty list with a notice.
     fn full(&self, permissions: &Permissions, why: &str) -> ListResult {
         let clusters = self.visible(permissions).map(|(hub, seen)| cluster_state(hub, seen)).collect();
-        let overall = Overall { clusters, trouble: why.to_owned(), ..Overall::default() };
+        let (trouble, is_unchecked) = (why.to_owned(), permissions.is_silent());
+        let overall = Overall { clusters, trouble, is_unchecked, ..Overall::default() };
         ListResult { overall, ..ListResult::default() }
     }
 
@@ -273,6 +274,7 @@ fn cluster_state(hub: &Handle, seen: &ClusterPermissions) -> ClusterState {
 
 fn choose_visible(query: &Query, permissions: &Permissions, sources: &[Source]) -> ListResult {
     let mut chosen = choose(sources, query);
+    chosen.overall.is_unchecked = permissions.is_silent();
     let trouble = permissions.trouble();
     if !trouble.is_empty() {
         chosen.overall.trouble = format!("{trouble} {}", chosen.overall.trouble).trim_end().to_owned();

@@ -241,8 +241,10 @@ pub struct Overall {
     pub all: u32,
     /// Headings in order.
     pub heads: Vec<Head>,
-    /// The fault of the query; empty when it has none.
+    /// The fault of the query, and that permissions cannot be checked; empty without both.
     pub trouble: String,
+    /// Permissions on a cluster cannot be checked now: it may be hidden.
+    pub is_unchecked: bool,
 }
 
 impl Overall {
@@ -258,8 +260,8 @@ impl Overall {
         };
         self.clusters.len() == other.clusters.len()
             && self.clusters.iter().zip(&other.clusters).all(same)
-            && (self.counts, self.all, &self.heads, &self.trouble)
-                == (other.counts, other.all, &other.heads, &other.trouble)
+            && (self.counts, self.all, &self.heads, &self.trouble, self.is_unchecked)
+                == (other.counts, other.all, &other.heads, &other.trouble, other.is_unchecked)
     }
 }
 

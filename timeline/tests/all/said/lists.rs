@@ -20,7 +20,8 @@ fn cluster(now_millis: Millis) -> ClusterState {
 
 fn overall(lines: u32, now_millis: Millis) -> Overall {
     let heads = vec![Head { of: Common::Group(Group::Stable), lines }];
-    Overall { clusters: vec![cluster(now_millis)], counts: [0, 0, 0, lines], all: lines, heads, trouble: String::new() }
+    let (clusters, counts) = (vec![cluster(now_millis)], [0, 0, 0, lines]);
+    Overall { clusters, counts, all: lines, heads, ..Overall::default() }
 }
 
 /// A server that sends, and a viewer that hears, which is held to what is there.
@@ -142,6 +143,7 @@ fn everything_but_the_clock_makes_two_lists_differ() {
     assert!(differs(|other| other.all = 4));
     assert!(differs(|other| other.heads.clear()));
     assert!(differs(|other| other.trouble = "no".into()));
+    assert!(differs(|other| other.is_unchecked = true));
 }
 
 #[test]
