@@ -181,7 +181,8 @@ fn commands(workload: &Workload, revision: u64, is_current: bool, set: Option<&R
     if let Some(set) = set.filter(|set| set.removed_millis.is_none()) {
         all.push(kubectl("Its ReplicaSet", format!("describe replicaset {}", word(&set.name))));
         if !is_current && carried == Some(revision) {
-            all.push(kubectl("Roll back to it", format!("rollout undo deployment/{name} --to-revision={revision}")));
+            let undo = kubectl("Roll back to it", format!("rollout undo deployment/{name} --to-revision={revision}"));
+            all.push(Command { changes_cluster: true, ..undo });
         }
     }
     all
@@ -277,6 +278,7 @@ mod tests {
             let deployment = timeline.model().deployments.get(&Uid::from_bits(1)).unwrap();
             let workload = Workload::deployment("prod", "shop", "web");
             let detail = RevisionDetail::from_model(&workload, timeline.model(), deployment, 1, 2_000).unwrap();
+            assert!(detail.commands.iter().all(|of| of.changes_cluster == of.command.contains(" undo ")));
             let commands = detail.commands.into_iter().map(|command| command.command).collect::<Vec<_>>();
             (detail.standing, commands)
         };

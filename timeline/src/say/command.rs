@@ -13,17 +13,15 @@ pub struct Command {
     pub what: String,
     /// The command, ready to copy: "kubectl --namespace shop rollout undo deployment/web".
     pub command: String,
+    /// It changes what is in the cluster; others show something.
+    pub changes_cluster: bool,
 }
 
 impl Command {
-    /// A command of kubectl in a namespace. `rest` is what follows, quoted where a shell needs it.
+    /// A command of kubectl in a namespace that shows something. `rest` is what follows, quoted where a shell needs it.
     pub fn kubectl(what: impl Into<String>, namespace: &str, rest: &str) -> Self {
-        Self { what: what.into(), command: format!("kubectl --namespace {} {rest}", shell_word(namespace)) }
-    }
-
-    /// Whether it changes what is in the cluster; others show something.
-    pub fn changes_cluster(&self) -> bool {
-        [" rollout undo ", " rollout resume ", " scale deployment/"].iter().any(|verb| self.command.contains(verb))
+        let command = format!("kubectl --namespace {} {rest}", shell_word(namespace));
+        Self { what: what.into(), command, changes_cluster: false }
     }
 }
 
@@ -60,10 +58,11 @@ pub fn remedy(way: &Remedy, deployment: &Deployment) -> Command {
         Remedy::ShowDeployment => describe("Deployment", &deployment.name),
         Remedy::ShowNamespace => {
             let command = format!("kubectl get namespace {}", shell_word(&deployment.namespace));
-            return Command { what: "Show the namespace".to_owned(), command };
+            return Command { what: "Show the namespace".to_owned(), command, changes_cluster: false };
         }
     };
-    Command::kubectl(what, &deployment.namespace, &rest)
+    let changes_cluster = matches!(way, Remedy::Resume | Remedy::Undo { .. } | Remedy::ScaleBack { .. });
+    Command { changes_cluster, ..Command::kubectl(what, &deployment.namespace, &rest) }
 }
 
 #[cfg(test)]
@@ -72,12 +71,14 @@ mod tests {
 
     #[test]
     fn what_changes_a_cluster_is_told_from_what_shows_it() {
-        let changes = |rest: &str| Command::kubectl("", "shop", rest).changes_cluster();
-        assert!(changes("rollout undo deployment/web --to-revision=3"));
-        assert!(changes("rollout resume deployment/web"));
-        assert!(changes("scale deployment/web --replicas=6"));
-        for shows in ["rollout history deployment/undo --revision=3", "logs undo", "describe pod rollout-undo-1"] {
-            assert!(!changes(shows), "{shows}");
+        let changes = |way: &Remedy| remedy(way, &Deployment::default()).changes_cluster;
+        for way in
+            [Remedy::Undo { to: Some(3) }, Remedy::Undo { to: None }, Remedy::Resume, Remedy::ScaleBack { replicas: 6 }]
+        {
+            assert!(changes(&way), "{way:?}");
+        }
+        for way in [Remedy::ShowPod("rollout-undo-1".to_owned()), Remedy::ShowDeployment, Remedy::ShowNamespace] {
+            assert!(!changes(&way), "{way:?}");
         }
     }
 }

@@ -19,7 +19,7 @@ fn unbroken_words(command: &str) -> Vec<AnyView> {
 /// The kubectl commands that show more of what the detail is about, each with a button that copies it.
 #[component]
 pub fn Commands(#[prop(into)] commands: Signal<Vec<Command>>) -> impl IntoView {
-    let line = |Command { what, command }: Command| {
+    let line = |Command { what, command, .. }: Command| {
         view! {
             <li>
                 <span>{what}</span>
@@ -32,7 +32,7 @@ pub fn Commands(#[prop(into)] commands: Signal<Vec<Command>>) -> impl IntoView {
     let is_past = is_past();
     let shown = move || {
         let mut shown = commands.get();
-        shown.retain(|command| !is_past.get() || !command.changes_cluster());
+        shown.retain(|command| !is_past.get() || !command.changes_cluster);
         shown
     };
     view! {
