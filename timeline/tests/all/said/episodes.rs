@@ -506,6 +506,29 @@ fn no_duration_is_told_where_the_begin_or_a_part_was_not_observed() {
 }
 
 #[test]
+fn a_gap_of_less_than_a_second_takes_away_the_duration_only_with_the_begin_or_the_end() {
+    let unavailable = |gap_since_millis: Millis| {
+        let mut web = at_rest(3);
+        web.pod(100, unready);
+        web.wait_until(115_000).relisted(gap_since_millis);
+        web.wait_until(125_000).pod(100, ready);
+        title(&web)
+    };
+    assert_eq!(unavailable(114_001), "1 of 3 pods was not available for 20 s");
+    assert_eq!(unavailable(114_000), "1 of 3 pods was not available");
+    let mut ended = at_rest(3);
+    ended.pod(100, unready);
+    ended.unseen_pod(100, ready);
+    ended.wait_until(125_000).relisted(124_500);
+    assert_eq!(title(&ended), "1 of 3 pods was not available");
+    let mut begun = at_rest(3);
+    begun.unseen_pod(100, unready);
+    begun.wait_until(115_000).relisted(114_500);
+    begun.wait_until(125_000).pod(100, ready);
+    assert_eq!(title(&begun), "1 of 3 pods was not available");
+}
+
+#[test]
 fn a_deleted_deployment_is_a_deletion() {
     let mut web = at_rest(2);
     web.delete_deployment();
