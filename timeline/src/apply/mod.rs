@@ -283,6 +283,11 @@ impl Timeline {
         // What seemed to go by itself may have gone with what this list tells.
         self.settle_ends();
         self.settle_removals();
+        if is_after_gap {
+            let listed = self.model.deployments.values().filter(|d| in_scope(&d.namespace));
+            let listed: Vec<Uid> = listed.map(|deployment| deployment.uid).collect();
+            listed.into_iter().for_each(|uid| self.untell_scaled_down(at_millis, uid));
+        }
         self.listed.insert((kind, namespace));
     }
 }

@@ -485,6 +485,15 @@ fn pods_that_are_not_available_for_an_unknown_reason_are_counted() {
 }
 
 #[test]
+fn a_scaling_in_a_gap_is_told_without_the_pods_that_it_explains() {
+    let mut web = at_rest(5);
+    web.unseen(|deployment, _| deployment.spec.replicas = 3);
+    [100, 101].into_iter().for_each(|pod| web.lose_pod(pod));
+    web.wait_until(160_000).relisted(106_000);
+    assert_eq!(title(&web), "Scaled from 5 to 3");
+}
+
+#[test]
 fn no_duration_is_told_where_the_begin_or_a_part_was_not_observed() {
     let mut web = Web::live(3);
     web.pod(100, unready);
