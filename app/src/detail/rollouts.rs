@@ -49,8 +49,9 @@ pub struct RolloutLine {
     pub took_millis: Option<Millis>,
     /// Nobody looked for a part of it.
     pub has_gap: bool,
-    /// The most pods that there were at once.
-    pub peak_pods: u32,
+    /// The most pods that there were at once; `None` where nobody looked for a part of it: more of them, or fewer available ones, may have
+    /// been there.
+    pub peak_pods: Option<u32>,
     /// The least pods that were available at once; `None` where it replaced nothing, which begins with none.
     pub min_available: Option<u32>,
     /// The most pods and the least available ones that its strategy allowed.
@@ -114,6 +115,8 @@ impl RolloutLine {
         let ended_millis = rollout.completed_millis.or(rollout.superseded_millis);
         let began_millis = rollout::began_millis(model, deployment, rollout);
         let took = began_millis.zip(ended_millis).map(|(from, to)| to - from);
+        let has_gap = rollout::has_gap(model, deployment, rollout);
+        let is_part_unseen = rollout::is_part_unseen(model, deployment, rollout);
         Some(Self {
             revision: rollout.revision,
             was: was(model, deployment, rollout),
@@ -121,9 +124,9 @@ impl RolloutLine {
             end: rollout::outcome(deployment, rollout),
             is_past_deadline: rollout.deadline_exceeded_millis.is_some(),
             trouble: None,
-            took_millis: took.filter(|_| !rollout::is_part_unseen(model, deployment, rollout)),
-            has_gap: rollout::has_gap(model, deployment, rollout),
-            peak_pods: rollout.peak_active,
+            took_millis: took.filter(|_| !is_part_unseen),
+            has_gap,
+            peak_pods: (!is_part_unseen && !has_gap).then_some(rollout.peak_active),
             min_available: Some(rollout.min_available)
                 .filter(|_| replaces(rollout::trigger(model, deployment, index), rollout.revision)),
             limits: limits(deployment, index),
@@ -182,12 +185,14 @@ impl RolloutLine {
 
     /// Formats all of it: "Complete after 12 s. Began 14:02:05 UTC. Observed: peak 4 pods."
     pub fn sentences(&self, stamp: impl FnOnce(Millis) -> String) -> String {
-        format!("{}. Began {}. {}", capitalized(self.ended()), self.began(stamp), self.extremes())
+        let said = format!("{}. Began {}. {}", capitalized(self.ended()), self.began(stamp), self.extremes());
+        said.trim_end().to_owned()
     }
 
-    /// Most pods at once and fewest available ones.
+    /// Most pods at once and fewest available ones; empty where they are not known.
     pub fn extremes(&self) -> String {
-        format!("Observed: {}.", extremes(self.peak_pods, self.min_available, Some(self.limits)))
+        let said = |peak_pods| format!("Observed: {}.", extremes(peak_pods, self.min_available, Some(self.limits)));
+        self.peak_pods.map(said).unwrap_or_default()
     }
 }
 
@@ -201,7 +206,7 @@ fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, Meta, Seen};
+    use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, Kind, Meta, Seen};
     use timeline::past::StatusMark;
     use timeline::{Fact, Timeline};
 
@@ -235,6 +240,20 @@ mod tests {
     }
 
     #[test]
+    fn a_gap_in_a_rollout_takes_the_figures_of_its_pods_away() {
+        let extremes = |gap_since_millis| {
+            let mut timeline = Timeline::new();
+            timeline.apply(1_000, Fact::Deployment(Box::new(deployment()), Seen::Added));
+            let (kind, namespace, present) = (Kind::Deployment, None, vec![WEB]);
+            timeline.apply(9_000, Fact::Listed { kind, namespace, present, gap_since_millis: Some(gap_since_millis) });
+            let deployment = timeline.model().deployments.get(&WEB)?;
+            lines(timeline.model(), deployment).last().map(|line| line.extremes())
+        };
+        assert!(extremes(8_001).is_some_and(|said| said.starts_with("Observed: peak 0 pods")));
+        assert_eq!(extremes(8_000).as_deref(), Some(""));
+    }
+
+    #[test]
     fn rollouts_are_told_with_their_ends() {
         let line = |end, took_millis| RolloutLine {
             revision: 2,
@@ -245,7 +264,7 @@ mod tests {
             trouble: None,
             took_millis,
             has_gap: false,
-            peak_pods: 1,
+            peak_pods: Some(1),
             min_available: Some(3),
             limits: (4, 3),
             images: String::new(),
@@ -276,6 +295,11 @@ mod tests {
             line(Outcome::Complete, None).sentences(|_| String::new()),
             "Complete. Began before watching began. Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available \
              (floor: 3)."
+        );
+        let unseen = RolloutLine { peak_pods: None, ..with_gap };
+        assert_eq!(
+            unseen.sentences(|_| String::new()),
+            "Complete after 12 s, part not observed. Began before watching began."
         );
         let row = |started_millis, cause: &str| PastRollout {
             revision: 2,

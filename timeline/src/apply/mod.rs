@@ -46,6 +46,8 @@ pub struct Timeline {
     seq: u64,
     /// Kinds and namespaces whose first list is complete.
     listed: BTreeSet<(Kind, Option<String>)>,
+    /// Namespaces whose pods are being listed again: those that went while nobody looked stand beside those that came.
+    relisting: BTreeSet<String>,
     /// Pods that are ready and start to count later, by that time.
     due: BTreeSet<(Millis, Uid)>,
     /// Revisions that Deployments name and that no ReplicaSet is seen to carry yet.
@@ -150,6 +152,9 @@ impl Timeline {
             Fact::Pod(mut fact, seen) => {
                 self.keep_to_namespace(&mut fact.meta);
                 self.note_arrival(at_millis, &fact.meta, seen);
+                if seen == Seen::InList && !self.is_first_list(Kind::Pod, &fact.meta.namespace) {
+                    self.relisting.insert(fact.meta.namespace.clone());
+                }
                 self.pod(at_millis, &fact, seen);
                 self.take_early_events(Some(fact.meta.uid));
             }
@@ -274,6 +279,7 @@ impl Timeline {
                 if is_after_gap {
                     self.note_listed_pods(at_millis, namespace.as_deref());
                 }
+                self.relisting.retain(|known| !in_scope(known));
                 let deployments = self.model.deployments.values().filter(|d| in_scope(&d.namespace));
                 let deployments: Vec<Uid> = deployments.map(|d| d.uid).collect();
                 deployments.into_iter().for_each(|uid| self.note_peaks(uid));
@@ -283,6 +289,11 @@ impl Timeline {
         // What seemed to go by itself may have gone with what this list tells.
         self.settle_ends();
         self.settle_removals();
+        if is_after_gap {
+            let listed = self.model.deployments.values().filter(|d| in_scope(&d.namespace));
+            let listed: Vec<Uid> = listed.map(|deployment| deployment.uid).collect();
+            listed.into_iter().for_each(|uid| self.untell_scaled_down(at_millis, uid));
+        }
         self.listed.insert((kind, namespace));
     }
 }

@@ -354,8 +354,11 @@ impl Timeline {
         }
     }
 
-    /// Pods whose ReplicaSet the Deployment controls and that is not gone.
+    /// Pods whose ReplicaSet the Deployment controls and that is not gone; none while pods are listed again, until that list is whole.
     fn owned_pods(&self, deployment: Uid) -> PodCounts {
+        if self.model.deployments.get(&deployment).is_some_and(|known| self.relisting.contains(&known.namespace)) {
+            return PodCounts::default();
+        }
         self.model.owned_sets(deployment).fold(PodCounts::default(), |sum, set| sum + self.model.pod_counts(set.uid))
     }
 }

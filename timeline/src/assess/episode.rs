@@ -26,7 +26,7 @@ pub struct Episode<'m> {
     pub ended_millis: Option<Millis>,
     /// Number of pods that were deleted and gone before their Deployment was deleted, as with their namespace.
     pub went_before: Option<u32>,
-    /// Its begin was observed, and the time until its end without a gap.
+    /// Its begin and its end were observed, and the time between them without a gap of a second or more.
     pub is_whole: bool,
     /// Replicas before and after, where they changed.
     pub scaled: Option<(u32, u32)>,
@@ -107,7 +107,11 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let last_told_millis = deployment.story.iter().filter(is_told).map(|entry| entry.at_millis).max();
     let over_millis = ended_millis.max(last_told_millis).filter(|_| ended_millis.is_some());
     let is_part = |gap: &Gap| gap.to_millis >= began_millis && over_millis.is_none_or(|over| gap.from_millis < over);
-    let is_whole = is_begin_seen && !deployment.gaps.iter().any(is_part);
+    // As of a rollout, a short gap counts where the begin or the end is in it.
+    let mut ends = ended_millis.into_iter().chain([began_millis]);
+    let is_whole = is_begin_seen
+        && !deployment.gaps.iter().any(|gap| !gap.is_short() && is_part(gap))
+        && !ends.any(|at_millis| rollout::is_in_gap(deployment, at_millis));
     Some(Episode {
         kind,
         began_millis,

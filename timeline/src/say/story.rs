@@ -34,10 +34,11 @@ pub fn entries(model: &Model, deployment: Uid) -> Vec<Entry> {
     order::sort_by(all, |entry: &Entry| (entry.at_millis, rank(&entry.what) << 64 | u128::from(entry.id)))
 }
 
-/// Ranks the entries of one instant: edits that make a step stand before it.
+/// Ranks the entries of one instant: a gap stands before what its end shows, and edits that make a step before that.
 const fn rank(what: &Happening) -> u128 {
     match what {
-        Happening::Resumed | Happening::StrategyChanged { .. } => LineKind::Revision as u128,
-        other => other.kind() as u128,
+        Happening::Gap { .. } => 0,
+        Happening::Resumed | Happening::StrategyChanged { .. } => 1 + LineKind::Revision as u128,
+        other => 1 + other.kind() as u128,
     }
 }

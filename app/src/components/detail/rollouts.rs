@@ -23,7 +23,8 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
         let address =
             workload.with_value(|workload| rollouts.with_untracked(|rollouts| rollouts.address(workload, &line)));
         let (name, took, images) = (line.name(), line.took(), line.images.clone());
-        let extremes = line.extremes();
+        let extremes = Some(line.extremes()).filter(|said| !said.is_empty());
+        let extremes = extremes.map(|said| view! { <span>{said}</span>" " });
         let trouble = line.trouble.clone().filter(|trouble| !trouble.is_empty()).map(|trouble| format!("{trouble} "));
         let sign = line.status().map(|status| {
             let title = format!("{} {}", status.word, status.note);
@@ -44,7 +45,7 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
                 }}
                 {format!(", {took}. ")}
                 {trouble}
-                <span class="muted"><span>{began}</span>" "<span>{extremes}</span>" "<span class="mono">{images}</span></span>
+                <span class="muted"><span>{began}</span>" "{extremes}<span class="mono">{images}</span></span>
             </li>
         }
     };

@@ -187,17 +187,22 @@ impl Timeline {
         }
     }
 
-    /// Nobody looked for a while; gaps that touch are one.
+    /// Nobody looked for a while; gaps that touch are one. Lists of several kinds end it a moment apart: what they show comes after it.
     pub(super) fn tell_gap(&mut self, uid: Uid) {
         let gap = self.model.deployments.get(&uid).and_then(|deployment| deployment.gaps.last());
         let gap = gap.filter(|gap| !gap.is_short());
         let Some(Gap { from_millis, to_millis }) = gap.copied() else { return };
         let what = Happening::Gap { millis: to_millis - from_millis };
         let is_same = |entry: &Entry| matches!(entry.what, Happening::Gap { .. }) && entry.at_millis >= from_millis;
-        match self.entry(uid, is_same).map(|entry| entry.id) {
-            Some(id) => self.retell(uid, id, |entry| (entry.at_millis, entry.what) = (to_millis, what)),
-            None => drop(self.tell(uid, to_millis, what)),
-        }
+        let Some((id, ended)) = self.entry(uid, is_same).map(|entry| (entry.id, entry.at_millis)) else {
+            self.tell(uid, to_millis, what);
+            return;
+        };
+        let is_one_end = to_millis - ended <= self.settling_millis();
+        let is_shown = |entry: &&Entry| is_one_end && entry.id != id && entry.at_millis >= ended;
+        let shown = self.story(uid).iter().filter(is_shown).map(|entry| entry.at_millis);
+        let at_millis = shown.chain([to_millis]).min().unwrap_or(to_millis);
+        self.retell(uid, id, |entry| (entry.at_millis, entry.what) = (at_millis, what));
     }
 
     /// A Warning Event: those of one reason and topic about the same object and container are one entry, with the latest words and how

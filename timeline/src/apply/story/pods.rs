@@ -5,7 +5,7 @@ use crate::apply::leaving::PodDeparture;
 use crate::apply::pending::AwaitedReplacement;
 use crate::model::fact::PodFact;
 use crate::model::story::{Adopter, Entry, Happening};
-use crate::model::{EndReason, PodCounts, PodState, ReplicaSet, Scale};
+use crate::model::{EndReason, MarkKind, PodCounts, PodState, ReplicaSet, Scale};
 use crate::rules::rollout;
 use crate::{Millis, Uid};
 
@@ -180,6 +180,57 @@ impl Timeline {
         });
         if !is_shared {
             self.untell(deployment, entry);
+        }
+    }
+
+    /// A list after a gap shows that a Deployment was scaled down in it: that many of the pods that went in it are no losses, and nobody saw
+    /// which these are.
+    pub(in crate::apply) fn untell_scaled_down(&mut self, at: Millis, uid: Uid) {
+        let Some(deployment) = self.model.deployments.get(&uid) else { return };
+        let Some(gap) = deployment.gaps.last().filter(|gap| gap.to_millis == at) else { return };
+        let since = gap.from_millis;
+        let before = deployment.marks.iter().find_map(|mark| match mark.kind {
+            MarkKind::Replicas { from, .. } if mark.at_millis > since => Some(from),
+            _ => None,
+        });
+        let mut lowered = before.map_or(0, |before| before.saturating_sub(deployment.now.spec.replicas));
+        if lowered == 0 {
+            return;
+        }
+        let (mut unseen, mut released) = (0_u32, 0);
+        for pod in self.model.pods_of_deployment(uid) {
+            let Some(ended) = pod.ended_millis().filter(|ended| *ended > since) else { continue };
+            let was_going = pod.states.first().is_some_and(|(state, _)| state.is_ending());
+            let is_told = !was_going && pod.now.terminal_millis.is_none_or(|terminal| terminal >= ended);
+            match pod.end_reason {
+                // It was seen to go for one of these replicas.
+                Some(EndReason::ScaledDown) => lowered = lowered.saturating_sub(1),
+                Some(EndReason::Unknown) if !is_told || self.teller(pod) != Some(uid) => {}
+                Some(EndReason::Unknown) if pod.is_out_of_rotation() => released += 1,
+                Some(EndReason::Unknown) => unseen += 1,
+                _ => {}
+            }
+        }
+        let told = self.story(uid).iter().filter_map(|entry| match entry.what {
+            Happening::Unseen { pods, .. } if entry.at_millis > since => Some((entry.id, pods)),
+            _ => None,
+        });
+        let told: Vec<(u64, u32)> = told.collect();
+        let lost = released + unseen.saturating_sub(lowered);
+        let mut explained = told.iter().map(|(_, pods)| pods).sum::<u32>().saturating_sub(lost);
+        for (id, pods) in told {
+            let fewer = explained.min(pods);
+            explained -= fewer;
+            if fewer == pods {
+                self.untell(uid, id);
+            } else if fewer > 0 {
+                self.retell(uid, id, |entry| {
+                    if let Happening::Unseen { pod, pods, .. } = &mut entry.what {
+                        pod.clear();
+                        *pods -= fewer;
+                    }
+                });
+            }
         }
     }
 

@@ -485,6 +485,15 @@ fn pods_that_are_not_available_for_an_unknown_reason_are_counted() {
 }
 
 #[test]
+fn a_scaling_in_a_gap_is_told_without_the_pods_that_it_explains() {
+    let mut web = at_rest(5);
+    web.unseen(|deployment, _| deployment.spec.replicas = 3);
+    [100, 101].into_iter().for_each(|pod| web.lose_pod(pod));
+    web.wait_until(160_000).relisted(106_000);
+    assert_eq!(title(&web), "Scaled from 5 to 3");
+}
+
+#[test]
 fn no_duration_is_told_where_the_begin_or_a_part_was_not_observed() {
     let mut web = Web::live(3);
     web.pod(100, unready);
@@ -503,6 +512,29 @@ fn no_duration_is_told_where_the_begin_or_a_part_was_not_observed() {
     web.wait_until(125_000).pod(100, ready);
     web.wait_until(160_000).relisted(130_000);
     assert_eq!(title(&web), "1 of 3 pods was not available for 20 s");
+}
+
+#[test]
+fn a_gap_of_less_than_a_second_takes_away_the_duration_only_with_the_begin_or_the_end() {
+    let unavailable = |gap_since_millis: Millis| {
+        let mut web = at_rest(3);
+        web.pod(100, unready);
+        web.wait_until(115_000).relisted(gap_since_millis);
+        web.wait_until(125_000).pod(100, ready);
+        title(&web)
+    };
+    assert_eq!(unavailable(114_001), "1 of 3 pods was not available for 20 s");
+    assert_eq!(unavailable(114_000), "1 of 3 pods was not available");
+    let mut ended = at_rest(3);
+    ended.pod(100, unready);
+    ended.unseen_pod(100, ready);
+    ended.wait_until(125_000).relisted(124_500);
+    assert_eq!(title(&ended), "1 of 3 pods was not available");
+    let mut begun = at_rest(3);
+    begun.unseen_pod(100, unready);
+    begun.wait_until(115_000).relisted(114_500);
+    begun.wait_until(125_000).pod(100, ready);
+    assert_eq!(title(&begun), "1 of 3 pods was not available");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::made::{SECOND, Web, deployment, ended_by_kubelet, meta, ready, unready, warning};
 use crate::said::told::since;
-use timeline::fact::{Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Seen};
+use timeline::fact::{Kind, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, Seen};
 use timeline::model::EndReason;
 use timeline::{Fact, Uid};
 
@@ -624,6 +624,72 @@ fn pods_that_went_in_two_gaps_are_two_lines() {
         "90000 Pod p0103 disappeared; why is not known.",
     ];
     assert_eq!(since(&web, 60_000), told);
+}
+
+/// Five pods, of which some go in a gap in which the Deployment is scaled to so many; it is not listed yet.
+fn scaled_in_a_gap(replicas: u32, lost: &[u128]) -> Web {
+    let mut web = Web::live(5).at(60_000);
+    web.unseen(|deployment, sets| {
+        deployment.spec.replicas = replicas;
+        sets.get_mut(&2).unwrap().now.counts.desired = replicas;
+    });
+    lost.iter().for_each(|pod| web.lose_pod(*pod));
+    web
+}
+
+/// What is told of pods that went in a gap.
+fn unexplained(web: &Web) -> Vec<String> {
+    web.told().into_iter().filter(|line| line.contains("disappeared") || line.contains("marked")).collect()
+}
+
+#[test]
+fn pods_that_a_scaling_in_a_gap_explains_are_no_losses() {
+    let told = |replicas: u32, lost: &[u128]| {
+        let mut web = scaled_in_a_gap(replicas, lost);
+        web.relisted(30_000);
+        assert_eq!(end(&web, lost[0]), Some(EndReason::Unknown), "nobody saw why this one went");
+        unexplained(&web)
+    };
+    assert_eq!(told(3, &[100, 101]), [""; 0]);
+    assert_eq!(told(3, &[100]), [""; 0]);
+    assert_eq!(told(3, &[100, 101, 102]), ["1 pod disappeared; why is not known."]);
+    assert_eq!(told(4, &[100, 101, 102]), ["2 pods disappeared; why is not known."]);
+    assert_eq!(told(5, &[100]), ["Pod p0100 disappeared; why is not known."]);
+    assert_eq!(told(6, &[100]), ["Pod p0100 disappeared; why is not known."]);
+    // One of them is still there.
+    let mut going = scaled_in_a_gap(3, &[100]);
+    going.unseen_pod(101, |pod| pod.deletion_at_millis = Some(80_000));
+    going.relisted(30_000);
+    assert_eq!(unexplained(&going), [""; 0]);
+    // One that was outside its ReplicaSet was not let go by it.
+    let mut released = Web::live(5).at(20_000);
+    released.pod(100, |pod| pod.meta.controller = None);
+    released.add_ready_pod(200, 2);
+    released.lose_pod(100);
+    released.unseen(|deployment, _| deployment.spec.replicas = 3);
+    released.wait_until(60_000).relisted(30_000);
+    assert_eq!(unexplained(&released), ["Pod p0100 disappeared; why is not known."]);
+}
+
+#[test]
+fn a_scaling_in_a_gap_explains_pods_also_when_they_are_listed_first() {
+    let mut web = scaled_in_a_gap(3, &[100, 101]);
+    web.listed(Kind::Pod, Some(30_000));
+    assert_eq!(unexplained(&web), ["2 pods disappeared; why is not known."]);
+    web.wait(300).relisted(30_000);
+    assert_eq!(unexplained(&web), [""; 0]);
+    // Of what goes in the next gap it explains nothing, also where that follows at once.
+    web.lose_pod(102);
+    web.wait(1_000).relisted(60_300);
+    assert_eq!(unexplained(&web), ["Pod p0102 disappeared; why is not known."]);
+    // Nor does a scaling that was seen, with the pods that went for it.
+    let mut seen = scaled_in_a_gap(5, &[100]);
+    seen.relisted(30_000);
+    seen.add_ready_pod(200, 2);
+    seen.scale(2, 4);
+    seen.kill_pod(101);
+    seen.wait(1_000).relisted(60_000);
+    assert_eq!(unexplained(&seen), ["Pod p0100 disappeared; why is not known."]);
 }
 
 #[test]

@@ -437,6 +437,26 @@ fn a_gap_is_told_from_one_second_on_and_grows_into_one() {
 }
 
 #[test]
+fn a_gap_is_told_before_what_its_end_shows() {
+    let relisted = |pods_late: Millis| {
+        let mut web = Web::live(3).at(60_000);
+        web.unseen(|deployment, sets| {
+            deployment.spec.replicas = 4;
+            sets.get_mut(&2).unwrap().now.counts.desired = 4;
+        });
+        web.relisted(30_000);
+        web.wait(pods_late).listed(Kind::Pod, Some(30_000));
+        since(&web, 6_000)
+    };
+    let gap = |at: Millis, took: &str| format!("{at} Not observed for {took}: what happened in between is not known.");
+    let shown = ["60000 While not observed: revision 1 3 → 4.", "60000 Replicas changed 3 → 4 (not a rollout)."];
+    for (pods_late, took) in [(0, "30 s"), (400, "30 s"), (1_000, "31 s")] {
+        assert_eq!(relisted(pods_late), [gap(60_000, took).as_str(), shown[0], shown[1]], "{pods_late}");
+    }
+    assert_eq!(relisted(1_001), [shown[0], shown[1], gap(61_001, "31 s").as_str()]);
+}
+
+#[test]
 fn events_of_one_reason_are_one_line_at_their_own_last_time() {
     let mut web = Web::live(1);
     let event = |uid: u128, at: Option<Millis>, message: &str, count: u32, is_warning: bool| {

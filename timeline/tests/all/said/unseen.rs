@@ -188,18 +188,30 @@ fn pods_that_went_unseen_are_not_counted_with_those_that_came() {
     let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap();
     assert_eq!((rollout.peak_active, rollout.peak_pods), (5, 5));
     // The kinds are listed at the same time.
-    let mut web = begun().at(60_000);
-    web.restore(&later);
-    for number in [201, 202] {
-        let mut came = pod(number, 3, &format!("web-3-p0{number}"));
-        ready(&mut came);
-        web.timeline.apply(60_000, Fact::Pod(Box::new(came), Seen::InList));
-    }
+    let listed_in_part = || {
+        let mut web = begun().at(60_000);
+        web.restore(&later);
+        for number in [201, 202] {
+            let mut came = pod(number, 3, &format!("web-3-p0{number}"));
+            ready(&mut came);
+            web.timeline.apply(60_000, Fact::Pod(Box::new(came), Seen::InList));
+        }
+        web
+    };
+    let mut web = listed_in_part();
     let second = web.replica_set(3);
     web.timeline.apply(60_000, Fact::ReplicaSet(Box::new(second), Seen::InList));
     web.relisted(25_000);
     let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap();
     assert_eq!((rollout.peak_active, rollout.peak_pods), (4, 4));
+    // Other kinds are watched meanwhile: a ReplicaSet changes, and the next revision begins.
+    let mut web = listed_in_part();
+    web.set(3, |set| set.now.counts.replicas = 3);
+    next_revision(&mut web, 3, [1, 3]);
+    web.relisted(25_000);
+    let rollouts = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.iter();
+    let peaks: Vec<_> = rollouts.skip(1).map(|rollout| (rollout.peak_active, rollout.peak_pods)).collect();
+    assert_eq!(peaks, [(4, 4), (4, 4)]);
 }
 
 #[test]
