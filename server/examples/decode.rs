@@ -49,7 +49,7 @@ fn line(number: u64) -> String {
             "phase": "Running", "conditions": conditions, "containerStatuses": [status("web"), status("proxy")],
         },
     });
-    format!("{}\n", json!({ "type": "MODIFIED", "object": pod }))
+    format!("{{\"type\":\"MODIFIED\",\"object\":{pod}}}\n") // API servers write the type first
 }
 
 fn decoded(line: &str) -> Option<Object> {
