@@ -5,6 +5,7 @@ use crate::apply::Timeline;
 use crate::model::story::{Entry, Happening, LineKind, Part, StepBudget};
 use crate::model::{MarkKind, ReplicaSet, Scale, ScaleCause};
 use crate::rules::budget::{self, Sums};
+use crate::rules::rollout;
 use crate::{Change, Millis, Uid};
 
 /// Steps this close together are one decision and become one entry.
@@ -25,7 +26,7 @@ impl Timeline {
         let before = set.scales.iter().rfind(|before| before.order < scale.order);
         let is_last_back = scale.cause == ScaleCause::Rollout && is_alone && self.is_scaled_back(set, scale);
         let is_rest = is_last_back && before.is_some_and(|before| before.cause == ScaleCause::Scaling);
-        let is_back = is_last_back || before.is_some_and(|before| self.is_emptied_again(set, scale, before));
+        let is_back = is_last_back || self.is_taken_down_again(set, scale);
         // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the first step of
         // its rollout.
         let is_scaling = scale.cause == ScaleCause::Scaling && !is_back && !self.is_first_step(set, scale);
@@ -67,13 +68,25 @@ impl Timeline {
         (scale.to < scale.from || (scale.from > 0 && is_at_rest)) && set.now.desired_replicas == Some(scale.to)
     }
 
-    /// Somebody else scaled an older revision up from none after the last rollout, and the Deployment controller takes all of that down.
-    /// It then brings up to date what the ReplicaSet says of the Deployment's replicas.
-    fn is_emptied_again(&self, set: &ReplicaSet, scale: &Scale, before: &Scale) -> bool {
-        let last = self.model.deployments.get(&scale.deployment).and_then(|deployment| deployment.rollouts.last());
-        let next = last.filter(|last| set.revision() < Some(last.revision));
-        let is_late = |at_millis: Millis| before.deployment == scale.deployment && before.at_millis > at_millis;
-        (before.from, scale.to) == (0, 0) && next.and_then(|next| next.completed_millis).is_some_and(is_late)
+    /// Somebody else scaled an older revision up from none after the last one had its ReplicaSet, and the Deployment controller takes that
+    /// down. With the last of it the controller may bring up to date what the ReplicaSet says of the Deployment's replicas.
+    fn is_taken_down_again(&self, set: &ReplicaSet, scale: &Scale) -> bool {
+        let Some(deployment) = self.model.deployments.get(&scale.deployment) else { return false };
+        let Some(last) = deployment.rollouts.last().filter(|last| set.revision() < Some(last.revision)) else {
+            return false;
+        };
+        let Some(next) = rollout::replica_set(&self.model, deployment, last.revision) else { return false };
+        // One that is taken over may have replicas already.
+        let since_millis = rollout::revised_millis(next, last.revision).max(Some(set.first_seen_millis));
+        let raised = set.scales.iter().rfind(|before| before.order < scale.order && before.from == 0);
+        let is_by_another = |raised: &Scale| {
+            raised.deployment == scale.deployment
+                && raised.cause == ScaleCause::Rollout
+                && Some(raised.at_millis) > since_millis
+        };
+        scale.to < scale.from
+            && (scale.to == 0 || scale.cause == ScaleCause::Rollout)
+            && raised.is_some_and(is_by_another)
     }
 
     /// Somebody else scaled it down during a pause: all ReplicaSets together have fewer replicas than the floor. An annotation
