@@ -183,6 +183,28 @@ fn a_replica_set_that_is_scaled_below_the_floor_during_a_pause_is_scaled_by_some
     assert_eq!(steps(true, 2, 4), ["40000 Revision 1 down 3 → 2: at least 3 must stay available."]);
 }
 
+/// Nothing is taken down for a paused Deployment while its last revision lacks a pod and all have room below the ceiling.
+#[test]
+fn a_replica_set_that_is_scaled_up_and_down_during_a_pause_is_scaled_by_somebody_else() {
+    let down = |raised: u32, available: u32, paused_millis: Millis, resumed_millis: Millis| {
+        let mut web = Web::reported().at(40_000);
+        web.set(SECOND, |set| set.now.counts.available = available);
+        web.set(2, |set| set.now.counts.desired = raised);
+        web.wait_until(paused_millis).deployment(|deployment| deployment.spec.paused = true);
+        web.wait_until(60_000).set(2, |set| set.now.counts.desired = 0);
+        web.wait_until(resumed_millis).deployment(|deployment| deployment.spec.paused = false);
+        since(&web, 59_999)
+    };
+    let left = ["60000 The ReplicaSet of revision 1 was scaled 1 → 0, not by its Deployment.", "70000 Resumed."];
+    assert_eq!(down(1, 2, 50_000, 70_000), left);
+    let back = "60000 The Deployment controller scaled the ReplicaSet of revision 1 back 1 → 0.";
+    assert_eq!(down(1, 3, 50_000, 70_000), [back, "70000 Resumed."]);
+    assert_eq!(down(2, 2, 50_000, 70_000)[0], back.replace("1 → 0", "2 → 0"));
+    // The streams of Deployments and ReplicaSets overtake each other.
+    assert_eq!(down(1, 2, 59_500, 70_000), [back, "70000 Resumed."]);
+    assert_eq!(down(1, 2, 50_000, 60_500), ["59999 Resumed.", back]);
+}
+
 #[test]
 fn a_long_staircase_is_folded_after_two_steps() {
     let mut web = Web::live(6).at(20_000);
