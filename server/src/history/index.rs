@@ -31,10 +31,13 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
         let is_next_refused = assessment.decisive().is_some_and(|cause| cause.kind.is_refusal(Refused::ReplicaSet));
         // What is no fault by itself is the cause where the progress deadline passed over it. Before that, the verdict names what is bad.
         let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
-        let is_late = deployment.rollouts.last().is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
+        let rollout = deployment.rollouts.last();
+        let is_late = rollout.is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
+        // One that was scaled to zero may never have had all of its pods.
+        let had_all = outcome == Outcome::Complete || rollout.is_some_and(|rollout| rollout.available_millis.is_some());
         match (is_known, is_done) {
-            // Pods that a later scaling lacks are no trouble of the rollout.
-            (_, true) if matches!(standing, Standing::ScalingUp { .. }) => None,
+            // Pods that a later scaling lacks are no trouble of a rollout that had all of them.
+            (_, true) if had_all && matches!(standing, Standing::ScalingUp { .. }) => None,
             // Nor is that the ReplicaSet of the next one is refused.
             (_, true) if is_next_refused => None,
             // Once its template is edited, an outage is told of the next rollout.

@@ -106,7 +106,10 @@ impl Timeline {
     fn tell_mark(&mut self, at: Millis, uid: Uid, kind: &MarkKind) {
         let (at, what) = match kind {
             MarkKind::Paused => (at, Happening::Paused),
-            MarkKind::Resumed => (self.resumed_millis(at, uid), Happening::Resumed),
+            MarkKind::Resumed => {
+                self.retell_scaled_back(at, uid);
+                (self.resumed_millis(at, uid), Happening::Resumed)
+            }
             MarkKind::Deleting => {
                 self.retell_ends(at, uid);
                 self.retell_removals(at, uid);

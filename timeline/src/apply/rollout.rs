@@ -277,14 +277,19 @@ impl Timeline {
         let is_to_zero = |mark: &&Mark| matches!(mark.kind, MarkKind::Replicas { to: 0, .. });
         let marks = Some(&known.marks).filter(|_| known.now.spec.replicas == 0 && !is_end_unseen);
         let emptied_millis = marks.and_then(|marks| marks.iter().rfind(is_to_zero)).map(|mark| mark.at_millis);
-        // Of one that nobody saw begin, the condition of its own ReplicaSet would have told that everything was available.
-        let told = known.now.status.progressing.as_ref().filter(|_| emptied_millis.is_some());
+        // Of one that nobody saw begin, the condition of its own ReplicaSet would have told that everything was available, unless a
+        // pause replaced it.
+        let was_paused = known.now.spec.paused || known.marks.iter().any(|mark| mark.kind == MarkKind::Resumed);
+        let told = known.now.status.progressing.as_ref().filter(|_| emptied_millis.is_some() && !was_paused);
         let is_known = told.is_some_and(|told| !rollout::is_about_another(&self.model, known, told));
+        let next = self.drafts.get(&uid).map(|draft| &draft.rollout).or(known.rollouts.last());
+        let taken_down_millis = next.and_then(|next| rollout::take_down_millis(&self.model, known, next));
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
             if verdict == KubectlVerdict::Complete && !is_stale {
                 (rollout.completed_millis, rollout.is_end_unseen) = (Some(at), is_end_unseen);
-                let is_in_it = emptied_millis.zip(rollout.started_millis).is_some_and(|(at, started)| at >= started);
+                let began_millis = taken_down_millis.or(rollout.started_millis);
+                let is_in_it = emptied_millis.is_some_and(|at| began_millis.is_none_or(|began| at >= began));
                 let is_known = rollout.was_start_seen || is_known;
                 rollout.was_scaled_to_zero = is_in_it && is_known && rollout.available_millis.is_none();
             }

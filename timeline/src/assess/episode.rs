@@ -32,8 +32,8 @@ pub struct Episode<'m> {
     pub scaled: Option<(u32, u32)>,
     /// The entries of the story that tell of losses, in order, each with whether its node was not ready when pods left it.
     pub losses: Vec<(&'m Happening, bool)>,
-    /// The words of the API server when it refused the ReplicaSet of the next revision last, and whether that is over.
-    pub refused: Option<(&'m str, bool)>,
+    /// The words of the API server when it refused the ReplicaSet of the next revision last.
+    pub refused: Option<&'m str>,
     /// Nodes that were reported not to be ready, and how many pods were on each.
     pub silent_nodes: Vec<(&'m str, u32)>,
     /// Pods of which containers restarted.
@@ -120,7 +120,7 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         is_whole,
         scaled,
         losses: losses.into_iter().map(|entry| (&entry.what, is_of_silent_node(deployment, &pods, entry))).collect(),
-        refused: refusal.map(|refusal| (refusal.message, refusal.until_millis.is_some())),
+        refused: refusal.map(|refusal| refusal.message),
         silent_nodes: silent_nodes(deployment, &pods, began_millis),
         restarted,
         missing: (shortage.most, desired),

@@ -45,10 +45,8 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         true => format!("Scaled, and back to {to}"),
         false => format!("Scaled from {from} to {to}"),
     }));
-    events.extend(refused.map(|(message, is_over)| {
-        let said = cannot_start("The next revision", message);
-        if is_open && !is_over { said } else { past(&said) }
-    }));
+    // A title may be read long after the last try.
+    events.extend(refused.map(|message| say_refusal("The next revision", message)));
     // The node's own failure, unless the departure of its pods says it too.
     let is_named = |node: &str| {
         losses.iter().any(|(loss, was_silent)| match loss {
@@ -108,11 +106,7 @@ pub fn say_losses(losses: &[&Happening], outage: Option<Millis>, has_gap: bool) 
 
 /// A refusal of the ReplicaSet of a revision as past, safe to show: "The next revision could not start: quota sets was used up".
 pub fn say_refusal(revision: &str, message: &str) -> String {
-    past(&cannot_start(revision, message))
-}
-
-fn cannot_start(revision: &str, message: &str) -> String {
-    format!("{revision} cannot start: {}", refusal_matter(Refused::ReplicaSet, message))
+    past(&format!("{revision} cannot start: {}", refusal_matter(Refused::ReplicaSet, message)))
 }
 
 /// Losses in sentences, each with how many of its pods are missing, each kind of them once in the order of its last one, safe to show:

@@ -271,6 +271,21 @@ fn pod(revision: u64, is_ready: bool, seen: Seen) -> Fact {
     Fact::Pod(Box::new(fact), seen)
 }
 
+/// A pod of a revision that no node fits.
+fn pending(revision: u64) -> Fact {
+    let Fact::Pod(mut pending, _) = pod(revision, false, Seen::Added) else { unreachable!() };
+    (pending.meta.uid, pending.meta.name) = (Uid::from_bits(300), format!("web-{revision}-q"));
+    (pending.node, pending.phase, pending.containers, pending.ready) = (None, Phase::Pending, Vec::new(), None);
+    pending.scheduled = Some(Condition {
+        status: ConditionStatus::False,
+        reason: "Unschedulable".into(),
+        message: "0/3 nodes are available: 3 Insufficient cpu.".into(),
+        last_transition_millis: Some(20_000),
+        ..Condition::default()
+    });
+    Fact::Pod(pending, Seen::Added)
+}
+
 /// A Deployment that is observed from its creation on. Its only pod is available after five seconds.
 fn complete() -> Timeline {
     let mut timeline = Timeline::new();
@@ -402,24 +417,52 @@ fn a_scaling_after_completion_is_no_cause_of_the_rollout() {
     let Fact::ReplicaSet(mut grown, _) = set(1, 1, Seen::Modified) else { unreachable!() };
     (grown.now.counts.desired, grown.now.counts.replicas) = (2, 2);
     (grown.now.desired_replicas, grown.now.max_replicas) = (Some(2), Some(3));
-    let Fact::Pod(mut pending, _) = pod(1, false, Seen::Added) else { unreachable!() };
-    (pending.meta.uid, pending.meta.name) = (Uid::from_bits(300), "web-1-q".into());
-    (pending.node, pending.phase, pending.containers, pending.ready) = (None, Phase::Pending, Vec::new(), None);
-    pending.scheduled = Some(Condition {
-        status: ConditionStatus::False,
-        reason: "Unschedulable".into(),
-        message: "0/3 nodes are available: 3 Insufficient cpu.".into(),
-        last_transition_millis: Some(20_000),
-        ..Condition::default()
-    });
     timeline.apply(20_000, Fact::Deployment(scaled, Seen::Modified));
     timeline.apply(20_000, Fact::ReplicaSet(grown, Seen::Modified));
-    timeline.apply(20_000, Fact::Pod(pending, Seen::Added));
+    timeline.apply(20_000, pending(1));
     let now = Now { millis: 200_000, skew_millis: 0 };
     let view = view::view(timeline.model(), Uid::from_bits(1), now).unwrap();
     let headline = view.verdict.sentence;
     assert!(headline.starts_with("Revision 1 has 1 of 2 available: ") && view.reasons[0].is_fault, "{headline}");
     assert_eq!(index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap().cause, "");
+}
+
+/// The pods of a rollout that was scaled to zero before it had them are its own, whenever they are asked for again.
+#[test]
+fn a_scaling_after_zero_is_a_cause_of_the_rollout_that_never_had_its_pods() {
+    let mut timeline = complete();
+    let web_of = |replicas: u32, generation: u64| {
+        let Fact::Deployment(mut scaled, _) = web(2, [replicas, replicas, 0]) else { unreachable!() };
+        (scaled.now.spec.replicas, scaled.now.generation) = (replicas, generation);
+        scaled.now.status.observed_generation = generation;
+        Fact::Deployment(scaled, Seen::Modified)
+    };
+    let set_of = |revision: u64, replicas: u32| {
+        let Fact::ReplicaSet(mut scaled, _) = set(revision, 0, Seen::Modified) else { unreachable!() };
+        (scaled.now.counts.desired, scaled.now.counts.replicas) = (replicas, replicas);
+        scaled.now.desired_replicas = Some(replicas);
+        Fact::ReplicaSet(scaled, Seen::Modified)
+    };
+    let facts = [
+        (20_000, web(2, [2, 1, 1])),
+        (20_000, set(2, 0, Seen::Added)),
+        (20_000, pod(2, false, Seen::Added)),
+        (30_000, web_of(0, 3)),
+        (30_000, set_of(1, 0)),
+        (30_000, set_of(2, 0)),
+        (30_000, pod(1, true, Seen::Deleted)),
+        (30_000, pod(2, false, Seen::Deleted)),
+        (60_000, web_of(1, 4)),
+        (60_000, set_of(2, 1)),
+        (60_000, pending(2)),
+    ];
+    for (at, fact) in facts {
+        timeline.apply(at, fact);
+    }
+    let now = Now { millis: 200_000, skew_millis: 0 };
+    let row = index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap();
+    let cause = "Revision 2 has 0 of 1 available: no node fits its pods.";
+    assert_eq!((row.outcome, row.cause.as_str()), (Outcome::ScaledToZero, cause));
 }
 
 /// An edit whose ReplicaSet is refused is no trouble of the rollout that was complete before it.

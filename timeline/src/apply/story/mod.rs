@@ -125,6 +125,12 @@ impl Timeline {
         let target = earlier.find(|one| trigger == Trigger::Rollback && Some(one.revision) == before);
         let came_to_end = |one: &&Rollout| one.completed_millis.is_some() && !one.was_scaled_to_zero;
         let failed = target.filter(|one| one.was_start_seen && one.available_millis.is_none() && !came_to_end(one));
+        // All of its pods may have been available while nobody looked.
+        let is_whole = |one: &&Rollout| {
+            deployment.kept_since_millis.is_none_or(|since| one.started_millis >= Some(since))
+                && !rollout::has_gap(&self.model, deployment, one)
+        };
+        let failed = failed.filter(is_whole);
         let failure = failed.map(|one| {
             let had_none = set.is_some_and(|set| rollout::came_to_nothing(&self.model, deployment, one, set));
             if had_none { TargetFailure::NeverAvailable } else { TargetFailure::NeverComplete }

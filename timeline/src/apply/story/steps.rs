@@ -2,9 +2,11 @@
 //! alike.
 
 use crate::apply::Timeline;
+use crate::model::fact::Strategy;
 use crate::model::story::{Entry, Happening, LineKind, Part, StepBudget};
 use crate::model::{MarkKind, ReplicaSet, Scale, ScaleCause};
 use crate::rules::budget::{self, Sums};
+use crate::rules::rollout;
 use crate::{Change, Millis, Uid};
 
 /// Steps this close together are one decision and become one entry.
@@ -25,7 +27,9 @@ impl Timeline {
         let before = set.scales.iter().rfind(|before| before.order < scale.order);
         let is_last_back = scale.cause == ScaleCause::Rollout && is_alone && self.is_scaled_back(set, scale);
         let is_rest = is_last_back && before.is_some_and(|before| before.cause == ScaleCause::Scaling);
-        let is_back = is_last_back || before.is_some_and(|before| self.is_emptied_again(set, scale, before));
+        let is_down_again = self.is_taken_down_again(set, scale);
+        let is_left_alone = is_down_again && self.is_left_alone_in_pause(set, scale);
+        let is_back = is_last_back || (is_down_again && !is_left_alone);
         // Only ReplicaSets that have replicas take part in scaling; one that has none says the Deployment's new size with the first step of
         // its rollout.
         let is_scaling = scale.cause == ScaleCause::Scaling && !is_back && !self.is_first_step(set, scale);
@@ -34,7 +38,8 @@ impl Timeline {
             return self.tell_scaling(scale.deployment, scale.at_millis, part, desired);
         }
         let is_by_another = || {
-            (is_alone && is_scaled_beyond(set, scale))
+            is_left_alone
+                || (is_alone && is_scaled_beyond(set, scale))
                 || self.is_scaled_below_floor(set, scale, was_max)
                 || self.is_scaled_backwards(set, scale, was_max)
         };
@@ -67,13 +72,46 @@ impl Timeline {
         (scale.to < scale.from || (scale.from > 0 && is_at_rest)) && set.now.desired_replicas == Some(scale.to)
     }
 
-    /// Somebody else scaled an older revision up from none after the last rollout, and the Deployment controller takes all of that down.
-    /// It then brings up to date what the ReplicaSet says of the Deployment's replicas.
-    fn is_emptied_again(&self, set: &ReplicaSet, scale: &Scale, before: &Scale) -> bool {
-        let last = self.model.deployments.get(&scale.deployment).and_then(|deployment| deployment.rollouts.last());
-        let next = last.filter(|last| set.revision() < Some(last.revision));
-        let is_late = |at_millis: Millis| before.deployment == scale.deployment && before.at_millis > at_millis;
-        (before.from, scale.to) == (0, 0) && next.and_then(|next| next.completed_millis).is_some_and(is_late)
+    /// Somebody else scaled an older revision up from none after the last one had its ReplicaSet, and the Deployment controller takes that
+    /// down. With the last of it the controller may bring up to date what the ReplicaSet says of the Deployment's replicas.
+    fn is_taken_down_again(&self, set: &ReplicaSet, scale: &Scale) -> bool {
+        let Some(deployment) = self.model.deployments.get(&scale.deployment) else { return false };
+        let Some(last) = deployment.rollouts.last().filter(|last| set.revision() < Some(last.revision)) else {
+            return false;
+        };
+        let Some(next) = rollout::replica_set(&self.model, deployment, last.revision) else { return false };
+        // One that is taken over may have replicas already.
+        let since_millis = rollout::revised_millis(next, last.revision).max(Some(set.first_seen_millis));
+        let raised = set.scales.iter().rfind(|before| before.order < scale.order && before.from == 0);
+        let is_by_another = |raised: &Scale| {
+            raised.deployment == scale.deployment
+                && raised.cause == ScaleCause::Rollout
+                && Some(raised.at_millis) > since_millis
+        };
+        scale.to < scale.from
+            && (scale.to == 0 || scale.cause == ScaleCause::Rollout)
+            && raised.is_some_and(is_by_another)
+    }
+
+    /// During a pause the Deployment controller takes an older revision down only if it alone has replicas, if the last one has all of its
+    /// pods, or if all have more replicas than the ceiling (`scale` in `sync.go`). A pause may be seen before steps that came before it.
+    fn is_left_alone_in_pause(&self, set: &ReplicaSet, scale: &Scale) -> bool {
+        let Some(deployment) = self.model.deployments.get(&scale.deployment) else { return false };
+        let spec = &deployment.now.spec;
+        let paused = deployment.marks.iter().rfind(|mark| mark.kind == MarkKind::Paused);
+        let is_settled = paused.is_none_or(|mark| scale.at_millis - mark.at_millis > self.settling_millis());
+        if !spec.paused || !is_settled || scale.cause == ScaleCause::Scaling {
+            return false;
+        }
+        let is_saturated = rollout::new_set(&self.model, deployment).is_some_and(|new| {
+            let counts = new.now.counts;
+            [Some(counts.desired), Some(counts.available), new.now.desired_replicas] == [Some(spec.replicas); 3]
+        });
+        let others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
+        let others = others.fold(0_u32, |sum, other| sum.saturating_add(other.now.counts.desired));
+        let is_spread =
+            spec.strategy != Strategy::Recreate && others.saturating_add(scale.from) > budget::limits(spec).ceiling;
+        others > 0 && !is_saturated && !is_spread
     }
 
     /// Somebody else scaled it down during a pause: all ReplicaSets together have fewer replicas than the floor. An annotation
@@ -155,12 +193,31 @@ impl Timeline {
         Part { set: set.uid, name: set.name.clone(), revision, from: scale.from, to: scale.to }
     }
 
+    /// A Deployment was resumed that is seen to be only now: what took an older revision down again a moment before was its controller.
+    pub(in crate::apply) fn retell_scaled_back(&mut self, at: Millis, uid: Uid) {
+        let since = at - self.settling_millis();
+        let back = |entry: &Entry| {
+            let Happening::Scaled { replicas: None, desired: None, parts } = &entry.what else { return None };
+            let part = parts.first().filter(|_| entry.at_millis > since)?;
+            let set = self.model.replica_sets.get(&part.set)?;
+            let is_it =
+                |scale: &&Scale| (scale.at_millis, scale.from, scale.to) == (entry.at_millis, part.from, part.to);
+            let scale = set.scales.iter().rfind(is_it)?;
+            self.is_taken_down_again(set, scale).then(|| (entry.id, part.clone()))
+        };
+        for (id, part) in self.story(uid).iter().filter_map(back).collect::<Vec<_>>() {
+            self.retell(uid, id, |entry| entry.what = Happening::ScaledBack { part });
+        }
+    }
+
     /// When a Deployment was resumed that is seen to be only now: steps that its ReplicaSets made of it may have arrived before.
     pub(in crate::apply) fn resumed_millis(&self, at: Millis, uid: Uid) -> Millis {
         let Some(deployment) = self.model.deployments.get(&uid) else { return at };
         let paused = deployment.marks.iter().rfind(|mark| mark.kind == MarkKind::Paused);
         let since = (at - self.settling_millis()).max(paused.map_or(Millis::MIN, |mark| mark.at_millis));
-        let is_of_it = |entry: &&Entry| matches!(entry.what, Happening::Rolled { .. }) && entry.at_millis > since;
+        let is_of_it = |entry: &&Entry| {
+            matches!(entry.what, Happening::Rolled { .. } | Happening::ScaledBack { .. }) && entry.at_millis > since
+        };
         let steps = deployment.story.iter().filter(is_of_it).map(|step| step.at_millis - 1);
         steps.chain([at]).min().unwrap_or(at)
     }

@@ -72,7 +72,8 @@ fn an_edit_whose_replica_set_is_refused_is_a_failure_until_it_is_taken_back() {
     });
     let open = assess::episode(web.timeline.model(), WEB, 0).unwrap();
     assert_eq!((open.kind, open.began_millis, open.ended_millis), (EpisodeKind::Failure, 105_000, None));
-    assert_eq!(say::episode(&open, true), "The next revision cannot start: webhook policy denies the new ReplicaSet");
+    let refused = "The next revision could not start: webhook policy denied the new ReplicaSet";
+    assert_eq!(say::episode(&open, true), refused, "it may be read after the last try");
     let warning = warning(900, 1, ("Deployment", "web"), "ReplicaSetCreateError", why);
     let event = Box::new(EventFact { last_millis: Some(135_000), ..warning });
     let mut late = web.first_listed();
@@ -81,7 +82,6 @@ fn an_edit_whose_replica_set_is_refused_is_a_failure_until_it_is_taken_back() {
         web.wait_until(165_000).edit("v1");
         web.report();
     }
-    let refused = "The next revision could not start: webhook policy denied the new ReplicaSet";
     let settling = assess::episode(web.timeline.model(), WEB, 0).unwrap();
     assert_eq!(say::episode(&settling, true), refused, "it is open until it has been at rest for a while");
     let title = format!("{refused}, over after 1 min 0 s");

@@ -1,8 +1,10 @@
 //! Scaling and recovering are told apart.
 
 use crate::made::{SECOND, WEB, Web, condition, image, next_revision, ready, set, unready};
-use timeline::fact::{ConditionStatus, Phase};
+use timeline::Millis;
+use timeline::fact::{ConditionStatus, Phase, Strategy};
 use timeline::rollout::{self, Outcome};
+use timeline::story::LineKind;
 use timeline::view::Tone;
 
 #[test]
@@ -76,9 +78,57 @@ fn a_rollout_in_the_middle_of_which_it_is_scaled_to_zero_was_not_complete() {
     });
     web.relisted(10_000);
     assert_eq!(ended(web, 100..103), (Outcome::ScaledToZero, None, said));
+    // It went on when watching began. Where it was paused then, the condition does not tell whether it was complete.
+    let mut web = Web::replacing();
+    web.add_pod(103, SECOND, unready);
+    web.report();
+    let (outcome, available_millis, _) = ended(web.first_listed(), 100..104);
+    assert_eq!((outcome, available_millis), (Outcome::ScaledToZero, None));
+    web.deployment(|deployment| deployment.spec.paused = true);
+    assert_eq!(ended(web.first_listed(), 100..104).0, Outcome::Complete);
+    let mut resumed = web.first_listed();
+    resumed.deployment(|deployment| deployment.spec.paused = false);
+    assert_eq!(ended(resumed, 100..104).0, Outcome::Complete);
     // Everything was available before.
     let complete = "Revision 2 is complete after 10 s.".to_owned();
     assert_eq!(ended(Web::replaced(), 200..203), (Outcome::Complete, Some(20_000), complete));
+}
+
+#[test]
+fn a_rollout_by_recreate_that_is_scaled_to_zero_while_old_pods_go_was_not_complete() {
+    let ended = |scaled_millis: Millis| {
+        let mut web = Web::live(3).at(20_000);
+        web.deployment(|deployment| deployment.spec.strategy = Strategy::Recreate);
+        web.edit("v2");
+        let scale = |web: &mut Web| {
+            web.wait_until(scaled_millis).edit_spec(|deployment| deployment.spec.replicas = 0);
+            web.report();
+        };
+        if scaled_millis < 30_000 {
+            scale(&mut web);
+        }
+        web.wait_until(30_000).take_down(2, 100);
+        if scaled_millis >= 30_000 {
+            scale(&mut web);
+        }
+        web.wait_until(50_000);
+        (100..103).for_each(|pod| web.delete_pod(pod));
+        web.add_set(SECOND, set(SECOND, 2, 0, 0));
+        web.deployment(|deployment| {
+            deployment.revision = Some(2);
+            deployment.status.progressing = Some(condition(ConditionStatus::True, "NewReplicaSetCreated", ""));
+        });
+        web.report();
+        let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+        let last = deployment.rollouts.last().unwrap();
+        (last.revision, rollout::outcome(deployment, last), web.lines(LineKind::Outside).pop().unwrap())
+    };
+    let (revision, outcome, said) = ended(40_000);
+    assert_eq!((revision, outcome), (2, Outcome::ScaledToZero));
+    assert_eq!(said, "Revision 2 ended before it was complete: the Deployment was scaled to zero.");
+    // It was at zero before it began.
+    let (revision, outcome, _) = ended(25_000);
+    assert_eq!((revision, outcome), (2, Outcome::Complete));
 }
 
 /// A rollback to it says otherwise that not all of its pods were ever available.

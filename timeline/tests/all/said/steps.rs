@@ -99,6 +99,30 @@ fn a_replica_set_that_somebody_else_scales_is_no_step_of_its_deployment() {
 }
 
 #[test]
+fn an_older_replica_set_that_somebody_scales_up_during_a_rollout_is_scaled_back() {
+    let mut web = Web::reported().at(60_000);
+    next_revision(&mut web, 3, [1, 3]);
+    web.wait_until(70_000).set(2, |set| set.now.counts.desired = 2);
+    web.wait(100).set(2, |set| set.now.counts.desired = 1);
+    web.wait(100).set(2, |set| set.now.counts.desired = 0);
+    assert_eq!(
+        since(&web, 70_000),
+        [
+            "70000 The ReplicaSet of revision 1 was scaled 0 → 2, not by its Deployment.",
+            "70100 The Deployment controller scaled the ReplicaSet of revision 1 back 2 → 1.",
+            "70200 The Deployment controller scaled the ReplicaSet of revision 1 back 1 → 0."
+        ]
+    );
+    // The one before went up in its own rollout, and goes down in the next one.
+    web.wait(100).set(SECOND, |set| set.now.counts.desired = 2);
+    assert_eq!(since(&web, 70_300), ["70300 Revision 2 down 3 → 2: at least 3 must stay available."]);
+    let mut web = Web::replacing().at(30_000);
+    next_revision(&mut web, 3, [1, 1]);
+    web.wait(100).set(SECOND, |set| set.now.counts.desired = 0);
+    assert_eq!(since(&web, 30_100), ["30100 Revision 2 down 1 → 0: only unavailable pods are removed."]);
+}
+
+#[test]
 fn a_replica_set_that_is_scaled_against_its_rollout_is_scaled_by_somebody_else() {
     // The one before, at rest.
     let up = |change: fn(&mut ReplicaSetFact)| {
@@ -157,6 +181,28 @@ fn a_replica_set_that_is_scaled_below_the_floor_during_a_pause_is_scaled_by_some
     assert_eq!(steps(true, 0, 3), rolled);
     // As far as the floor a step may be one of the controller's, whose resumption is seen later.
     assert_eq!(steps(true, 2, 4), ["40000 Revision 1 down 3 → 2: at least 3 must stay available."]);
+}
+
+/// Nothing is taken down for a paused Deployment while its last revision lacks a pod and all have room below the ceiling.
+#[test]
+fn a_replica_set_that_is_scaled_up_and_down_during_a_pause_is_scaled_by_somebody_else() {
+    let down = |raised: u32, available: u32, paused_millis: Millis, resumed_millis: Millis| {
+        let mut web = Web::reported().at(40_000);
+        web.set(SECOND, |set| set.now.counts.available = available);
+        web.set(2, |set| set.now.counts.desired = raised);
+        web.wait_until(paused_millis).deployment(|deployment| deployment.spec.paused = true);
+        web.wait_until(60_000).set(2, |set| set.now.counts.desired = 0);
+        web.wait_until(resumed_millis).deployment(|deployment| deployment.spec.paused = false);
+        since(&web, 59_999)
+    };
+    let left = ["60000 The ReplicaSet of revision 1 was scaled 1 → 0, not by its Deployment.", "70000 Resumed."];
+    assert_eq!(down(1, 2, 50_000, 70_000), left);
+    let back = "60000 The Deployment controller scaled the ReplicaSet of revision 1 back 1 → 0.";
+    assert_eq!(down(1, 3, 50_000, 70_000), [back, "70000 Resumed."]);
+    assert_eq!(down(2, 2, 50_000, 70_000)[0], back.replace("1 → 0", "2 → 0"));
+    // The streams of Deployments and ReplicaSets overtake each other.
+    assert_eq!(down(1, 2, 59_500, 70_000), [back, "70000 Resumed."]);
+    assert_eq!(down(1, 2, 50_000, 60_500), ["59999 Resumed.", back]);
 }
 
 #[test]
