@@ -1,6 +1,6 @@
 //! Minimal decoding of Kubernetes objects: only the fields that Rollcast shows or derives from.
 //!
-//! Environment variables, arguments, volumes and managedFields are not decoded, so they cannot leak and cost nothing.
+//! Environment variables, arguments, volumes and managedFields are not kept: of a pod template only its hash tells of them.
 //! Recordings are written from the same structs, so they hold no other fields.
 //! Every field tolerates absence and `null`; what absence means is for `translate` to say.
 //! Fields have the names of the Kubernetes API, whose reference explains them. Times are texts in RFC 3339.

@@ -26,7 +26,7 @@ pub struct Verdict {
     pub badge: String,
     /// Its colour.
     pub tone: Tone,
-    /// One sentence of at most twelve words.
+    /// One sentence.
     pub sentence: String,
     /// Why, with figures and what the limits allow; may be empty. What comes next is [`crate::view::View::next`].
     pub why: String,
@@ -101,7 +101,7 @@ pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
     .to_owned()
 }
 
-/// The verdict: one sentence of at most twelve words.
+/// The verdict: one sentence.
 pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
     let desired = assessment.deployment.now.spec.replicas;
     // More are there for a moment where fewer are asked for since, or a ReplicaSet is taken up again.

@@ -34,7 +34,7 @@ pub struct FollowOptions {
 /// Options of requests to a running server.
 #[derive(Debug, Args)]
 pub struct RemoteOptions {
-    /// With --server: file with a Kubernetes token, if the server requires sign-in
+    /// With --server: file with a Kubernetes token or an ID token of its provider, if it requires sign-in
     #[arg(long, env = "ROLLCAST_TOKEN_FILE", value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// With --server: cluster of the Deployment, if the server watches several

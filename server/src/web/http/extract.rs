@@ -11,6 +11,7 @@ use jiff::tz::{Offset, TimeZone};
 use timeline::address::{Address, InvalidParameter, Route, at, below_base};
 use timeline::{Millis, Workload};
 
+use super::respond::Refusal;
 use crate::access::clients::UsageGuard;
 
 /// Longest address to which a viewer is redirected after signing in, in bytes.
@@ -20,10 +21,11 @@ const LONGEST: usize = 2_000;
 pub(super) struct RequestAddress(pub(super) Address);
 
 impl<S: Send + Sync> FromRequestParts<S> for RequestAddress {
-    type Rejection = StatusCode;
+    type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, StatusCode> {
-        address(&parts.uri).map(Self).ok_or(StatusCode::BAD_REQUEST)
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+        let refusal = || Refusal(StatusCode::BAD_REQUEST, "The path is not UTF-8.".to_owned());
+        address(&parts.uri).map(Self).ok_or_else(refusal)
     }
 }
 
@@ -32,15 +34,16 @@ pub(super) fn address(uri: &Uri) -> Option<Address> {
     Address::read(uri.path_and_query()?.as_str())
 }
 
-/// The workload of an address, with its UID and rollout. Another resource is not found.
+/// The workload of an address, with its UID and rollout, which must be valid. Another resource is not found.
 pub(super) struct NamedWorkload(pub(super) Workload);
 
 impl<S: Send + Sync> FromRequestParts<S> for NamedWorkload {
-    type Rejection = StatusCode;
+    type Rejection = Refusal;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, StatusCode> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
         let RequestAddress(address) = RequestAddress::from_request_parts(parts, state).await?;
-        address.workload().ok().flatten().map(Self).ok_or(StatusCode::NOT_FOUND)
+        let unknown = || Refusal(StatusCode::NOT_FOUND, "There is no such resource.".to_owned());
+        address.workload()?.map(Self).ok_or_else(unknown)
     }
 }
 

@@ -201,7 +201,7 @@ fn limited(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resul
 }
 
 fn rollouts(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
-    let help = "Seconds from the start of a rollout (Recreate: of its take-down) to its end or progress deadline; only rollouts whose start and end were observed.";
+    let help = "Seconds from the start of a rollout (Recreate: of its take-down) to its end or progress deadline; only rollouts whose start and end were observed, and that were not scaled to zero.";
     let (name, unit) = ("rollcast_rollout_duration", Unit::Seconds);
     let mut family = encoder.encode_descriptor(name, help, Some(&unit), MetricType::Histogram)?;
     for hub in view.hubs() {

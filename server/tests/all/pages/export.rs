@@ -284,6 +284,8 @@ async fn files_are_handed_on_by_the_server() {
         (of("&format=pdf"), 400, "html or jsonl"),
         (of("&redact=maybe"), 400, "redact"),
         (of("&revision=-3"), 400, "revision"),
+        (format!("{workload}?uid=7"), 400, "expected the UID of a Deployment"),
+        (format!("{workload}?uid={}&rollout=x", rollout.uid), 400, "expected a number"),
         (format!("{workload}?uid={}&revision=99", rollout.uid), 404, "Its history may have expired"),
         (format!("{workload}?uid={}&rollout=99", rollout.uid), 404, "Its history may have expired"),
         (
