@@ -1,13 +1,9 @@
 //! When something holds a rollout up, and when nothing does: each condition on its own.
 
 use crate::made::{SECOND, WEB, Web, condition, crashing, ready, unready, waiting};
+use crate::said::evidence::causes;
 use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, IntOrPercent, Phase, PodFact, Role, Strategy};
 use timeline::view::{self, Now};
-
-/// The sentences of all causes.
-fn causes(web: &Web) -> Vec<String> {
-    web.view().reasons.into_iter().map(|reason| reason.sentence).collect()
-}
 
 fn has(web: &Web, beginning: &str) -> bool {
     causes(web).iter().any(|cause| cause.starts_with(beginning))
