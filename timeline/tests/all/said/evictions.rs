@@ -1,7 +1,7 @@
 //! Pods that leave their node: shutdowns, evictions, refusals and preemption, each told once.
 
 use crate::made::{Web, deployment, ended_by_kubelet, meta, warning};
-use crate::said::leaving::end;
+use crate::said::lives::end;
 use crate::said::told::since;
 use timeline::Fact;
 use timeline::fact::{Phase, PodFact, Seen};

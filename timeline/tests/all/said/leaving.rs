@@ -1,14 +1,10 @@
 //! Pods that leave: by somebody's word, with their namespace, or while nobody looked; and ReplicaSets that are cleaned up.
 
 use crate::made::Web;
+use crate::said::lives::end;
 use crate::said::told::since;
-use timeline::Uid;
 use timeline::fact::Phase;
 use timeline::model::EndReason;
-
-pub fn end(web: &Web, number: u128) -> Option<EndReason> {
-    web.timeline.model().pods.get(&Uid::from_bits(number)).unwrap().end_reason
-}
 
 #[test]
 fn that_a_pod_outside_its_replica_set_is_deleted_is_told() {

@@ -9,6 +9,7 @@ mod counting;
 mod crashes;
 mod cut;
 mod days;
+mod end_reasons;
 mod ends;
 mod episodes;
 mod events;
