@@ -29,6 +29,7 @@ mod outages;
 mod ownership;
 mod past;
 mod probes;
+mod pruned;
 mod pulls;
 mod recreate;
 mod replacements;
