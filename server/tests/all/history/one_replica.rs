@@ -1,11 +1,14 @@
 //! A Deployment of one replica, in facts whose times and counts a test chooses.
 
+use server::history::index;
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
     DeploymentStatus, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Role,
     Seen, Strategy,
 };
-use timeline::{Fact, Timeline, Uid};
+use timeline::past::PastRollout;
+use timeline::view::Now;
+use timeline::{Fact, Millis, Timeline, Uid};
 
 fn meta(number: u128, name: &str, controller: Option<u128>) -> Meta {
     let [uid, controller] = [Some(number), controller].map(|bits| bits.map(Uid::from_bits));
@@ -66,8 +69,18 @@ pub fn complete() -> Timeline {
         (5_000, set(1, 1, Seen::Modified)),
         (5_000, web(1, [1, 1, 1])),
     ];
+    apply(&mut timeline, facts);
+    timeline
+}
+
+/// Applies facts, each at its time.
+pub fn apply(timeline: &mut Timeline, facts: impl IntoIterator<Item = (Millis, Fact)>) {
     for (at, fact) in facts {
         timeline.apply(at, fact);
     }
-    timeline
+}
+
+/// The row of its last rollout in the index.
+pub fn last_row(timeline: &Timeline, millis: Millis) -> PastRollout {
+    index::rollouts("c", timeline, Uid::from_bits(1), Now { millis, skew_millis: 0 }, 1).pop().unwrap()
 }

@@ -13,7 +13,7 @@ use timeline::rollout::Outcome;
 use timeline::view::{self, Now, Tone};
 use timeline::{Fact, Millis, Timeline, Uid, say};
 
-use crate::history::one_replica::{complete, pod, set, web};
+use crate::history::one_replica::{apply, complete, last_row, pod, set, web};
 use crate::history::{Indexed, SMALL, commit, indexed, places, play};
 
 /// The headline of an outage has no cause: the first one of why follows it.
@@ -28,15 +28,9 @@ fn the_cause_of_an_outage_names_why_nobody_serves() {
         (30_000, set(1, 0, Seen::Modified)),
         (30_000, web(2, [2, 1, 0])),
     ];
-    for (at, fact) in facts {
-        timeline.apply(at, fact);
-    }
-    let row = |millis| {
-        let now = Now { millis, skew_millis: 0 };
-        index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap()
-    };
-    assert_eq!(row(40_000).cause, "");
-    let row = row(40_001);
+    apply(&mut timeline, facts);
+    assert_eq!(last_row(&timeline, 40_000).cause, "");
+    let row = last_row(&timeline, 40_001);
     let view = view::view(timeline.model(), Uid::from_bits(1), Now { millis: 40_001, skew_millis: 0 }).unwrap();
     let headline = "Revision 2 is replacing revision 1: no pod is available.";
     assert_eq!(view.verdict.sentence, headline);
@@ -53,16 +47,9 @@ fn the_cause_of_an_outage_names_why_nobody_serves() {
 #[test]
 fn an_outage_right_after_completion_is_told_with_the_rollout() {
     let mut timeline = complete();
-    let facts = [(20_000, pod(1, false, Seen::Modified)), (20_000, set(1, 0, Seen::Modified))];
-    for (at, fact) in facts {
-        timeline.apply(at, fact);
-    }
-    let row = |timeline: &Timeline, millis| {
-        let now = Now { millis, skew_millis: 0 };
-        index::rollouts("c", timeline, Uid::from_bits(1), now, 1).pop().unwrap()
-    };
-    assert_eq!(row(&timeline, 30_000).cause, "");
-    let during = row(&timeline, 30_001);
+    apply(&mut timeline, [(20_000, pod(1, false, Seen::Modified)), (20_000, set(1, 0, Seen::Modified))]);
+    assert_eq!(last_row(&timeline, 30_000).cause, "");
+    let during = last_row(&timeline, 30_001);
     let cause = "No pod of revision 1 is available: 0 of 1. 1 pod is running but not ready any more for 10 s.";
     assert_eq!((during.outcome, during.cause.as_str(), during.losses), (Outcome::Complete, cause, None));
     // The headline of an edited template says less than what is known by then.
@@ -72,9 +59,9 @@ fn an_outage_right_after_completion_is_told_with_the_rollout() {
     edited.apply(31_000, Fact::Deployment(edit, Seen::Modified));
     let view = view::view(edited.model(), Uid::from_bits(1), Now { millis: 31_000, skew_millis: 0 }).unwrap();
     let headline = "The template changed: no pod is available.";
-    assert_eq!((view.verdict.sentence.as_str(), row(&edited, 31_000).cause.as_str()), (headline, ""));
+    assert_eq!((view.verdict.sentence.as_str(), last_row(&edited, 31_000).cause.as_str()), (headline, ""));
     timeline.apply(80_000, pod(1, true, Seen::Modified));
-    let after = row(&timeline, 80_000);
+    let after = last_row(&timeline, 80_000);
     let outage = "Outage of 1 min 0 s (no pod ready) after the rollout was complete";
     assert_eq!((after.cause.as_str(), after.losses.as_deref()), ("", Some(outage)));
 }
@@ -102,9 +89,7 @@ fn a_take_down_by_recreate_is_no_outage_of_the_rollout_before() {
         (32_000, Fact::Pod(going, Seen::Deleted)),
         (32_000, Fact::ReplicaSet(next, Seen::Added)),
     ];
-    for (at, fact) in facts {
-        timeline.apply(at, fact);
-    }
+    apply(&mut timeline, facts);
     // The ReplicaSet is seen before the Deployment that names its revision.
     let view = view::view(timeline.model(), Uid::from_bits(1), Now { millis: 33_000, skew_millis: 0 }).unwrap();
     assert_ne!((view.verdict.badge.as_str(), view.verdict.tone), ("Degraded", Tone::Bad), "{:?}", view.verdict);
@@ -144,7 +129,7 @@ fn a_scaling_after_completion_is_no_cause_of_the_rollout() {
     let view = view::view(timeline.model(), Uid::from_bits(1), now).unwrap();
     let headline = view.verdict.sentence;
     assert!(headline.starts_with("Revision 1 has 1 of 2 available: ") && view.reasons[0].is_fault, "{headline}");
-    assert_eq!(index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap().cause, "");
+    assert_eq!(last_row(&timeline, now.millis).cause, "");
 }
 
 /// An edit whose ReplicaSet is refused is no trouble of the rollout that was complete before it.
@@ -165,7 +150,7 @@ fn a_refused_replica_set_of_the_next_revision_is_no_cause_of_the_rollout_before(
     let view = view::view(timeline.model(), Uid::from_bits(1), now).unwrap();
     let headline = "The next revision cannot start: the API server refuses the new ReplicaSet.";
     assert_eq!((view.verdict.sentence.as_str(), view.verdict.tone), (headline, Tone::Bad));
-    let row = index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap();
+    let row = last_row(&timeline, now.millis);
     assert_eq!((row.outcome, row.cause.as_str()), (Outcome::Complete, ""));
     let refused = "could not start: the API server refused the new ReplicaSet";
     assert_eq!(row.losses, Some(format!("The next revision {refused}")));
@@ -215,7 +200,7 @@ fn an_outage_of_a_paused_deployment_is_told_although_an_edit_waits() {
     assert_eq!(view.verdict.sentence, headline);
     let leading = &view.reasons[0].sentence;
     let first = leading.split_once(". ").map_or(leading.clone(), |(first, _)| format!("{first}."));
-    let row = index::rollouts("c", &timeline, Uid::from_bits(1), now, 1).pop().unwrap();
+    let row = last_row(&timeline, now.millis);
     assert_eq!((row.outcome, row.cause), (Outcome::Complete, format!("{headline} {first}")));
 }
 

@@ -9,7 +9,7 @@ use timeline::past::{PastRollout, Search};
 use timeline::view::Now;
 use timeline::{Fact, Millis, Timeline, Uid};
 
-use crate::history::one_replica::{complete, pod, set, web};
+use crate::history::one_replica::{complete, last_row, pod, set, web};
 use crate::history::{SMALL, commit, indexed, places};
 
 /// The list after a gap tells that a rollout is over. It tells neither when it ended nor how many pods there were until then.
@@ -23,16 +23,19 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
         timeline.apply(at + 5, Fact::Listed { kind, namespace, present, gap_since_millis });
     };
     let said = |timeline: &Timeline| {
-        let now = Now { millis: 90_000, skew_millis: 0 };
-        let row = index::rollouts("c", timeline, Uid::from_bits(1), now, 1).pop().unwrap();
+        let row = last_row(timeline, 90_000);
         assert_eq!(row.first_available_millis.is_some(), row.took_millis().is_some());
         (row.ended(), row.took(), row.extremes())
     };
-    let replaced = |gap_since_millis: Option<Millis>| {
+    let begun = || {
         let mut timeline = complete();
         for fact in [web(2, [2, 1, 1]), set(2, 0, Seen::Added), pod(2, false, Seen::Added)] {
             timeline.apply(20_000, fact);
         }
+        timeline
+    };
+    let replaced = |gap_since_millis: Option<Millis>| {
+        let mut timeline = begun();
         match gap_since_millis {
             Some(since_millis) => {
                 timeline.apply(80_000, pod(2, true, Seen::InList));
@@ -53,10 +56,7 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
     assert_eq!(replaced(Some(79_999)), unseen);
     // A gap in between leaves the duration, and a short one everything.
     let with_gap = |gap_since_millis: Millis| {
-        let mut timeline = complete();
-        for fact in [web(2, [2, 1, 1]), set(2, 0, Seen::Added), pod(2, false, Seen::Added)] {
-            timeline.apply(20_000, fact);
-        }
+        let mut timeline = begun();
         listed(&mut timeline, 40_000, web(2, [2, 1, 1]), gap_since_millis);
         timeline.apply(80_000, pod(2, true, Seen::Modified));
         timeline.apply(80_000, web(2, [1, 1, 1]));
