@@ -1,18 +1,10 @@
 //! Containers that end: which of them crash, since when and how often, and what is said beside that.
 
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
-use crate::said::evidence::{causes, command, creating, first, replacing};
-use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodCondition, PodFact, Role};
+use crate::said::evidence::{causes, command, crashing_unready, creating, first, replacing};
+use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodCondition, Role};
 use timeline::story::LineKind;
 use timeline::view::Tone;
-
-/// It crashes, and its condition `Ready` is gone.
-fn crashing_unready(restarts: u32) -> impl FnOnce(&mut PodFact) {
-    move |pod| {
-        crashing(restarts)(pod);
-        pod.ready = None;
-    }
-}
 
 #[test]
 fn a_container_that_is_not_ready_is_named_beside_one_that_crashes() {

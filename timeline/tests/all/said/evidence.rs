@@ -38,13 +38,20 @@ pub(super) fn creating(pod: &mut PodFact) {
     pod.containers[0].state = Some(waiting("ContainerCreating", ""));
 }
 
+/// It crashes, and its condition `Ready` is gone.
+pub(super) fn crashing_unready(restarts: u32) -> impl FnOnce(&mut PodFact) {
+    move |pod| {
+        crashing(restarts)(pod);
+        pod.ready = None;
+    }
+}
+
 /// containerd 1 ends an error that it has no code for with `: unknown`, containerd 2 does not.
 #[test]
 fn a_container_that_cannot_be_started_says_why() {
     for end in ["", ": unknown"] {
         let web = replacing(|pod| {
-            crashing(2)(pod);
-            pod.ready = None;
+            crashing_unready(2)(pod);
             let exec = "exec: \"/app\": stat /app: no such file or directory";
             let message = format!("runc create failed: unable to start container process: {exec}{end}");
             let exit = Exit { code: 128, reason: "StartError".into(), message, ..Exit::default() };

@@ -19,6 +19,13 @@ pub fn end(web: &Web, number: u128) -> Option<EndReason> {
     known(web, number).unwrap().end_reason
 }
 
+/// A pod has these controllers, one after the other.
+pub fn hand_over(web: &mut Web, controllers: &[(Millis, Option<u128>)]) {
+    for (at, controller) in controllers {
+        web.wait_until(*at).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
+    }
+}
+
 fn tell(web: &mut Web, pod: PodFact, seen: Seen) -> usize {
     web.timeline.apply(web.now, Fact::Pod(Box::new(pod), seen)).len()
 }
@@ -96,11 +103,8 @@ fn old_pods_that_ended_do_not_keep_recreate_waiting() {
         Sums::from_pods(model, model.deployments.get(&WEB).unwrap())
     };
     assert_eq!((sums(&web).old_pods, sums(&web).available), (1, 0));
-    assert!(
-        web.view().next.starts_with("Recreate: the next revision starts when 1 pod is gone."),
-        "{}",
-        web.view().next
-    );
+    let next = web.view().next;
+    assert!(next.starts_with("Recreate: the next revision starts when 1 pod is gone."), "{next}");
     web.delete_pod(102);
     assert_eq!(sums(&web).old_pods, 0);
     // What ReplicaSets report of their pods is behind what the pods say.
@@ -141,9 +145,7 @@ fn pods_are_released_and_adopted_once_for_every_change_of_owner() {
 #[test]
 fn a_release_is_told_of_the_revision_that_had_the_pod() {
     let mut web = Web::replacing();
-    for (seconds, controller) in [(30, None), (31, Some(SECOND)), (32, None), (33, Some(2)), (34, None)] {
-        web.wait_until(seconds * 1_000).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
-    }
+    hand_over(&mut web, &[(30_000, None), (31_000, Some(SECOND)), (32_000, None), (33_000, Some(2)), (34_000, None)]);
     let told = web.told().into_iter();
     let revisions: Vec<String> = told
         .filter_map(|line| Some(line.strip_prefix("Pod p0100 released by revision ")?.split_once(':')?.0.to_owned()))
@@ -158,10 +160,8 @@ fn an_adoption_is_told_of_the_replica_set_that_has_the_pod_now() {
         web.told().into_iter().filter_map(|line| Some(line.strip_prefix("Pod p0100 adopted ")?.to_owned())).collect()
     };
     let mut web = Web::replacing();
-    let steps = [(30, None), (31, Some(SECOND)), (32, None), (33, Some(SECOND)), (34, Some(2))];
-    for (seconds, controller) in steps {
-        web.wait_until(seconds * 1_000).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
-    }
+    let twice = [(30_000, None), (31_000, Some(SECOND)), (32_000, None), (33_000, Some(SECOND)), (34_000, Some(2))];
+    hand_over(&mut web, &twice);
     let told = ["by revision 2: its labels match.", "again: its labels match.", "by revision 1: its labels match."];
     assert_eq!(adopted(&web), told);
     // Of another Deployment.
@@ -172,9 +172,7 @@ fn an_adoption_is_told_of_the_replica_set_that_has_the_pod_now() {
     let mut theirs = set(20, 1, 1, 0);
     theirs.meta = meta(20, "other-1", Some(9));
     web.timeline.apply(web.now, Fact::ReplicaSet(Box::new(theirs), Seen::Added));
-    for (now, controller) in [(60_000, None), (61_000, Some(20))] {
-        web.wait_until(now).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
-    }
+    hand_over(&mut web, &[(60_000, None), (61_000, Some(20))]);
     assert_eq!(adopted(&web), ["by a ReplicaSet that does not belong to this Deployment."]);
     // One that is not known may be anybody's.
     web.wait_until(70_000).pod(101, |pod| pod.meta.controller = Some(Uid::from_bits(77)));
@@ -184,9 +182,7 @@ fn an_adoption_is_told_of_the_replica_set_that_has_the_pod_now() {
 #[test]
 fn a_released_pod_counts_for_the_replica_set_that_let_go_of_it() {
     let mut web = Web::replacing();
-    for (seconds, controller) in [(30, None), (31, Some(SECOND)), (32, Some(2)), (33, None)] {
-        web.wait_until(seconds * 1_000).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
-    }
+    hand_over(&mut web, &[(30_000, None), (31_000, Some(SECOND)), (32_000, Some(2)), (33_000, None)]);
     let out = |at| {
         let then = web.timeline.model().as_of(WEB, at);
         [2, SECOND].map(|set| then.pod_counts(Uid::from_bits(set)).out_of_rotation)

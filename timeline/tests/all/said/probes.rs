@@ -1,7 +1,7 @@
 //! What probes see, and what they do to containers, reaches the sentence, and says no more than it means.
 
-use crate::made::{Web, condition, crashing, unready};
-use crate::said::evidence::{first, matter, replacing};
+use crate::made::{Web, condition, unready};
+use crate::said::evidence::{crashing_unready, first, matter, replacing};
 use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Role};
 
 #[test]
@@ -62,8 +62,7 @@ fn a_startup_probe_is_said_to_hold_up_its_own_container_alone() {
 fn a_container_that_ends_by_itself_is_not_killed_by_a_probe() {
     let ended = |code: i32, events: &[(&str, &str)]| {
         let mut web = replacing(|pod| {
-            crashing(3)(pod);
-            pod.ready = None;
+            crashing_unready(3)(pod);
             pod.containers[0].last_exit = Some(Exit { code, reason: "Error".into(), ..Exit::default() }.into());
         });
         events.iter().for_each(|(reason, message)| web.event(200, reason, message));
@@ -85,8 +84,7 @@ fn a_container_that_ends_by_itself_is_not_killed_by_a_probe() {
 fn a_hook_of_one_container_kills_no_other_one() {
     let said = |container: &str| {
         let mut web = replacing(|pod| {
-            crashing(3)(pod);
-            pod.ready = None;
+            crashing_unready(3)(pod);
             let state = Some(ContainerState::Running);
             pod.containers.push(Container { state, ..Container::new("proxy".into(), Role::App) });
         });

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::made::{SECOND, WEB, Web, deployment, meta, ready, set, unready};
+use crate::said::lives::hand_over;
 use timeline::fact::{IntOrPercent, Kind, Seen, Strategy};
 use timeline::rollout;
 use timeline::{Fact, Millis, Retention, Timeline, Uid};
@@ -149,24 +150,19 @@ fn a_pod_that_only_changes_its_state_again_and_again_lets_go_of_old_states() {
 #[test]
 fn releases_are_pruned_but_the_last_one_before_the_cut() {
     let mut web = Web::live(3);
-    let owner = Some(Uid::from_bits(2));
-    for (now, controller) in [(10_000, None), (20_000, owner), (30_000, None), (40_000, owner)] {
-        web.wait_until(now).pod(100, |pod| pod.meta.controller = controller);
-    }
+    hand_over(&mut web, &[(10_000, None), (20_000, Some(2)), (30_000, None), (40_000, Some(2))]);
     let pod = |web: &Web, at| web.timeline.model().as_of(WEB, at).pods.get(&Uid::from_bits(100)).unwrap().clone();
     assert_eq!(pod(&web, 50_000).releases.len(), 2);
     assert_eq!(pruned(&mut web, 100_000, Retention { age_millis: 65_000, ..ALL }), Some(35_000));
     assert_eq!(pod(&web, 50_000).releases.len(), 1);
     // At the cut it was released, and adopted afterwards.
-    assert_eq!([pod(&web, 36_000).owner, pod(&web, 41_000).owner], [None, owner]);
+    assert_eq!([pod(&web, 36_000).owner, pod(&web, 41_000).owner], [None, Some(Uid::from_bits(2))]);
 }
 
 #[test]
 fn of_a_released_pod_that_several_controlled_the_cut_leaves_who_released_it() {
     let mut web = Web::replacing();
-    for (now, controller) in [(30_000, None), (40_000, Some(SECOND)), (50_000, None)] {
-        web.wait_until(now).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
-    }
+    hand_over(&mut web, &[(30_000, None), (40_000, Some(SECOND)), (50_000, None)]);
     assert_eq!(pruned(&mut web, 100_000, Retention { age_millis: 40_000, ..ALL }), Some(60_000));
     let last = web.timeline.model().pods.get(&Uid::from_bits(100)).unwrap().last_owner();
     assert_eq!(last, Some(Uid::from_bits(SECOND)));
@@ -238,9 +234,7 @@ fn releases_alone_are_reason_enough_for_a_cut() {
     web.timeline.apply(web.now, Fact::Deployment(Box::new(other), Seen::Added));
     // Another Deployment has the ReplicaSet by now, and the story of its pods with it.
     web.wait_until(6_000).set(2, |set| set.meta.controller = Some(Uid::from_bits(9)));
-    for (now, controller) in [(10_000, None), (20_000, Some(2)), (30_000, None), (40_000, Some(2))] {
-        web.wait_until(now).pod(100, |pod| pod.meta.controller = controller.map(Uid::from_bits));
-    }
+    hand_over(&mut web, &[(10_000, None), (20_000, Some(2)), (30_000, None), (40_000, Some(2))]);
     for (before, kept_since) in [(20_000, 20_000), (30_000, 20_000), (30_001, 30_001)] {
         let retention = Retention { age_millis: 100_000 - before, ..ALL };
         assert_eq!(pruned(&mut web, 100_000, retention), Some(kept_since), "before {before}");

@@ -15,11 +15,8 @@ fn recreate_that_never_completed_is_taken_down_before_the_next_revision() {
     web.wait_until(60_000).edit("v3");
     web.take_down(SECOND, 200);
     assert_eq!(web.verdict(), "[Taking down] Revision 2 is being taken down before the next one starts.");
-    assert!(
-        web.view().next.starts_with("Recreate: the next revision starts when 3 pods are gone."),
-        "{:?}",
-        web.view()
-    );
+    let next = web.view().next;
+    assert!(next.starts_with("Recreate: the next revision starts when 3 pods are gone."), "{next}");
 }
 
 /// Recreate: an edit at 60 s takes the three old pods down, which have 30 s.
@@ -238,11 +235,8 @@ fn recreate_chosen_during_a_rollout_waits_only_for_the_old_pods() {
     web.edit_spec(|deployment| deployment.spec.strategy = Strategy::Recreate);
     web.take_down(2, 100);
     assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before revision 2 goes on.");
-    assert!(
-        web.view().next.starts_with("Recreate: more new pods are created when 3 old pods are gone."),
-        "{:?}",
-        web.view()
-    );
+    let next = web.view().next;
+    assert!(next.starts_with("Recreate: more new pods are created when 3 old pods are gone."), "{next}");
 }
 
 /// Two ReplicaSets have pods, and both say the number of replicas before: the controller tries to scale them, and does nothing.
@@ -302,11 +296,8 @@ fn recreate_takes_down_for_edits_that_are_not_decoded_too() {
     web.edit_spec(|deployment| deployment.spec.strategy = Strategy::Recreate);
     web.take_down(2, 100);
     assert_eq!(web.verdict(), "[Taking down] Revision 1 is being taken down before the next one starts.");
-    assert!(
-        web.view().next.starts_with("Recreate: the next revision starts when 3 pods are gone."),
-        "{:?}",
-        web.view()
-    );
+    let next = web.view().next;
+    assert!(next.starts_with("Recreate: the next revision starts when 3 pods are gone."), "{next}");
 }
 
 #[test]
