@@ -1,10 +1,18 @@
 //! When pods that are ready count: after the seconds that their ReplicaSet asks for, by a clock that may differ from ours.
 
-use crate::made::{Web, condition, ready, unready};
+use crate::made::{Web, ready, unready};
 use crate::said::lives::{known, states};
-use timeline::fact::{ConditionStatus, PodFact};
+use timeline::fact::PodFact;
 use timeline::model::PodState;
 use timeline::{Millis, Timeline};
+
+/// A pod is ready since that time, by the clock of its kubelet.
+pub fn ready_since(millis: Millis) -> impl Fn(&mut PodFact) {
+    move |pod| {
+        ready(pod);
+        pod.ready.as_mut().unwrap().last_transition_millis = Some(millis);
+    }
+}
 
 #[test]
 fn ready_for_long_enough_is_told_by_the_clock_of_the_cluster() {
@@ -16,11 +24,9 @@ fn ready_for_long_enough_is_told_by_the_clock_of_the_cluster() {
             web.add_pod(300 + number, 99, |pod| pod.meta.created_at_millis = 100_000 - skew);
         }
         web.set(2, |set| set.now.min_ready_seconds = 10);
-        let mut ready = condition(ConditionStatus::True, "", "");
-        ready.last_transition_millis = Some(100_000 - skew);
         web.add_pod(200, 2, |pod| {
             pod.meta.created_at_millis = 100_000 - skew;
-            pod.ready = Some(ready);
+            ready_since(100_000 - skew)(pod);
         });
         let state = |web: &Web| known(web, 200).unwrap().state().name();
         assert_eq!(state(&web), "ready", "skew {skew}");
@@ -34,11 +40,8 @@ fn ready_for_long_enough_is_told_by_the_clock_of_the_cluster() {
 #[test]
 fn pods_count_by_the_seconds_that_their_replica_set_asks_for_now() {
     let mut web = Web::live(2).at(20_000);
-    let ready_at = |web: &mut Web, number: u128, since: i64| {
-        web.pod(number, |pod| pod.ready.as_mut().unwrap().last_transition_millis = Some(since));
-    };
-    ready_at(&mut web, 100, 5_000);
-    ready_at(&mut web, 101, 18_000);
+    web.pod(100, ready_since(5_000));
+    web.pod(101, ready_since(18_000));
     let states = |web: &Web| [100, 101].map(|number| known(web, number).unwrap().state().name());
     assert_eq!(states(&web), ["available", "available"]);
     // More seconds: one of them is not ready for so long yet.
@@ -56,10 +59,7 @@ fn pods_count_by_the_seconds_that_their_replica_set_asks_for_now() {
 fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
     let mut web = Web::live(0).at(100_000);
     web.set(2, |set| set.now.min_ready_seconds = 10);
-    web.add_pod(200, 2, |pod| {
-        pod.ready = Some(condition(ConditionStatus::True, "", ""));
-        pod.ready.as_mut().unwrap().last_transition_millis = Some(100_000);
-    });
+    web.add_pod(200, 2, ready_since(100_000));
     assert_eq!(states(&web, 200), [(PodState::Ready, 100_000)]);
     assert_eq!(web.timeline.next_due_millis(), Some(110_000));
     // Asked for fewer seconds it counts earlier, and for more later.
@@ -72,13 +72,10 @@ fn ready_pods_count_when_their_replica_sets_seconds_are_over() {
     assert_eq!(states(&web, 200), [(PodState::Ready, 100_000), (PodState::Available, 120_000)]);
     assert_eq!((web.timeline.next_due_millis(), web.view().counts.available), (None, 1));
     // One whose seconds are over in this very moment counts at once.
-    for (ready_since, state) in [(110_000, PodState::Available), (110_001, PodState::Ready)] {
+    for (since, state) in [(110_000, PodState::Available), (110_001, PodState::Ready)] {
         let mut other = Web::live(0).at(120_000);
         other.set(2, |set| set.now.min_ready_seconds = 10);
-        other.add_pod(201, 2, |pod| {
-            ready(pod);
-            pod.ready.as_mut().unwrap().last_transition_millis = Some(ready_since);
-        });
+        other.add_pod(201, 2, ready_since(since));
         assert_eq!(states(&other, 201), [(state, 120_000)]);
     }
     // And again no longer, when more is asked for.
@@ -102,10 +99,7 @@ fn whole_seconds_do_not_tell_clocks_apart() {
         for number in 0..40 {
             web.add_pod(300 + number, 2, |pod| pod.meta.created_at_millis = 100_000);
         }
-        web.pod(300, |pod| {
-            ready(pod);
-            pod.ready.as_mut().unwrap().last_transition_millis = Some(100_000);
-        });
+        web.pod(300, ready_since(100_000));
         (web.timeline.skew_millis(), web.timeline.next_due_millis())
     };
     assert_eq!(due(0), (0, Some(110_000)));
@@ -117,17 +111,13 @@ fn whole_seconds_do_not_tell_clocks_apart() {
 #[test]
 fn clocks_that_only_late_arrivals_told_apart_are_set_right_for_pods_that_are_ready() {
     let due = |web: &Web| (web.timeline.skew_millis(), web.timeline.next_due_millis());
-    let ready_since = |millis: Millis| {
-        move |pod: &mut PodFact| {
-            ready(pod);
-            pod.meta.created_at_millis = 100_000;
-            pod.ready.as_mut().unwrap().last_transition_millis = Some(millis);
-        }
-    };
     let mut web = Web::live(0).at(108_000);
     web.timeline = Timeline::from_model(web.timeline.model().clone(), 8_000);
     web.set(2, |set| set.now.min_ready_seconds = 10);
-    web.add_pod(300, 2, ready_since(101_000));
+    web.add_pod(300, 2, |pod| {
+        pod.meta.created_at_millis = 100_000;
+        ready_since(101_000)(pod);
+    });
     // It was seen ready: ten seconds later at most.
     assert_eq!(due(&web), (8_000, Some(118_000)));
     web.wait(1_000).pod(300, |pod| pod.node = Some("node-2".into()));
@@ -145,9 +135,8 @@ fn a_pod_that_counts_goes_on_to_count_while_clocks_are_set_right() {
         web.timeline = Timeline::from_model(web.timeline.model().clone(), skew);
         web.set(2, |set| set.now.min_ready_seconds = 10);
         web.add_pod(300, 2, |pod| {
-            ready(pod);
             pod.meta.created_at_millis = 200_000 - skew;
-            pod.ready.as_mut().unwrap().last_transition_millis = Some(199_000);
+            ready_since(199_000)(pod);
         });
         web.timeline.tick(210_000);
         assert_eq!(known(&web, 300).unwrap().state(), PodState::Available);
@@ -170,9 +159,7 @@ fn more_seconds_are_asked_of_pods_that_are_ready_and_its_own() {
     let mut web = Web::live(3).at(60_000);
     web.pod(100, unready);
     web.pod(101, |pod| pod.meta.controller = None);
-    for pod in [101, 102] {
-        web.pod(pod, |pod| pod.ready.as_mut().unwrap().last_transition_millis = Some(60_000));
-    }
+    [101, 102].into_iter().for_each(|pod| web.pod(pod, ready_since(60_000)));
     web.wait_until(61_000).set(2, |set| set.now.min_ready_seconds = 30);
     let states: Vec<PodState> = (100..103).map(|pod| known(&web, pod).unwrap().state()).collect();
     assert_eq!(states, [PodState::Unready, PodState::Available, PodState::Ready]);

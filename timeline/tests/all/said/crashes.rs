@@ -1,6 +1,7 @@
 //! Containers that end: which of them crash, since when and how often, and what is said beside that.
 
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
+use crate::said::counting::ready_since;
 use crate::said::evidence::{causes, command, crashing_unready, creating, first, replacing};
 use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodCondition, Role};
 use timeline::story::LineKind;
@@ -72,8 +73,7 @@ fn an_exit_is_told_until_the_pod_counts_again() {
     web.set(SECOND, |set| set.now.min_ready_seconds = 120);
     web.add_pod(200, SECOND, unready);
     web.wait_until(25_000).pod(200, |pod| {
-        ready(pod);
-        pod.ready.as_mut().unwrap().last_transition_millis = Some(25_000);
+        ready_since(25_000)(pod);
         (pod.containers[0].restarts, pod.containers[0].started_millis) = (1, Some(24_000));
         pod.containers[0].last_exit = Some(Exit { code: 1, reason: "Error".into(), ..Exit::default() }.into());
     });

@@ -1,6 +1,7 @@
 //! Causes of several pods and of several revisions: which are one, and which are told apart.
 
 use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
+use crate::said::counting::ready_since;
 use crate::said::evidence::causes;
 use crate::said::stuck::unschedulable;
 use timeline::fact::{ConditionStatus, Container, ContainerState, Phase, Role};
@@ -183,10 +184,7 @@ fn pods_that_are_ready_become_available_together_or_one_after_the_other() {
         let mut web = Web::replacing();
         web.set(SECOND, |set| (set.now.min_ready_seconds, set.now.counts.desired) = (10, 3));
         for (number, at) in (200..).zip(times) {
-            web.wait_until(*at).add_pod(number, SECOND, |pod| {
-                ready(pod);
-                pod.ready.as_mut().unwrap().last_transition_millis = Some(*at);
-            });
+            web.wait_until(*at).add_pod(number, SECOND, ready_since(*at));
         }
         web.now = 22_000;
         causes(&web).swap_remove(0)

@@ -1,6 +1,7 @@
 //! Outages: a Deployment of which no pod is available, during a rollout, a pause and at rest.
 
 use crate::made::{SECOND, Web, condition, deployment, ready, unready, waiting};
+use crate::said::counting::ready_since;
 use timeline::fact::{ConditionStatus, Phase, PodFact, Strategy};
 use timeline::view::Tone;
 
@@ -49,10 +50,7 @@ fn a_rollout_during_which_nobody_serves_for_more_than_ten_seconds_is_bad() {
     // A pod of the old revision is ready, and waits for its seconds.
     web.wait_until(45_000).set(2, |set| set.now.min_ready_seconds = 30);
     assert_eq!(headline(&web), (none.to_owned(), Tone::Bad));
-    web.pod(100, |pod| {
-        ready(pod);
-        pod.ready.as_mut().unwrap().last_transition_millis = Some(45_000);
-    });
+    web.pod(100, ready_since(45_000));
     assert_eq!(headline(&web), (some.to_owned(), Tone::Busy));
 }
 
