@@ -1,7 +1,6 @@
 //! Options, variables, the configuration file and the kubeconfig: which one counts, and what is said of a wrong one.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use crate::cli::{KUBECONFIG, file, program, refusal};
 
@@ -29,10 +28,9 @@ fn what_the_environment_names_for_other_commands_is_not_in_the_way() {
         let text = String::from_utf8(ended.stderr).unwrap();
         assert!(!text.contains("Usage") && text.contains(says), "{arguments:?}: {text}");
     }
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
     let token = file("token", "a.token.of-somebody");
-    command.args(["wait", "web", "--server", "http://rollouts.invalid", "--token-file", &token]);
-    let text = String::from_utf8(command.output().unwrap().stderr).unwrap();
+    let mut command = program(&["wait", "web", "--server", "http://rollouts.invalid", "--token-file", &token]);
+    let text = String::from_utf8(command.env_remove("ROLLCAST_LOG").output().unwrap().stderr).unwrap();
     assert!(text.contains("the token is sent to http://rollouts.invalid without TLS"), "{text}");
     assert!(!text.contains("a.token.of-somebody"), "{text}");
 }
@@ -104,14 +102,9 @@ fn a_configuration_is_read_from_the_users_own_folder_and_never_from_the_current_
     // It names a kubeconfig, whose users may name commands.
     std::fs::write(folder.path().join("rollcast.toml"), "kubeconfig = \"/no/such/planted\"\n").unwrap();
     let check = |variable: Option<&std::path::Path>| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
-        command
-            .args(["check", "--no-history"])
-            .current_dir(folder.path())
-            .env_remove("KUBECONFIG")
-            .env("HOME", "/nonexistent");
-        let ended =
-            command.env("XDG_CONFIG_HOME", variable.unwrap_or(std::path::Path::new("/nonexistent"))).output().unwrap();
+        let mut command = program(&["check", "--no-history"]);
+        command.env("XDG_CONFIG_HOME", variable.unwrap_or(std::path::Path::new("/nonexistent")));
+        let ended = command.current_dir(folder.path()).env_remove("ROLLCAST_LOG").output().unwrap();
         String::from_utf8(ended.stderr).unwrap()
     };
     let said = check(None);
@@ -138,12 +131,9 @@ fn commands_for_credentials_are_run_of_the_users_own_kubeconfig_and_of_no_other(
     };
     let ended = |arguments: &[&str], kubeconfig: Option<&str>| {
         let _ = std::fs::remove_file(&ran); // of the last time
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
-        command.args(arguments).current_dir(folder.path().join("here")).env("HOME", &home).env("ROLLCAST_LOG", "off");
-        command
-            .env_remove("KUBECONFIG")
-            .env_remove("XDG_CONFIG_HOME")
-            .envs(kubeconfig.map(|path| ("KUBECONFIG", path)));
+        let mut command = program(arguments);
+        command.current_dir(folder.path().join("here")).env("HOME", &home).env("ROLLCAST_LOG", "off");
+        command.env_remove("XDG_CONFIG_HOME").envs(kubeconfig.map(|path| ("KUBECONFIG", path)));
         let output = command.output().unwrap();
         (ran.exists(), String::from_utf8(output.stderr).unwrap())
     };
