@@ -1,7 +1,7 @@
 //! Pods counted over time, in layers: what areas and tiny scores are drawn from.
 
 use crate::Millis;
-use crate::model::{Pod, PodState, order};
+use crate::model::{Pod, PodState, Release, order};
 
 /// Most layers of a picture.
 pub const LAYERS: usize = 8;
@@ -21,22 +21,18 @@ pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, fro
             // One that failed as a whole counts for nobody, too, until it is seen to go.
             let until = if state.is_ending() { until } else { until.min(terminal) };
             let Some(layer) = layer(pod, state) else { continue };
-            let mut count = |begin: Millis, end: Millis| {
+            // Released pods count for nobody until they are adopted again.
+            let adopted = |of: &Release| of.adopted.map_or(Millis::MAX, |(at, _)| at);
+            let releases = pod.releases.iter().map(|of| (of.at_millis, adopted(of))).filter(|(at, back)| back > at);
+            let mut begin = since;
+            for (at, back) in releases.chain([(Millis::MAX, Millis::MAX)]) {
+                let end = until.min(at);
                 if begin < end && end > from {
                     moves.push((begin.max(from), layer, 1));
                     moves.push((end, layer, -1));
                 }
-            };
-            let mut begin = since;
-            // Released pods count for nobody until they are adopted again.
-            for release in &pod.releases {
-                let back = release.adopted.map_or(Millis::MAX, |(at, _)| at);
-                if back > release.at_millis {
-                    count(begin, until.min(release.at_millis));
-                    begin = begin.max(back);
-                }
+                begin = begin.max(back);
             }
-            count(begin, until);
         }
     }
     steps_after((from, [0; LAYERS]), moves)
@@ -64,7 +60,6 @@ pub fn steps_after(first: Step, moves: Vec<(Millis, usize, i32)>) -> Vec<Step> {
 mod tests {
     use super::*;
     use crate::Uid;
-    use crate::model::Release;
 
     fn pod(number: u128, states: &[(PodState, Millis)]) -> Pod {
         Pod {

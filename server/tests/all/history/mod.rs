@@ -1,12 +1,18 @@
 //! The store of history: what is kept is what was observed, however it is tidied, and whatever happens to its file.
 
+mod aging;
 mod damaged;
 mod episodes;
 mod faulty;
 mod formats;
 mod kinds;
+mod lines;
 mod listed;
+mod one_replica;
+mod restored;
 mod size;
+mod trouble;
+mod unseen;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

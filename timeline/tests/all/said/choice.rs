@@ -1,7 +1,8 @@
 //! Which of two pods a ReplicaSet lets go of first, criterion by criterion, as far as it was seen.
 
-use crate::made::{Web, condition, ready};
-use timeline::fact::{ConditionStatus, Container, ContainerState, Phase, PodFact, Role};
+use crate::made::{Web, unready};
+use crate::said::counting::ready_since;
+use timeline::fact::{Container, ContainerState, Phase, PodFact, Role};
 use timeline::removal_order::{Choices, Comparison, Criterion};
 use timeline::{Millis, Uid};
 
@@ -28,17 +29,6 @@ fn gone(web: &mut Web) -> Vec<Comparison> {
 fn pairs(web: &Web) -> Vec<Comparison> {
     let model = web.timeline.model();
     Choices::new(model, 0).pairs(model.pods.get(&Uid::from_bits(100)).unwrap()).collect()
-}
-
-fn ready_since(at: Millis) -> impl Fn(&mut PodFact) {
-    move |pod| {
-        ready(pod);
-        pod.ready.as_mut().unwrap().last_transition_millis = Some(at);
-    }
-}
-
-fn unready(pod: &mut PodFact) {
-    pod.ready = Some(condition(ConditionStatus::False, "ContainersNotReady", ""));
 }
 
 fn starting(pod: &mut PodFact) {

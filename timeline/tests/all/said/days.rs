@@ -1,6 +1,7 @@
 //! Whole sequences, and everything that is said at each of their moments: read the snapshots as a user would.
 
 use crate::made::{SECOND, Web, condition, crashing, image, next_revision, ready, set, unready, waiting, warning};
+use crate::said::counting::ready_since;
 use crate::said::shown::Shown;
 use timeline::fact::{
     ConditionStatus, Container, ContainerState, EventFact, IntOrPercent, Kind, Phase, Role, Strategy,
@@ -10,10 +11,7 @@ use timeline::{Fact, Uid};
 /// Ready since now, by the kubelet's clock.
 fn ready_now(web: &mut Web, pod: u128) {
     let now = web.now;
-    web.pod(pod, |pod| {
-        ready(pod);
-        pod.ready.as_mut().unwrap().last_transition_millis = Some(now);
-    });
+    web.pod(pod, ready_since(now));
 }
 
 /// The Deployment reports that it gets on, or something else.

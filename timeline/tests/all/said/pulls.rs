@@ -1,7 +1,7 @@
 //! What registries and kubelets say of images reaches the sentence, and says no more than it means.
 
-use super::evidence::{creating, first, matter, replacing};
-use crate::made::{SECOND, Web, crashing, waiting};
+use super::evidence::{causes, creating, first, matter, replacing};
+use crate::made::{SECOND, crashing, waiting};
 use timeline::fact::{Container, ContainerState, PodFact, Role};
 use timeline::view::Tone;
 
@@ -173,7 +173,7 @@ fn an_init_container_that_runs_in_one_pod_and_has_not_started_in_another_is_told
     web.now += 12_000;
     let end = "the pod has been starting for 12 s.";
     assert_eq!(
-        sentences(&web),
+        causes(&web),
         [
             format!("Init container migrate is running (0 of 1 done, pod p0200); {end}"),
             format!("Init container migrate has not started (0 of 1 done, pod p0201); {end}"),
@@ -236,13 +236,9 @@ fn of_two_images_each_has_its_own_error() {
         "Image web:v2 cannot be pulled: access denied (pod p0200).",
         "Image proxy:v9 cannot be pulled: not found (pod p0200).",
     ];
-    assert_eq!(sentences(&web), said);
+    assert_eq!(causes(&web), said);
     assert_eq!(matter(&web), "access to image web:v2 is denied.");
     assert!(web.view().verdict.why.starts_with(&said.join(" ")), "{}", web.view().verdict.why);
-}
-
-fn sentences(web: &Web) -> Vec<String> {
-    web.view().reasons.into_iter().map(|reason| reason.sentence).collect()
 }
 
 #[test]
@@ -262,7 +258,7 @@ fn the_event_about_one_image_does_not_explain_another_one() {
         "Image proxy:v9 cannot be pulled: not found (pod p0200).",
         "Image web:v2 cannot be pulled: ImagePullBackOff, why is not known (pod p0200). The kubelet tries again.",
     ];
-    assert_eq!(sentences(&web), said);
+    assert_eq!(causes(&web), said);
 }
 
 #[test]
@@ -295,7 +291,7 @@ fn an_image_that_is_missing_is_named_beside_a_container_that_crashes() {
         "Image proxy:v9 cannot be pulled: not found (pod p0200).",
         "Container web crashes with exit code 1: 2 restarts so far (pod p0200).",
     ];
-    assert_eq!(sentences(&web), said);
+    assert_eq!(causes(&web), said);
 }
 
 #[test]

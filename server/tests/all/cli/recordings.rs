@@ -1,0 +1,76 @@
+//! Commands that read a recording, and what they say of one that is damaged or hostile.
+
+use crate::cli::{file, program, refusal, rollcast};
+
+#[test]
+fn a_recorded_rollout_is_one_file() {
+    let recording = format!("{}/tests/traces/rollover.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let made = rollcast(&["export", &recording, "deployment/web", "-n", "rollover", "--revision", "2"]);
+    let html = String::from_utf8(made.stdout).unwrap();
+    assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
+    assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<title>Rolling out: rollover / web"));
+    let redacted = String::from_utf8(rollcast(&["export", &recording, "--redact"]).stdout).unwrap();
+    assert!(redacted.contains(" / web — Rollcast</title>") && !redacted.contains("rollover"));
+    let empty = file("empty.jsonl", "");
+    for (arguments, why) in [
+        (
+            &[recording.as_str(), "deployment/other"][..],
+            "name one Deployment, and its namespace with -n; the recording contains: rollover/web",
+        ),
+        (&[recording.as_str(), "-n", "other"], "name one Deployment"),
+        (&[recording.as_str(), "--revision", "9"], "no such rollout; its history may have expired"),
+        (&["/no/such/file.jsonl"], "cannot read the recording /no/such/file.jsonl"),
+        (&[empty.as_str()], "contains no valid line"),
+        (&["-"], "contains no valid line"),
+    ] {
+        let text = refusal(&[&["export"], arguments].concat());
+        assert!(text.contains(why), "{arguments:?}: {text}");
+    }
+    // What the environment names for commands that ask a server is nothing to this one.
+    let mut command = program(&["export", &recording, "--redact"]);
+    let made = command.env("ROLLCAST_TOKEN_FILE", "/no/such/token").env("ROLLCAST_CLUSTER", "prod").output().unwrap();
+    assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
+    let text = refusal(&["wait", "deployment/a", "deployment/b", "--export", "/tmp/never.html"]);
+    assert!(text.contains("--export supports one Deployment only"), "{text}");
+}
+
+#[test]
+fn a_recording_that_is_none_is_told() {
+    let text = refusal(&["replay", "/no/such/file.jsonl"]);
+    assert!(text.contains("cannot read the recording /no/such/file.jsonl"), "{text}");
+    let text = refusal(&["report", &file("none.jsonl", "hello\n")]);
+    assert!(text.contains("contains no valid line (line 1:"), "{text}");
+}
+
+#[test]
+fn a_malformed_line_is_named_by_its_number_and_the_rest_still_plays() {
+    let good = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/kill-pod.jsonl")).unwrap();
+    let mut lines: Vec<&str> = good.lines().collect();
+    lines.insert(3, "{ this is no line");
+    let output = rollcast(&["report", &file("malformed.jsonl", &lines.join("\n"))]);
+    assert!(output.status.success());
+    let warning = String::from_utf8(output.stderr).unwrap();
+    assert!(warning.contains("line 4:"), "{warning}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["deployments"][0]["pods"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn a_recording_commands_no_terminal() {
+    let strange = |text: &str| text.chars().find(|c| *c != '\n' && c.is_control());
+    let line =
+        r#"{"observedAtMillis":1,"kind":"Pod","type":"\u001b]0;owned\u0007\u001b[2J\nrollcast: forged","object":{}}"#;
+    let evil = file("evil.jsonl", &format!("{line}\n"));
+    for arguments in [&["report", &evil][..], &["export", &evil], &["replay", &evil, "--listen", "127.0.0.1:0"]] {
+        let said = refusal(arguments);
+        assert_eq!(strange(&said), None, "{arguments:?}: {said:?}");
+        assert!(said.contains("]0;owned[2J rollcast: forged"), "{arguments:?}: {said:?}");
+        assert_eq!(said.lines().filter(|line| line.starts_with("rollcast: ")).count(), 1, "{said:?}");
+    }
+    let trace = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl")).unwrap();
+    let hostile = file("hostile.jsonl", &trace.replace("\"web-", "\"web\u{9b}31m-"));
+    let report = String::from_utf8(rollcast(&["report", &hostile]).stdout).unwrap();
+    assert_eq!(strange(&report), None);
+    assert!(report.contains("web\\u009b31m-"), "{report}");
+    assert!(serde_json::from_str::<serde_json::Value>(&report).unwrap().to_string().contains("web\u{9b}31m-"));
+}

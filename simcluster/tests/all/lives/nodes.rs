@@ -1,0 +1,65 @@
+//! Nodes that fall silent, come and go.
+
+use k8s_openapi::api::core::v1::Event;
+use serde_json::json;
+use simcluster::{DeleteOptions, Key, Object, Resource, Settings, World};
+
+use crate::lives::{Lived, START, condition, container, http};
+
+#[test]
+fn a_node_that_falls_silent_goes_on_where_it_was() {
+    let probe = http(json!({ "periodSeconds": 1 }));
+    let mut lived = Lived::alone(&["ready=20"], json!({ "readinessProbe": probe })).passed(5);
+    let node = lived.pod().spec.unwrap().node_name.unwrap();
+    lived.world.silence(&node, true);
+    lived.pass(20);
+    assert_eq!(condition(&lived.pod(), "Ready").unwrap().status, "False", "nobody tells");
+    lived.world.silence(&node, false);
+    lived.pass(2);
+    assert_eq!(condition(&lived.pod(), "Ready").unwrap().status, "True");
+}
+
+#[test]
+fn an_autoscaler_adds_a_node_and_takes_it_away_when_it_is_empty() {
+    let pool = simcluster::world::Pool { name: "pool".to_owned(), most: 1, boot_millis: 30_000 };
+    let mut world = World::new(1, START, Settings { pool: Some(pool), ..Settings::default() });
+    let pod = |name: &str, cpu: &str| {
+        let spec =
+            json!({ "containers": [container("web", &[], json!({ "resources": { "requests": { "cpu": cpu } } }))] });
+        Object::read(Resource::Pod, json!({ "metadata": { "name": name, "namespace": "default" }, "spec": spec }))
+            .unwrap()
+    };
+    for number in 1..=6 {
+        world.create(pod(&format!("web-{number}"), "12"), false).unwrap();
+    }
+    world.create(pod("huge", "64"), false).unwrap();
+    world.advance_to(START + 20_000);
+    let said = |world: &World, reason: &str| {
+        let of = |event: &&Event| event.reason.as_deref() == Some(reason);
+        let all = world.store().all::<Event>(None).filter(of);
+        all.map(|event| (event.involved_object.name.clone().unwrap(), event.message.clone().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let up = said(&world, "TriggeredScaleUp");
+    assert_eq!(up.len(), 2, "four nodes hold four pods");
+    assert!(up.iter().all(|(_, said)| said == "pod triggered scale-up: [{pool 0->1 (max: 1)}]"));
+    let refused = ("huge".to_owned(), "pod didn't trigger scale-up: 1 Insufficient cpu".to_owned());
+    assert_eq!(said(&world, "NotTriggerScaleUp"), [refused]);
+    world.advance_to(START + 60_000);
+    let on_pool =
+        |world: &World| world.store().pods_on("pool-1").filter_map(|pod| pod.metadata.name.clone()).collect::<Vec<_>>();
+    let there = on_pool(&world);
+    assert_eq!(there.len(), 1);
+    let full = said(&world, "NotTriggerScaleUp");
+    assert!(
+        full.iter().any(|(_, said)| said == "pod didn't trigger scale-up: 1 max node group size reached"),
+        "{full:?}"
+    );
+    for number in 1..=6 {
+        let _ = world.delete(Resource::Pod, &Key::new("default", &format!("web-{number}")), &DeleteOptions::default());
+    }
+    world.advance_to(START + 80_000);
+    assert!(world.store().get(Resource::Node, &Key::new("", "pool-1")).is_some(), "empty, but not for long");
+    world.advance_to(START + 120_000);
+    assert!(world.store().get(Resource::Node, &Key::new("", "pool-1")).is_none());
+}
