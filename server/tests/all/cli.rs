@@ -4,6 +4,7 @@ mod configuration;
 mod exposed;
 mod recordings;
 
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// The program, which finds no kubeconfig by itself.
@@ -27,7 +28,7 @@ fn refusal(arguments: &[&str]) -> String {
 }
 
 fn file(name: &str, content: &str) -> String {
-    let path = std::env::temp_dir().join(format!("rollcast-cli-{}-{name}", std::process::id()));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{name}"));
     std::fs::write(&path, content).unwrap();
     path.display().to_string()
 }

@@ -25,7 +25,7 @@ impl Kubectl {
         let cluster = Cluster::new(world);
         cluster.set_speed(5.0);
         let listener = api::listen(0).await.unwrap();
-        let kubeconfig = std::env::temp_dir().join(format!("rollcast-kubectl-{}-{name}", std::process::id()));
+        let kubeconfig = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("kubectl-{name}"));
         std::fs::write(&kubeconfig, api::kubeconfig("sim", listener.local_addr().unwrap())).unwrap();
         tokio::spawn(cluster.clone().run());
         tokio::spawn(cluster.clone().serve(listener));

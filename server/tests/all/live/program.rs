@@ -1,6 +1,7 @@
 //! The program itself, as scripts run it.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ pub fn kubeconfig(api: &FakeApi, context: &str) -> String {
 
 /// A file with one context of that name, for an API server at an address.
 pub fn kubeconfig_of(address: std::net::SocketAddr, context: &str) -> String {
-    let path = std::env::temp_dir().join(format!("rollcast-{}-{}-{context}", std::process::id(), address.port()));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{context}", address.port()));
     let server = format!("http://{address}");
     let config = json!({ "apiVersion": "v1", "kind": "Config", "current-context": context,
         "contexts": [{ "name": context, "context": { "cluster": "c", "user": "u" } }],

@@ -33,7 +33,7 @@ async fn playground(name: &str) -> Arc<Rollcast> {
 }
 
 async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
-    let kubeconfig = std::env::temp_dir().join(format!("rollcast-playground-{}-{name}", std::process::id()));
+    let kubeconfig = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("playground-{name}"));
     let write_kubeconfig = Some(kubeconfig.clone());
     let options = Options { seed: 7, speed: 1.0, api_port: 0, write_kubeconfig, no_stories: true };
     (Playground::start(&options, false, Viewers::default()).await.unwrap(), kubeconfig)
