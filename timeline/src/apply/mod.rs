@@ -152,7 +152,10 @@ impl Timeline {
             Fact::Pod(mut fact, seen) => {
                 self.keep_to_namespace(&mut fact.meta);
                 self.note_arrival(at_millis, &fact.meta, seen);
-                if seen == Seen::InList && !self.is_first_list(Kind::Pod, &fact.meta.namespace) {
+                if seen != Seen::InList {
+                    // Pods are watched once their list is whole; a recording may lack the end of one.
+                    self.relisting.remove(&fact.meta.namespace);
+                } else if !self.is_first_list(Kind::Pod, &fact.meta.namespace) {
                     self.relisting.insert(fact.meta.namespace.clone());
                 }
                 self.pod(at_millis, &fact, seen);

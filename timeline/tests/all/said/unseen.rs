@@ -212,6 +212,11 @@ fn pods_that_went_unseen_are_not_counted_with_those_that_came() {
     let rollouts = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.iter();
     let peaks: Vec<_> = rollouts.skip(1).map(|rollout| (rollout.peak_active, rollout.peak_pods)).collect();
     assert_eq!(peaks, [(4, 4), (4, 4)]);
+    // A recording may lack the end of a list.
+    let mut web = listed_in_part();
+    web.add_pod(203, 3, |_| {});
+    let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap();
+    assert_eq!((rollout.peak_active, rollout.peak_pods), (7, 7));
 }
 
 #[test]
