@@ -279,10 +279,10 @@ impl Timeline {
                 let there = self.model.pods.values().filter(|p| p.state() != PodState::Gone);
                 let missing: Vec<Uid> = there.filter(|p| is_missing(p.uid, &p.namespace)).map(|p| p.uid).collect();
                 missing.into_iter().for_each(|uid| self.pod_missing(at_millis, uid, is_after_gap));
+                self.relisting.retain(|known| !in_scope(known));
                 if is_after_gap {
                     self.note_listed_pods(at_millis, namespace.as_deref());
                 }
-                self.relisting.retain(|known| !in_scope(known));
                 let deployments = self.model.deployments.values().filter(|d| in_scope(&d.namespace));
                 let deployments: Vec<Uid> = deployments.map(|d| d.uid).collect();
                 deployments.into_iter().for_each(|uid| self.note_peaks(uid));

@@ -220,6 +220,26 @@ fn pods_that_went_unseen_are_not_counted_with_those_that_came() {
 }
 
 #[test]
+fn pods_that_went_unseen_are_not_available_with_those_that_came() {
+    let begun = || {
+        let mut web = Web::replacing();
+        [200, 201].into_iter().for_each(|number| web.add_ready_pod(number, 3));
+        web
+    };
+    let available_millis = |came: &[u128]| {
+        let mut later = begun();
+        [200, 201].into_iter().for_each(|number| later.delete_pod(number));
+        came.iter().for_each(|number| later.add_ready_pod(*number, 3));
+        let mut web = begun().at(60_000);
+        web.restore(&later);
+        web.relisted(25_000);
+        web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap().available_millis
+    };
+    assert_eq!(available_millis(&[202, 203]), None);
+    assert_eq!(available_millis(&[202, 203, 204]), Some(60_000));
+}
+
+#[test]
 fn pods_that_failed_unseen_did_so_when_their_containers_ended() {
     let evicted = |finished_millis: Millis| {
         move |pod: &mut PodFact| {
