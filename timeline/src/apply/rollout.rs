@@ -282,10 +282,12 @@ impl Timeline {
         let emptied_millis = marks.and_then(|marks| marks.iter().rfind(is_to_zero)).map(|mark| mark.at_millis);
         // Of one that nobody saw begin, the condition of its own ReplicaSet would have told that everything was available, unless a
         // pause replaced it.
-        let was_paused = known.now.spec.paused || known.marks.iter().any(|mark| mark.kind == MarkKind::Resumed);
-        let told = known.now.status.progressing.as_ref().filter(|_| emptied_millis.is_some() && !was_paused);
-        let is_known = told.is_some_and(|told| !rollout::is_about_another(&self.model, known, told));
         let next = self.drafts.get(&uid).map(|draft| &draft.rollout).or(known.rollouts.last());
+        let since_millis = next.and_then(|next| next.started_millis);
+        let was_resumed = |mark: &Mark| mark.kind == MarkKind::Resumed && Some(mark.at_millis) >= since_millis;
+        let was_paused = || known.now.spec.paused || known.marks.iter().any(was_resumed);
+        let told = known.now.status.progressing.as_ref().filter(|_| emptied_millis.is_some() && !was_paused());
+        let is_known = told.is_some_and(|told| !rollout::is_about_another(&self.model, known, told));
         let taken_down_millis = next.and_then(|next| rollout::take_down_millis(&self.model, known, next));
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);
