@@ -152,7 +152,10 @@ impl Timeline {
             Fact::Pod(mut fact, seen) => {
                 self.keep_to_namespace(&mut fact.meta);
                 self.note_arrival(at_millis, &fact.meta, seen);
-                if seen == Seen::InList && !self.is_first_list(Kind::Pod, &fact.meta.namespace) {
+                if seen != Seen::InList {
+                    // Pods are watched once their list is whole; a recording may lack the end of one.
+                    self.relisting.remove(&fact.meta.namespace);
+                } else if !self.is_first_list(Kind::Pod, &fact.meta.namespace) {
                     self.relisting.insert(fact.meta.namespace.clone());
                 }
                 self.pod(at_millis, &fact, seen);
@@ -276,10 +279,10 @@ impl Timeline {
                 let there = self.model.pods.values().filter(|p| p.state() != PodState::Gone);
                 let missing: Vec<Uid> = there.filter(|p| is_missing(p.uid, &p.namespace)).map(|p| p.uid).collect();
                 missing.into_iter().for_each(|uid| self.pod_missing(at_millis, uid, is_after_gap));
+                self.relisting.retain(|known| !in_scope(known));
                 if is_after_gap {
                     self.note_listed_pods(at_millis, namespace.as_deref());
                 }
-                self.relisting.retain(|known| !in_scope(known));
                 let deployments = self.model.deployments.values().filter(|d| in_scope(&d.namespace));
                 let deployments: Vec<Uid> = deployments.map(|d| d.uid).collect();
                 deployments.into_iter().for_each(|uid| self.note_peaks(uid));

@@ -216,6 +216,8 @@ impl Timeline {
         };
         let set = rollout::current_set(&self.model, deployment);
         let set = set.filter(|set| set.revision() == Some(rollout.revision));
+        // While pods are listed again, those that went count until the list is whole.
+        let set = set.filter(|_| !self.relisting.contains(&deployment.namespace));
         let has_all = set.is_some_and(|set| self.model.pod_counts(set.uid).available >= desired);
         let is_due = is_anew || rollout.available_millis.is_none();
         let is_so = is_due && ((has_all && desired > 0) || is_told());
@@ -228,17 +230,18 @@ impl Timeline {
         }
     }
 
-    /// Pods are listed after nobody looked. Of a rollout that began in that gap nobody saw that it was available: pods of its ReplicaSet that
-    /// were known from before may be gone.
+    /// Pods are listed after nobody looked: all of a rollout may be available. Of one that began in that gap nobody saw that it was before:
+    /// pods of its ReplicaSet that were known may be gone.
     pub(super) fn note_listed_pods(&mut self, at: Millis, namespace: Option<&str>) {
-        let is_it = |deployment: &&Deployment| {
+        let began_in_it = |deployment: &Deployment| {
             let Some((last, gap)) = deployment.rollouts.last().zip(deployment.gaps.last()) else { return false };
-            let began_in_it = !last.was_start_seen && last.started_millis > Some(gap.from_millis);
-            let in_scope = namespace.is_none_or(|scope| scope == deployment.namespace);
-            in_scope && last.is_open() && began_in_it && gap.to_millis == at
+            let is_in_it = !last.was_start_seen && last.started_millis > Some(gap.from_millis);
+            last.is_open() && is_in_it && gap.to_millis == at
         };
-        let uids: Vec<Uid> = self.model.deployments.values().filter(is_it).map(|deployment| deployment.uid).collect();
-        uids.into_iter().for_each(|uid| self.note_available(at, uid, true));
+        let in_scope = |deployment: &&Deployment| namespace.is_none_or(|scope| scope == deployment.namespace);
+        let listed = self.model.deployments.values().filter(in_scope);
+        let listed: Vec<(Uid, bool)> = listed.map(|known| (known.uid, began_in_it(known))).collect();
+        listed.into_iter().for_each(|(uid, is_anew)| self.note_available(at, uid, is_anew));
     }
 
     /// When the deadline passed of which a Deployment tells. Where nobody saw that, the condition tells when it was: before the first look
@@ -279,10 +282,12 @@ impl Timeline {
         let emptied_millis = marks.and_then(|marks| marks.iter().rfind(is_to_zero)).map(|mark| mark.at_millis);
         // Of one that nobody saw begin, the condition of its own ReplicaSet would have told that everything was available, unless a
         // pause replaced it.
-        let was_paused = known.now.spec.paused || known.marks.iter().any(|mark| mark.kind == MarkKind::Resumed);
-        let told = known.now.status.progressing.as_ref().filter(|_| emptied_millis.is_some() && !was_paused);
-        let is_known = told.is_some_and(|told| !rollout::is_about_another(&self.model, known, told));
         let next = self.drafts.get(&uid).map(|draft| &draft.rollout).or(known.rollouts.last());
+        let since_millis = next.and_then(|next| next.started_millis);
+        let was_resumed = |mark: &Mark| mark.kind == MarkKind::Resumed && Some(mark.at_millis) >= since_millis;
+        let was_paused = || known.now.spec.paused || known.marks.iter().any(was_resumed);
+        let told = known.now.status.progressing.as_ref().filter(|_| emptied_millis.is_some() && !was_paused());
+        let is_known = told.is_some_and(|told| !rollout::is_about_another(&self.model, known, told));
         let taken_down_millis = next.and_then(|next| rollout::take_down_millis(&self.model, known, next));
         self.change_open_rollout(uid, |rollout| {
             rollout.min_available = rollout.min_available.min(available);

@@ -4,7 +4,7 @@
 use crate::apply::Timeline;
 use crate::model::fact::Strategy;
 use crate::model::story::{Entry, Happening, LineKind, Part, StepBudget};
-use crate::model::{MarkKind, ReplicaSet, Scale, ScaleCause};
+use crate::model::{Gap, MarkKind, ReplicaSet, Scale, ScaleCause};
 use crate::rules::budget::{self, Sums};
 use crate::rules::rollout;
 use crate::{Change, Millis, Uid};
@@ -82,6 +82,9 @@ impl Timeline {
         let Some(next) = rollout::replica_set(&self.model, deployment, last.revision) else { return false };
         // One that is taken over may have replicas already.
         let since_millis = rollout::revised_millis(next, last.revision).max(Some(set.first_seen_millis));
+        // The pages of a list after a gap arrive one after the other.
+        let is_in = |gap: &&Gap| Some(gap.from_millis) < since_millis && since_millis <= Some(gap.to_millis);
+        let since_millis = deployment.gaps.iter().rfind(is_in).map(|gap| gap.to_millis).or(since_millis);
         let raised = set.scales.iter().rfind(|before| before.order < scale.order && before.from == 0);
         let is_by_another = |raised: &Scale| {
             raised.deployment == scale.deployment

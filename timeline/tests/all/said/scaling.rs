@@ -68,16 +68,23 @@ fn a_rollout_in_the_middle_of_which_it_is_scaled_to_zero_was_not_complete() {
     let said = "Revision 2 ended before it was complete: the Deployment was scaled to zero.".to_owned();
     assert_eq!(ended(web, 100..104), (Outcome::ScaledToZero, None, said.clone()));
     // It began while nobody looked.
-    let mut web = Web::live(3).at(20_000);
-    web.unseen(|deployment, sets| {
-        (deployment.generation, deployment.revision) = (deployment.generation + 1, Some(2));
-        (deployment.spec.images, deployment.status.observed_generation) = (image("v2"), deployment.generation);
-        (deployment.status.replicas, deployment.status.updated) = (4, 1);
-        deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
-        sets.insert(SECOND, set(SECOND, 2, 1, 0));
-    });
-    web.relisted(10_000);
-    assert_eq!(ended(web, 100..103), (Outcome::ScaledToZero, None, said));
+    let begun_unseen = |mut web: Web| {
+        web.wait_until(20_000).unseen(|deployment, sets| {
+            (deployment.generation, deployment.revision) = (deployment.generation + 1, Some(2));
+            (deployment.spec.images, deployment.status.observed_generation) = (image("v2"), deployment.generation);
+            (deployment.status.replicas, deployment.status.updated) = (4, 1);
+            deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+            sets.insert(SECOND, set(SECOND, 2, 1, 0));
+        });
+        web.relisted(10_000);
+        ended(web, 100..103)
+    };
+    assert_eq!(begun_unseen(Web::live(3)), (Outcome::ScaledToZero, None, said.clone()));
+    // A pause before it replaced nothing that the condition tells of it.
+    let mut resumed = Web::live(3);
+    resumed.wait_until(6_000).deployment(|deployment| deployment.spec.paused = true);
+    resumed.wait_until(7_000).deployment(|deployment| deployment.spec.paused = false);
+    assert_eq!(begun_unseen(resumed), (Outcome::ScaledToZero, None, said));
     // It went on when watching began. Where it was paused then, the condition does not tell whether it was complete.
     let mut web = Web::replacing();
     web.add_pod(103, SECOND, unready);

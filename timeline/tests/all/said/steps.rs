@@ -2,9 +2,9 @@
 
 use crate::made::{SECOND, Web, image, next_revision, set};
 use crate::said::told::since;
-use timeline::Millis;
-use timeline::fact::{IntOrPercent, ReplicaSetFact, Strategy};
+use timeline::fact::{IntOrPercent, ReplicaSetFact, Seen, Strategy};
 use timeline::story::LineKind;
+use timeline::{Fact, Millis};
 
 #[test]
 fn steps_of_one_instant_are_one_and_later_ones_are_not() {
@@ -120,6 +120,27 @@ fn an_older_replica_set_that_somebody_scales_up_during_a_rollout_is_scaled_back(
     next_revision(&mut web, 3, [1, 1]);
     web.wait(100).set(SECOND, |set| set.now.counts.desired = 0);
     assert_eq!(since(&web, 30_100), ["30100 Revision 2 down 1 → 0: only unavailable pods are removed."]);
+}
+
+/// Revision 1 became revision 3 in a gap, and the next one came, which an earlier page of the list shows.
+#[test]
+fn a_rollback_that_pages_of_a_list_show_after_the_next_revision_is_not_scaled_back() {
+    let mut web = Web::reported().at(60_000);
+    let next = set(4, 4, 1, 0);
+    let listed_first = next.clone();
+    web.unseen(|deployment, sets| {
+        (deployment.generation, deployment.revision) = (deployment.generation + 2, Some(4));
+        (deployment.spec.images, deployment.status.observed_generation) = (image("v4"), deployment.generation);
+        let first = sets.get_mut(&2).unwrap();
+        (first.revision, first.now.counts.desired) = (Some(3), 2);
+        sets.get_mut(&SECOND).unwrap().now.counts.desired = 0;
+        sets.insert(4, next);
+    });
+    web.timeline.apply(60_000, Fact::ReplicaSet(Box::new(listed_first), Seen::InList));
+    web.wait(300).relisted(30_000);
+    web.wait_until(70_000).set(2, |set| set.now.counts.desired = 1);
+    let told = since(&web, 70_000);
+    assert!(told[0].starts_with("70000 Revision 3 down 2 → 1: "), "{told:#?}");
 }
 
 #[test]

@@ -212,6 +212,31 @@ fn pods_that_went_unseen_are_not_counted_with_those_that_came() {
     let rollouts = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.iter();
     let peaks: Vec<_> = rollouts.skip(1).map(|rollout| (rollout.peak_active, rollout.peak_pods)).collect();
     assert_eq!(peaks, [(4, 4), (4, 4)]);
+    // A recording may lack the end of a list.
+    let mut web = listed_in_part();
+    web.add_pod(203, 3, |_| {});
+    let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap();
+    assert_eq!((rollout.peak_active, rollout.peak_pods), (7, 7));
+}
+
+#[test]
+fn pods_that_went_unseen_are_not_available_with_those_that_came() {
+    let begun = || {
+        let mut web = Web::replacing();
+        [200, 201].into_iter().for_each(|number| web.add_ready_pod(number, 3));
+        web
+    };
+    let available_millis = |came: &[u128]| {
+        let mut later = begun();
+        [200, 201].into_iter().for_each(|number| later.delete_pod(number));
+        came.iter().for_each(|number| later.add_ready_pod(*number, 3));
+        let mut web = begun().at(60_000);
+        web.restore(&later);
+        web.relisted(25_000);
+        web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap().available_millis
+    };
+    assert_eq!(available_millis(&[202, 203]), None);
+    assert_eq!(available_millis(&[202, 203, 204]), Some(60_000));
 }
 
 #[test]
