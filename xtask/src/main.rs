@@ -12,7 +12,6 @@ mod dev;
 mod documents;
 mod fonts;
 mod lint;
-mod lock;
 mod moments;
 mod mutants;
 mod page;

@@ -5,15 +5,14 @@ mod parts;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs::{File, TryLockError};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use wasm_bindgen_cli_support::Bindgen;
 
-use crate::lock::locked;
 use crate::{fonts, process, setup};
 
 /// Where the built page is; the server embeds this folder.
@@ -81,14 +80,21 @@ pub fn build() -> Result<()> {
 
 /// Builds the page in one of the ways; all put it into the same place, so only one at a time does.
 pub fn build_as(optimization: Optimization) -> Result<()> {
-    let _alone = locked(&process::workspace_path(LOCK), || {
-        process::print_note("another command builds the page; waiting until it has")
-    })?;
-    let toolchain = setup::ensure_wasm()?;
-    setup::ensure_node_modules()?;
     let site = process::workspace_path(SITE);
     let pkg = site.join("pkg");
     std::fs::create_dir_all(&pkg)?;
+    // Locked for as long as it is open; the system lets go of it whatever ends the program.
+    let lock = File::create(process::workspace_path(LOCK))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            process::print_note("another command builds the page; waiting until it has");
+            lock.lock()?;
+        }
+        Err(TryLockError::Error(error)) => return Err(error).context("cannot lock the page's files"),
+    }
+    let toolchain = setup::ensure_wasm()?;
+    setup::ensure_node_modules()?;
     program(&toolchain, optimization, &site)?;
     let fonts = fonts::build(&site)?;
     write(&pkg.join("rollcast.css"), &minified(&fonts::named(&style()?, &fonts)?)?)?;

@@ -28,7 +28,7 @@ const ORDERS: [(&str, &str); 5] = [
     ),
     (
         "xtask",
-        "process lock server setup story fonts test_programs documents cluster page build release chart book size lint bench dev mutants \
+        "process server setup story fonts test_programs documents cluster page build release chart book size lint bench dev mutants \
          shots moments test main",
     ),
     ("server", "telemetry kube database feed hub access history export web cli"),
