@@ -9,28 +9,12 @@ use simcluster::load::{self, Load};
 use simcluster::{Settings, World};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let (mut pods, mut rate, mut seed, mut kubeconfig) =
-        (1000_usize, 100_u32, 1_u64, "target/load-kubeconfig".to_owned());
-    let mut old_replica_sets = 0_usize;
-    while let Some(name) = arguments.next() {
-        let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
-        match name.as_str() {
-            "--pods" => pods = value.parse()?,
-            "--rate" => rate = value.parse()?,
-            "--seed" => seed = value.parse()?,
-            "--old-replica-sets" => old_replica_sets = value.parse()?,
-            "--kubeconfig" => kubeconfig = value,
-            other => {
-                let known = "--pods --rate --seed --old-replica-sets --kubeconfig";
-                return Err(format!("there is no option {other}; there are {known}").into());
-            }
-        }
-    }
-    if pods > 100_000 || rate > 20_000 || old_replica_sets > 10 {
-        return Err("at most 100000 pods, 20000 changes a second and 10 old ReplicaSets".into());
-    }
-    tokio::runtime::Runtime::new()?.block_on(serve(pods, rate, seed, old_replica_sets, &kubeconfig))
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [pods, rate, old_replica_sets, seed, kubeconfig] = arguments.as_slice() else {
+        return Err("start it with `cargo xtask load`, which names all arguments".into());
+    };
+    let runtime = tokio::runtime::Runtime::new()?;
+    runtime.block_on(serve(pods.parse()?, rate.parse()?, seed.parse()?, old_replica_sets.parse()?, kubeconfig))
 }
 
 async fn serve(

@@ -2,7 +2,7 @@
 //! what a Deployment can do. `docs/faithfulness.md` says how it is measured against a real control plane.
 //!
 //! ```text
-//!   people ─► world (admission) ─► store ─► watch history ─► api (feature) ─► any Kubernetes client
+//!   people ─► world (admission) ─► store ─► watch history ─► api ─► any Kubernetes client
 //!               ▲                    │ a change
 //!               │ writes             ▼
 //!   controller/{autoscaler,deployment,gc,namespace,node,quota,replicaset} · scheduler · kubelet     woken by the agenda, in virtual time
@@ -28,14 +28,12 @@
 
 pub mod action;
 mod agenda;
-#[cfg(feature = "api")]
 pub mod api;
 pub mod change;
 mod controller;
 mod defaults;
 pub mod error;
 mod events;
-#[cfg(feature = "api")]
 mod fields;
 mod hash;
 mod informers;

@@ -65,14 +65,9 @@ pub fn playground_command(rollcast: &Path, arguments: &[String]) -> std::process
 }
 
 pub fn load(pods: u32, rate: u32, old_replica_sets: u32, seed: u64) -> Result<()> {
-    let mut command = process::command(
-        "cargo",
-        &["run", "--release", "--package", "simcluster", "--features", "api", "--example", "load", "--"],
-    );
-    for (name, value) in [("--pods", pods), ("--rate", rate), ("--old-replica-sets", old_replica_sets)] {
-        command.arg(name).arg(value.to_string());
-    }
-    command.args(["--seed", &seed.to_string(), "--kubeconfig"]);
+    let run = ["run", "--release", "--package", "simcluster", "--example", "load", "--"];
+    let mut command = process::command("cargo", &run);
+    command.args([pods, rate, old_replica_sets].map(|number| number.to_string())).arg(seed.to_string());
     process::run(command.arg(process::workspace_path("target/load.kubeconfig")))
 }
 

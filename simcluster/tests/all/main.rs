@@ -7,9 +7,7 @@
     reason = "a test ends where its assumptions do"
 )]
 
-#[cfg(feature = "api")]
 mod api;
-#[cfg(feature = "api")]
 mod kubectl;
 mod lives;
 mod told;
