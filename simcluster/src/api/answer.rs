@@ -2,17 +2,14 @@
 
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 use http::{StatusCode, header};
 use serde_json::Value;
 
 use crate::ApiError;
 
-pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Response {
-    let mut response = Response::new(Body::from(body.into()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
-    response
+pub fn json(status: StatusCode, body: impl Into<Body>) -> Response {
+    let body: Body = body.into();
+    (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
 /// JSON of a value, with 200.

@@ -6,13 +6,13 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::{BufMut, Bytes, BytesMut};
-use http::header;
+use http::StatusCode;
 use tokio::sync::watch as latest;
 use tokio::time::Instant;
 
 use super::read::Selection;
 use super::target::Target;
-use super::{Cluster, table};
+use super::{Cluster, answer, table};
 use crate::ApiError;
 use crate::change::{Change, Stored, Verb};
 use crate::error::Cause;
@@ -82,9 +82,7 @@ pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
         let bytes = watch.next().await?;
         Some((Ok::<_, std::convert::Infallible>(bytes), watch))
     });
-    let mut response = Response::new(Body::from_stream(lines));
-    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
-    Ok(response)
+    Ok(answer::json(StatusCode::OK, Body::from_stream(lines)))
 }
 
 /// Refuses a combination of options about initial events that Kubernetes refuses.
