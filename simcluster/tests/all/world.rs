@@ -469,20 +469,10 @@ fn wrong_manifests_are_refused_with_the_field() {
         assert_eq!((error.code, error.causes[0].field.as_str(), error.causes[0].message.as_str()), (422, field, words));
     }
     let mut world = deployed(22, 1, json!({}));
-    let mut other = deployment(&world);
-    other.spec.as_mut().unwrap().selector.match_labels.as_mut().unwrap().insert("more".to_owned(), "x".to_owned());
-    other
-        .spec
-        .as_mut()
-        .unwrap()
-        .template
-        .metadata
-        .as_mut()
-        .unwrap()
-        .labels
-        .as_mut()
-        .unwrap()
-        .insert("more".to_owned(), "x".to_owned());
-    let error = world.update(other.into_object(), Write::Spec, false).unwrap_err();
+    let labels = json!({ "app": "web", "more": "x" });
+    let pod =
+        json!({ "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } });
+    let other = manifest(1, "web:v1", json!({ "selector": { "matchLabels": labels }, "template": pod }));
+    let error = world.update(other, Write::Spec, false).unwrap_err();
     assert!(error.causes[0].message.ends_with("field is immutable"), "{error}");
 }
