@@ -26,14 +26,8 @@ pub enum ImageFormat {
     Png,
 }
 
-/// The subject of a picture.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum PreviewSubject {
-    /// A workload as it is.
-    Workload(Workload),
-    /// One of its rollouts or moments, and nothing of the rest.
-    Part(LinkScope),
-}
+/// A picture: its workload, the part of it that is shown and nothing of the rest, and its format.
+pub type PreviewKey = (Workload, Option<LinkScope>, ImageFormat);
 
 /// Why there is no picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +42,7 @@ pub enum PreviewError {
 
 /// Pictures that were drawn lately, and turns to draw one.
 pub struct Previews {
-    drawn: Cache<(PreviewSubject, ImageFormat), Bytes>,
+    drawn: Cache<PreviewKey, Bytes>,
     /// Pictures that are being drawn or wait for that.
     places: Arc<Semaphore>,
     turns: Arc<Semaphore>,
@@ -72,7 +66,7 @@ impl Previews {
     /// When too many wait, or it cannot be drawn.
     pub async fn get_or_draw(
         &self,
-        of: (PreviewSubject, ImageFormat),
+        of: PreviewKey,
         draw: impl AsyncFnOnce(DrawPermit) -> Result<Bytes, PreviewError>,
     ) -> Result<Bytes, PreviewError> {
         let draw = async { draw(self.draw_permit().await.ok_or(PreviewError::Busy)?).await };
@@ -90,14 +84,14 @@ impl Previews {
 mod tests {
     use super::*;
 
-    fn of(format: ImageFormat, name: &str) -> (PreviewSubject, ImageFormat) {
-        (PreviewSubject::Workload(Workload::deployment("prod", "shop", name)), format)
+    fn of(format: ImageFormat) -> PreviewKey {
+        (Workload::deployment("prod", "shop", "web"), None, format)
     }
 
     #[tokio::test]
     async fn each_form_is_drawn_by_itself_and_what_failed_is_tried_again() {
         let previews = Previews::default();
-        let draw = async |format, drawn| previews.get_or_draw(of(format, "web"), async move |_| drawn).await;
+        let draw = async |format, drawn| previews.get_or_draw(of(format), async move |_| drawn).await;
         assert_eq!(draw(ImageFormat::Svg, Err(PreviewError::Failed)).await, Err(PreviewError::Failed));
         assert_eq!(draw(ImageFormat::Svg, Ok(Bytes::from_static(b"<svg/>"))).await.as_deref(), Ok(&b"<svg/>"[..]));
         assert_eq!(draw(ImageFormat::Svg, Err(PreviewError::Failed)).await.as_deref(), Ok(&b"<svg/>"[..]));

@@ -15,7 +15,7 @@ use super::extract::NamedWorkload;
 use crate::export::assets;
 use crate::web::client_view::ClientView;
 use crate::web::limits::Limit;
-use crate::web::previews::{DrawPermit, ImageFormat, PreviewError, PreviewSubject};
+use crate::web::previews::{DrawPermit, ImageFormat, PreviewError};
 
 pub(super) async fn svg(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
     picture(&view, &workload, ImageFormat::Svg).await
@@ -27,14 +27,10 @@ pub(super) async fn png(view: ClientView, NamedWorkload(workload): NamedWorkload
 
 /// The picture of a workload as far as somebody may see it: who came by a link to a rollout or a moment, that one.
 pub(super) async fn picture(view: &ClientView, workload: &Workload, format: ImageFormat) -> Response {
-    if !view.can_see(workload) {
+    let part = view.part();
+    if !view.can_see(workload) || part.is_some_and(|scope| !scope.is_part_of(workload)) {
         return not_found();
     }
-    let pictured = match view.part() {
-        Some(scope) if scope.is_part_of(workload) => PreviewSubject::Part(scope.clone()),
-        Some(_) => return not_found(),
-        None => PreviewSubject::Workload(workload.clone()),
-    };
     let draw = async |turn| {
         let svg = drawing(view, workload).await.ok_or(PreviewError::Unknown)?;
         match format {
@@ -48,7 +44,7 @@ pub(super) async fn picture(view: &ClientView, workload: &Workload, format: Imag
             }
         }
     };
-    match view.rollcast().previews.get_or_draw((pictured, format), draw).await {
+    match view.rollcast().previews.get_or_draw((workload.clone(), part.cloned(), format), draw).await {
         Ok(drawn) => image(format, drawn),
         Err(PreviewError::Unknown) => not_found(),
         Err(PreviewError::Failed) => {
