@@ -10,6 +10,8 @@ use tower::ServiceExt;
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const WEB: &str = "/apis/apps/v1/namespaces/default/deployments/web";
+const MERGE_PATCH: &str = "application/merge-patch+json";
+const JSON_PATCH: &str = "application/json-patch+json";
 
 /// A cluster with a Deployment of three pods that are ready.
 fn cluster() -> Cluster {
@@ -59,8 +61,7 @@ fn types(events: &[Value]) -> Vec<&str> {
 
 fn touch(cluster: &Cluster, label: &str) {
     cluster.with(|world| {
-        let pod = world.store().list(Resource::Pod, None, None).next().unwrap().object.clone();
-        let mut pod = pod;
+        let mut pod = world.store().list(Resource::Pod, None, None).next().unwrap().object.clone();
         pod.meta_mut().labels.as_mut().unwrap().insert("touched".to_owned(), label.to_owned());
         world.update(pod, simcluster::Write::Spec, false).unwrap();
     });
@@ -180,31 +181,24 @@ async fn patches_of_three_kinds_and_preconditions() {
     let strategic = ask(&cluster, "PATCH", WEB, "application/strategic-merge-patch+json", containers).await;
     assert_eq!((strategic.0, image(&strategic)), (StatusCode::OK, json!("web:v2")));
     let replace = json!([{ "op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "web:v3" }]);
-    assert_eq!(image(&ask(&cluster, "PATCH", WEB, "application/json-patch+json", replace).await), "web:v3");
+    assert_eq!(image(&ask(&cluster, "PATCH", WEB, JSON_PATCH, replace).await), "web:v3");
     let merge = json!({ "spec": { "paused": true }, "metadata": { "annotations": { "a": null } } });
-    assert_eq!(ask(&cluster, "PATCH", WEB, "application/merge-patch+json", merge).await.1["spec"]["paused"], true);
-    let scaled = ask(
-        &cluster,
-        "PATCH",
-        &format!("{WEB}/scale"),
-        "application/merge-patch+json",
-        json!({ "spec": { "replicas": 7 } }),
-    )
-    .await;
+    assert_eq!(ask(&cluster, "PATCH", WEB, MERGE_PATCH, merge).await.1["spec"]["paused"], true);
+    let seven = json!({ "spec": { "replicas": 7 } });
+    let scaled = ask(&cluster, "PATCH", &format!("{WEB}/scale"), MERGE_PATCH, seven).await;
     assert_eq!((&scaled.1["kind"], &scaled.1["spec"]["replicas"]), (&json!("Scale"), &json!(7)));
     for (media, body, code) in [
-        ("application/json-patch+json", json!([{ "op": "test", "path": "/spec/replicas", "value": 1 }]), 422),
-        ("application/json-patch+json", json!({ "op": "add" }), 400),
-        ("application/merge-patch+json", json!({ "spec": { "replicas": -1 } }), 422),
-        ("application/merge-patch+json", json!({ "metadata": { "resourceVersion": "1" } }), 409),
-        ("application/merge-patch+json", json!({ "spec": { "replicas": "many" } }), 400),
+        (JSON_PATCH, json!([{ "op": "test", "path": "/spec/replicas", "value": 1 }]), 422),
+        (JSON_PATCH, json!({ "op": "add" }), 400),
+        (MERGE_PATCH, json!({ "spec": { "replicas": -1 } }), 422),
+        (MERGE_PATCH, json!({ "metadata": { "resourceVersion": "1" } }), 409),
+        (MERGE_PATCH, json!({ "spec": { "replicas": "many" } }), 400),
         ("application/xml", json!({}), 415),
     ] {
         let (status, refused) = ask(&cluster, "PATCH", WEB, media, body.clone()).await;
         assert_eq!((status.as_u16(), &refused["kind"]), (code, &json!("Status")), "{media} {body}");
     }
-    let (status, refused) =
-        ask(&cluster, "PATCH", WEB, "application/merge-patch+json", json!({ "spec": { "replicas": -1 } })).await;
+    let (status, refused) = ask(&cluster, "PATCH", WEB, MERGE_PATCH, json!({ "spec": { "replicas": -1 } })).await;
     assert_eq!((status.as_u16(), &refused["details"]["causes"][0]["field"]), (422, &json!("spec.replicas")));
     let precondition = json!({ "preconditions": { "uid": "another" } });
     assert_eq!(ask(&cluster, "DELETE", WEB, "application/json", precondition).await.0, StatusCode::CONFLICT);

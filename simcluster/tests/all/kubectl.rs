@@ -2,6 +2,7 @@
 //!
 //! `ROLLCAST_KUBECTL` names the program (and a first argument, if it needs one); `cargo xtask test` sets it.
 
+use std::fmt::Debug;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -32,13 +33,18 @@ impl Kubectl {
         Self { kubeconfig, cluster }
     }
 
-    /// Runs it; what it prints, and whether it succeeded.
-    fn output(&self, arguments: &[&str], input: &str, editor: &str) -> (bool, String) {
+    /// kubectl, which talks to this cluster.
+    fn command(&self) -> Command {
         let program = program();
         let mut words = program.split(' ');
         let mut command = Command::new(words.next().unwrap());
-        command.args(words).arg("--kubeconfig").arg(&self.kubeconfig).args(arguments).env("EDITOR", editor);
-        Self::told(&mut command, input)
+        command.args(words).arg("--kubeconfig").arg(&self.kubeconfig);
+        command
+    }
+
+    /// Runs it; what it prints, and whether it succeeded.
+    fn output(&self, arguments: &[&str], input: &str, editor: &str) -> (bool, String) {
+        Self::told(self.command().args(arguments).env("EDITOR", editor), input)
     }
 
     /// What a line does that is pasted into a shell, in which kubectl talks to this cluster.
@@ -81,11 +87,7 @@ impl Kubectl {
 
     /// Watches; each line as it comes.
     fn watch(&self, line: &str) -> Watching {
-        let program = program();
-        let mut words = program.split(' ');
-        let mut command = Command::new(words.next().unwrap());
-        command.args(words).arg("--kubeconfig").arg(&self.kubeconfig).args(line.split(' '));
-        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = self.command().args(line.split(' ')).stdout(Stdio::piped()).spawn().unwrap();
         let (told, lines) = mpsc::channel();
         let out = BufReader::new(child.stdout.take().unwrap());
         std::thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| told.send(line)));
@@ -94,28 +96,24 @@ impl Kubectl {
 
     /// Waits until a line, which must succeed, prints what it should.
     fn until_told(&self, line: &str, is: impl Fn(&str) -> bool) {
-        let begun = Instant::now();
-        loop {
-            let text = self.run(line);
-            if is(&text) {
-                return;
-            }
-            assert!(begun.elapsed() < LONGEST, "kubectl {line} never told it: {text}");
-            std::thread::sleep(Duration::from_millis(20)); // between two looks
-        }
+        until(line, || self.run(line), |text: &String| is(text));
     }
 
-    /// Waits until what can be chosen is so; what that is.
-    fn until(&self, what: &str, is: impl Fn(&Choice) -> bool) -> Choice {
-        let begun = Instant::now();
-        loop {
-            let choice = self.choice();
-            if is(&choice) {
-                return choice;
-            }
-            assert!(begun.elapsed() < LONGEST, "never came: {what}; it is {choice:?}");
-            std::thread::sleep(Duration::from_millis(20)); // between two looks
+    /// Waits until what can be chosen is so.
+    fn until(&self, what: &str, is: impl Fn(&Choice) -> bool) {
+        until(what, || self.choice(), is);
+    }
+}
+
+fn until<T: Debug>(what: &str, look: impl Fn() -> T, is: impl Fn(&T) -> bool) {
+    let begun = Instant::now();
+    loop {
+        let now = look();
+        if is(&now) {
+            return;
         }
+        assert!(begun.elapsed() < LONGEST, "never came: {what}; it is {now:?}");
+        std::thread::sleep(Duration::from_millis(20)); // between two looks
     }
 }
 
