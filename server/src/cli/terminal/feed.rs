@@ -104,21 +104,15 @@ async fn follow_hub(hub: &Handle, workload: Workload, out: &FeedSender) -> Resul
 async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> Result<(), FeedError> {
     let mut backoff = Backoff::default();
     let mut was_open = false;
-    loop {
+    while !out.is_closed() {
         let mut lasted = Duration::ZERO;
         let why = match subscribe(&server, scope.clone()).await {
             Ok(mut socket) => {
                 was_open = true;
                 let opened = Instant::now();
-                let end = forward_frames(&mut socket, out).await;
+                let why = forward_frames(&mut socket, &server.address, out).await?;
                 lasted = opened.elapsed();
-                match end {
-                    ConnectionEnd::Left => return Ok(()),
-                    ConnectionEnd::OtherVersion(theirs) => {
-                        return Err(FeedError::Version { address: server.address, theirs });
-                    }
-                    ConnectionEnd::Closed(why) => why,
-                }
+                why
             }
             Err(why) => Some(why),
         };
@@ -126,12 +120,11 @@ async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> 
             if !was_open && backoff.failures() + 1 >= FIRST_TRIES {
                 return Err(FeedError::Unreachable { address: server.address, why });
             }
-            if out.send(Ok(FeedEvent::Lost(why))).await.is_err() {
-                return Ok(());
-            }
+            let _ = out.send(Ok(FeedEvent::Lost(why))).await; // the follower may have left
         }
         tokio::time::sleep(pause(&mut backoff, lasted, fastrand::f64())).await;
     }
+    Ok(())
 }
 
 /// Returns the time until the next connection, after one that lasted so long. Only one that outlasts the longest pause is a success:
@@ -143,33 +136,25 @@ fn pause(backoff: &mut Backoff, lasted: Duration, chance: f64) -> Duration {
     backoff.fail(FIRST_BACKOFF, MAX_BACKOFF, chance)
 }
 
-enum ConnectionEnd {
-    /// The follower has left.
-    Left,
-    /// The server speaks another version.
-    OtherVersion(u16),
-    /// The connection is lost, and why. Without a reason the server wants another one in its place: no loss, as what was followed goes on.
-    Closed(Option<String>),
-}
-
-/// Passes on what one connection brings.
-async fn forward_frames(socket: &mut Socket, out: &FeedSender) -> ConnectionEnd {
+/// Passes on what one connection brings. Returns why it is lost; nothing where the server wants another one in its place, which is no
+/// loss, as what was followed goes on, nor where the follower has left.
+async fn forward_frames(socket: &mut Socket, address: &str, out: &FeedSender) -> Result<Option<String>, FeedError> {
     loop {
         let frame = tokio::select! {
             frame = receive(socket) => frame,
-            () = out.closed() => return ConnectionEnd::Left,
+            () = out.closed() => return Ok(None),
         };
         match frame {
             Ok(Some(ServerFrame::Hello { protocol, .. })) if protocol != PROTOCOL => {
-                return ConnectionEnd::OtherVersion(protocol);
+                return Err(FeedError::Version { address: address.to_owned(), theirs: protocol });
             }
             Ok(Some(frame)) => {
                 if out.send(Ok(FeedEvent::Frame(Box::new(frame)))).await.is_err() {
-                    return ConnectionEnd::Left;
+                    return Ok(None);
                 }
             }
-            Ok(None) => return ConnectionEnd::Closed(None),
-            Err(why) => return ConnectionEnd::Closed(Some(why)),
+            Ok(None) => return Ok(None),
+            Err(why) => return Ok(Some(why)),
         }
     }
 }
