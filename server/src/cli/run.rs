@@ -419,10 +419,10 @@ async fn publish(
     let is_trusted = move |address| trusted.is_proxy(address);
     let server = accept(listener, http::router(rollcast), connections, is_trusted, tls);
     // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
-    let ended = tokio::select! {
-        ended = server => ended,
-        () = interrupted => Ok(()),
-    };
+    tokio::select! {
+        () = server => {}
+        () = interrupted => {}
+    }
     if let Some(archive) = archive {
         // A cluster whose history is still being read, and a store that does not respond, may take a while.
         let again = signals::interrupted();
@@ -436,5 +436,5 @@ async fn publish(
             () = again => {}
         }
     }
-    Ok(ended?)
+    Ok(())
 }

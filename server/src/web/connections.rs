@@ -168,7 +168,7 @@ pub async fn serve(
     connections: Arc<Connections>,
     is_trusted: impl Fn(IpAddr) -> bool,
     tls: Option<Acceptor>,
-) -> io::Result<()> {
+) {
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
