@@ -3,6 +3,7 @@
 
 mod subscription;
 
+use std::convert::Infallible;
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -85,11 +86,11 @@ pub async fn serve_over(
     stream_request: StreamRequest,
 ) {
     let _viewer = view.rollcast().viewers.enter();
-    let reason = run(&mut out, &mut inbox, view, &stream_request).await;
-    match reason {
-        Err(SessionEnd::Broken) => tracing::debug!("the connection of a viewer failed"),
-        Err(SessionEnd::Closed(code, why)) => return close_with(&mut out, code, why).await,
-        Err(SessionEnd::Left) | Ok(()) => {}
+    let Err(end) = run(&mut out, &mut inbox, view, &stream_request).await;
+    match end {
+        SessionEnd::Broken => tracing::debug!("the connection of a viewer failed"),
+        SessionEnd::Closed(code, why) => return close_with(&mut out, code, why).await,
+        SessionEnd::Left => {}
     }
     close(&mut out).await;
 }
@@ -118,7 +119,7 @@ async fn run(
     inbox: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
     mut view: ClientView,
     stream_request: &StreamRequest,
-) -> Result<(), SessionEnd> {
+) -> Result<Infallible, SessionEnd> {
     let rollcast = view.rollcast().clone();
     let mut permissions = Box::pin(view.watch_permissions()).await.map_err(|_| SessionEnd::Broken)?;
     // The permissions as they were told last; the view may have a named namespace besides.
