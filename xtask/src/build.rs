@@ -12,7 +12,7 @@ use crate::process;
 pub fn build(optimization: Optimization) -> Result<PathBuf> {
     std::fs::create_dir_all(process::workspace_path(page::SITE))?;
     let rollcast = std::thread::spawn(server);
-    let page = page::build_as(optimization)
+    let page = page::build(optimization)
         .inspect_err(|error| process::print_note(&format!("the page is not built: {error:#}")));
     let rollcast = rollcast.join().map_err(|_| anyhow!("building the server broke off"))?;
     page.and(rollcast)
@@ -30,7 +30,7 @@ pub fn development() -> PathBuf {
 
 /// Builds page and server as they are shipped: one file with everything embedded.
 pub fn release() -> Result<PathBuf> {
-    page::build()?;
+    page::build(Optimization::Full)?;
     process::run(&mut process::command("cargo", &["build", "--release", "--package", "server", "--bin", "rollcast"]))?;
     Ok(process::workspace_path("target/release/rollcast"))
 }

@@ -73,13 +73,8 @@ impl Optimization {
     }
 }
 
-/// Builds the page as it is shipped. What did not change is not built again.
-pub fn build() -> Result<()> {
-    build_as(Optimization::Full)
-}
-
-/// Builds the page in one of the ways; all put it into the same place, so only one at a time does.
-pub fn build_as(optimization: Optimization) -> Result<()> {
+/// Builds the page in one of the ways; all put it into the same place, so only one at a time does. What did not change is not built again.
+pub fn build(optimization: Optimization) -> Result<()> {
     let site = process::workspace_path(SITE);
     let pkg = site.join("pkg");
     std::fs::create_dir_all(&pkg)?;

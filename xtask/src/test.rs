@@ -9,6 +9,7 @@ use std::process::Command;
 use anyhow::{Result, anyhow, ensure};
 
 use crate::cluster::{Cluster, Running, test_real_node};
+use crate::page::{self, Optimization};
 use crate::release::{self, Command as Release, Platform};
 use crate::test_programs::{self, Tests, WHOLE, XTASK};
 use crate::{build, chart, process, setup};
@@ -38,8 +39,8 @@ const LEAST_THREADS: usize = 4;
 /// Runs the checks for every change: format, clippy, unit tests, documents, words and architecture. Minutes.
 pub fn check() -> Result<()> {
     crate::lint::sources()?;
-    if !process::workspace_path(crate::page::SITE).exists() {
-        crate::page::build()?; // the server embeds the folder, whatever is in it
+    if !process::workspace_path(page::SITE).exists() {
+        page::build(Optimization::Full)?; // the server embeds the folder, whatever is in it
     }
     process::run(&mut process::command("cargo", &XTASK))?;
     let workspace = ["test", "--workspace", "--exclude", "xtask"];
@@ -61,7 +62,7 @@ pub fn run(only: &[String], is_whole: bool) -> Result<()> {
     let needs_go = wants("cluster") || (wants("rust") && is_whole);
     let go = std::thread::spawn(move || if needs_go { setup::build_with_go(is_whole) } else { Ok(()) });
     // The page first: the server embeds it, and a page that does not build should be known at once.
-    crate::page::build()?;
+    page::build(Optimization::Full)?;
     if wants("lint") {
         if is_whole { crate::lint::lint()? } else { crate::lint::sources()? }
     }

@@ -15,7 +15,7 @@ const WITHOUT_TIME: [&str; 3] = ["-Wno-builtin-macro-redefined", "-D__DATE__=\"\
 
 /// Builds page and program of a platform and returns the program's path below `target/dist`.
 pub fn build(platform: Platform) -> Result<PathBuf> {
-    page::build()?;
+    page::build(page::Optimization::Full)?;
     let (target, mut cargo) = (platform.target(), process::command("cargo", &[]));
     if platform.is_linux() {
         let tools = setup::ensure_static_linux(target)?;
