@@ -15,19 +15,19 @@ const PROGRESSING: &str = "Progressing";
 const COMPLETE: &str = "NewReplicaSetAvailable";
 const TIMED_OUT: &str = "ProgressDeadlineExceeded";
 
-fn find<'a>(status: &'a DeploymentStatus, r#type: &str) -> Option<&'a DeploymentCondition> {
+fn find_condition<'a>(status: &'a DeploymentStatus, r#type: &str) -> Option<&'a DeploymentCondition> {
     status.conditions.iter().flatten().find(|condition| condition.type_ == r#type)
 }
 
-fn drop(status: &mut DeploymentStatus, r#type: &str) {
+fn remove_condition(status: &mut DeploymentStatus, r#type: &str) {
     if let Some(conditions) = &mut status.conditions {
         conditions.retain(|condition| condition.type_ != r#type);
     }
 }
 
 /// Sets a condition, unless status and reason are what they were; the last change's time stays while the status does.
-fn set(status: &mut DeploymentStatus, mut condition: DeploymentCondition) {
-    if let Some(known) = find(status, &condition.type_) {
+fn set_condition(status: &mut DeploymentStatus, mut condition: DeploymentCondition) {
+    if let Some(known) = find_condition(status, &condition.type_) {
         if known.status == condition.status && known.reason == condition.reason {
             return;
         }
@@ -35,7 +35,7 @@ fn set(status: &mut DeploymentStatus, mut condition: DeploymentCondition) {
             condition.last_transition_time.clone_from(&known.last_transition_time);
         }
     }
-    drop(status, &condition.type_);
+    remove_condition(status, &condition.type_);
     status.conditions.get_or_insert_default().push(condition);
 }
 
@@ -57,12 +57,12 @@ impl Round<'_> {
     }
 
     pub(super) fn progressing(&self) -> Option<DeploymentCondition> {
-        find(self.deployment.status.as_ref()?, PROGRESSING).cloned()
+        find_condition(self.deployment.status.as_ref()?, PROGRESSING).cloned()
     }
 
     pub(super) fn set_progressing(&mut self, status: &str, reason: &str, message: String) {
         let condition = self.condition(PROGRESSING, status, reason, message);
-        set(self.deployment.status.get_or_insert_default(), condition);
+        set_condition(self.deployment.status.get_or_insert_default(), condition);
     }
 
     /// Pausing stops the clock of the deadline, resuming starts it anew.
@@ -102,7 +102,7 @@ impl Round<'_> {
         } else {
             ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
         };
-        set(&mut status, self.condition("Available", holds, reason, message.to_owned()));
+        set_condition(&mut status, self.condition("Available", holds, reason, message.to_owned()));
         status
     }
 
@@ -133,7 +133,7 @@ impl Round<'_> {
     }
 
     fn has_timed_out(&self, status: &DeploymentStatus) -> bool {
-        let Some(condition) = find(status, PROGRESSING) else { return false };
+        let Some(condition) = find_condition(status, PROGRESSING) else { return false };
         match condition.reason.as_deref() {
             Some(COMPLETE) => false,
             Some(TIMED_OUT) => true,
@@ -147,7 +147,7 @@ impl Round<'_> {
         let mut status = self.calculated(&all, new);
         let current = self.progressing();
         if !self.has_deadline() {
-            drop(&mut status, PROGRESSING);
+            remove_condition(&mut status, PROGRESSING);
         }
         let is_over = status.replicas == status.updated_replicas
             && current.as_ref().is_some_and(|condition| condition.reason.as_deref() == Some(COMPLETE));
@@ -155,8 +155,8 @@ impl Round<'_> {
             self.report_progress(&mut status, current.as_ref(), new);
         }
         match failure(&all, new) {
-            Some(condition) => set(&mut status, condition),
-            None => drop(&mut status, "ReplicaFailure"),
+            Some(condition) => set_condition(&mut status, condition),
+            None => remove_condition(&mut status, "ReplicaFailure"),
         }
         if self.deployment.status.as_ref() == Some(&status) {
             self.look_again_at_deadline(&status);
@@ -179,7 +179,7 @@ impl Round<'_> {
         };
         if self.is_complete(status) {
             let message = format!("{who} has successfully progressed.");
-            set(status, self.condition(PROGRESSING, "True", COMPLETE, message));
+            set_condition(status, self.condition(PROGRESSING, "True", COMPLETE, message));
         } else if self.is_progress(status) {
             let mut condition =
                 self.condition(PROGRESSING, "True", "ReplicaSetUpdated", format!("{who} is progressing."));
@@ -188,12 +188,12 @@ impl Round<'_> {
                     condition.last_transition_time.clone_from(&current.last_transition_time);
                 }
                 // Removed first, so that the time of the last progress moves although nothing else does.
-                drop(status, PROGRESSING);
+                remove_condition(status, PROGRESSING);
             }
-            set(status, condition);
+            set_condition(status, condition);
         } else if self.has_timed_out(status) {
             let message = format!("{who} has timed out progressing.");
-            set(status, self.condition(PROGRESSING, "False", TIMED_OUT, message));
+            set_condition(status, self.condition(PROGRESSING, "False", TIMED_OUT, message));
         }
     }
 
