@@ -328,6 +328,7 @@ fn millis(rfc3339: Option<&str>) -> Option<Millis> {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+    use timeline::fact::PodFact;
 
     use super::*;
 
@@ -335,6 +336,11 @@ mod tests {
         let mut object = json!({ "metadata": { "uid": "00000000-0000-4000-8000-000000000001", "name": "web" } });
         object.as_object_mut().unwrap().extend(of.as_object().unwrap().clone());
         Object::decode(kind, &object.to_string()).unwrap()
+    }
+
+    fn pod(of: Value) -> Box<PodFact> {
+        let Ok(Some(Fact::Pod(fact, _))) = object(Kind::Pod, of).fact(Seen::Added) else { unreachable!() };
+        fact
     }
 
     fn replica_set(annotations: Value) -> Object {
@@ -361,8 +367,7 @@ mod tests {
     #[test]
     fn the_node_for_which_a_pod_is_nominated_is_read() {
         for (status, told) in [(json!({ "nominatedNodeName": "node-7" }), Some("node-7")), (json!({}), None)] {
-            let fact = object(Kind::Pod, json!({ "status": status.clone() })).fact(Seen::Added);
-            assert!(matches!(fact, Ok(Some(Fact::Pod(fact, _))) if fact.nominated_node.as_deref() == told), "{status}");
+            assert_eq!(pod(json!({ "status": status })).nominated_node.as_deref(), told);
         }
     }
 
@@ -372,8 +377,7 @@ mod tests {
             let state = json!({ "terminated": { "exitCode": 137, "reason": "ContainerStatusUnknown" } });
             let web = json!({ "name": "web", "restartCount": 3, "state": state, "lastState": last });
             let spec = json!({ "containers": [{ "name": "web" }] });
-            let pod = object(Kind::Pod, json!({ "spec": spec, "status": { "containerStatuses": [web] } }));
-            let Ok(Some(Fact::Pod(pod, _))) = pod.fact(Seen::Added) else { unreachable!() };
+            let pod = pod(json!({ "spec": spec, "status": { "containerStatuses": [web] } }));
             let exit = pod.containers[0].last_exit.as_ref().unwrap();
             (exit.code, exit.reason.clone(), pod.containers[0].is_lost(false))
         };
@@ -390,11 +394,7 @@ mod tests {
             let spec = json!({ "name": "job", "restartPolicy": policy, "restartPolicyRules": rules });
             let ended = json!({ "terminated": { "exitCode": code, "reason": reason } });
             let status = json!({ "containerStatuses": [{ "name": "job", "state": ended }] });
-            let pod = object(Kind::Pod, json!({ "spec": { "containers": [spec] }, "status": status }));
-            match pod.fact(Seen::Added) {
-                Ok(Some(Fact::Pod(pod, _))) => pod.containers[0].is_final,
-                _ => unreachable!("{policy} {code}"),
-            }
+            pod(json!({ "spec": { "containers": [spec] }, "status": status })).containers[0].is_final
         };
         let none = || json!([]);
         for (policy, code, expected) in [
@@ -437,9 +437,7 @@ mod tests {
             (json!([{ "action": "Restart" }, { "action": "RestartAllContainers" }]), true),
         ] {
             let spec = json!({ "containers": [{ "name": "web", "restartPolicyRules": rules }] });
-            let fact = object(Kind::Pod, json!({ "spec": spec })).fact(Seen::Added);
-            let is_it = matches!(&fact, Ok(Some(Fact::Pod(pod, _))) if pod.containers[0].restarts_all == expected);
-            assert!(is_it, "{rules}");
+            assert_eq!(pod(json!({ "spec": spec })).containers[0].restarts_all, expected, "{rules}");
         }
     }
 
@@ -454,8 +452,7 @@ mod tests {
             ("shop/open", "True"),
         ];
         let told = conditions.map(|(kind, status)| json!({ "type": kind, "status": status }));
-        let fact = object(Kind::Pod, json!({ "status": { "conditions": told } })).fact(Seen::Added);
-        let Ok(Some(Fact::Pod(pod, _))) = fact else { unreachable!() };
+        let pod = pod(json!({ "status": { "conditions": told } }));
         let worth: Vec<_> = pod.conditions.iter().map(|one| (one.kind.as_str(), one.status)).collect();
         let expected = [
             ("Ready", ConditionStatus::False),
@@ -480,8 +477,7 @@ mod tests {
     #[test]
     fn of_very_many_containers_the_first_are_kept() {
         let all: Vec<Value> = (0..300).map(|number| json!({ "name": format!("c-{number}") })).collect();
-        let fact = object(Kind::Pod, json!({ "spec": { "initContainers": all, "containers": all } })).fact(Seen::Added);
-        let Ok(Some(Fact::Pod(pod, _))) = fact else { unreachable!() };
+        let pod = pod(json!({ "spec": { "initContainers": all, "containers": all } }));
         let names: Vec<&str> = pod.containers.iter().map(|container| container.name.as_str()).collect();
         assert_eq!((names.len(), names[0], names[255], names[256], names[511]), (512, "c-0", "c-255", "c-0", "c-255"));
         let of = json!({ "spec": { "template": { "spec": { "containers": all } } } });
@@ -504,8 +500,7 @@ mod tests {
         let waits = json!([{ "name": "web", "state": { "waiting": { "reason": "ErrImagePull" } } }]);
         let spec = json!({ "containers": containers, "schedulingGates": [{ "name": long }] });
         let status = json!({ "conditions": [gated], "containerStatuses": waits });
-        let fact = object(Kind::Pod, json!({ "spec": spec, "status": status })).fact(Seen::Added);
-        let Ok(Some(Fact::Pod(pod, _))) = fact else { unreachable!() };
+        let pod = pod(json!({ "spec": spec, "status": status }));
         let gates = pod.scheduled.as_ref().and_then(|told| told.message.strip_prefix("m: "));
         let texts = [
             Some(deployment.now.spec.images[0].image.as_str()),
