@@ -226,9 +226,11 @@ mod tests {
 
     fn given(value: &HeaderValue) -> HeaderMap {
         let pair = value.to_str().unwrap().split(';').next().unwrap();
-        let mut headers = HeaderMap::new();
-        headers.insert(header::COOKIE, HeaderValue::from_str(&format!("theme=dark; {pair}")).unwrap());
-        headers
+        cookies(&format!("theme=dark; {pair}"))
+    }
+
+    fn cookies(text: &str) -> HeaderMap {
+        HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_str(text).unwrap())])
     }
 
     fn keys(lines: &[&str]) -> Result<SessionKeys, SessionKeysError> {
@@ -330,11 +332,7 @@ mod tests {
         let keys = keys(&[OLD]).unwrap();
         let cookie = keys.seal(SealPurpose::Session, "secret-token").unwrap();
         let pair = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
-        let open = |text: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::COOKIE, HeaderValue::from_str(text).unwrap());
-            keys.open(SealPurpose::Session, &headers)
-        };
+        let open = |text: &str| keys.open(SealPurpose::Session, &cookies(text));
         assert!(open(&pair).is_some());
         for at in (NAME.len() + 1..pair.len()).step_by(3) {
             let mut changed = pair.clone().into_bytes();
