@@ -14,6 +14,10 @@ use crate::feed::recording::Recording;
 
 /// Number of rollouts of a Deployment that may still change: the last one, and those that it superseded.
 pub const LAST: usize = 3;
+/// Trouble of an episode counts if nothing is observed for so long while it lasts.
+const LASTING_MILLIS: Millis = 10_000;
+/// Most stretches of that length that are looked at, the last ones.
+const MOST_STRETCHES: usize = 64;
 
 /// Returns the last rollouts of a Deployment in order, without those that were over before it was observed.
 pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: usize) -> Vec<PastRollout> {
@@ -167,6 +171,9 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
     let episode = assess::episode(model, uid, now.skew_millis)?;
     let title = say::episode(&episode, is_open);
     let is_trouble = episode.kind == EpisodeKind::Failure || episode.outage_millis.is_some();
+    // The title of a scaling says nothing of pods that do not start.
+    let is_scaling = episode.kind == EpisodeKind::Scaling;
+    let trouble = Some(text).filter(|_| is_scaling).and_then(|text| find_trouble(text, uid, to_millis));
     let ended_millis = (!is_open).then(|| episode.ended_millis.unwrap_or(to_millis).clamp(from_millis, to_millis));
     let last = deployment.rollouts.last();
     Some(PastRollout {
@@ -182,7 +189,7 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
             EpisodeKind::Deletion => Outcome::Deleted,
             _ => Outcome::Complete,
         },
-        cause: Some(&title).filter(|_| is_trouble).cloned().unwrap_or_default(),
+        cause: trouble.or_else(|| Some(&title).filter(|_| is_trouble).cloned()).unwrap_or_default(),
         title,
         images: last.map(|rollout| images(&rollout.images)).unwrap_or_default(),
         replicas: deployment.now.spec.replicas,
@@ -192,4 +199,32 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
         is_kept: true,
         ..PastRollout::default()
     })
+}
+
+/// Finds the trouble that an episode had last, as a cause: a bad verdict that lasted while nothing was observed, or at its end.
+fn find_trouble(text: &str, uid: Uid, to_millis: Millis) -> Option<String> {
+    let observed = Recording::read(text).observed;
+    let pairs = observed.iter().zip(observed.iter().skip(1));
+    let quiet = pairs.filter(|(one, next)| next.at_millis - one.at_millis >= LASTING_MILLIS);
+    let mut ends: Vec<Millis> = quiet.map(|(_, next)| next.at_millis - 1).collect();
+    let mut ends = ends.split_off(ends.len().saturating_sub(MOST_STRETCHES)).into_iter().peekable();
+    let (mut timeline, mut trouble) = (Timeline::new(), None);
+    for observed in observed {
+        if let Some(end) = ends.next_if(|end| *end < observed.at_millis) {
+            timeline.tick(end);
+            trouble = name_bad_verdict(&timeline, uid, end).or(trouble);
+        }
+        observed.apply(&mut timeline);
+    }
+    timeline.tick(to_millis);
+    name_bad_verdict(&timeline, uid, to_millis).or(trouble)
+}
+
+/// Returns the verdict as a cause if it is a bad one.
+fn name_bad_verdict(timeline: &Timeline, uid: Uid, millis: Millis) -> Option<String> {
+    let now = Now { millis, skew_millis: timeline.skew_millis() };
+    let assessment = Assessment::at(timeline.model(), uid, now)?;
+    let is_outage = assessment.is_headline_outage(assessment.standing());
+    let view = view::view_of(&assessment);
+    (view.verdict.tone == Tone::Bad).then(|| with_leading_cause(view, is_outage))
 }

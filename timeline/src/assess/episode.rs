@@ -140,7 +140,8 @@ pub fn losses(deployment: &Deployment, times: RangeInclusive<Millis>) -> Vec<&Ha
 }
 
 /// The longest outage of a Deployment since then: a time without a ready pod, which ended by itself or at the last moment. `None` where
-/// there was none, or where not all of the time was observed with pods asked for: a list does not tell when it ended.
+/// there was none, or where not all of the time was observed with pods asked for: a list does not tell when it began or ended. A short gap
+/// in between counts as observed.
 pub fn outage(
     model: &Model,
     deployment: &Deployment,
@@ -156,7 +157,7 @@ pub fn outage(
         && !deployment.is_over()
         && deployment.now.spec.replicas > 0
         && deployment.kept_since_millis.is_none_or(|kept| kept <= since_millis)
-        && deployment.gaps.iter().all(|gap| gap.to_millis < since_millis)
+        && deployment.gaps.iter().all(|gap| gap.is_short() || gap.to_millis < since_millis)
         && !deployment.marks.iter().any(is_end);
     if !is_known {
         return None;
@@ -177,7 +178,8 @@ pub fn outage(
     let (mut longest, mut since) = (0, since_millis);
     for (from, to) in spans.into_iter().filter(|(from, _)| last_millis.is_none_or(|last| *from <= last)) {
         let outage_millis = from.saturating_sub(since);
-        if outage_millis > OUTAGE_MILLIS && is_listed(from) {
+        let is_told_by_list = || is_listed(from) || [since, from].iter().any(|at| rollout::is_in_gap(deployment, *at));
+        if outage_millis > OUTAGE_MILLIS && is_told_by_list() {
             return None;
         }
         longest = longest.max(outage_millis);

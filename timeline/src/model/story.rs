@@ -331,7 +331,7 @@ pub enum Happening {
     },
     /// Pods went while nobody looked, or were asked to.
     Unseen {
-        /// Name of the first one; empty where a scaling explains others, as nobody saw which.
+        /// Name of the first one; empty where a scaling or a rollout explains others, as nobody saw which.
         pod: String,
         /// Number of pods.
         pods: u32,

@@ -56,7 +56,8 @@ pub struct PastRollout {
     pub has_gap: bool,
     /// Outcome so far, or at the end.
     pub outcome: Outcome,
-    /// Why it could not start or was stuck, or why its pods failed in its episode after it was complete, as a sentence; else empty.
+    /// Why it could not start or was stuck, or why its pods failed in its episode after it was complete, as a sentence; else empty. Of an
+    /// episode without a rollout it may be the title, where that says the trouble.
     pub cause: String,
     /// The refusal of its ReplicaSet before it began, as a sentence; it is told where there is no cause.
     pub refusal: Option<String>,

@@ -52,6 +52,7 @@ impl PastRollout {
         if !self.is_rollout() {
             let over = if had_trouble { StatusMark::Late } else { StatusMark::Ok };
             let (word, over, going_on) = match self.episode {
+                EpisodeKind::Scaling if had_trouble => ("Scaling", over, StatusMark::Bad),
                 EpisodeKind::Scaling => ("Scaling", over, StatusMark::Busy),
                 EpisodeKind::Recovery => ("Recovery", over, StatusMark::Busy),
                 EpisodeKind::Rollout | EpisodeKind::Failure => ("Failure", StatusMark::Late, StatusMark::Bad),
@@ -63,15 +64,17 @@ impl PastRollout {
         Status::of_rollout(self.outcome, self.deadline_millis.is_some(), had_trouble)
     }
 
-    /// The events of an episode without a rollout; of a rollout why it had trouble, where its revision stands beside it: "Could not create
-    /// pods: quota pods was used up.", and the losses after it was complete. What is over is told as past.
+    /// The events of an episode without a rollout, with its cause where they do not say it. Of a rollout why it had trouble, where its
+    /// revision stands beside it: "Could not create pods: quota pods was used up.", and the losses after it was complete. What is over is
+    /// told as past.
     pub fn cause_words(&self) -> String {
+        let in_tense = |cause: &str| if self.is_going_on() { cause.to_owned() } else { past(cause) };
         if !self.is_rollout() {
-            return self.title.clone();
+            let cause = Some(self.cause.as_str()).filter(|cause| !cause.is_empty() && *cause != self.title);
+            return cause.map_or_else(|| self.title.clone(), |cause| format!("{}. {}", self.title, in_tense(cause)));
         }
         let (trouble, own) = (self.trouble(), format!("Revision {} ", self.revision));
-        let cause = trouble.strip_prefix(&own).unwrap_or(trouble);
-        let cause = capitalized(if self.is_going_on() { cause.to_owned() } else { past(cause) });
+        let cause = capitalized(in_tense(trouble.strip_prefix(&own).unwrap_or(trouble)));
         match self.losses_words() {
             None => cause,
             Some(losses) if cause.is_empty() => losses,
@@ -298,6 +301,22 @@ mod tests {
         };
         assert_eq!(before(""), (StatusMark::Late, "Could not start: no.".to_owned()));
         assert_eq!(before("Containers crash."), (StatusMark::Late, "Containers crash.".to_owned()));
+    }
+
+    #[test]
+    fn a_scaling_is_told_with_its_cause() {
+        let told = |outcome, cause: &str| {
+            let (title, cause) = ("Scaled from 2 to 4".to_owned(), cause.to_owned());
+            let scaling = PastRollout { episode: EpisodeKind::Scaling, title, cause, outcome, ..Default::default() };
+            (scaling.status().mark, scaling.cause_words())
+        };
+        let cause = "Revision 1 has 2 of 4 available: quota q is used up.";
+        let open = "Scaled from 2 to 4. Revision 1 has 2 of 4 available: quota q is used up.".to_owned();
+        assert_eq!(told(Outcome::Progressing, cause), (StatusMark::Bad, open.clone()));
+        assert_eq!(told(Outcome::Complete, cause), (StatusMark::Late, past(&open)));
+        let alone = "Scaled from 2 to 4".to_owned();
+        assert_eq!(told(Outcome::Progressing, ""), (StatusMark::Busy, alone.clone()));
+        assert_eq!(told(Outcome::Complete, &alone), (StatusMark::Late, alone), "it says its outage");
     }
 
     #[test]

@@ -1,15 +1,19 @@
 //! Rows of episodes without a rollout.
 
+use serde_json::{Value, json};
 use server::access::permissions::Permissions;
 use server::feed::recording::Recording;
 use server::history::batch::unpack;
+use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Episode, EpisodeSelector};
 use timeline::past::{PastRollout, Search, StatusMark};
+use timeline::words::clock;
 use timeline::{EpisodeKind, Millis};
 
 use crate::common;
+use crate::history::lines::{list_done_of, web};
 use crate::history::{SMALL, commit, episodes, indexed, places};
 
 fn recording(name: &str) -> String {
@@ -156,4 +160,86 @@ fn the_title_is_that_of_what_is_opened() {
     let made = Recording::read(&unpack(&episode.body).unwrap()).play();
     let again = timeline::assess::episode(made.model(), row.uid, made.skew_millis()).unwrap();
     assert_eq!(timeline::say::episode(&again, false), row.title);
+}
+
+/// A line of a Deployment that is scaled, of its ReplicaSet, or of a pod of that.
+fn scaled_line(at_millis: Millis, r#type: &str, kind: &str, number: u64, [spec, status]: [Value; 2]) -> String {
+    let uid = |number: u64| format!("00000000-0000-4000-8000-{number:012}");
+    let owner = match kind {
+        "ReplicaSet" => json!([{ "kind": "Deployment", "name": "web", "uid": uid(1), "controller": true }]),
+        "Pod" => json!([{ "kind": "ReplicaSet", "name": "web-1", "uid": uid(2), "controller": true }]),
+        _ => json!([]),
+    };
+    let metadata = json!({ "name": format!("web-1-p{number}"), "namespace": "shop", "uid": uid(number), "generation": 1,
+        "creationTimestamp": format!("1970-01-01T{}Z", clock(at_millis)), "ownerReferences": owner,
+        "annotations": { "deployment.kubernetes.io/revision": "1", "deployment.kubernetes.io/desired-replicas": spec["replicas"].to_string() } });
+    let mut object = json!({ "metadata": metadata, "spec": spec, "status": status });
+    object["spec"]["containers"] = json!([{ "name": "web", "image": "web:v1" }]);
+    object["spec"]["template"] = json!({ "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } });
+    let line = json!({ "observedAtMillis": at_millis, "kind": kind, "type": r#type, "object": object });
+    format!("{line}\n")
+}
+
+/// A Deployment and its ReplicaSet, which ask for so many pods; so many are there and available.
+fn scaled_lines(at_millis: Millis, r#type: &str, replicas: u32, [there, available]: [u32; 2], failure: &str) -> String {
+    let status = json!({ "observedGeneration": 1, "replicas": there, "updatedReplicas": there, "availableReplicas": available,
+        "conditions": [{ "type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable" }] });
+    let deployment = scaled_line(at_millis, r#type, "Deployment", 1, [json!({ "replicas": replicas }), status]);
+    let refused = json!({ "type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": failure });
+    let conditions: Vec<Value> = Some(refused).filter(|_| !failure.is_empty()).into_iter().collect();
+    let status = json!({ "replicas": there, "availableReplicas": available, "conditions": conditions });
+    deployment + &scaled_line(at_millis, r#type, "ReplicaSet", 2, [json!({ "replicas": replicas }), status])
+}
+
+/// A pod of it: available, or with an image that is not found.
+fn scaled_pod(at_millis: Millis, r#type: &str, number: u64, is_ready: bool) -> String {
+    let waiting = json!({ "reason": "ErrImagePull", "message": "web:v1: not found" });
+    let status = match is_ready {
+        true => json!({ "phase": "Running", "conditions": [{ "type": "Ready", "status": "True" }],
+            "containerStatuses": [{ "name": "web", "state": { "running": {} } }] }),
+        false => {
+            json!({ "phase": "Pending", "containerStatuses": [{ "name": "web", "state": { "waiting": waiting } }] })
+        }
+    };
+    scaled_line(at_millis, r#type, "Pod", number, [json!({ "nodeName": "node-1" }), status])
+}
+
+/// The rollout before is over for long: the trouble of a scaling is told nowhere else.
+#[test]
+fn a_scaling_whose_pods_do_not_start_has_the_cause_of_its_verdict() {
+    let listed = || {
+        let pods = [10, 11].map(|number| scaled_pod(100_000, "LISTED", number, true)).concat();
+        let done = ["Deployment", "ReplicaSet", "Pod"].map(|kind| list_done_of(100_000, kind)).concat();
+        scaled_lines(100_000, "LISTED", 2, [2, 2], "") + &pods + &done
+    };
+    let pods = |at_millis: Millis, r#type: &str, is_ready: bool| {
+        [12, 13].map(|number| scaled_pod(at_millis, r#type, number, is_ready)).concat()
+    };
+    let told = |text: &str, to_millis: Millis, is_open: bool| {
+        let row = index::episode(text, web(), (105_000, to_millis), is_open).unwrap();
+        (row.episode, row.title.clone(), row.cause_words(), row.status().mark)
+    };
+    let (open, over) = ("Scaled from 2 to 4", "Scaled from 2 to 4, ready after 1 min 15 s");
+    let words =
+        |title: &str, cause: &str, mark| (EpisodeKind::Scaling, title.to_owned(), format!("{title}{cause}"), mark);
+    // The image of the new pods is not found for a while.
+    let pulled = listed() + &scaled_lines(105_000, "MODIFIED", 4, [4, 2], "") + &pods(105_100, "ADDED", false);
+    let cause = ". Revision 1 has 2 of 4 available: image web:v1 is not found.";
+    assert_eq!(told(&pulled, 105_100, true), words(open, cause, StatusMark::Bad));
+    let ended = pulled + &pods(180_000, "MODIFIED", true) + &scaled_lines(180_000, "MODIFIED", 4, [4, 4], "");
+    let past = ". Revision 1 had 2 of 4 available: image web:v1 was not found.";
+    assert_eq!(told(&ended, 180_000, false), words(over, past, StatusMark::Late));
+    // A quota refuses them.
+    let message =
+        "pods \"web-1-p12\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2";
+    let refused = listed() + &scaled_lines(105_000, "MODIFIED", 4, [2, 2], message);
+    let cause = ". Revision 1 has 2 of 4 available: quota q is used up.";
+    assert_eq!(told(&refused, 105_000, true), words(open, cause, StatusMark::Bad));
+    let ended = refused + &pods(180_000, "ADDED", true) + &scaled_lines(180_000, "MODIFIED", 4, [4, 4], "");
+    let past = ". Revision 1 had 2 of 4 available: quota q was used up.";
+    assert_eq!(told(&ended, 180_000, false), words(over, past, StatusMark::Late));
+    // What passes sooner is no trouble.
+    let brief = listed() + &scaled_lines(105_000, "MODIFIED", 4, [4, 2], "") + &pods(105_100, "ADDED", false);
+    let brief = brief + &pods(115_099, "MODIFIED", true) + &scaled_lines(115_099, "MODIFIED", 4, [4, 4], "");
+    assert_eq!(told(&brief, 115_099, false), words("Scaled from 2 to 4, ready after 10 s", "", StatusMark::Ok));
 }

@@ -183,40 +183,35 @@ impl Timeline {
         }
     }
 
-    /// A list after a gap shows that a Deployment was scaled down in it: that many of the pods that went in it are no losses, and nobody saw
-    /// which these are.
+    /// A list after a gap shows that a Deployment was scaled down in it, or a ReplicaSet of it: that many of the pods that went in it are
+    /// no losses, and nobody saw which these are.
     pub(in crate::apply) fn untell_scaled_down(&mut self, at: Millis, uid: Uid) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
         let Some(gap) = deployment.gaps.last().filter(|gap| gap.to_millis == at) else { return };
         let since = gap.from_millis;
-        let before = deployment.marks.iter().find_map(|mark| match mark.kind {
-            MarkKind::Replicas { from, .. } if mark.at_millis > since => Some(from),
-            _ => None,
-        });
-        let mut lowered = before.map_or(0, |before| before.saturating_sub(deployment.now.spec.replicas));
-        if lowered == 0 {
-            return;
-        }
-        let (mut unseen, mut released) = (0_u32, 0);
-        for pod in self.model.pods_of_deployment(uid) {
-            let Some(ended) = pod.ended_millis().filter(|ended| *ended > since) else { continue };
-            let was_going = pod.states.first().is_some_and(|(state, _)| state.is_ending());
-            let is_told = !was_going && pod.now.terminal_millis.is_none_or(|terminal| terminal >= ended);
-            match pod.end_reason {
-                // It was seen to go for one of these replicas.
-                Some(EndReason::ScaledDown) => lowered = lowered.saturating_sub(1),
-                Some(EndReason::Unknown) if !is_told || self.teller(pod) != Some(uid) => {}
-                Some(EndReason::Unknown) if pod.is_out_of_rotation() => released += 1,
-                Some(EndReason::Unknown) => unseen += 1,
-                _ => {}
-            }
-        }
-        let told = self.story(uid).iter().filter_map(|entry| match entry.what {
+        let told = deployment.story.iter().filter_map(|entry| match entry.what {
             Happening::Unseen { pods, .. } if entry.at_millis > since => Some((entry.id, pods)),
             _ => None,
         });
         let told: Vec<(u64, u32)> = told.collect();
-        let lost = released + unseen.saturating_sub(lowered);
+        if told.is_empty() {
+            return;
+        }
+        let before = deployment.marks.iter().find_map(|mark| match mark.kind {
+            MarkKind::Replicas { from, .. } if mark.at_millis > since => Some(from),
+            _ => None,
+        });
+        let lowered = before.map_or(0, |before| before.saturating_sub(deployment.now.spec.replicas));
+        let (mut all, mut by_rollout) = (UnseenEnds::default(), 0);
+        for set in self.model.sets_of(uid).filter(|set| set.last_owner() == Some(uid)) {
+            let ends = self.count_unseen_ends(set, since);
+            by_rollout += ends.explained_by(replicas_lost(set, uid, since));
+            all.unseen += ends.unseen;
+            all.released += ends.released;
+            all.scaled_down += ends.scaled_down;
+        }
+        // The steps of its ReplicaSets are those of the scaling, too.
+        let lost = all.released + all.unseen - all.explained_by(lowered).max(by_rollout);
         let mut explained = told.iter().map(|(_, pods)| pods).sum::<u32>().saturating_sub(lost);
         for (id, pods) in told {
             let fewer = explained.min(pods);
@@ -232,6 +227,24 @@ impl Timeline {
                 });
             }
         }
+    }
+
+    /// Counts the pods of a ReplicaSet that ended after a time, by what is told of them.
+    fn count_unseen_ends(&self, set: &ReplicaSet, since: Millis) -> UnseenEnds {
+        let mut ends = UnseenEnds::default();
+        for pod in self.model.pods_of(set.uid).filter(|pod| pod.last_owner() == Some(set.uid)) {
+            let Some(ended) = pod.ended_millis().filter(|ended| *ended > since) else { continue };
+            let was_going = pod.states.first().is_some_and(|(state, _)| state.is_ending());
+            let is_told = !was_going && pod.now.terminal_millis.is_none_or(|terminal| terminal >= ended);
+            match pod.end_reason {
+                Some(EndReason::ScaledDown) => ends.scaled_down += 1,
+                Some(EndReason::Unknown) if !is_told => {}
+                Some(EndReason::Unknown) if pod.is_out_of_rotation() => ends.released += 1,
+                Some(EndReason::Unknown) => ends.unseen += 1,
+                _ => {}
+            }
+        }
+        ends
     }
 
     /// A Deployment goes: pods that were deleted before, and that nobody replaced, went because of what deletes it too (a namespace,
@@ -377,6 +390,32 @@ impl Timeline {
             age <= PATIENCE_MILLIS && !(is_gone(one.pod) && (is_missing || is_up))
         });
     }
+}
+
+/// Numbers of pods that ended.
+#[derive(Debug, Clone, Copy, Default)]
+struct UnseenEnds {
+    /// Nobody saw why.
+    unseen: u32,
+    /// Nobody saw why, and their ReplicaSet had let go of them before.
+    released: u32,
+    /// They were seen to go because their ReplicaSet wanted fewer.
+    scaled_down: u32,
+}
+
+impl UnseenEnds {
+    /// Counts the pods that went for so many replicas less, as far as these were not seen to go.
+    fn explained_by(self, replicas: u32) -> u32 {
+        self.unseen.min(replicas.saturating_sub(self.scaled_down))
+    }
+}
+
+/// Counts the replicas that a ReplicaSet of a Deployment asks for less than at that time.
+fn replicas_lost(set: &ReplicaSet, deployment: Uid, since: Millis) -> u32 {
+    let is_later = |scale: &&Scale| scale.deployment == deployment && scale.at_millis > since;
+    let desired = set.now.counts.desired;
+    let before = set.scales.iter().find(is_later).map_or(desired, |scale| scale.from);
+    if set.removed_millis.is_some() { before } else { before.saturating_sub(desired) }
 }
 
 /// When the last pod went of which an entry tells the same as of another one.

@@ -72,8 +72,8 @@ impl Timeline {
         (scale.to < scale.from || (scale.from > 0 && is_at_rest)) && set.now.desired_replicas == Some(scale.to)
     }
 
-    /// Somebody else scaled an older revision up from none after the last one had its ReplicaSet, and the Deployment controller takes that
-    /// down. With the last of it the controller may bring up to date what the ReplicaSet says of the Deployment's replicas.
+    /// Somebody else scaled an older revision up after the last one had its ReplicaSet, and the Deployment controller takes that down. With
+    /// the last of it the controller may bring up to date what the ReplicaSet says of the Deployment's replicas.
     fn is_taken_down_again(&self, set: &ReplicaSet, scale: &Scale) -> bool {
         let Some(deployment) = self.model.deployments.get(&scale.deployment) else { return false };
         let Some(last) = deployment.rollouts.last().filter(|last| set.revision() < Some(last.revision)) else {
@@ -91,9 +91,36 @@ impl Timeline {
                 && raised.cause == ScaleCause::Rollout
                 && Some(raised.at_millis) > since_millis
         };
-        scale.to < scale.from
-            && (scale.to == 0 || scale.cause == ScaleCause::Rollout)
-            && raised.is_some_and(is_by_another)
+        let is_from_none = (scale.to == 0 || scale.cause == ScaleCause::Rollout) && raised.is_some_and(is_by_another);
+        scale.to < scale.from && (is_from_none || self.is_raise_taken_back(set, scale))
+    }
+
+    /// Somebody else raised a ReplicaSet that had replicas, as the story tells, and no more than that is taken down since then.
+    fn is_raise_taken_back(&self, set: &ReplicaSet, scale: &Scale) -> bool {
+        let is_told = |raised: &Scale| {
+            let part = (set.uid, raised.from, raised.to);
+            let is_it = |entry: &Entry| match &entry.what {
+                Happening::Scaled { replicas: None, desired: None, parts } => {
+                    entry.at_millis == raised.at_millis
+                        && parts.iter().any(|told| (told.set, told.from, told.to) == part)
+                }
+                _ => false,
+            };
+            self.entry(scale.deployment, is_it).is_some()
+        };
+        let mut least = u32::MAX;
+        for before in set.scales.iter().rev().filter(|before| before.order < scale.order) {
+            if before.to > before.from {
+                if !is_told(before) {
+                    return false;
+                }
+                if before.from <= scale.to && before.from < least {
+                    return scale.cause == ScaleCause::Rollout;
+                }
+            }
+            least = least.min(before.to);
+        }
+        false
     }
 
     /// During a pause the Deployment controller takes an older revision down only if it alone has replicas, if the last one has all of its
@@ -129,17 +156,21 @@ impl Timeline {
             && Sums::from_sets(&self.model, deployment).desired < budget::limits(spec).floor
     }
 
-    /// Somebody else scaled it against the direction of a rollout. The Deployment controller scales no ReplicaSet up from none while a
-    /// later revision has some: one that it rolls back to has the latest revision before. It scales the latest one down, if not to none
-    /// (Recreate), no further than to the replicas of the Deployment, except in proportion in a pause, if all have more than the
-    /// ceiling. An annotation that did not change tells that neither replicas nor strategy are other ones.
+    /// Somebody else scaled it against the direction of a rollout. The Deployment controller scales no ReplicaSet up while a later revision
+    /// has replicas: one that it rolls back to has the latest revision before. Only in a pause does it give the largest one what is left
+    /// below the ceiling, and the pause may be seen later. It scales the latest one down, if not to none (Recreate), no further than to the
+    /// replicas of the Deployment, except in proportion in a pause, if all have more than the ceiling. An annotation that did not change
+    /// tells that neither replicas nor strategy are other ones.
     fn is_scaled_backwards(&self, set: &ReplicaSet, scale: &Scale, was_max: Option<u32>) -> bool {
         let Some(max) = was_max.filter(|_| was_max == set.now.max_replicas) else { return false };
         let others = || self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
-        if scale.from == 0 {
-            return others().any(|other| other.now.counts.desired > 0 && other.revision() > set.revision());
-        }
         let before = others().fold(scale.from, |sum, other| sum.saturating_add(other.now.counts.desired));
+        if scale.to > scale.from {
+            let is_later = |other: &ReplicaSet| other.now.counts.desired > 0 && other.revision() > set.revision();
+            let is_filled_up = before.saturating_add(scale.to - scale.from) == max
+                && others().all(|other| other.now.counts.desired < scale.from);
+            return !is_filled_up && others().any(is_later);
+        }
         let is_fewer = scale.to > 0 && scale.to < scale.from;
         is_fewer
             && before <= max

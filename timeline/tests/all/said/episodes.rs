@@ -209,6 +209,29 @@ fn an_outage_after_a_rollout_lasts_until_a_pod_is_ready_or_the_next_rollout_begi
         web.pod(101, ready);
     };
     assert_eq!(after(unseen), None);
+    // A gap of less than a second counts where the begin or the end is in it.
+    let short = |web: &mut Web| {
+        web.wait_until(35_000).relisted(34_001);
+        web.wait_until(60_000).pod(101, ready);
+    };
+    assert_eq!(after(short), Some(30_000));
+    let long = |web: &mut Web| {
+        web.wait_until(35_000).relisted(34_000);
+        web.wait_until(60_000).pod(101, ready);
+    };
+    assert_eq!(after(long), None);
+    let ended = |web: &mut Web| {
+        web.unseen_pod(101, ready);
+        web.wait_until(60_000).relisted(59_500);
+    };
+    assert_eq!(after(ended), None);
+    let begun = |web: &mut Web| {
+        web.pod(101, ready);
+        web.unseen_pod(101, unready);
+        web.wait_until(60_000).relisted(59_500);
+        web.wait_until(90_000).pod(101, ready);
+    };
+    assert_eq!(after(begun), None);
     // A page of the list after a gap, which tells the gap at its end.
     let paged = |web: &mut Web| {
         let mut listed = pod(101, 2, "p0101");
@@ -230,16 +253,26 @@ fn pods_that_leave_a_node_are_counted_with_the_reason() {
     (0..2).for_each(|number| web.pod(200 + number, ready));
     assert_eq!(title(&web), "2 pods evicted from node node-1, recovered after 40 s");
     // Nobody served for a while.
-    let mut web = at_rest(2);
-    for number in 0..2 {
-        web.pod(100 + number, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
-        web.kill_pod(100 + number);
-        web.add_pod(200 + number, 2, |_| {});
-    }
+    let evicted = || {
+        let mut web = at_rest(2);
+        for number in 0..2 {
+            web.pod(100 + number, |pod| pod.disruption = Some("EvictionByEvictionAPI".into()));
+            web.kill_pod(100 + number);
+            web.add_pod(200 + number, 2, |_| {});
+        }
+        web
+    };
+    let mut web = evicted();
     web.wait_until(125_000).pod(200, ready);
     web.wait_until(145_000).pod(201, ready);
     let outage = "2 pods evicted from node node-1, recovered after 40 s; no pod was ready for 20 s".to_owned();
-    assert_eq!(told(&web), (EpisodeKind::Recovery, 105_000, Some(145_000), outage));
+    assert_eq!(told(&web), (EpisodeKind::Recovery, 105_000, Some(145_000), outage.clone()));
+    // The watch ended for less than a second in between.
+    let mut web = evicted();
+    web.wait_until(115_000).relisted(114_001);
+    web.wait_until(125_000).pod(200, ready);
+    web.wait_until(145_000).pod(201, ready);
+    assert_eq!(title(&web), outage);
     // Containers that end with exit code 0 when they are asked to: to the kubelet their pods have succeeded.
     let mut web = at_rest(3);
     for number in 0..2 {

@@ -1,6 +1,6 @@
 //! Pods that leave: by somebody's word, with their namespace, or while nobody looked; and ReplicaSets that are cleaned up.
 
-use crate::made::Web;
+use crate::made::{SECOND, Web};
 use crate::said::lives::end;
 use crate::said::told::since;
 use timeline::fact::{Kind, Phase};
@@ -207,6 +207,71 @@ fn a_scaling_in_a_gap_explains_pods_also_when_they_are_listed_first() {
     seen.kill_pod(101);
     seen.wait(1_000).relisted(60_000);
     assert_eq!(unexplained(&seen), ["Pod p0100 disappeared; why is not known."]);
+}
+
+/// The rollout of revision 2 goes on in a gap, in which some pods go: the old ReplicaSet asks for so many afterwards. It is not listed yet.
+fn rolled_in_a_gap(old: u32, lost: &[u128]) -> Web {
+    let mut web = Web::replacing();
+    web.add_ready_pod(200, SECOND);
+    web.unseen(|_, sets| {
+        sets.get_mut(&2).unwrap().now.counts.desired = old;
+        sets.get_mut(&SECOND).unwrap().now.counts.desired = 3;
+    });
+    lost.iter().for_each(|pod| web.lose_pod(*pod));
+    web.at(60_000)
+}
+
+#[test]
+fn pods_that_a_rollout_in_a_gap_explains_are_no_losses() {
+    let told = |old: u32, lost: &[u128]| {
+        let mut web = rolled_in_a_gap(old, lost);
+        web.relisted(25_000);
+        assert_eq!(end(&web, lost[0]), Some(EndReason::Unknown), "nobody saw why this one went");
+        unexplained(&web)
+    };
+    assert_eq!(told(0, &[100, 101, 102]), [""; 0]);
+    assert_eq!(told(1, &[100, 101]), [""; 0]);
+    assert_eq!(told(2, &[100, 101, 102]), ["2 pods disappeared; why is not known."]);
+    assert_eq!(told(3, &[100]), ["Pod p0100 disappeared; why is not known."]);
+    // The new ReplicaSet lost none.
+    assert_eq!(told(0, &[100, 101, 200]), ["1 pod disappeared; why is not known."]);
+    // What is told of the gap besides.
+    let mut web = rolled_in_a_gap(0, &[100, 101, 102]);
+    web.relisted(25_000);
+    let all = [
+        "60000 Not observed for 35 s: what happened in between is not known.",
+        "60000 While not observed: revision 1 3 → 0 and revision 2 1 → 3.",
+    ];
+    assert_eq!(since(&web, 60_000), all);
+    // One of them is still there.
+    let mut going = rolled_in_a_gap(1, &[100]);
+    going.unseen_pod(101, |pod| pod.deletion_at_millis = Some(80_000));
+    going.relisted(25_000);
+    assert_eq!(unexplained(&going), [""; 0]);
+    // The Deployment was scaled down, too: of the ReplicaSet that both took down all pods are explained.
+    let mut scaled = rolled_in_a_gap(0, &[100, 101, 102]);
+    scaled.unseen(|deployment, _| deployment.spec.replicas = 2);
+    scaled.relisted(25_000);
+    assert_eq!(unexplained(&scaled), [""; 0]);
+}
+
+#[test]
+fn a_rollout_in_a_gap_explains_pods_also_when_they_are_listed_first() {
+    let mut web = rolled_in_a_gap(1, &[100, 101]);
+    web.listed(Kind::Pod, Some(25_000));
+    assert_eq!(unexplained(&web), ["2 pods disappeared; why is not known."]);
+    web.wait(300).relisted(25_000);
+    assert_eq!(unexplained(&web), [""; 0]);
+    // Of what goes in the next gap it explains nothing.
+    web.lose_pod(102);
+    web.wait(10_000).relisted(65_000);
+    assert_eq!(unexplained(&web), ["Pod p0102 disappeared; why is not known."]);
+    // The old ReplicaSet is gone as well.
+    let mut web = rolled_in_a_gap(0, &[100, 101, 102]);
+    web.lose_set(2);
+    web.listed(Kind::Pod, Some(25_000));
+    web.wait(300).relisted(25_000);
+    assert_eq!(unexplained(&web), ["ReplicaSet 1 disappeared while not observed."]);
 }
 
 #[test]

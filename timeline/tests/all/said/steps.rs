@@ -122,6 +122,47 @@ fn an_older_replica_set_that_somebody_scales_up_during_a_rollout_is_scaled_back(
     assert_eq!(since(&web, 30_100), ["30100 Revision 2 down 1 → 0: only unavailable pods are removed."]);
 }
 
+#[test]
+fn an_older_replica_set_that_somebody_raises_in_the_middle_of_a_rollout_is_scaled_back() {
+    let raised = |old: u32, new: u32, steps: &[u32]| {
+        let mut web = Web::live(3).at(20_000);
+        next_revision(&mut web, 2, [new, old]);
+        web.wait_until(30_000);
+        for desired in steps {
+            web.set(2, |set| set.now.counts.desired = *desired);
+            web.wait(100);
+        }
+        since(&web, 30_000)
+    };
+    let up = "30000 The ReplicaSet of revision 1 was scaled 3 → 5, not by its Deployment.";
+    assert_eq!(
+        raised(3, 1, &[5, 4, 3, 2]),
+        [
+            up,
+            "30100 The Deployment controller scaled the ReplicaSet of revision 1 back 5 → 4.",
+            "30200 The Deployment controller scaled the ReplicaSet of revision 1 back 4 → 3.",
+            "30300 Revision 1 down 3 → 2: at least 3 must stay available."
+        ]
+    );
+    // It is raised twice.
+    assert_eq!(
+        raised(3, 1, &[5, 6, 3]),
+        [
+            up,
+            "30100 The ReplicaSet of revision 1 was scaled 5 → 6, not by its Deployment.",
+            "30200 The Deployment controller scaled the ReplicaSet of revision 1 back 6 → 3."
+        ]
+    );
+    // With more than that, the rollout goes on.
+    assert_eq!(raised(3, 1, &[5, 2]), [up, "30100 Revision 1 down 5 → 2: at least 3 must stay available."]);
+    // Also where the ceiling has room for it.
+    let room = ["30000 The ReplicaSet of revision 1 was scaled 1 → 2, not by its Deployment."];
+    assert_eq!(raised(1, 1, &[2]), room);
+    assert_eq!(raised(1, 2, &[2]), room);
+    // In a pause the controller fills up the largest one.
+    assert_eq!(raised(2, 1, &[3]), ["30000 Revision 1 up 2 → 3: 4 of at most 4."]);
+}
+
 /// Revision 1 became revision 3 in a gap, and the next one came, which an earlier page of the list shows.
 #[test]
 fn a_rollback_that_pages_of_a_list_show_after_the_next_revision_is_not_scaled_back() {
