@@ -16,6 +16,9 @@ use crate::kube::decode::{self, Annotations};
 
 /// Reasons of Events that repeat what a program of the cluster answered, behind a colon.
 const REPEATING: [&str; 4] = ["Unhealthy", "ProbeWarning", "FailedPostStartHook", "FailedPreStopHook"];
+/// Reason of a container that waits after its postStart hook failed: its message repeats the command of the hook and what that wrote
+/// (`startContainer` in `kuberuntime_container.go`), which the Event leaves out, so that it tells no secret.
+const HOOK_FAILED: &str = "PostStartHookError";
 /// The API server's default for both limits of a rolling update.
 const DEFAULT_SHARE: IntOrPercent = IntOrPercent::Percent(25);
 const DEFAULT_HISTORY_LIMIT: u32 = 10;
@@ -107,8 +110,11 @@ impl Object {
             Self::Pod(o) => {
                 let status = &mut o.status;
                 let containers = status.container_statuses.iter_mut().chain(&mut status.init_container_statuses);
-                let states = containers.flat_map(|container| [&mut container.state, &mut container.last_state]);
-                states.filter_map(|state| state.terminated.as_mut()).for_each(|ended| ended.message.clear());
+                for state in containers.flat_map(|container| [&mut container.state, &mut container.last_state]) {
+                    state.terminated.iter_mut().for_each(|ended| ended.message.clear());
+                    let hook = state.waiting.iter_mut().filter(|waiting| waiting.reason == HOOK_FAILED);
+                    hook.for_each(|waiting| waiting.message.clear());
+                }
             }
             Self::Event(o) => {
                 if let Some(end) = o.message.find(':').filter(|_| REPEATING.contains(&o.reason.as_str())) {
@@ -529,6 +535,12 @@ mod tests {
             )
         };
         assert_eq!(pod("said").without_texts(), pod(""));
+        let waits = |reason: &str, message: &str| {
+            let waiting = json!({ "waiting": { "reason": reason, "message": message } });
+            object(Kind::Pod, json!({ "status": { "containerStatuses": [{ "name": "web", "state": waiting }] } }))
+        };
+        assert_eq!(waits("PostStartHookError", "said").without_texts(), waits("PostStartHookError", ""));
+        assert_eq!(waits("ErrImagePull", "kept").without_texts(), waits("ErrImagePull", "kept"));
         let cause = |more: Value| {
             let mut all = json!({ "deployment.kubernetes.io/revision": "3" });
             all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
