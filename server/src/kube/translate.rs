@@ -25,6 +25,10 @@ const DEFAULT_HISTORY_LIMIT: u32 = 10;
 /// Most init containers and most others of a pod or template that are kept: an object has room for ten thousand, and pods that are gone and
 /// rollouts that are over are kept.
 const MOST_CONTAINERS: usize = 256;
+/// Longest message of a condition, or of a pod, that is kept, in characters: a kubelet names all containers of a pod
+/// there, each in up to 63. Controllers repeat what the API server says, which may name each of thousands of containers
+/// and resources several times.
+const LONGEST_CONDITION: usize = 64 * MOST_CONTAINERS;
 
 /// A decoded object of one of the kinds that are watched. Written out again it has the decoded fields and no others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -295,7 +299,7 @@ fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition
     conditions.iter().find(|condition| condition.r#type == wanted).map(|condition| Condition {
         status: condition_status(&condition.status),
         reason: condition.reason.clone(),
-        message: condition.message.clone(),
+        message: beginning(&condition.message, LONGEST_CONDITION),
         last_transition_millis: millis(condition.last_transition_time.as_deref()),
         last_update_millis: millis(condition.last_update_time.as_deref()),
     })
@@ -303,7 +307,12 @@ fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition
 
 /// The beginning of a text that the API server does not limit: nobody reads more of it here, and each change of the object keeps it.
 fn cut(text: &str) -> String {
-    text.chars().take(Event::LONGEST).collect()
+    beginning(text, Event::LONGEST)
+}
+
+/// The first characters of a text, so many at the most.
+fn beginning(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
 }
 
 fn condition_status(status: &str) -> ConditionStatus {
@@ -522,6 +531,26 @@ mod tests {
             gates,
         ];
         assert_eq!(texts.map(|text| text.map(str::len)), [Some(Event::LONGEST); 6]);
+    }
+
+    #[test]
+    fn of_the_messages_of_conditions_and_of_a_pod_the_beginning_is_kept() {
+        let long = "x".repeat(2 * LONGEST_CONDITION);
+        let status = |kinds: &[&str]| {
+            let told = kinds.iter().map(|kind| json!({ "type": kind, "status": "False", "message": long }));
+            json!({ "status": { "message": long, "conditions": told.collect::<Vec<_>>() } })
+        };
+        let fact = object(Kind::Deployment, status(&["Progressing", "ReplicaFailure"])).fact(Seen::Added);
+        let Ok(Some(Fact::Deployment(deployment, _))) = fact else { unreachable!() };
+        let fact = object(Kind::ReplicaSet, status(&["ReplicaFailure"])).fact(Seen::Added);
+        let Ok(Some(Fact::ReplicaSet(set, _))) = fact else { unreachable!() };
+        let fact = object(Kind::Pod, status(&["Ready", "PodScheduled"])).fact(Seen::Added);
+        let Ok(Some(Fact::Pod(pod, _))) = fact else { unreachable!() };
+        let of_deployment = &deployment.now.status;
+        let told =
+            [&of_deployment.progressing, &of_deployment.replica_failure, &set.now.failure, &pod.ready, &pod.scheduled];
+        let lengths = told.map(|told| told.as_ref().map(|told| told.message.len()));
+        assert_eq!((lengths, pod.message.len()), ([Some(LONGEST_CONDITION); 5], LONGEST_CONDITION));
     }
 
     #[test]
