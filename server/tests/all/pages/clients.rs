@@ -236,7 +236,8 @@ async fn requests_of_one_client_have_ten_lists_a_second_chosen_and_hold_up_no_ot
     let ask = async |peer, number: usize| {
         let (rollouts, compared) = (format!("{PAGE}/rollouts"), format!("{PAGE}/compare"));
         let (deployments, metrics) = (Route::ApiDeployments.pattern(), Route::Metrics.pattern());
-        let path = ["/", "/wall", deployments, metrics, &rollouts, &compared][number % 6];
+        let timeline = format!("/api/v1{PAGE}/timeline");
+        let path = ["/", "/wall", deployments, metrics, &rollouts, &compared, &timeline][number % 7];
         ask_at(&rollcast, &format!("{path}?q=word{number}"), peer, &[]).await.0
     };
     let began = Instant::now();
