@@ -232,6 +232,12 @@ impl ClientView {
         self.rollcast.history_turns.take(&self.throttle_key()).await
     }
 
+    /// Waits for the client's turn to have details or a moment made: a cluster makes one at a time, in the order in which they are
+    /// asked for.
+    pub async fn moment_turn(&self) -> Option<OwnedMutexGuard<()>> {
+        self.rollcast.moment_turns.take(&self.throttle_key()).await
+    }
+
     /// Follows a list.
     pub async fn follow(&self, query: &Query) -> ListSubscription {
         let (listings, permissions, follower) = (&self.rollcast.listings, self.list_permissions(), self.client_key());

@@ -85,6 +85,8 @@ pub struct Rollcast {
     budgets: RateLimit<ClientKey>,
     /// Reads of the history that may take long, one of each client at a time.
     pub(crate) history_turns: ClientTurns,
+    /// Details, and moments of the past, one of each client at a time.
+    pub(crate) moment_turns: ClientTurns,
     /// Answers that wait to be sent.
     pub send_queue: SendQueue,
     /// Previews that were drawn lately.
@@ -136,6 +138,7 @@ impl Rollcast {
             exports: ExportLimit::default(),
             budgets: RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY),
             history_turns: ClientTurns::default(),
+            moment_turns: ClientTurns::default(),
             send_queue: SendQueue::default(),
             previews: Previews::default(),
             archive,
