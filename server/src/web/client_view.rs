@@ -232,8 +232,8 @@ impl ClientView {
         self.rollcast.history_turns.take(&self.throttle_key()).await
     }
 
-    /// Waits for the client's turn to have details or a moment made: a cluster makes one at a time, in the order in which they are
-    /// asked for.
+    /// Waits for the client's turn to have details, a moment or a preview made: one is made at a time, of all that are asked for of a
+    /// cluster, or of all previews.
     pub async fn moment_turn(&self) -> Option<OwnedMutexGuard<()>> {
         self.rollcast.moment_turns.take(&self.throttle_key()).await
     }

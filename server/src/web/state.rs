@@ -85,7 +85,7 @@ pub struct Rollcast {
     budgets: RateLimit<ClientKey>,
     /// Reads of the history that may take long, one of each client at a time.
     pub(crate) history_turns: ClientTurns,
-    /// Details, and moments of the past, one of each client at a time.
+    /// Details, moments of the past and previews, one of each client at a time.
     pub(crate) moment_turns: ClientTurns,
     /// Answers that wait to be sent.
     pub send_queue: SendQueue,

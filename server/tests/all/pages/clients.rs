@@ -250,12 +250,13 @@ async fn requests_of_one_client_have_ten_lists_a_second_chosen_and_hold_up_no_ot
 }
 
 #[tokio::test(start_paused = true)]
-async fn details_and_moments_of_one_client_wait_for_each_other_and_hold_up_no_other() {
+async fn details_moments_and_previews_of_one_client_wait_for_each_other_and_hold_up_no_other() {
     let rollcast = behind(Auth::None, None).await;
     let view = ClientView::new(&rollcast, Viewer::anonymous()).await.unwrap();
     let turn = view.from_address(Some("198.51.100.1".parse().unwrap())).moment_turn().await;
     let now_millis = rollcast.all_hubs().next().unwrap().now_millis();
-    for path in [format!("{PAGE}/rollouts?part"), format!("{PAGE}?at={}", now_millis - 5_000)] {
+    let moment = format!("{PAGE}?at={}", now_millis - 5_000);
+    for path in [format!("{PAGE}/rollouts?part"), moment, format!("{PAGE}/preview.svg")] {
         let ask = async |peer| ask_at(&rollcast, &path, peer, &[]).await.0;
         let waits = tokio::time::timeout(Duration::from_secs(60), ask("198.51.100.1")).await;
         assert!(waits.is_err(), "{path}: {waits:?}");
