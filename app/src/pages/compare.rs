@@ -127,11 +127,19 @@ fn brief(millis: Millis) -> String {
     if millis < NO_TIME_MILLIS { format!("< {}", duration(NO_TIME_MILLIS)) } else { duration(millis) }
 }
 
-/// A round number that is not less: 1, 2 or 5 times a power of ten of seconds, or minutes.
+/// A round step of an axis with at most nine of them: of seconds, minutes, an hour, or whole days. A rollout may go on for months.
 fn step(span_millis: Millis) -> Millis {
+    const DAY_MILLIS: Millis = 24 * 3_600_000;
     const STEPS: [Millis; 14] =
         [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000];
-    STEPS.into_iter().find(|step| span_millis / step <= 8).unwrap_or(24 * 3_600_000)
+    let days = || (span_millis / (9 * DAY_MILLIS) + 1) * DAY_MILLIS;
+    STEPS.into_iter().find(|step| span_millis / step <= 8).unwrap_or_else(days)
+}
+
+/// Counts of pods with a figure beside a picture of so many. Nothing limits the replicas that a Deployment asks for: they are not gone
+/// through one by one.
+fn figures(most: u32) -> Vec<u32> {
+    if most <= FEW_PODS { (0..=most).collect() } else { vec![0, most] }
 }
 
 fn tick(millis: Millis) -> String {
@@ -180,7 +188,7 @@ fn Courses(course: Course, other: Option<Course>) -> impl IntoView {
     let (x, y) = (scale(span), |pods: u32| HEIGHT - 6.0 - (HEIGHT - 16.0) * f64::from(pods) / f64::from(most));
     let count =
         |pods: u32| view! { <text x=rounded(LEFT - 6.0) y=rounded(y(pods) + 4.0) text-anchor="end">{pods}</text> };
-    let counts = (0..=most).filter(|pods| most <= FEW_PODS || [0, most].contains(pods)).map(count).collect_view();
+    let counts = figures(most).into_iter().map(count).collect_view();
     let path = |course: &Course| {
         let mut path = format!("M{:.1} {:.1}", x(0), y(0));
         for (at, pods) in &course.available {
@@ -300,4 +308,21 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
         }
     });
     view! { <p>{said}</p>{picture} }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_has_few_figures_and_steps_however_many_replicas_are_asked_for_and_however_long_it_takes() {
+        let all = [figures(1), figures(4), figures(5), figures(u32::MAX)];
+        assert_eq!(all, [vec![0, 1], vec![0, 1, 2, 3, 4], vec![0, 5], vec![0, u32::MAX]]);
+        let (hour, day) = (3_600_000, 24 * 3_600_000);
+        let spans = [0, 9_000, hour, 9 * hour - 1, 9 * hour, 9 * day - 1, 9 * day, 365 * day];
+        assert_eq!(spans.map(step), [100, 2_000, 600_000, hour, day, day, 2 * day, 41 * day]);
+        for span_millis in [0, hour, day, 365 * day, Millis::MAX] {
+            assert!(span_millis / step(span_millis) <= 8, "{span_millis}");
+        }
+    }
 }

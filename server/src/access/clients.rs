@@ -6,6 +6,8 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
+use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
+
 use super::Subjects;
 use crate::telemetry::panics::locked;
 
@@ -161,5 +163,47 @@ impl<K: Eq + Hash> Drop for UsageGuard<K> {
                 amounts.of_each.remove(&self.key);
             }
         }
+    }
+}
+
+/// A turn of each client for what takes long: requests of one wait for each other, and not those of others for them.
+#[derive(Debug, Default)]
+pub(crate) struct ClientTurns(Mutex<HashMap<ClientKey, Arc<Turn<()>>>>);
+
+impl ClientTurns {
+    /// Waits for the turn of a client, which lasts until the guard is dropped. Who is not told from others has none.
+    pub(crate) async fn take(&self, client: &ClientKey) -> Option<OwnedMutexGuard<()>> {
+        if *client == ClientKey::Shared {
+            return None;
+        }
+        let turn = {
+            let mut turns = locked(&self.0);
+            turns.retain(|_, turn| Arc::strong_count(turn) > 1); // somebody has it, or waits for it
+            turns.entry(client.clone()).or_default().clone()
+        };
+        Some(turn.lock_owned().await)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_has_several_requests_waits_for_their_own_and_nobody_else_does() {
+        let turns = ClientTurns::default();
+        let at = |last: u8| ClientKey::of_address([10, 0, 0, last].into());
+        let (one, other) = (at(1), at(2));
+        let first = turns.take(&one).await;
+        let mut second = Box::pin(turns.take(&one));
+        assert!(second.as_mut().now_or_never().is_none(), "one at a time");
+        assert!(turns.take(&other).now_or_never().flatten().is_some(), "somebody else");
+        assert!(turns.take(&ClientKey::Shared).now_or_never().is_some(), "behind these may be many");
+        drop(first);
+        assert!(second.await.is_some());
+        let _last = turns.take(&other).await;
+        assert_eq!(locked(&turns.0).len(), 1, "those that nobody has are forgotten");
     }
 }

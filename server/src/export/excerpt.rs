@@ -145,6 +145,10 @@ async fn copy(hub: &Handle, scope: &LinkScope) -> Option<ExcerptData> {
 /// # Errors
 /// When the history cannot be read.
 pub async fn exists(live: &Handle, archive: Option<&Archive>, scope: &LinkScope) -> Result<bool, StoreError> {
+    // Nobody has seen what is still to come: the last episode before it does not show it.
+    if matches!(scope, LinkScope::Moment { at_millis, .. } if *at_millis > live.now_millis()) {
+        return Ok(false);
+    }
     let this = scope.clone();
     if live.read(move |reader| find_span(reader, &this).is_some()).await.unwrap_or_default() {
         return Ok(true);

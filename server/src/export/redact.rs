@@ -9,9 +9,22 @@ use serde_json::Value;
 use super::error::ExportError;
 use super::rollout_data::RolloutData;
 
-/// Replacements, the longest name first.
+/// Most names that are replaced, and the longest one in bytes. Who edits a namespace can have any number of them recorded, and each word
+/// of 16 MB is looked up among them.
+const MOST_NAMES: usize = 20_000;
+const LONGEST_NAME: usize = 1_024;
+
+/// Replacements, in the order of the names.
 #[derive(Debug, Default)]
-pub struct Names(Vec<(String, String)>);
+pub struct Names(Vec<Replacement>);
+
+#[derive(Debug)]
+struct Replacement {
+    name: String,
+    other: String,
+    /// Where the longest of the others stands with which the name begins.
+    shorter: Option<usize>,
+}
 
 #[derive(Default)]
 struct NameSets {
@@ -22,7 +35,16 @@ struct NameSets {
 }
 
 impl NameSets {
-    fn names(self) -> Names {
+    fn check(&self) -> Result<(), ExportError> {
+        let all = [&self.clusters, &self.namespaces, &self.nodes, &self.images];
+        match all.map(BTreeSet::len).iter().sum::<usize>() {
+            0..=MOST_NAMES => Ok(()),
+            _ => Err(ExportError::Redaction(format!("there are more than {MOST_NAMES}"))),
+        }
+    }
+
+    fn names(self) -> Result<Names, ExportError> {
+        self.check()?;
         let mut names = BTreeMap::new();
         for (kind, found) in [("cluster", self.clusters), ("namespace", self.namespaces), ("node", self.nodes)] {
             for (index, name) in found.into_iter().filter(|name| !name.is_empty()).enumerate() {
@@ -30,9 +52,20 @@ impl NameSets {
             }
         }
         images(&self.images, &mut names);
-        let mut names: Vec<(String, String)> = names.into_iter().collect();
-        names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-        Names(names)
+        let mut all: Vec<Replacement> = Vec::with_capacity(names.len());
+        for (name, other) in names {
+            if name.len() > LONGEST_NAME {
+                return Err(ExportError::Redaction(format!("one has more than {LONGEST_NAME} bytes")));
+            }
+            let mut shorter = all.len().checked_sub(1);
+            while let Some(known) = shorter.and_then(|index| all.get(index))
+                && !name.starts_with(&known.name)
+            {
+                shorter = known.shorter;
+            }
+            all.push(Replacement { name, other, shorter });
+        }
+        Ok(Names(all))
     }
 }
 
@@ -72,7 +105,7 @@ impl Names {
     /// Collects the names in the data of a rollout and in its file.
     ///
     /// # Errors
-    /// When what the file tells cannot be looked through.
+    /// When what the file tells cannot be looked through, or has too many names.
     pub fn collect(data: &RolloutData, export: &Export) -> Result<Self, ExportError> {
         let end = data.final_model();
         let mut found = NameSets::default();
@@ -90,16 +123,33 @@ impl Names {
             end.deployments.values().flat_map(|known| &known.rollouts).flat_map(|rollout| &rollout.images);
         let of_sets = end.replica_sets.values().flat_map(|set| &set.images);
         found.images.extend(of_rollouts.chain(of_sets).map(|image| image.image.clone()));
-        Ok(found.names())
+        found.names()
     }
 
     /// The names in the lines of a recording.
-    pub fn of_lines(text: &str) -> Self {
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn of_lines(text: &str) -> Result<Self, ExportError> {
         let mut found = NameSets::default();
         for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             collect_names(&line, &mut found);
+            found.check()?;
         }
         found.names()
+    }
+
+    /// The replacement of the longest name with which a text begins, and the text behind that.
+    fn longest<'a>(&self, text: &'a str) -> Option<(&str, &'a str)> {
+        // The last name that is not behind the text begins with all the names with which the text begins.
+        let last = self.0.get(self.0.partition_point(|known| known.name.as_str() <= text).checked_sub(1)?)?;
+        let both = last.name.bytes().zip(text.bytes());
+        let shared = both.take_while(|(one, other)| one == other).count();
+        let all = std::iter::successors(Some(last), |known| self.0.get(known.shorter?));
+        all.filter(|known| known.name.len() <= shared).find_map(|known| {
+            let after = text.get(known.name.len()..)?;
+            (!goes_on(after.chars().next())).then_some((known.other.as_str(), after))
+        })
     }
 
     /// A text without these names.
@@ -107,12 +157,7 @@ impl Names {
         let mut told = String::with_capacity(text.len());
         let (mut rest, mut before) = (text, None);
         while let Some(letter) = rest.chars().next() {
-            let fits = |name: &String| {
-                let after = rest.strip_prefix(name.as_str())?;
-                (!goes_on(after.chars().next())).then_some(after)
-            };
-            let found =
-                if goes_on(before) { None } else { self.0.iter().find_map(|(name, other)| Some((other, fits(name)?))) };
+            let found = if goes_on(before) { None } else { self.longest(rest) };
             if let Some((other, after)) = found {
                 told.push_str(other);
                 (before, rest) = (other.chars().last(), after);
@@ -226,7 +271,37 @@ mod tests {
         found.namespaces.extend(["shop".to_owned(), "web".to_owned()]);
         found.nodes.insert("ip-10-0-0-1.ec2.internal".into());
         found.images.extend(["web:v1", "web:v2", "registry.shop.example:5000/team/api@sha256:ab"].map(str::to_owned));
-        found.names()
+        found.names().unwrap()
+    }
+
+    #[test]
+    fn the_longest_name_that_ends_there_is_replaced_however_many_begin_alike() {
+        let nested = (1..=500).map(|count| "a.".repeat(count)).chain(["a", "a.a", "a.a.b", "b"].map(str::to_owned));
+        let names = NameSets { namespaces: nested.collect(), ..NameSets::default() }.names().unwrap();
+        let number = |name: &str| names.0.iter().position(|known| known.name == name).unwrap() + 1;
+        let said = |name: &str| format!("namespace-{}", number(name));
+        assert_eq!(names.without("a.a.b"), said("a.a.b"));
+        assert_eq!(names.without("a.a.bc"), format!("{}.bc", said("a.a")));
+        assert_eq!(names.without("a.a.a.b"), format!("{}.{}.{}", said("a.a"), said("a"), said("b")));
+        let all = "a.".repeat(500);
+        assert_eq!(names.without(&all), said(&all));
+        let pairs = format!("{}.", said("a.a")).repeat(250);
+        assert_eq!(names.without(&format!("{all}a.")), format!("{pairs}{}", said("a.")));
+        assert_eq!(names.without("a. ab b"), format!("{} ab {}", said("a."), said("b")));
+    }
+
+    #[test]
+    fn too_many_names_and_what_is_no_name_are_not_looked_for() {
+        let lines = |count: usize| {
+            let line = |number| format!("{{\"message\":\"image \\\"web:{number}\\\"\"}}\n");
+            (0..count).map(line).collect::<String>()
+        };
+        assert!(Names::of_lines(&lines(MOST_NAMES)).is_ok());
+        let why = |text: &str| Names::of_lines(text).unwrap_err().to_string();
+        assert_eq!(why(&lines(MOST_NAMES + 1)), "cannot redact the names: there are more than 20000");
+        let image = |length: usize| format!("{{\"image\":\"{}\"}}\n", "x".repeat(length));
+        assert!(Names::of_lines(&image(LONGEST_NAME)).is_ok());
+        assert_eq!(why(&image(LONGEST_NAME + 1)), "cannot redact the names: one has more than 1024 bytes");
     }
 
     #[test]

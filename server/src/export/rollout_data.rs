@@ -162,17 +162,19 @@ impl RolloutData {
 
     /// The moments at which something may be said anew.
     fn moments(&self) -> Vec<Millis> {
-        let span = self.to_millis - self.from_millis;
+        // Recordings may have any times.
+        let span = self.to_millis.saturating_sub(self.from_millis);
+        let step = TICK_MILLIS.max(span / MOST_MOMENTS);
         let changes =
             self.past.changes().map(|(at, _)| at).filter(|at| (self.from_millis..=self.to_millis).contains(at));
-        let ticks = (0..).map(|tick| self.from_millis + tick * TICK_MILLIS.max(span / MOST_MOMENTS));
+        let ticks = std::iter::successors(Some(self.from_millis), |at| at.checked_add(step));
         let ticks = ticks.take_while(|at| *at < self.to_millis);
         let all: BTreeSet<Millis> = changes.chain(ticks).chain([self.to_millis]).collect();
         // Of very many changes not every one has words of its own.
         let apart = if all.len() as Millis > MOST_MOMENTS { span / MOST_MOMENTS } else { 0 };
         let mut last = Millis::MIN;
         let is_apart = |at: &Millis| {
-            let is_it = *at - apart >= last || *at == self.to_millis;
+            let is_it = at.saturating_sub(apart) >= last || *at == self.to_millis;
             last = if is_it { *at } else { last };
             is_it
         };
@@ -242,6 +244,23 @@ mod tests {
     use timeline::{Fact, Timeline};
 
     use super::*;
+
+    #[test]
+    fn the_moments_of_a_file_are_few_however_far_apart_a_recording_has_its_lines() {
+        let moments = |from_millis, to_millis| {
+            let workload = Workload::deployment("prod", "shop", "web");
+            let (past, deployment) = (History::default(), Uid::from_bits(1));
+            RolloutData { revision: 1, workload, deployment, past, skew_millis: 0, from_millis, to_millis }.moments()
+        };
+        assert_eq!(moments(1_000, 3_500), [1_000, 2_000, 3_000, 3_500]);
+        for (from_millis, to_millis, count) in
+            [(0, 10_000_000, 2_001), (0, Millis::MAX, 2_002), (Millis::MIN, Millis::MAX, 4_002)]
+        {
+            let all = moments(from_millis, to_millis);
+            assert_eq!((all.first(), all.last()), (Some(&from_millis), Some(&to_millis)));
+            assert_eq!(all.len(), count, "{from_millis} to {to_millis}");
+        }
+    }
 
     #[test]
     fn a_rollout_that_was_there_when_watching_began_is_shown_until_the_next_one() {

@@ -16,12 +16,19 @@ use crate::kube::decode::{self, Annotations};
 
 /// Reasons of Events that repeat what a program of the cluster answered, behind a colon.
 const REPEATING: [&str; 4] = ["Unhealthy", "ProbeWarning", "FailedPostStartHook", "FailedPreStopHook"];
+/// Reason of a container that waits after its postStart hook failed: its message repeats the command of the hook and what that wrote
+/// (`startContainer` in `kuberuntime_container.go`), which the Event leaves out, so that it tells no secret.
+const HOOK_FAILED: &str = "PostStartHookError";
 /// The API server's default for both limits of a rolling update.
 const DEFAULT_SHARE: IntOrPercent = IntOrPercent::Percent(25);
 const DEFAULT_HISTORY_LIMIT: u32 = 10;
 /// Most init containers and most others of a pod or template that are kept: an object has room for ten thousand, and pods that are gone and
 /// rollouts that are over are kept.
 const MOST_CONTAINERS: usize = 256;
+/// Longest message of a condition, or of a pod, that is kept, in characters: a kubelet names all containers of a pod
+/// there, each in up to 63. Controllers repeat what the API server says, which may name each of thousands of containers
+/// and resources several times.
+const LONGEST_CONDITION: usize = 64 * MOST_CONTAINERS;
 
 /// A decoded object of one of the kinds that are watched. Written out again it has the decoded fields and no others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -107,8 +114,11 @@ impl Object {
             Self::Pod(o) => {
                 let status = &mut o.status;
                 let containers = status.container_statuses.iter_mut().chain(&mut status.init_container_statuses);
-                let states = containers.flat_map(|container| [&mut container.state, &mut container.last_state]);
-                states.filter_map(|state| state.terminated.as_mut()).for_each(|ended| ended.message.clear());
+                for state in containers.flat_map(|container| [&mut container.state, &mut container.last_state]) {
+                    state.terminated.iter_mut().for_each(|ended| ended.message.clear());
+                    let hook = state.waiting.iter_mut().filter(|waiting| waiting.reason == HOOK_FAILED);
+                    hook.for_each(|waiting| waiting.message.clear());
+                }
             }
             Self::Event(o) => {
                 if let Some(end) = o.message.find(':').filter(|_| REPEATING.contains(&o.reason.as_str())) {
@@ -289,7 +299,7 @@ fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition
     conditions.iter().find(|condition| condition.r#type == wanted).map(|condition| Condition {
         status: condition_status(&condition.status),
         reason: condition.reason.clone(),
-        message: condition.message.clone(),
+        message: beginning(&condition.message, LONGEST_CONDITION),
         last_transition_millis: millis(condition.last_transition_time.as_deref()),
         last_update_millis: millis(condition.last_update_time.as_deref()),
     })
@@ -297,7 +307,12 @@ fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition
 
 /// The beginning of a text that the API server does not limit: nobody reads more of it here, and each change of the object keeps it.
 fn cut(text: &str) -> String {
-    text.chars().take(Event::LONGEST).collect()
+    beginning(text, Event::LONGEST)
+}
+
+/// The first characters of a text, so many at the most.
+fn beginning(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
 }
 
 fn condition_status(status: &str) -> ConditionStatus {
@@ -514,6 +529,26 @@ mod tests {
     }
 
     #[test]
+    fn of_the_messages_of_conditions_and_of_a_pod_the_beginning_is_kept() {
+        let long = "x".repeat(2 * LONGEST_CONDITION);
+        let status = |kinds: &[&str]| {
+            let told = kinds.iter().map(|kind| json!({ "type": kind, "status": "False", "message": long }));
+            json!({ "status": { "message": long, "conditions": told.collect::<Vec<_>>() } })
+        };
+        let fact = object(Kind::Deployment, status(&["Progressing", "ReplicaFailure"])).fact(Seen::Added);
+        let Ok(Some(Fact::Deployment(deployment, _))) = fact else { unreachable!() };
+        let fact = object(Kind::ReplicaSet, status(&["ReplicaFailure"])).fact(Seen::Added);
+        let Ok(Some(Fact::ReplicaSet(set, _))) = fact else { unreachable!() };
+        let fact = object(Kind::Pod, status(&["Ready", "PodScheduled"])).fact(Seen::Added);
+        let Ok(Some(Fact::Pod(pod, _))) = fact else { unreachable!() };
+        let of_deployment = &deployment.now.status;
+        let told =
+            [&of_deployment.progressing, &of_deployment.replica_failure, &set.now.failure, &pod.ready, &pod.scheduled];
+        let lengths = told.map(|told| told.as_ref().map(|told| told.message.len()));
+        assert_eq!((lengths, pod.message.len()), ([Some(LONGEST_CONDITION); 5], LONGEST_CONDITION));
+    }
+
+    #[test]
     fn texts_are_left_out_and_nothing_else_is() {
         let ended = |message: &str| json!({ "terminated": { "exitCode": 1, "reason": "Error", "message": message } });
         let pod = |message: &str| {
@@ -524,6 +559,12 @@ mod tests {
             )
         };
         assert_eq!(pod("said").without_texts(), pod(""));
+        let waits = |reason: &str, message: &str| {
+            let waiting = json!({ "waiting": { "reason": reason, "message": message } });
+            object(Kind::Pod, json!({ "status": { "containerStatuses": [{ "name": "web", "state": waiting }] } }))
+        };
+        assert_eq!(waits("PostStartHookError", "said").without_texts(), waits("PostStartHookError", ""));
+        assert_eq!(waits("ErrImagePull", "kept").without_texts(), waits("ErrImagePull", "kept"));
         let cause = |more: Value| {
             let mut all = json!({ "deployment.kubernetes.io/revision": "3" });
             all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

@@ -11,7 +11,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use serde_json::json;
 
-use crate::telemetry::clock;
+use crate::telemetry::{clock, print};
 
 /// Lines that wait to be written; more are dropped and counted.
 const QUEUE: usize = 4_096;
@@ -52,13 +52,37 @@ impl Audit {
         Ok(Self { lines, lost })
     }
 
-    /// Appends a request and the status of its response.
+    /// Appends a request and the status of its response. Operators print the file, or send it to a terminal as the log of a pod:
+    /// what stands in an address commands none.
     pub fn record(&self, who: &str, from: Option<IpAddr>, did: &str, at: &str, status: u16) {
         let at: String = at.chars().take(LONGEST).collect();
         let millis = clock::now_millis();
         let line = json!({ "atMillis": millis, "who": who, "from": from, "did": did, "at": at, "status": status });
-        if self.lines.try_send(line.to_string()).is_err() {
+        if self.lines.try_send(print::escape_hidden(&line.to_string())).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn an_address_with_hidden_characters_is_written_down_as_a_line_without_them() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let audit = Audit::open(file.path()).unwrap();
+        let at = "/\u{9b}2J\u{85}\u{202e}gnp.exe\u{e0041}\n\"ä";
+        audit.record("ann", None, "GET", at, 404);
+        let (began, text) = (Instant::now(), || std::fs::read_to_string(file.path()).unwrap());
+        while !text().ends_with('\n') {
+            assert!(began.elapsed() < Duration::from_secs(10), "{:?}", text());
+            std::thread::yield_now();
+        }
+        let line = r#""at":"/\u009b2J\u0085\u202egnp.exe\udb40\udc41\n\"ä""#;
+        assert!(text().contains(line), "{}", text());
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text()).unwrap()["at"], at);
     }
 }

@@ -57,14 +57,16 @@ fn remove_hidden(text: &str) -> String {
     text.chars().filter(|c| is_printable(*c)).collect()
 }
 
-/// Escapes them as JSON does.
-fn escape_hidden(text: &str) -> String {
+/// Escapes them as JSON does: one above U+FFFF as two units of UTF-16.
+pub(super) fn escape_hidden(text: &str) -> String {
     let mut printable = String::with_capacity(text.len());
     for c in text.chars() {
         if is_printable(c) {
             printable.push(c);
         } else {
-            let _ = write!(printable, "\\u{:04x}", u32::from(c)); // into a string
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(printable, "\\u{unit:04x}"); // into a string
+            }
         }
     }
     printable
@@ -83,7 +85,7 @@ mod tests {
 
     #[test]
     fn json_has_the_same_value_without_raw_control_characters() {
-        let said = serde_json::json!({ "message": "\u{1b}[2J\u{9b}31m\u{85}\u{7f}\u{202e}ä\\u009b" });
+        let said = serde_json::json!({ "message": "\u{1b}[2J\u{9b}31m\u{85}\u{7f}\u{202e}\u{e0041}ä\\u009b" });
         let printed = escape_hidden(&serde_json::to_string_pretty(&said).unwrap());
         assert!(printed.chars().all(|c| c == '\n' || !is_hidden(c)), "{printed:?}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&printed).unwrap(), said);

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use timeline::list::Query;
 use timeline::wire::Connection;
 use timeline::{Millis, Uid, Workload};
-use tokio::sync::watch as signal;
+use tokio::sync::{OwnedMutexGuard, watch as signal};
 
 use crate::access::Viewer;
 use crate::access::authorizer::TooManyViewers;
@@ -179,13 +179,18 @@ impl ClientView {
                 excerpt => excerpt,
             };
         }
-        if let (Some(uid), Some(_)) = (workload.uid, workload.rollout) {
-            self.throttle().await; // to read and play one takes long
-            // A UID of another workload leads to nothing, as one that is nobody's.
-            let known =
-                self.read_stored(workload, uid, |_| Ok(())).await.map_err(|why| Arc::new(OpenError::from(why)))?;
-            known.ok_or_else(unknown)?;
-        }
+        let _turn = match workload.uid.filter(|_| workload.rollout.is_some()) {
+            Some(uid) => {
+                self.throttle().await; // to read and play one takes long
+                let turn = self.history_turn().await;
+                // A UID of another workload leads to nothing, as one that is nobody's.
+                let known =
+                    self.read_stored(workload, uid, |_| Ok(())).await.map_err(|why| Arc::new(OpenError::from(why)))?;
+                known.ok_or_else(unknown)?;
+                turn
+            }
+            None => None,
+        };
         self.rollcast.hub(workload, at_millis).await
     }
 
@@ -219,6 +224,18 @@ impl ClientView {
     /// Waits until something that takes long may be made for them once more.
     pub async fn throttle(&self) {
         self.rollcast.throttle(&self.throttle_key()).await;
+    }
+
+    /// Waits for the client's turn to read much of the history. Whatever waits for a reader, or for a rollout to be played, is
+    /// served in the order in which it comes: it would wait for all requests of one client.
+    pub async fn history_turn(&self) -> Option<OwnedMutexGuard<()>> {
+        self.rollcast.history_turns.take(&self.throttle_key()).await
+    }
+
+    /// Waits for the client's turn to have details, a moment or a preview made: one is made at a time, of all that are asked for of a
+    /// cluster, or of all previews.
+    pub async fn moment_turn(&self) -> Option<OwnedMutexGuard<()>> {
+        self.rollcast.moment_turns.take(&self.throttle_key()).await
     }
 
     /// Follows a list.

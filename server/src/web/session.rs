@@ -242,7 +242,7 @@ async fn run(
                     Some(ViewerFrame::Moment { at_millis }) => {
                         if let Subscription::Deployment(followed) = &subscription {
                             audit(&view, &Scope::Workload(followed.workload.clone()), stream_request.from, "looked at a moment");
-                            Box::pin(moment(out, followed, at_millis, &permissions)).await?;
+                            Box::pin(moment(out, &view, followed, at_millis, &permissions)).await?;
                         }
                     }
                 }
@@ -326,11 +326,14 @@ fn request(message: Message) -> Result<Option<ViewerFrame>, SessionEnd> {
 /// Tells what was said at another time; not where that may not be seen any more by when it is known.
 async fn moment(
     out: &mut (impl Sink<Message> + Unpin),
+    view: &ClientView,
     followed: &FollowedDeployment,
     at_millis: Millis,
     permissions: &signal::Receiver<Arc<Permissions>>,
 ) -> Result<(), SessionEnd> {
+    let turn = view.moment_turn().await;
     let moment = followed.hub.moment_frame(&followed.workload, at_millis).await.map_err(|_| SessionEnd::Broken)?;
+    drop(turn); // sending may take long
     if permissions.has_changed().unwrap_or(true) {
         return Ok(()); // what may be seen is looked at first; the page asks again
     }

@@ -13,7 +13,7 @@ use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
 
 use crate::access::authorizer::{Authorizer, StoredNamespaces};
-use crate::access::clients::ClientKey;
+use crate::access::clients::{ClientKey, ClientTurns};
 use crate::access::forwarded::is_among;
 use crate::access::scope::LinkScope;
 use crate::access::share::Shares;
@@ -83,6 +83,10 @@ pub struct Rollcast {
     pub exports: ExportLimit,
     /// Rate limit of expensive work of each client, on all of its streams together.
     budgets: RateLimit<ClientKey>,
+    /// Reads of the history that may take long, one of each client at a time.
+    pub(crate) history_turns: ClientTurns,
+    /// Details, moments of the past and previews, one of each client at a time.
+    pub(crate) moment_turns: ClientTurns,
     /// Answers that wait to be sent.
     pub send_queue: SendQueue,
     /// Previews that were drawn lately.
@@ -133,6 +137,8 @@ impl Rollcast {
             listings,
             exports: ExportLimit::default(),
             budgets: RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY),
+            history_turns: ClientTurns::default(),
+            moment_turns: ClientTurns::default(),
             send_queue: SendQueue::default(),
             previews: Previews::default(),
             archive,

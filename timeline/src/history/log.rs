@@ -8,17 +8,20 @@ use std::iter::Peekable;
 use serde::{Deserialize, Serialize};
 
 use crate::model::change::{Pruned, Subject};
-use crate::model::fact::Image;
+use crate::model::fact::{Condition, Container, ContainerState, Image};
 use crate::model::story::Happening;
-use crate::model::{DeploymentNow, Pod, ReplicaSet};
+use crate::model::{DeploymentNow, Pod, PodNow, ReplicaSet, ReplicaSetNow};
 use crate::{Change, Millis, Model, Uid};
 
 /// Most changes that are kept; older ones become part of what was known first. Large ones count several times.
 pub const MOST_CHANGES: usize = 40_000;
 /// A change counts once more for each so many labels, images or containers that it holds.
 const PARTS: usize = 8;
-/// And once more for each so many bytes of the names of images and of the texts of an Event: clusters hardly limit either.
+/// And once more for each so many bytes of the names of images, of the texts of an Event, and of the messages of
+/// conditions and containers: clusters hardly limit them.
 const BYTES: usize = 512;
+/// Bytes of the messages of a pod that do not count: pods that fail have some.
+const POD_BYTES: usize = 4 << 10;
 
 /// The past of one cluster.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -35,18 +38,26 @@ pub struct History {
 /// Number of changes of [`MOST_CHANGES`] that a change stands for.
 fn weight(change: &Change) -> usize {
     let of_images = |images: &[Image]| (images.len(), images.iter().map(|image| image.image.len()).sum::<usize>());
+    let of_condition = |told: Option<&Condition>| told.map_or(0, |told| told.message.len());
     let of_deployment = |now: &DeploymentNow| {
         let (count, bytes) = of_images(&now.spec.images);
-        (now.labels.len() + count, bytes)
+        let [progressing, failure] = [&now.status.progressing, &now.status.replica_failure].map(Option::as_ref);
+        (now.labels.len() + count, bytes + of_condition(progressing) + of_condition(failure))
     };
+    let of_set = |now: &ReplicaSetNow| of_condition(now.failure.as_ref());
+    let of_pod = |now: &PodNow| (now.containers.len(), pod_texts(now).saturating_sub(POD_BYTES));
     let of_texts = |texts: [&String; 5]| (0, texts.iter().map(|text| text.len()).sum::<usize>());
     let (parts, bytes): (usize, usize) = match change {
         Change::Deployment(deployment) => of_deployment(&deployment.now),
         Change::DeploymentNow(_, now) => of_deployment(now),
-        Change::Pod(pod) => (pod.now.containers.len(), 0),
-        Change::PodNow(_, now) => (now.containers.len(), 0),
+        Change::Pod(pod) => of_pod(&pod.now),
+        Change::PodNow(_, now) => of_pod(now),
         Change::Rollout(_, _, rollout) => of_images(&rollout.images),
-        Change::ReplicaSet(set) => of_images(&set.images),
+        Change::ReplicaSet(set) => {
+            let (count, bytes) = of_images(&set.images);
+            (count, bytes + of_set(&set.now))
+        }
+        Change::ReplicaSetNow(_, now) => (0, of_set(now)),
         Change::Event(_, event) => {
             of_texts([&event.about.0, &event.about.1, &event.container, &event.reason, &event.message])
         }
@@ -59,6 +70,21 @@ fn weight(change: &Change) -> usize {
         _ => (0, 0),
     };
     1 + parts / PARTS + bytes / BYTES
+}
+
+/// Bytes of the messages of a pod, its conditions and its containers.
+fn pod_texts(now: &PodNow) -> usize {
+    let of_container = |container: &Container| {
+        let state = match &container.state {
+            Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => message.len(),
+            Some(ContainerState::Running) | None => 0,
+        };
+        let exit = container.last_exit.as_ref().map_or(0, |exit| exit.message.len());
+        state + exit + container.waits_for_image.len()
+    };
+    let conditions: usize = now.conditions.iter().map(|told| told.message.len()).sum();
+    let containers: usize = now.containers.iter().map(of_container).sum();
+    now.message.len() + now.pull_error.len() + conditions + containers
 }
 
 impl History {
@@ -270,9 +296,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::container::{Container, Role};
+    use crate::model::container::Role;
     use crate::model::story::Entry;
-    use crate::model::{Event, PodNow, PodState, Rollout};
+    use crate::model::{Event, PodState, Rollout};
 
     #[test]
     fn pods_of_a_moment_are_counted_though_the_first_model_has_no_counts() {
@@ -314,8 +340,12 @@ mod tests {
             message: String::new(),
             count: 1,
         };
+        let failure = Some(Condition { message: long.clone(), ..Condition::default() });
+        let message = "x".repeat(99 * BYTES + POD_BYTES);
         let images = vec![Image { container: "web".to_owned(), image: long }];
         for large in [
+            Change::ReplicaSetNow(uid, Box::new(ReplicaSetNow { failure, ..ReplicaSetNow::default() })),
+            Change::PodNow(uid, Arc::new(PodNow { message, ..PodNow::default() })),
             Change::Event(uid, Box::new(event)),
             Change::Story(uid, Box::new(Entry { id: 1, at_millis: 1, what })),
             Change::Rollout(uid, 0, Box::new(Rollout { images, ..Rollout::default() })),

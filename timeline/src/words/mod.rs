@@ -174,10 +174,15 @@ pub fn not_watched(cluster: &str) -> String {
     format!("This server does not watch a cluster named {}.", safe(cluster))
 }
 
-/// A character that is not seen: a control character, or one that has no width or changes the direction of what follows.
+/// A character that is not seen: a control character, or one that has no width or changes the direction of what follows. Those that
+/// Unicode calls default ignorable are among them: letters of the block of tags can spell out whole sentences that only programs read.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -192,6 +197,7 @@ mod tests {
     #[test]
     fn hostile_text_is_one_short_visible_line() {
         assert_eq!(safe("a\u{202e}b\u{200b}\x1b[31mc\nd"), "ab[31mc d");
+        assert_eq!(safe("a\u{e0041}\u{e007f}\u{e0100}b\u{fe0f}\u{3164}\u{34f}c\u{fffc}é公"), "abc\u{fffc}é公");
         assert_eq!(safe(&"x".repeat(1_000_000)).chars().count(), 201);
     }
 

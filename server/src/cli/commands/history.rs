@@ -8,6 +8,7 @@ use timeline::words::count;
 
 use crate::access::permissions::Permissions;
 use crate::cli::RolloutSelector;
+use crate::export::ExportError;
 use crate::export::redact::Names;
 use crate::history::options::Options;
 use crate::history::sql::Reader;
@@ -29,6 +30,8 @@ pub enum HistoryError {
     Store(#[from] StoreError),
     #[error("no single rollout matches; choose one with --namespace, --cluster or --revision. The history has: {0}")]
     Unknown(String),
+    #[error(transparent)]
+    Export(#[from] ExportError),
     #[error(transparent)]
     Print(#[from] std::io::Error),
 }
@@ -100,7 +103,7 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
         return Err(unknown());
     }
     let cut = reader.recording(&meant.cluster, meant.uid, meant.number, None)?.ok_or_else(unknown)?;
-    let text = if selector.redact { Names::of_lines(&cut.text).redact_lines(&cut.text) } else { cut.text };
+    let text = if selector.redact { Names::of_lines(&cut.text)?.redact_lines(&cut.text) } else { cut.text };
     out.write_all(text.as_bytes())?;
     Ok(())
 }

@@ -6,7 +6,10 @@ use timeline::fact::{
 };
 use timeline::rules::pulls::is_image_reason;
 
-use super::{MOST_CONTAINERS, Unusable, condition, condition_status, cut, meta, millis, number, parsed};
+use super::{
+    LONGEST_CONDITION, MOST_CONTAINERS, Unusable, beginning, condition, condition_status, cut, meta, millis, number,
+    parsed,
+};
 use crate::kube::decode;
 
 /// Conditions of Kubernetes itself, with their status when all is well.
@@ -47,7 +50,7 @@ pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
             _ => Phase::Unknown,
         },
         reason: status.reason,
-        message: status.message,
+        message: beginning(&status.message, LONGEST_CONDITION),
         ready: condition(&status.conditions, "Ready"),
         scheduled: condition(&status.conditions, "PodScheduled").map(|told| with_gates(told, &spec.scheduling_gates)),
         disruption: disruption.map(|c| c.reason),

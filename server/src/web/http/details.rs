@@ -136,7 +136,10 @@ async fn answer(
     let of = workload.clone();
     let look = move |then: &DeploymentState<'_>| look(&of, then);
     let found = match view.hub(&workload).await {
-        Some(hub) => hub.read_deployment(&workload, at_millis, look).await.ok().flatten().flatten(),
+        Some(hub) => {
+            let _turn = view.moment_turn().await;
+            hub.read_deployment(&workload, at_millis, look).await.ok().flatten().flatten()
+        }
         None => None,
     };
     match found {

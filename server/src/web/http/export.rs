@@ -68,6 +68,13 @@ fn unknown() -> Refusal {
     Refusal(StatusCode::NOT_FOUND, UNKNOWN.to_owned())
 }
 
+fn not_created(why: ExportError) -> Refusal {
+    match why {
+        ExportError::Unknown => unknown(),
+        other => Refusal(StatusCode::SERVICE_UNAVAILABLE, format!("The file cannot be created: {other}.")),
+    }
+}
+
 async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, Refusal> {
     let known = match view.hub(&request.workload).await {
         Some(hub) => export::html(&hub, request.clone()).await,
@@ -82,10 +89,7 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
         }
         made => made,
     };
-    let made = made.map_err(|error| match error {
-        ExportError::Unknown => unknown(),
-        other => Refusal(StatusCode::SERVICE_UNAVAILABLE, format!("The file cannot be created: {other}.")),
-    })?;
+    let made = made.map_err(not_created)?;
     // It is handed on, not opened here: it has a content security policy of its own.
     Ok(Attachment { kind: "text/html; charset=utf-8", name: made.name, text: made.html })
 }
@@ -123,8 +127,9 @@ pub(super) async fn lines(
     let (place, text) = match is_redacted {
         true => {
             // Looks for each name in up to 16 MB: others are answered meanwhile.
-            let redacted = tokio::task::spawn_blocking(move || Names::of_lines(&text).redact_lines(&text)).await;
-            ("rollout".to_owned(), redacted.map_err(broken)?)
+            let redact = move || Names::of_lines(&text).map(|names| names.redact_lines(&text));
+            let redacted = tokio::task::spawn_blocking(redact).await.map_err(broken)?;
+            ("rollout".to_owned(), redacted.map_err(not_created)?)
         }
         false => (format!("{}-{}", kept.namespace, kept.name), text),
     };

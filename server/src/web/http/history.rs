@@ -57,7 +57,9 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
     };
     let (asked, permissions, days) = (search.clone(), view.permissions().clone(), days(now_millis, &zone));
     let unwritten = unwritten_notice(view, archive.unwritten().borrow().clone(), &zone);
+    let turn = view.history_turn().await;
     let read = archive.read(move |reader| {
+        let _turn = turn; // its client may have left
         // The strip tells of all days, whichever was asked for.
         let days = reader.days(&asked, &permissions, days)?;
         let found = reader.search(&asked, &permissions, after, LINES)?;
@@ -127,8 +129,12 @@ pub(super) async fn json(view: ClientView, RequestAddress(address): RequestAddre
     let limit = address.check("limit", limit)?.unwrap_or(LINES);
     let none = || Refusal(StatusCode::NOT_FOUND, "This server stores no history.".to_owned());
     let archive = view.archive().ok_or_else(none)?;
-    let permissions = view.permissions().clone();
-    let found = archive.read(move |reader| reader.search(&search, &permissions, after, limit)).await;
+    let (permissions, turn) = (view.permissions().clone(), view.history_turn().await);
+    let found = archive.read(move |reader| {
+        let _turn = turn; // its client may have left
+        reader.search(&search, &permissions, after, limit)
+    });
+    let found = found.await;
     let EpisodePage { rollouts, next } = found.map_err(|why| unreadable_history(&view, &why))?;
     let after = next.map(place_parameter);
     Ok(Json(json!({ "rollouts": rollouts, "after": after, "clusters": connections(&view) })))

@@ -119,7 +119,10 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
     };
     let moment = match target {
         LinkTarget::Live => None,
-        LinkTarget::Past(at_millis) => hub.moment(&workload, at_millis).await.ok(),
+        LinkTarget::Past(at_millis) => {
+            let _turn = view.moment_turn().await;
+            hub.moment(&workload, at_millis).await.ok()
+        }
         LinkTarget::Redirect(link) => return redirect(&link, asked_for),
         LinkTarget::NotFound(why, instead) => {
             let refusal = match stored_link(view, &workload, named, snapshot.deployment, snapshot.now_millis).await {

@@ -44,6 +44,7 @@ pub(super) async fn picture(view: &ClientView, workload: &Workload, format: Imag
             }
         }
     };
+    let _turn = view.moment_turn().await; // who asks for many leaves places to others
     match view.rollcast().previews.get_or_draw((workload.clone(), part.cloned(), format), draw).await {
         Ok(drawn) => image(format, drawn),
         Err(PreviewError::Unknown) => not_found(),

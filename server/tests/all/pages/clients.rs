@@ -13,14 +13,15 @@ use futures::channel::mpsc;
 use futures::future::join_all;
 use http_body_util::BodyExt;
 use serde_json::Value;
-use server::access::Auth;
 use server::access::cookie::SessionKeys;
 use server::access::share::Shares;
 use server::access::token::TokenAuth;
+use server::access::{Auth, Viewer};
 use server::history::Archive;
 use server::history::options::{Limits, Location, Options};
 use server::telemetry::audit::Audit;
 use server::telemetry::viewers::Viewers;
+use server::web::client_view::ClientView;
 use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::limits::Limit;
@@ -236,7 +237,8 @@ async fn requests_of_one_client_have_ten_lists_a_second_chosen_and_hold_up_no_ot
     let ask = async |peer, number: usize| {
         let (rollouts, compared) = (format!("{PAGE}/rollouts"), format!("{PAGE}/compare"));
         let (deployments, metrics) = (Route::ApiDeployments.pattern(), Route::Metrics.pattern());
-        let path = ["/", "/wall", deployments, metrics, &rollouts, &compared][number % 6];
+        let timeline = format!("/api/v1{PAGE}/timeline");
+        let path = ["/", "/wall", deployments, metrics, &rollouts, &compared, &timeline][number % 7];
         ask_at(&rollcast, &format!("{path}?q=word{number}"), peer, &[]).await.0
     };
     let began = Instant::now();
@@ -245,6 +247,23 @@ async fn requests_of_one_client_have_ten_lists_a_second_chosen_and_hold_up_no_ot
     assert_eq!(began.elapsed().as_secs(), 4, "20 at once, then ten a second");
     let now = Instant::now();
     assert!(ask("198.51.100.2", 0).await.is_success() && now.elapsed() < Duration::from_millis(10));
+}
+
+#[tokio::test(start_paused = true)]
+async fn details_moments_and_previews_of_one_client_wait_for_each_other_and_hold_up_no_other() {
+    let rollcast = behind(Auth::None, None).await;
+    let view = ClientView::new(&rollcast, Viewer::anonymous()).await.unwrap();
+    let turn = view.from_address(Some("198.51.100.1".parse().unwrap())).moment_turn().await;
+    let now_millis = rollcast.all_hubs().next().unwrap().now_millis();
+    let moment = format!("{PAGE}?at={}", now_millis - 5_000);
+    for path in [format!("{PAGE}/rollouts?part"), moment, format!("{PAGE}/preview.svg")] {
+        let ask = async |peer| ask_at(&rollcast, &path, peer, &[]).await.0;
+        let waits = tokio::time::timeout(Duration::from_secs(60), ask("198.51.100.1")).await;
+        assert!(waits.is_err(), "{path}: {waits:?}");
+        assert_eq!(ask("198.51.100.2").await, StatusCode::OK, "{path}");
+    }
+    drop(turn);
+    assert_eq!(ask_at(&rollcast, &format!("{PAGE}/rollouts?part"), "198.51.100.1", &[]).await.0, StatusCode::OK);
 }
 
 #[tokio::test]

@@ -348,6 +348,12 @@ async fn a_link_to_what_is_only_kept_opens_that_and_nothing_else_of_what_is_kept
     ] {
         assert_eq!(visitor.get(&rollcast, &beyond).await.status, StatusCode::NOT_FOUND, "{beyond}");
     }
+    let to_come = rollcast.all_hubs().next().unwrap().now_millis() + 3_600_000;
+    for never in [to_come, i64::MAX] {
+        let to = format!("{page}?uid={uid}&at={never}");
+        let answer = maker.send(&rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", &to)]).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{never}: {}", answer.text);
+    }
     archive.close().await;
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, StatusCode};
-use futures::StreamExt;
 use futures::channel::mpsc;
+use futures::{FutureExt, StreamExt};
 use server::history::past::MOST_OF_ONE;
 use server::hub::Handle;
 use server::web::limits::Limit;
@@ -77,6 +77,22 @@ async fn one_client_follows_so_many_and_leaves_room_for_the_others() {
     assert!(other.subscribe_to(more.clone()).is_some() && view.subscribe_to(more.clone()).is_some(), "somebody else");
     seats.pop();
     assert!(greedy.subscribe_to(more.clone()).is_some(), "there is room");
+}
+
+#[tokio::test]
+async fn what_one_client_reads_of_the_history_waits_for_itself_and_holds_up_no_other() {
+    let kept = kept();
+    let view = everything(&kept.rollcast).await;
+    let at = |last: u8| view.clone().from_address(Some([10, 0, 0, last].into()));
+    let (greedy, other) = (at(1), at(2));
+    let rollout = kept.rollouts[0].by_itself();
+    let turn = greedy.history_turn().await;
+    let mut waits = Box::pin(greedy.hub(&rollout));
+    assert!(waits.as_mut().now_or_never().is_none());
+    assert!(other.hub(&rollout).await.is_some(), "somebody else");
+    assert!(waits.as_mut().now_or_never().is_none(), "though it is made");
+    drop(turn);
+    assert!(waits.await.is_some());
 }
 
 #[tokio::test]
