@@ -50,21 +50,11 @@ impl Excerpts {
     ///
     /// # Errors
     /// When nothing is known of it, what is stored cannot be read, or there is no room for one more.
-    pub async fn open(
-        &self,
-        live: &Handle,
-        stored: Option<(&Archive, &RolloutCache)>,
-        scope: &LinkScope,
-    ) -> OpenResult {
+    pub async fn open(&self, live: &Handle, stored: Option<(Archive, RolloutCache)>, scope: &LinkScope) -> OpenResult {
         let (live, of) = (live.clone(), scope.clone());
-        let stored = stored.map(|(archive, past)| (archive.clone(), past.clone()));
         let build = move |permit| async move {
-            let stored = stored.as_ref().map(|(archive, past)| (archive, past));
-            let built = create(&live, stored, &of, permit).await;
-            built.map_err(|why| {
-                let lasts = missing_for(&live, &why);
-                (why, lasts)
-            })
+            let built = create(&live, stored.as_ref(), &of, permit).await;
+            built.map_err(|why| (why.clone(), missing_for(&live, &why)))
         };
         self.hubs.open(scope, None, build).await
     }
@@ -72,16 +62,15 @@ impl Excerpts {
 
 async fn create(
     live: &Handle,
-    stored: Option<(&Archive, &RolloutCache)>,
+    stored: Option<&(Archive, RolloutCache)>,
     scope: &LinkScope,
     permit: BuildPermit,
-) -> Result<StaticHub, Arc<OpenError>> {
-    let unknown = || Arc::new(OpenError::Unknown);
+) -> Result<StaticHub, OpenError> {
     let copied = match copy(live, scope).await {
         Some(copied) => copied,
         None => {
             let past = open_past(stored, scope).await?;
-            let mut copied = copy(&past, scope).await.ok_or_else(unknown)?;
+            let mut copied = copy(&past, scope).await.ok_or(OpenError::Unknown)?;
             copied.span.is_settled = true;
             copied
         }
@@ -91,7 +80,7 @@ async fn create(
         let _permit: BuildPermit = permit; // the client may have left
         copied.into_hub()
     });
-    let frozen = frozen.await.ok().flatten().ok_or_else(unknown)?;
+    let frozen = frozen.await.ok().flatten().ok_or(OpenError::Unknown)?;
     let model = frozen.timeline.model();
     let objects = model.pods.len() + model.replica_sets.len() + model.deployments.len();
     let size = frozen.history.changes().count() + 2 * objects;
@@ -112,10 +101,9 @@ fn missing_for(live: &Handle, why: &OpenError) -> Duration {
 }
 
 /// The stored episode of a rollout, frozen at its end or at the moment.
-async fn open_past(stored: Option<(&Archive, &RolloutCache)>, scope: &LinkScope) -> OpenResult {
-    let unknown = || Arc::new(OpenError::Unknown);
-    let ((archive, past), (of, uid)) = stored.zip(scope.part()).ok_or_else(unknown)?;
-    let number = find_stored(archive, scope).await.map_err(OpenError::from)?.ok_or_else(unknown)?;
+async fn open_past(stored: Option<&(Archive, RolloutCache)>, scope: &LinkScope) -> OpenResult {
+    let ((archive, past), (of, uid)) = stored.zip(scope.part()).ok_or(OpenError::Unknown)?;
+    let number = find_stored(archive, scope).await?.ok_or(OpenError::Unknown)?;
     let until_millis = if let LinkScope::Moment { at_millis, .. } = scope { Some(*at_millis) } else { None };
     let workload = Workload { rollout: Some(number), ..of.workload(Some(uid)) };
     past.open(archive, &workload, until_millis).await

@@ -29,7 +29,7 @@ const MOST_OF_KEY: usize = 4;
 const ERRORS_OF_ONE: usize = 16;
 
 /// A rollout or a moment that cannot be shown.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum OpenError {
     #[error("no such rollout; its history may have expired")]
@@ -41,10 +41,10 @@ pub enum OpenError {
 }
 
 /// A hub, or why there is none.
-pub(crate) type OpenResult = Result<Handle, Arc<OpenError>>;
+pub(crate) type OpenResult = Result<Handle, OpenError>;
 
 /// A built hub, or why there is none and for how long that is cached.
-pub(crate) type BuildResult = Result<StaticHub, (Arc<OpenError>, Duration)>;
+pub(crate) type BuildResult = Result<StaticHub, (OpenError, Duration)>;
 
 /// A permit to build a hub, for work that cannot be cancelled to hold.
 pub(crate) type BuildPermit = Option<OwnedSemaphorePermit>;
@@ -85,7 +85,7 @@ impl StaticHub {
     }
 }
 
-type Entry = Result<Arc<StaticHub>, (Arc<OpenError>, Instant)>;
+type Entry = Result<Arc<StaticHub>, (OpenError, Instant)>;
 /// A hub that is being built. It goes on while one client waits, and is dropped with the last one.
 type Build = Shared<BoxFuture<'static, Entry>>;
 
@@ -176,7 +176,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
             let failed = |(why, lasts)| (why, Instant::now() + lasts);
             let entry = match this.in_use(&of, until_millis) {
                 Some(hub) => Ok(hub),
-                None if this.is_full() => Err(failed((Arc::new(OpenError::Full), Duration::ZERO))),
+                None if this.is_full() => Err(failed((OpenError::Full, Duration::ZERO))),
                 None => build(permit).await.map(Arc::new).map_err(failed),
             };
             if entry.as_ref().is_err_and(|(_, until)| *until <= Instant::now()) {
@@ -312,7 +312,7 @@ mod tests {
     async fn those_in_use_are_bounded_in_size_too() {
         let hubs = hubs();
         let large = [open(&hubs, 100, 700).await, open(&hubs, 101, 200).await];
-        let full = async |key| open(&hubs, key, 1).await.is_err_and(|why| matches!(*why, OpenError::Full));
+        let full = async |key| open(&hubs, key, 1).await.is_err_and(|why| matches!(why, OpenError::Full));
         assert!(full(102).await, "they are large");
         drop(large);
         assert!(!full(102).await);
@@ -349,7 +349,7 @@ mod tests {
         let later = hubs.open(&1, Some(8), more).await.unwrap();
         assert!(!later.is_same(&first) && open(&hubs, 1, 1).await.unwrap().is_same(&later));
         drop(first);
-        let fail = |_| async { Err((Arc::new(OpenError::Unknown), FRESH)) };
+        let fail = |_| async { Err((OpenError::Unknown, FRESH)) };
         assert!(hubs.open(&3, None, fail).await.is_err());
         assert!(open(&hubs, 3, 1).await.is_err(), "it is remembered");
         tokio::time::advance(FRESH).await;

@@ -47,7 +47,7 @@ impl RolloutCache {
         let (archive, of) = (archive.clone(), workload.clone());
         let build = move |permit| async move {
             let built = build(&archive, &of, until_millis, permit).await;
-            built.map_err(|why| (Arc::new(why), Duration::ZERO))
+            built.map_err(|why| (why, Duration::ZERO))
         };
         self.hubs.open(workload, until_millis, build).await
     }
