@@ -94,7 +94,7 @@ pub(crate) struct HubCache<K> {
     cache: Cache<K, Entry>,
     builds: Mutex<HashMap<K, WeakShared<BoxFuture<'static, Entry>>>>,
     used: Mutex<Vec<Weak<Lease<K>>>>,
-    followed: Mutex<SubscriptionLimit<usize>>,
+    followed: Arc<SubscriptionLimit<usize>>,
     permits: Arc<Semaphore>,
     most_used: (usize, usize),
 }
@@ -102,12 +102,6 @@ pub(crate) struct HubCache<K> {
 struct Lease<K> {
     key: K,
     hub: Arc<StaticHub>,
-}
-
-struct Following<K> {
-    cache: Arc<HubCache<K>>,
-    follower: ClientKey,
-    lease: Arc<Lease<K>>,
 }
 
 impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
@@ -124,7 +118,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
             cache: cache.build(),
             builds: Mutex::default(),
             used: Mutex::default(),
-            followed: Mutex::new(SubscriptionLimit::new(limits.of_one, limits.of_links)),
+            followed: SubscriptionLimit::new(limits.of_one, limits.of_links),
             permits: Arc::new(Semaphore::new(limits.builds)),
             most_used: limits.used,
         }
@@ -196,12 +190,11 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
 
     /// Counts a client who follows a hub, until the returned handle is dropped. `None` if the client follows too many; a hub of another cache
     /// is returned unchanged.
-    pub(crate) fn add_follower(self: &Arc<Self>, hub: Handle, follower: &ClientKey) -> Option<Handle> {
+    pub(crate) fn add_follower(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         let Some(Ok(lease)) = hub.lease.clone().map(|lease| lease.downcast::<Lease<K>>()) else { return Some(hub) };
-        if !locked(&self.followed).enter(follower, &address(&lease)) {
-            return None;
-        }
-        Some(hub.leased(Arc::new(Following { cache: self.clone(), follower: follower.clone(), lease })))
+        // There may be several hubs of one rollout, with different ends.
+        let place = self.followed.enter(follower, Arc::as_ptr(&lease.hub).addr())?;
+        Some(hub.leased(Arc::new((place, lease))))
     }
 
     fn leases(&self) -> Vec<Arc<Lease<K>>> {
@@ -240,17 +233,6 @@ fn is_good(entry: &Entry, until_millis: Option<Millis>) -> bool {
     match entry {
         Ok(hub) => hub.is_fresh() && hub.reaches(until_millis),
         Err((_, until)) => *until > Instant::now(),
-    }
-}
-
-/// Returns the identity of a hub: there may be several of one rollout, with different ends.
-fn address<K>(lease: &Lease<K>) -> usize {
-    Arc::as_ptr(&lease.hub).addr()
-}
-
-impl<K> Drop for Following<K> {
-    fn drop(&mut self) {
-        locked(&self.cache.followed).leave(&self.follower, &address(&self.lease));
     }
 }
 
