@@ -287,8 +287,7 @@ impl Tap {
 
     /// Ends the objects of namespaces that are not watched any more by empty lists, after a gap: no other list of theirs will come.
     fn end_unwatched(&mut self, stored: &mut InitialState, namespaces: &[String]) {
-        let InitialState { timeline, history, observed, heard_millis, .. } = stored;
-        let model = timeline.model();
+        let (model, heard_millis) = (stored.timeline.model(), stored.heard_millis);
         let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none());
         let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none());
         let pods = model.pods.values().filter(|known| known.state() != PodState::Gone);
@@ -302,11 +301,10 @@ impl Tap {
         let at_millis = self.now_millis().max(heard_millis.unwrap_or(Millis::MIN));
         for namespace in unwatched {
             for kind in [Kind::Deployment, Kind::ReplicaSet, Kind::Pod] {
-                let (namespace, gap_since_millis) = (Some(namespace.clone()), *heard_millis);
+                let (namespace, gap_since_millis) = (Some(namespace.clone()), heard_millis);
                 let (earlier, objects, present) = (Vec::new(), Vec::new(), Vec::new());
                 let fact = Some(Fact::Listed { kind, namespace: namespace.clone(), present, gap_since_millis });
-                history.note(at_millis, &Observed { at_millis, fact }.apply(timeline));
-                *observed = Some((observed.map_or(at_millis, |(first, _)| first), at_millis));
+                stored.observe(Observed { at_millis, fact });
                 let event = SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis };
                 match &mut self.identity {
                     Some(identity) => identity.held.extend(ObservedLines::from_event(&event)),

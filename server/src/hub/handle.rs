@@ -8,7 +8,7 @@ use std::time::Duration;
 use moka::future::Cache;
 use timeline::document::{self, Document};
 use timeline::wire::{Connection, Position, Snapshot};
-use timeline::{History, Millis, Retention, Timeline, Workload};
+use timeline::{Millis, Retention, Workload};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
@@ -35,20 +35,6 @@ const LIST_WAIT: Duration = Duration::from_secs(1);
 
 /// What counts a way to a hub for as long as somebody has it.
 pub type Lease = Arc<dyn Any + Send + Sync>;
-
-/// A timeline that a hub shows without a source: time does not pass in it.
-pub struct FrozenTimeline {
-    /// What is known at the end.
-    pub timeline: Timeline,
-    /// How it came to that, as far as that is told.
-    pub history: History,
-    /// Nothing is told to have been seen before.
-    pub from_millis: Millis,
-    /// The time that it stands at.
-    pub at_millis: Millis,
-    /// Name of what is shown.
-    pub name: String,
-}
 
 /// The way to a hub.
 #[derive(Clone)]
@@ -97,14 +83,14 @@ impl Handle {
         Self::begin(name, sources, retention, Some(initial), Vec::new())
     }
 
-    /// Starts a hub that stands still with what it is given: time does not pass in it, and nothing is observed.
-    pub fn frozen(name: &str, frozen: FrozenTimeline) -> Self {
+    /// Starts a hub that stands still at the last observation of what it is given, whose name is `title`: time does not pass in it, and
+    /// nothing is observed.
+    pub fn frozen(name: &str, title: impl Into<String>, initial: InitialState) -> Self {
         let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
-        let FrozenTimeline { timeline, history, from_millis, at_millis, name: title } = frozen;
-        let (observed, looking_since_millis) = (Some((from_millis, at_millis)), Some(from_millis));
-        let initial = InitialState { timeline, history, observed, looking_since_millis, ..InitialState::default() };
+        let (from_millis, at_millis) = initial.observed.unwrap_or_default();
+        let initial = InitialState { looking_since_millis: Some(from_millis), ..initial };
         let clock = OwnClock { start_millis: at_millis, started: Instant::now(), speed: 0.0 };
-        let events = vec![SourceEvent::Begins(Box::new(initial)), SourceEvent::Played { name: title, clock }];
+        let events = vec![SourceEvent::Begins(Box::new(initial)), SourceEvent::Played { name: title.into(), clock }];
         Self::begin(name, Arc::default(), whole, None, events).0
     }
 
