@@ -41,6 +41,7 @@ use std::time::Duration;
 
 use timeline::wire::Unwritten;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 
 use self::journal::{Journal, Message, QueueSender};
 use self::options::{Limits, Location, Options};
@@ -251,15 +252,10 @@ impl Archive {
 
     /// Restores a cluster later, if that was not possible at the start. The result includes everything that was noted before this call,
     /// and nothing later.
-    pub fn restore_later(&self, cluster: &str, has_checkpoint: bool) -> oneshot::Receiver<RestoreResult> {
+    pub fn restore_later(&self, cluster: &str, has_checkpoint: bool) -> JoinHandle<RestoreResult> {
         let response = self.request(cluster, has_checkpoint.then_some(resume::FINGERPRINT), true);
-        let (reply, result) = oneshot::channel();
         let cluster = cluster.into();
-        tokio::spawn(async move {
-            let restored = decode(response.await.ok(), cluster).await;
-            let _ = reply.send(restored); // the hub may have ended
-        });
-        result
+        tokio::spawn(async move { decode(response.await.ok(), cluster).await })
     }
 
     fn request(

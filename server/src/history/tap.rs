@@ -20,6 +20,7 @@ use timeline::model::{Deployment, PodState};
 use timeline::wire::{Connection, ConnectionState, Unwritten};
 use timeline::{Fact, Millis, Retention, Uid};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::activity::ActivityChanges;
@@ -127,7 +128,7 @@ struct LateRestore {
 }
 
 struct RestoreRequest {
-    response: oneshot::Receiver<RestoreResult>,
+    response: JoinHandle<RestoreResult>,
     /// Observations since the request, which are not in the response. `None` if they are too many: then the response cannot be used.
     since: Option<String>,
 }
@@ -346,15 +347,8 @@ impl Tap {
     /// Sends the response to the request, if there is one, to the hub, and the observations since then.
     async fn finish_restore(&mut self, namespaces: &[String]) -> Result<(), HubEnded> {
         let Some(restoring) = &mut self.restoring else { return Ok(()) };
-        let Some(mut request) = restoring.request.take() else { return Ok(()) };
-        let result = match request.response.try_recv() {
-            Ok(result) => result,
-            Err(oneshot::error::TryRecvError::Empty) => {
-                restoring.request = Some(request);
-                return Ok(());
-            }
-            Err(oneshot::error::TryRecvError::Closed) => RestoreResult::Unavailable,
-        };
+        let Some(request) = restoring.request.take_if(|request| request.response.is_finished()) else { return Ok(()) };
+        let result = request.response.await.unwrap_or(RestoreResult::Unavailable);
         match (result, request.since) {
             (RestoreResult::Unusable, _) if restoring.has_checkpoint => {
                 (restoring.has_checkpoint, restoring.next) = (false, Instant::now());
