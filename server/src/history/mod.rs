@@ -161,7 +161,7 @@ impl Archive {
         let (lost_sender, lost) = watch::channel(0);
         let counters = Arc::new(HistoryCounters::default());
         let senders = (reopened_sender, lost_sender);
-        let writer = writer::Writer::new(Box::new(open), Arc::new(status), senders, counters.clone());
+        let writer = writer::Writer::new(Box::new(open), status, senders, counters.clone());
         let (open_sender, is_open) = watch::channel(false);
         std::thread::spawn(move || {
             // On other systems that is the priority of the whole process.
