@@ -49,7 +49,8 @@ pub(super) struct LatestLines {
     listing: BTreeMap<Kind, BTreeSet<Uid>>,
     /// Kinds and namespaces that were listed.
     listed: BTreeSet<(Kind, Option<String>)>,
-    at_millis: Millis,
+    /// Time of the next keyframe.
+    pub(super) at_millis: Millis,
     /// Arrival of the last line that is of no Event.
     changed_millis: Millis,
 }
@@ -133,8 +134,8 @@ impl LatestLines {
         self.at_millis = self.at_millis.max(at_millis);
     }
 
-    /// Returns the time of a keyframe and its lines, which say that the time since then is a gap.
-    pub(super) fn keyframe(&self, gap_since_millis: Option<Millis>) -> (Millis, String) {
+    /// Returns the lines of a keyframe, which say that the time since then is a gap.
+    pub(super) fn keyframe(&self, gap_since_millis: Option<Millis>) -> String {
         let objects = self.by_arrival();
         let mut lines = Vec::new();
         for kind in Kind::ALL {
@@ -147,7 +148,7 @@ impl LatestLines {
                 lines.extend(recording::list_done(kind, namespace, self.at_millis, gap_since_millis, Some(present)));
             }
         }
-        (self.at_millis, lines.into_iter().map(|line| line + "\n").collect())
+        lines.into_iter().map(|line| line + "\n").collect()
     }
 }
 

@@ -173,7 +173,7 @@ impl ClusterLock {
     /// Returns the commit to write after another server: all objects, after a gap.
     fn takeover(&self, database: &mut Connection, commit: &Commit) -> Result<Option<Commit>, StoreError> {
         let heard_millis = sql::last_response(database, &commit.cluster)?;
-        let (at_millis, text) = self.objects.keyframe(heard_millis);
+        let (at_millis, text) = (self.objects.at_millis, self.objects.keyframe(heard_millis));
         let Ok(body) = batch::pack(&text) else { return Ok(None) };
         let lines = (!text.is_empty()).then_some(Lines { from_millis: at_millis, to_millis: at_millis, body });
         Ok(Some(Commit { lines, checkpoint: None, ..commit.clone() }))
