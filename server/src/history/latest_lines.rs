@@ -86,7 +86,7 @@ impl LatestLines {
     /// Returns the last lines of all objects, and one that tells when the last change was: it may be of an object that is gone.
     pub(super) fn at_rest(&self) -> String {
         let bookmark = recording::bookmark_line(self.changed_millis, Kind::Deployment.name());
-        self.lines(|_| true) + &bookmark.map(|line| line + "\n").unwrap_or_default()
+        self.lines(|_| true) + &bookmark + "\n"
     }
 
     pub(super) fn uids(&self) -> BTreeSet<Uid> {
@@ -145,7 +145,7 @@ impl LatestLines {
                 let namespace = scope.as_deref();
                 let in_scope = |object: &LatestLine| namespace.is_none_or(|scope| scope == object.namespace);
                 let present = of_kind().filter(|(.., object)| in_scope(object)).map(|(_, uid, _)| *uid).collect();
-                lines.extend(recording::list_done(kind, namespace, self.at_millis, gap_since_millis, Some(present)));
+                lines.push(recording::list_done(kind, namespace, self.at_millis, gap_since_millis, Some(present)));
             }
         }
         lines.into_iter().map(|line| line + "\n").collect()

@@ -164,7 +164,7 @@ impl Recorder {
             }
             let present = present.as_ref().map(|present| recorded.members.intersection(present).copied().collect());
             let done = recording::list_done(kind, namespace, at_millis, gap_since_millis, present);
-            done.iter().for_each(|line| recorded.append(at_millis, line));
+            recorded.append(at_millis, &done);
             if recorded.is_first_list && gap_since_millis.is_none() {
                 recorded.rest_as_listed(&mut self.owners);
             }
