@@ -70,7 +70,7 @@ pub struct Handle {
 impl Handle {
     /// Starts a hub. Its sources send to the returned queue.
     pub fn start(name: &str, sources: Arc<Counters>, retention: Retention) -> (Self, mpsc::Sender<SourceEvent>) {
-        Self::begin(name, sources, retention, None, Vec::new())
+        Self::start_from(name, sources, retention, oneshot::channel().1)
     }
 
     /// Starts a hub that waits for what it begins with. It begins with nothing if the sender is dropped.
@@ -80,7 +80,7 @@ impl Handle {
         retention: Retention,
         initial: oneshot::Receiver<InitialState>,
     ) -> (Self, mpsc::Sender<SourceEvent>) {
-        Self::begin(name, sources, retention, Some(initial), Vec::new())
+        Self::begin(name, sources, retention, initial, Vec::new())
     }
 
     /// Starts a hub that stands still at the last observation of what it is given, whose name is `title`: time does not pass in it, and
@@ -91,7 +91,7 @@ impl Handle {
         let initial = InitialState { looking_since_millis: Some(from_millis), ..initial };
         let clock = OwnClock { start_millis: at_millis, started: Instant::now(), speed: 0.0 };
         let events = vec![SourceEvent::Begins(Box::new(initial)), SourceEvent::Played { name: title.into(), clock }];
-        Self::begin(name, Arc::default(), whole, None, events).0
+        Self::begin(name, Arc::default(), whole, oneshot::channel().1, events).0
     }
 
     /// Starts a hub that takes some events before anybody can ask it.
@@ -99,7 +99,7 @@ impl Handle {
         name: &str,
         sources: Arc<Counters>,
         retention: Retention,
-        initial: Option<oneshot::Receiver<InitialState>>,
+        initial: oneshot::Receiver<InitialState>,
         first: Vec<SourceEvent>,
     ) -> (Self, mpsc::Sender<SourceEvent>) {
         let name: Arc<str> = name.into();
