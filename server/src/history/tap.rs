@@ -45,14 +45,16 @@ const MOST_HELD: usize = 32 << 20;
 /// A Deployment that is this much older than the last observation was observed, however clocks differ.
 const LONG_BEFORE_MILLIS: Millis = 600_000;
 
-/// Starts the hub of a cluster from its history; returns it, and the queue for its sources, whose observations are stored.
+/// Starts the hub of a cluster, from its history if there is an archive; returns it, and the queue for its sources, whose observations are
+/// stored then.
 pub fn start(
-    archive: &Archive,
+    archive: Option<&Archive>,
     name: &str,
     namespaces: &[String],
     sources: Arc<Counters>,
     retention: Retention,
 ) -> (Handle, mpsc::Sender<SourceEvent>) {
+    let Some(archive) = archive else { return Handle::start(name, sources, retention) };
     let (initial, initial_state) = oneshot::channel();
     let (hub, to_hub) = Handle::start_from(name, sources, retention, initial_state);
     let (events, inbox) = mpsc::channel(kube::QUEUE);
