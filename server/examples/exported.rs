@@ -30,8 +30,8 @@ fn rollout_of(pods: i32) -> Recording {
 async fn print(pods: i32) {
     let recording = rollout_of(pods);
     let (_, end_millis) = recording.span().unwrap();
-    let frozen = past::play_to_end("simulated".into(), recording.observed, end_millis).unwrap();
-    let hub = Handle::frozen("simulated", frozen);
+    let initial = past::play_to_end(recording.observed, end_millis).unwrap();
+    let hub = Handle::frozen("simulated", "simulated", initial);
     let workload = Workload::deployment("simulated", "default", "web");
     let request = ExportRequest { workload, revision: None, is_redacted: false };
     let began = Instant::now();

@@ -1,7 +1,6 @@
 //! Limits how many lists and hubs each client follows, so that one client does not use up the places of the others.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
@@ -58,46 +57,56 @@ pub(crate) struct SubscriptionLimit<T> {
     most_of_one: usize,
     most_of_links: usize,
     /// The subscriptions, each with the number of its uses.
-    uses: HashMap<(ClientKey, T), (usize, Taken)>,
+    uses: Mutex<HashMap<(ClientKey, T), (usize, Taken)>>,
     of_each: Arc<Usage<ClientKey>>,
     of_links: Arc<Usage<ClientKey>>,
 }
 
+/// A subscription until this is dropped.
+pub(crate) struct SubscriptionGuard<T: Eq + Hash> {
+    limit: Arc<SubscriptionLimit<T>>,
+    subscription: (ClientKey, T),
+}
+
 impl<T: Clone + Eq + Hash> SubscriptionLimit<T> {
     /// Nobody follows anything; each may follow so many, and the links of one maker so many together.
-    pub(crate) fn new(most_of_one: usize, most_of_links: usize) -> Self {
-        Self { most_of_one, most_of_links, uses: HashMap::new(), of_each: Arc::default(), of_links: Arc::default() }
+    pub(crate) fn new(most_of_one: usize, most_of_links: usize) -> Arc<Self> {
+        let uses = Mutex::new(HashMap::new());
+        Arc::new(Self { most_of_one, most_of_links, uses, of_each: Arc::default(), of_links: Arc::default() })
     }
 
-    /// Adds a subscription; `false` if the client has too many.
-    pub(crate) fn enter(&mut self, follower: &ClientKey, followed: &T) -> bool {
-        let subscription = (follower.clone(), followed.clone());
-        if let Some((times, _)) = self.uses.get_mut(&subscription) {
+    /// Adds a subscription; `None` if the client has too many.
+    pub(crate) fn enter(self: &Arc<Self>, follower: &ClientKey, followed: T) -> Option<SubscriptionGuard<T>> {
+        let subscription = (follower.clone(), followed);
+        let mut uses = locked(&self.uses);
+        if let Some((times, _)) = uses.get_mut(&subscription) {
             *times += 1;
-            return true;
+        } else {
+            let is_shared = *follower == ClientKey::Shared;
+            let is_link = matches!(follower, ClientKey::Subjects(_, Some(_)));
+            let own = self.of_each.enter(follower.clone(), 1, |_, own| own < self.most_of_one || is_shared)?;
+            let any_link = follower.clone().of_any_link();
+            let of_links = self.of_links.enter(any_link, 1, |_, all| all < self.most_of_links || !is_link)?;
+            uses.insert(subscription.clone(), (1, [own, of_links]));
         }
-        let is_shared = *follower == ClientKey::Shared;
-        let is_link = matches!(follower, ClientKey::Subjects(_, Some(_)));
-        let (most_of_one, most_of_links) = (self.most_of_one, self.most_of_links);
-        let own = self.of_each.enter(follower.clone(), 1, |_, own| own < most_of_one || is_shared);
-        let any_link = follower.clone().of_any_link();
-        let of_links = self.of_links.enter(any_link, 1, |_, all| all < most_of_links || !is_link);
-        let (Some(own), Some(of_links)) = (own, of_links) else { return false };
-        self.uses.insert(subscription, (1, [own, of_links]));
-        true
-    }
-
-    pub(crate) fn leave(&mut self, follower: &ClientKey, followed: &T) {
-        let Entry::Occupied(mut uses) = self.uses.entry((follower.clone(), followed.clone())) else { return };
-        uses.get_mut().0 -= 1;
-        if uses.get().0 == 0 {
-            uses.remove();
-        }
+        Some(SubscriptionGuard { limit: self.clone(), subscription })
     }
 
     #[cfg(test)]
     pub(crate) fn count(&self) -> usize {
-        self.uses.len() + self.of_each.total() + self.of_links.total()
+        locked(&self.uses).len() + self.of_each.total() + self.of_links.total()
+    }
+}
+
+impl<T: Eq + Hash> Drop for SubscriptionGuard<T> {
+    fn drop(&mut self) {
+        let mut uses = locked(&self.limit.uses);
+        if let Some((times, _)) = uses.get_mut(&self.subscription) {
+            *times -= 1;
+            if *times == 0 {
+                uses.remove(&self.subscription);
+            }
+        }
     }
 }
 

@@ -175,10 +175,7 @@ impl ClusterConfig {
         let counters = Arc::new(Counters::default());
         counters.note_start(clock::now_millis());
         let (name, sources) = (self.credentials.name(), counters.clone());
-        let (mut hub, events) = match archive {
-            Some(archive) => tap::start(archive, name, &self.namespaces, sources, retention),
-            None => Handle::start(name, sources, retention),
-        };
+        let (mut hub, events) = tap::start(archive, name, &self.namespaces, sources, retention);
         let relist_requests = archive.map_or_else(|| signal::channel(0).1, Archive::lost);
         let (endpoint, endpoint_out) = signal::channel(None);
         (hub.accent, hub.namespaces) = (self.accent, self.namespaces.as_slice().into());

@@ -242,10 +242,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
     for (name, recording) in recordings {
         let name = replay::free_name(&name, &taken);
         taken.insert(name.clone());
-        let (hub, events) = match &archive {
-            Some(archive) => tap::start(archive, &name, &[], Arc::default(), Retention::default()),
-            None => Handle::start(&name, Arc::default(), Retention::default()),
-        };
+        let (hub, events) = tap::start(archive.as_ref(), &name, &[], Arc::default(), Retention::default());
         let first = options.when_watched.then(|| viewers.clone());
         let played = tokio::spawn(replay::play(events, name, recording, options, first));
         if options.hold_at.is_some() {

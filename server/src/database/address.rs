@@ -97,8 +97,10 @@ impl FromStr for DatabaseServer {
             Some(host) if host.starts_with('[') => options = options.host(host.trim_matches(['[', ']'])),
             _ => {}
         }
+        // Only connections on this machine are not encrypted by default.
+        let is_local = options.get_socket().is_some() || is_this_machine(options.get_host());
         let mode = match options.get_ssl_mode() {
-            _ if !query().any(|key| key == "sslmode") => is_local(&options).then_some(PgSslMode::Disable),
+            _ if !query().any(|key| key == "sslmode") => is_local.then_some(PgSslMode::Disable),
             PgSslMode::Disable => Some(PgSslMode::Disable),
             PgSslMode::Allow | PgSslMode::Prefer => {
                 return Err(invalid("sslmode must be disable or require".to_owned()));
@@ -113,11 +115,6 @@ impl FromStr for DatabaseServer {
         let has_password = url.password().is_some() || query().any(|key| key == "password");
         Ok(Self { options: Arc::new(options.disable_statement_logging()), has_password })
     }
-}
-
-/// Returns `true` if the server is on this machine: only then are connections not encrypted by default.
-fn is_local(options: &PgConnectOptions) -> bool {
-    options.get_socket().is_some() || is_this_machine(options.get_host())
 }
 
 /// A password that cannot be used.

@@ -244,18 +244,15 @@ impl Connection {
 
     /// Migrates the tables to the format of this version.
     fn migrate(&mut self, schema: &Schema) -> Result<(), StoreError> {
-        let is_postgres = self.is_postgres();
-        let migrator = schema.migrator(is_postgres);
+        let migrator = schema.migrator(self.is_postgres());
         self.wait(async |connection| {
             let connection: &mut dyn Any = connection;
-            let migrated = if is_postgres {
-                let Some(connection) = connection.downcast_mut::<PgConnection>() else { return Ok(()) };
-                migrator.run(connection).await
-            } else {
-                let Some(connection) = connection.downcast_mut::<SqliteConnection>() else { return Ok(()) };
-                migrator.run(connection).await
-            };
-            Ok(migrated?)
+            if let Some(connection) = connection.downcast_mut::<PgConnection>() {
+                migrator.run(connection).await?;
+            } else if let Some(connection) = connection.downcast_mut::<SqliteConnection>() {
+                migrator.run(connection).await?;
+            }
+            Ok(())
         })
     }
 

@@ -101,13 +101,13 @@ impl ConnectionPool {
         Self { server, pool }
     }
 
-    pub(crate) fn connection(&self, schema: &Schema) -> Result<Connection, StoreError> {
+    /// Returns a connection, whatever tables the server has.
+    pub(crate) fn connection(&self) -> Result<Connection, StoreError> {
         let _runtime = RUNTIME.enter();
-        let pooled = match block_on(self.pool.acquire()) {
-            Ok(pooled) => pooled,
+        match block_on(self.pool.acquire()) {
+            Ok(pooled) => Ok(Connection::new(Inner::Pooled(pooled), self.server.to_string(), STATEMENT)),
             // The error of the pool does not say what it waited for.
-            Err(_) => return Connection::connect(&self.server)?.with_tables(schema),
-        };
-        Connection::new(Inner::Pooled(pooled), self.server.to_string(), STATEMENT).with_tables(schema)
+            Err(_) => Connection::connect(&self.server),
+        }
     }
 }

@@ -24,7 +24,8 @@ use crate::history::hub_cache::{BuildPermit, CacheLimits, HubCache, OpenError, O
 use crate::history::past::RolloutCache;
 use crate::history::store::{EpisodeSelector, StoreError};
 use crate::history::stretch::LEAD_MILLIS;
-use crate::hub::{FrozenTimeline, Handle, HubReader};
+use crate::hub::{Handle, HubReader};
+use crate::kube::InitialState;
 
 /// Sizes are numbers of changes and objects. Only who came by a link follows an excerpt.
 const LIMITS: CacheLimits =
@@ -50,21 +51,11 @@ impl Excerpts {
     ///
     /// # Errors
     /// When nothing is known of it, what is stored cannot be read, or there is no room for one more.
-    pub async fn open(
-        &self,
-        live: &Handle,
-        stored: Option<(&Archive, &RolloutCache)>,
-        scope: &LinkScope,
-    ) -> OpenResult {
+    pub async fn open(&self, live: &Handle, stored: Option<(Archive, RolloutCache)>, scope: &LinkScope) -> OpenResult {
         let (live, of) = (live.clone(), scope.clone());
-        let stored = stored.map(|(archive, past)| (archive.clone(), past.clone()));
         let build = move |permit| async move {
-            let stored = stored.as_ref().map(|(archive, past)| (archive, past));
-            let built = create(&live, stored, &of, permit).await;
-            built.map_err(|why| {
-                let lasts = missing_for(&live, &why);
-                (why, lasts)
-            })
+            let built = create(&live, stored.as_ref(), &of, permit).await;
+            built.map_err(|why| (why.clone(), missing_for(&live, &why)))
         };
         self.hubs.open(scope, None, build).await
     }
@@ -72,30 +63,30 @@ impl Excerpts {
 
 async fn create(
     live: &Handle,
-    stored: Option<(&Archive, &RolloutCache)>,
+    stored: Option<&(Archive, RolloutCache)>,
     scope: &LinkScope,
     permit: BuildPermit,
-) -> Result<StaticHub, Arc<OpenError>> {
-    let unknown = || Arc::new(OpenError::Unknown);
+) -> Result<StaticHub, OpenError> {
     let copied = match copy(live, scope).await {
         Some(copied) => copied,
         None => {
             let past = open_past(stored, scope).await?;
-            let mut copied = copy(&past, scope).await.ok_or_else(unknown)?;
+            let mut copied = copy(&past, scope).await.ok_or(OpenError::Unknown)?;
             copied.span.is_settled = true;
             copied
         }
     };
     let ExcerptSpan { is_settled, to_millis, .. } = copied.span;
-    let frozen = tokio::task::spawn_blocking(move || {
+    let title = copied.span.title.clone();
+    let initial = tokio::task::spawn_blocking(move || {
         let _permit: BuildPermit = permit; // the client may have left
-        copied.into_hub()
+        copied.cut_out()
     });
-    let frozen = frozen.await.ok().flatten().ok_or_else(unknown)?;
-    let model = frozen.timeline.model();
+    let initial = initial.await.ok().flatten().ok_or(OpenError::Unknown)?;
+    let model = initial.timeline.model();
     let objects = model.pods.len() + model.replica_sets.len() + model.deployments.len();
-    let size = frozen.history.changes().count() + 2 * objects;
-    let mut hub = Handle::frozen(live.name(), frozen);
+    let size = initial.history.changes().count() + 2 * objects;
+    let mut hub = Handle::frozen(live.name(), title, initial);
     (hub.accent, hub.is_over) = (live.accent, is_settled);
     let fresh_until = Some(Instant::now() + if is_settled { FRESH } else { SHORTLY });
     Ok(StaticHub { hub, size, to_millis, most_millis: to_millis, is_settled, fresh_until })
@@ -112,10 +103,9 @@ fn missing_for(live: &Handle, why: &OpenError) -> Duration {
 }
 
 /// The stored episode of a rollout, frozen at its end or at the moment.
-async fn open_past(stored: Option<(&Archive, &RolloutCache)>, scope: &LinkScope) -> OpenResult {
-    let unknown = || Arc::new(OpenError::Unknown);
-    let ((archive, past), (of, uid)) = stored.zip(scope.part()).ok_or_else(unknown)?;
-    let number = find_stored(archive, scope).await.map_err(OpenError::from)?.ok_or_else(unknown)?;
+async fn open_past(stored: Option<&(Archive, RolloutCache)>, scope: &LinkScope) -> OpenResult {
+    let ((archive, past), (of, uid)) = stored.zip(scope.part()).ok_or(OpenError::Unknown)?;
+    let number = find_stored(archive, scope).await?.ok_or(OpenError::Unknown)?;
     let until_millis = if let LinkScope::Moment { at_millis, .. } = scope { Some(*at_millis) } else { None };
     let workload = Workload { rollout: Some(number), ..of.workload(Some(uid)) };
     past.open(archive, &workload, until_millis).await
@@ -220,9 +210,9 @@ fn shown_since(deployment: &Deployment, rollout: usize) -> Millis {
 
 impl ExcerptData {
     /// Builds the model and history of the excerpt's hub.
-    fn into_hub(self) -> Option<FrozenTimeline> {
+    fn cut_out(self) -> Option<InitialState> {
         let Self { past, skew_millis, deployment, span } = self;
-        let ExcerptSpan { from_millis, to_millis, is_settled: _, title } = span;
+        let ExcerptSpan { from_millis, to_millis, .. } = span;
         let is_moment = from_millis.is_none();
         let from_millis = match from_millis {
             Some(from_millis) => from_millis,
@@ -233,12 +223,11 @@ impl ExcerptData {
             }
         };
         let (history, model) = past.excerpt(deployment, from_millis, to_millis);
-        model.deployments.contains_key(&deployment).then(|| FrozenTimeline {
+        model.deployments.contains_key(&deployment).then(|| InitialState {
             history: if is_moment { History::end(model.clone(), to_millis) } else { history },
             timeline: Timeline::from_model(model, skew_millis),
-            from_millis,
-            at_millis: to_millis,
-            name: title,
+            observed: Some((from_millis, to_millis)),
+            ..InitialState::default()
         })
     }
 }
@@ -288,8 +277,7 @@ mod tests {
         let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
         let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
         let (from_millis, to_millis) = recording.span().unwrap();
-        let live =
-            Handle::frozen("prod", past::play_to_end("rollover".to_owned(), recording.observed, to_millis).unwrap());
+        let live = Handle::frozen("prod", "rollover", past::play_to_end(recording.observed, to_millis).unwrap());
         let uid = live.read(|reader| *reader.timeline.model().deployments.keys().next().unwrap()).await.unwrap();
         let (namespace, name) = ("rollover".to_owned(), "web".to_owned());
         let of = WorkloadName { cluster: "prod".to_owned(), kind: WorkloadKind::Deployment, namespace, name };

@@ -53,13 +53,13 @@ pub struct ExportFile {
 /// When there is no such rollout, or the page cannot be made.
 pub async fn html(hub: &Handle, request: ExportRequest) -> Result<ExportFile, ExportError> {
     let ExportRequest { workload, revision, is_redacted } = request;
-    let place = workload.clone();
     // Files are handed on: errors, which name what is the operator's business, are not in them.
     let told = ClusterPermissions::AllByLink.of_connection(hub.connection().borrow().clone());
     let connection = ConnectionStatus::new(&told, hub.state_since_millis());
-    let data = hub.read(move |reader| rollout_data::gather(reader, place, revision)).await?;
+    let data = hub.read(move |reader| rollout_data::gather(reader, workload, revision)).await?;
     let data = data.ok_or(ExportError::Unknown)?;
-    let name = if is_redacted { "rollout".to_owned() } else { format!("{}-{}", workload.namespace, workload.name) };
+    let Workload { namespace, name, .. } = &data.workload;
+    let name = if is_redacted { "rollout".to_owned() } else { format!("{namespace}-{name}") };
     let name = format!("{name}-revision-{}.html", data.revision);
     let export = tokio::task::spawn_blocking(move || {
         let export = data.export();

@@ -56,8 +56,8 @@ impl<'a, O: Serialize> RecordedLine<'a, O> {
         Self { observed_at_millis, kind: kind.into(), r#type, gap_since_millis, namespace, present, object }
     }
 
-    fn to_json(&self) -> Option<String> {
-        serde_json::to_string(self).ok()
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default() // every field can be written as JSON
     }
 }
 
@@ -118,7 +118,7 @@ impl Recording {
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             match lists.read_line(line, is_kept) {
                 Ok((observed, line)) => {
-                    recording.lines.extend(is_kept.then(|| line.unwrap_or_default())); // empty lines are skipped
+                    recording.lines.extend(line);
                     recording.observed.push(observed);
                 }
                 Err(why) => recording.bad_lines.push(BadLine { number: index + 1, why }),
@@ -152,13 +152,13 @@ pub fn observations(text: &str) -> impl Iterator<Item = Observed> {
 pub fn lines(event: &SourceEvent) -> Vec<String> {
     match event {
         SourceEvent::Page { objects, at_millis, .. } => {
-            objects.iter().filter_map(|object| object_line(*at_millis, LineType::Listed, object)).collect()
+            objects.iter().map(|object| object_line(*at_millis, LineType::Listed, object)).collect()
         }
         SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis } => {
             let uids = objects.iter().filter_map(|object| object.uid().ok());
             let present = (!earlier.is_empty()).then(|| earlier.iter().copied().chain(uids).collect());
-            let listed = objects.iter().filter_map(|object| object_line(*at_millis, LineType::Listed, object));
-            listed.chain(list_done(*kind, namespace.as_deref(), *at_millis, *gap_since_millis, present)).collect()
+            let listed = objects.iter().map(|object| object_line(*at_millis, LineType::Listed, object));
+            listed.chain([list_done(*kind, namespace.as_deref(), *at_millis, *gap_since_millis, present)]).collect()
         }
         SourceEvent::Object { object, seen, at_millis } => {
             let r#type = match seen {
@@ -167,14 +167,14 @@ pub fn lines(event: &SourceEvent) -> Vec<String> {
                 Seen::Modified => LineType::Modified,
                 Seen::Deleted => LineType::Deleted,
             };
-            object_line(*at_millis, r#type, object).into_iter().collect()
+            vec![object_line(*at_millis, r#type, object)]
         }
         _ => Vec::new(),
     }
 }
 
 /// Returns the line of an object.
-pub fn object_line(at_millis: Millis, r#type: LineType, object: &Object) -> Option<String> {
+pub fn object_line(at_millis: Millis, r#type: LineType, object: &Object) -> String {
     RecordedLine::new(at_millis, object.kind().name(), r#type, object).to_json()
 }
 
@@ -186,13 +186,13 @@ pub fn list_done(
     at_millis: Millis,
     gap_since_millis: Option<Millis>,
     present: Option<Vec<Uid>>,
-) -> Option<String> {
+) -> String {
     let line = RecordedLine::new(at_millis, kind.name(), LineType::ListDone, serde_json::Map::new());
     RecordedLine { gap_since_millis, namespace: namespace.map(Into::into), present, ..line }.to_json()
 }
 
 /// Returns a line that tells a time alone.
-pub fn bookmark_line(at_millis: Millis, kind: &str) -> Option<String> {
+pub fn bookmark_line(at_millis: Millis, kind: &str) -> String {
     RecordedLine::new(at_millis, kind, LineType::Bookmark, serde_json::Map::new()).to_json()
 }
 
@@ -224,8 +224,8 @@ impl ListReader {
         let line: RawLine<'_> = serde_json::from_str(line)?;
         let at_millis = line.observed_at_millis;
         let bookmark = |kind: &str| {
-            let line = || bookmark_line(at_millis, kind);
-            (Observed { at_millis, fact: None }, is_kept.then(line).flatten())
+            let line = is_kept.then(|| bookmark_line(at_millis, kind));
+            (Observed { at_millis, fact: None }, line)
         };
         let Some(kind) = Kind::from_name(&line.kind) else { return Ok(bookmark(&line.kind)) };
         self.note(kind, line.r#type, at_millis);
@@ -238,7 +238,7 @@ impl ListReader {
                 let gap_since_millis = line.gap_since_millis.or(gap_since.filter(|_| line.namespace.is_none()));
                 let (namespace, present) = (line.namespace.map(Cow::into_owned), line.present.unwrap_or(listed));
                 let line = || list_done(kind, namespace.as_deref(), at_millis, gap_since_millis, Some(present.clone()));
-                let line = is_kept.then(line).flatten();
+                let line = is_kept.then(line);
                 let fact = Fact::Listed { kind, namespace, present, gap_since_millis };
                 return Ok((Observed { at_millis, fact: Some(fact) }, line));
             }
@@ -251,7 +251,7 @@ impl ListReader {
         if seen == Seen::InList {
             self.present.entry(kind).or_default().push(object.uid()?);
         }
-        let line = is_kept.then(|| object_line(at_millis, line.r#type, &object)).flatten();
+        let line = is_kept.then(|| object_line(at_millis, line.r#type, &object));
         Ok((Observed { at_millis, fact: object.fact(seen)? }, line))
     }
 }

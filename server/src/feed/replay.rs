@@ -74,15 +74,15 @@ pub fn free_name(name: &str, taken: &BTreeSet<String>) -> String {
 }
 
 /// Plays a recording into the queue of a hub; if viewers are given, it stands at its first instant until one connects. Returns at the end
-/// of the recording, or never if it repeats.
+/// of the recording, or never if it repeats; `None` if the hub has ended.
 pub async fn play(
     events: mpsc::Sender<SourceEvent>,
     name: String,
     recording: Recording,
     options: ReplayOptions,
     mut viewers: Option<Viewers>,
-) {
-    let Some((from, to)) = recording.span() else { return };
+) -> Option<()> {
+    let (from, to) = recording.span()?;
     loop {
         let held = options.hold_at.map(|seconds| from.saturating_add((seconds * 1000.0) as Millis));
         let mut clock = OwnClock {
@@ -93,9 +93,7 @@ pub async fn play(
         let clock_event = |clock| SourceEvent::Played { name: name.clone(), clock };
         let initial = InitialState { looking_since_millis: Some(clock.start_millis), ..InitialState::default() };
         for event in [SourceEvent::Begins(Box::new(initial)), clock_event(clock)] {
-            if events.send(event).await.is_err() {
-                return;
-            }
+            events.send(event).await.ok()?;
         }
         for (index, observed) in recording.observed.iter().enumerate() {
             if let Some(until) = held {
@@ -108,19 +106,15 @@ pub async fn play(
                 {
                     viewers.wait().await;
                     clock = OwnClock { started: Instant::now(), speed: options.speed, ..clock };
-                    if events.send(clock_event(clock)).await.is_err() {
-                        return;
-                    }
+                    events.send(clock_event(clock)).await.ok()?;
                 }
                 tokio::time::sleep_until(clock.started + offset(from, observed.at_millis, options.speed)).await;
             }
             let line = recording.lines.get(index).cloned();
-            if events.send(SourceEvent::Recorded { observed: Box::new(observed.clone()), line }).await.is_err() {
-                return;
-            }
+            events.send(SourceEvent::Recorded { observed: Box::new(observed.clone()), line }).await.ok()?;
         }
         if held.is_some() {
-            return;
+            return Some(());
         }
         tokio::time::sleep(REST).await;
         if !options.r#loop {
@@ -129,8 +123,7 @@ pub async fn play(
                 started: Instant::now(),
                 speed: 0.0,
             };
-            let _ = events.send(clock_event(end)).await; // the hub may have ended
-            return;
+            return events.send(clock_event(end)).await.ok();
         }
     }
 }

@@ -107,6 +107,11 @@ mod tests {
         json!({ "metadata": metadata, "spec": of["spec"], "status": of["status"] })
     }
 
+    fn tell(timeline: &mut Timeline, at_millis: Millis, kind: Kind, object: &Value) {
+        let fact = Object::decode(kind, &object.to_string()).unwrap().fact(Seen::Added).unwrap().unwrap();
+        timeline.apply(at_millis, fact);
+    }
+
     /// Returns the numbers of workloads that settle, of workloads at rest that change at the first time.
     fn settled(count: u128, times: &[Millis]) -> Vec<usize> {
         let (mut tracker, model, mut changed) = (ActivityTracker::default(), Model::default(), BTreeSet::new());
@@ -129,10 +134,8 @@ mod tests {
     fn a_workload_is_not_at_rest_while_its_replica_set_is_refused() {
         let rests = |conditions: &Value| {
             let none = json!({ "spec": { "replicas": 0 }, "status": { "conditions": conditions } });
-            let object = object(1, None, &none).to_string();
-            let fact = Object::decode(Kind::Deployment, &object).unwrap().fact(Seen::Added).unwrap().unwrap();
             let mut timeline = Timeline::new();
-            timeline.apply(1_000, fact);
+            tell(&mut timeline, 1_000, Kind::Deployment, &object(1, None, &none));
             is_at_rest(timeline.model(), uid(1).parse().unwrap())
         };
         assert!(rests(&json!([])));
@@ -143,10 +146,6 @@ mod tests {
     #[test]
     fn a_workload_is_at_rest_beside_pods_that_it_let_go() {
         let mut timeline = Timeline::new();
-        let mut tell = |kind: Kind, object: &Value| {
-            let fact = Object::decode(kind, &object.to_string()).unwrap().fact(Seen::Added).unwrap().unwrap();
-            timeline.apply(1_000, fact);
-        };
         let one = json!({ "spec": { "replicas": 1 }, "status": { "replicas": 1, "availableReplicas": 1 } });
         let ready = json!({
             "spec": { "nodeName": "node-1", "containers": [{ "name": "web" }] },
@@ -156,20 +155,18 @@ mod tests {
                 "containerStatuses": [{ "name": "web", "state": { "running": {} } }],
             },
         });
-        tell(Kind::Deployment, &object(1, None, &one));
+        tell(&mut timeline, 1_000, Kind::Deployment, &object(1, None, &one));
         for (set, pod) in [(2, 3), (4, 5)] {
-            tell(Kind::ReplicaSet, &object(set, Some(("Deployment", 1)), &one));
-            tell(Kind::Pod, &object(pod, Some(("ReplicaSet", set)), &ready));
+            tell(&mut timeline, 1_000, Kind::ReplicaSet, &object(set, Some(("Deployment", 1)), &one));
+            tell(&mut timeline, 1_000, Kind::Pod, &object(pod, Some(("ReplicaSet", set)), &ready));
         }
-        tell(Kind::ReplicaSet, &object(2, None, &one));
+        tell(&mut timeline, 1_000, Kind::ReplicaSet, &object(2, None, &one));
         let workload = uid(1).parse().unwrap();
         assert_eq!(timeline.model().pods_of_deployment(workload).len(), 2);
         assert!(is_at_rest(timeline.model(), workload));
         // An evicted pod whose containers ended with exit code 0.
         let evicted = json!({ "spec": ready["spec"], "status": { "phase": "Succeeded" } });
-        let evicted = object(6, Some(("ReplicaSet", 4)), &evicted).to_string();
-        let fact = Object::decode(Kind::Pod, &evicted).unwrap().fact(Seen::Added).unwrap().unwrap();
-        timeline.apply(2_000, fact);
+        tell(&mut timeline, 2_000, Kind::Pod, &object(6, Some(("ReplicaSet", 4)), &evicted));
         assert_eq!(timeline.model().pods_of_deployment(workload).len(), 3);
         assert!(is_at_rest(timeline.model(), workload));
     }

@@ -62,7 +62,7 @@ impl Continuation {
             }
             after.push('\n');
         }
-        before.keyframe(None).1 + &after
+        before.keyframe(None) + &after
     }
 }
 

@@ -29,7 +29,7 @@ const MOST_OF_KEY: usize = 4;
 const ERRORS_OF_ONE: usize = 16;
 
 /// A rollout or a moment that cannot be shown.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum OpenError {
     #[error("no such rollout; its history may have expired")]
@@ -41,10 +41,10 @@ pub enum OpenError {
 }
 
 /// A hub, or why there is none.
-pub(crate) type OpenResult = Result<Handle, Arc<OpenError>>;
+pub(crate) type OpenResult = Result<Handle, OpenError>;
 
 /// A built hub, or why there is none and for how long that is cached.
-pub(crate) type BuildResult = Result<StaticHub, (Arc<OpenError>, Duration)>;
+pub(crate) type BuildResult = Result<StaticHub, (OpenError, Duration)>;
 
 /// A permit to build a hub, for work that cannot be cancelled to hold.
 pub(crate) type BuildPermit = Option<OwnedSemaphorePermit>;
@@ -85,7 +85,7 @@ impl StaticHub {
     }
 }
 
-type Entry = Result<Arc<StaticHub>, (Arc<OpenError>, Instant)>;
+type Entry = Result<Arc<StaticHub>, (OpenError, Instant)>;
 /// A hub that is being built. It goes on while one client waits, and is dropped with the last one.
 type Build = Shared<BoxFuture<'static, Entry>>;
 
@@ -94,7 +94,7 @@ pub(crate) struct HubCache<K> {
     cache: Cache<K, Entry>,
     builds: Mutex<HashMap<K, WeakShared<BoxFuture<'static, Entry>>>>,
     used: Mutex<Vec<Weak<Lease<K>>>>,
-    followed: Mutex<SubscriptionLimit<usize>>,
+    followed: Arc<SubscriptionLimit<usize>>,
     permits: Arc<Semaphore>,
     most_used: (usize, usize),
 }
@@ -102,12 +102,6 @@ pub(crate) struct HubCache<K> {
 struct Lease<K> {
     key: K,
     hub: Arc<StaticHub>,
-}
-
-struct Following<K> {
-    cache: Arc<HubCache<K>>,
-    follower: ClientKey,
-    lease: Arc<Lease<K>>,
 }
 
 impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
@@ -124,7 +118,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
             cache: cache.build(),
             builds: Mutex::default(),
             used: Mutex::default(),
-            followed: Mutex::new(SubscriptionLimit::new(limits.of_one, limits.of_links)),
+            followed: SubscriptionLimit::new(limits.of_one, limits.of_links),
             permits: Arc::new(Semaphore::new(limits.builds)),
             most_used: limits.used,
         }
@@ -176,7 +170,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
             let failed = |(why, lasts)| (why, Instant::now() + lasts);
             let entry = match this.in_use(&of, until_millis) {
                 Some(hub) => Ok(hub),
-                None if this.is_full() => Err(failed((Arc::new(OpenError::Full), Duration::ZERO))),
+                None if this.is_full() => Err(failed((OpenError::Full, Duration::ZERO))),
                 None => build(permit).await.map(Arc::new).map_err(failed),
             };
             if entry.as_ref().is_err_and(|(_, until)| *until <= Instant::now()) {
@@ -196,12 +190,11 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
 
     /// Counts a client who follows a hub, until the returned handle is dropped. `None` if the client follows too many; a hub of another cache
     /// is returned unchanged.
-    pub(crate) fn add_follower(self: &Arc<Self>, hub: Handle, follower: &ClientKey) -> Option<Handle> {
+    pub(crate) fn add_follower(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         let Some(Ok(lease)) = hub.lease.clone().map(|lease| lease.downcast::<Lease<K>>()) else { return Some(hub) };
-        if !locked(&self.followed).enter(follower, &address(&lease)) {
-            return None;
-        }
-        Some(hub.leased(Arc::new(Following { cache: self.clone(), follower: follower.clone(), lease })))
+        // There may be several hubs of one rollout, with different ends.
+        let place = self.followed.enter(follower, Arc::as_ptr(&lease.hub).addr())?;
+        Some(hub.leased(Arc::new((place, lease))))
     }
 
     fn leases(&self) -> Vec<Arc<Lease<K>>> {
@@ -243,17 +236,6 @@ fn is_good(entry: &Entry, until_millis: Option<Millis>) -> bool {
     }
 }
 
-/// Returns the identity of a hub: there may be several of one rollout, with different ends.
-fn address<K>(lease: &Lease<K>) -> usize {
-    Arc::as_ptr(&lease.hub).addr()
-}
-
-impl<K> Drop for Following<K> {
-    fn drop(&mut self) {
-        locked(&self.cache.followed).leave(&self.follower, &address(&self.lease));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -285,14 +267,8 @@ mod tests {
         hubs.open(&key, None, move |_| async move { Ok(built(size, true)) }).await
     }
 
-    async fn cached(hubs: &Hubs) -> Vec<usize> {
-        let mut cached = Vec::new();
-        for key in 0..300 {
-            if hubs.find(&key, None).is_some() {
-                cached.push(key);
-            }
-        }
-        cached
+    fn cached(hubs: &Hubs) -> Vec<usize> {
+        (0..300).filter(|key| hubs.find(key, None).is_some()).collect()
     }
 
     #[tokio::test]
@@ -301,18 +277,18 @@ mod tests {
         for key in 0..20 {
             assert!(open(&hubs, key, 1).await.is_ok());
         }
-        assert_eq!(cached(&hubs).await, [16, 17, 18, 19]);
+        assert_eq!(cached(&hubs), [16, 17, 18, 19]);
         assert!(open(&hubs, 200, 150).await.is_ok());
-        assert_eq!(cached(&hubs).await, [18, 19, 200]);
+        assert_eq!(cached(&hubs), [18, 19, 200]);
         assert!(open(&hubs, 201, 1_000).await.is_ok());
-        assert_eq!(cached(&hubs).await, [201], "who looks at the largest need not have it made again each time");
+        assert_eq!(cached(&hubs), [201], "who looks at the largest need not have it made again each time");
     }
 
     #[tokio::test]
     async fn those_in_use_are_bounded_in_size_too() {
         let hubs = hubs();
         let large = [open(&hubs, 100, 700).await, open(&hubs, 101, 200).await];
-        let full = async |key| open(&hubs, key, 1).await.is_err_and(|why| matches!(*why, OpenError::Full));
+        let full = async |key| open(&hubs, key, 1).await.is_err_and(|why| matches!(why, OpenError::Full));
         assert!(full(102).await, "they are large");
         drop(large);
         assert!(!full(102).await);
@@ -349,7 +325,7 @@ mod tests {
         let later = hubs.open(&1, Some(8), more).await.unwrap();
         assert!(!later.is_same(&first) && open(&hubs, 1, 1).await.unwrap().is_same(&later));
         drop(first);
-        let fail = |_| async { Err((Arc::new(OpenError::Unknown), FRESH)) };
+        let fail = |_| async { Err((OpenError::Unknown, FRESH)) };
         assert!(hubs.open(&3, None, fail).await.is_err());
         assert!(open(&hubs, 3, 1).await.is_err(), "it is remembered");
         tokio::time::advance(FRESH).await;

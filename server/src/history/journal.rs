@@ -216,9 +216,9 @@ impl Journal {
         let mut latest: Vec<(Millis, String)> = lines.into_values().collect();
         latest.sort_by_key(|(at, _)| *at);
         let to_millis = latest.last().map_or(since_millis, |(at, _)| *at);
-        let done = existing.into_iter().filter_map(|(kind, existing)| {
-            recording::list_done(kind, None, to_millis, Some(since_millis), Some(existing))
-        });
+        let done = existing
+            .into_iter()
+            .map(|(kind, existing)| recording::list_done(kind, None, to_millis, Some(since_millis), Some(existing)));
         let text = latest.into_iter().map(|(_, line)| line).chain(done).map(|line| line + "\n").collect();
         self.add(JournalEntry::Lines(ObservedLines { from_millis: since_millis, to_millis, text }));
     }
@@ -256,7 +256,7 @@ impl LatestStates {
             (Kind::Pod, LineType::Deleted) => drop(self.lines.remove(&(kind, uid))),
             _ => {
                 let line = recording::object_line(at_millis, r#type, object);
-                self.lines.extend(line.map(|line| ((kind, uid), (at_millis, line))));
+                self.lines.insert((kind, uid), (at_millis, line));
             }
         }
     }

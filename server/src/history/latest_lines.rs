@@ -49,7 +49,8 @@ pub(super) struct LatestLines {
     listing: BTreeMap<Kind, BTreeSet<Uid>>,
     /// Kinds and namespaces that were listed.
     listed: BTreeSet<(Kind, Option<String>)>,
-    at_millis: Millis,
+    /// Time of the next keyframe.
+    pub(super) at_millis: Millis,
     /// Arrival of the last line that is of no Event.
     changed_millis: Millis,
 }
@@ -85,7 +86,7 @@ impl LatestLines {
     /// Returns the last lines of all objects, and one that tells when the last change was: it may be of an object that is gone.
     pub(super) fn at_rest(&self) -> String {
         let bookmark = recording::bookmark_line(self.changed_millis, Kind::Deployment.name());
-        self.lines(|_| true) + &bookmark.map(|line| line + "\n").unwrap_or_default()
+        self.lines(|_| true) + &bookmark + "\n"
     }
 
     pub(super) fn uids(&self) -> BTreeSet<Uid> {
@@ -133,8 +134,8 @@ impl LatestLines {
         self.at_millis = self.at_millis.max(at_millis);
     }
 
-    /// Returns the time of a keyframe and its lines, which say that the time since then is a gap.
-    pub(super) fn keyframe(&self, gap_since_millis: Option<Millis>) -> (Millis, String) {
+    /// Returns the lines of a keyframe, which say that the time since then is a gap.
+    pub(super) fn keyframe(&self, gap_since_millis: Option<Millis>) -> String {
         let objects = self.by_arrival();
         let mut lines = Vec::new();
         for kind in Kind::ALL {
@@ -144,10 +145,10 @@ impl LatestLines {
                 let namespace = scope.as_deref();
                 let in_scope = |object: &LatestLine| namespace.is_none_or(|scope| scope == object.namespace);
                 let present = of_kind().filter(|(.., object)| in_scope(object)).map(|(_, uid, _)| *uid).collect();
-                lines.extend(recording::list_done(kind, namespace, self.at_millis, gap_since_millis, Some(present)));
+                lines.push(recording::list_done(kind, namespace, self.at_millis, gap_since_millis, Some(present)));
             }
         }
-        (self.at_millis, lines.into_iter().map(|line| line + "\n").collect())
+        lines.into_iter().map(|line| line + "\n").collect()
     }
 }
 

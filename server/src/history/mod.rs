@@ -41,6 +41,7 @@ use std::time::Duration;
 
 use timeline::wire::Unwritten;
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 
 use self::journal::{Journal, Message, QueueSender};
 use self::options::{Limits, Location, Options};
@@ -160,7 +161,7 @@ impl Archive {
         let (lost_sender, lost) = watch::channel(0);
         let counters = Arc::new(HistoryCounters::default());
         let senders = (reopened_sender, lost_sender);
-        let writer = writer::Writer::new(Box::new(open), Arc::new(status), senders, counters.clone());
+        let writer = writer::Writer::new(Box::new(open), status, senders, counters.clone());
         let (open_sender, is_open) = watch::channel(false);
         std::thread::spawn(move || {
             // On other systems that is the priority of the whole process.
@@ -251,15 +252,10 @@ impl Archive {
 
     /// Restores a cluster later, if that was not possible at the start. The result includes everything that was noted before this call,
     /// and nothing later.
-    pub fn restore_later(&self, cluster: &str, has_checkpoint: bool) -> oneshot::Receiver<RestoreResult> {
+    pub fn restore_later(&self, cluster: &str, has_checkpoint: bool) -> JoinHandle<RestoreResult> {
         let response = self.request(cluster, has_checkpoint.then_some(resume::FINGERPRINT), true);
-        let (reply, result) = oneshot::channel();
         let cluster = cluster.into();
-        tokio::spawn(async move {
-            let restored = decode(response.await.ok(), cluster).await;
-            let _ = reply.send(restored); // the hub may have ended
-        });
-        result
+        tokio::spawn(async move { decode(response.await.ok(), cluster).await })
     }
 
     fn request(

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use timeline::{History, Millis, Timeline, Workload};
+use timeline::{Millis, Workload};
 use tokio::time::Instant;
 
 use super::Archive;
 use super::hub_cache::{BuildPermit, CacheLimits, HubCache, OpenError, OpenResult, StaticHub};
 use super::store::EpisodeRecording;
 use crate::feed::recording;
-use crate::hub::{FrozenTimeline, Handle};
-use crate::kube::Observed;
+use crate::hub::Handle;
+use crate::kube::{InitialState, Observed};
 
 /// Number of rollouts that one client follows at once.
 pub const MOST_OF_ONE: usize = 8;
@@ -47,7 +47,7 @@ impl RolloutCache {
         let (archive, of) = (archive.clone(), workload.clone());
         let build = move |permit| async move {
             let built = build(&archive, &of, until_millis, permit).await;
-            built.map_err(|why| (Arc::new(why), Duration::ZERO))
+            built.map_err(|why| (why, Duration::ZERO))
         };
         self.hubs.open(workload, until_millis, build).await
     }
@@ -64,7 +64,7 @@ async fn build(
     let recording = archive.read(move |reader| reader.recording(&cluster, uid, number, until_millis)).await?;
     let EpisodeRecording { revision, title, to_millis, most_millis, is_settled, text } =
         recording.ok_or(OpenError::Unknown)?;
-    let name = match title.as_str() {
+    let title = match title.as_str() {
         "" => format!("{} revision {revision}", workload.name),
         title => format!("{}: {title}", workload.name), // as the page reads it
     };
@@ -72,31 +72,20 @@ async fn build(
         let _permit: BuildPermit = permit; // the client may have left
         let mut size = 0;
         let observed = recording::observations(&text).inspect(|_| size += 1);
-        let frozen = play_to_end(name, observed, to_millis)?;
-        Some((size, frozen))
+        let initial = play_to_end(observed, to_millis)?;
+        Some((size, initial))
     });
-    let (size, frozen) = played.await.ok().flatten().ok_or(OpenError::Unknown)?;
-    let hub = Handle::frozen(&workload.cluster, frozen);
+    let (size, initial) = played.await.ok().flatten().ok_or(OpenError::Unknown)?;
+    let hub = Handle::frozen(&workload.cluster, title, initial);
     let fresh_until = (!is_settled).then(|| Instant::now() + FRESH);
     Ok(StaticHub { hub, size, to_millis, most_millis, is_settled, fresh_until })
 }
 
 /// Plays a recording to its end, and until a later time, for a hub that stands still there. `None` if it is empty.
-pub fn play_to_end(
-    name: String,
-    observed: impl IntoIterator<Item = Observed>,
-    end_millis: Millis,
-) -> Option<FrozenTimeline> {
-    let (mut timeline, mut history) = (Timeline::new(), History::default());
-    let mut span = None;
-    for observed in observed {
-        let at_millis = observed.at_millis;
-        let (from, last) = span.unwrap_or((at_millis, at_millis));
-        span = Some((from, last.max(at_millis)));
-        history.note(at_millis, &observed.apply(&mut timeline));
-    }
-    let (from_millis, last_millis) = span?;
-    let at_millis = end_millis.max(last_millis);
-    history.note(at_millis, &timeline.tick(at_millis));
-    Some(FrozenTimeline { timeline, history, from_millis, at_millis, name })
+pub fn play_to_end(observed: impl IntoIterator<Item = Observed>, end_millis: Millis) -> Option<InitialState> {
+    let mut played = InitialState::default();
+    observed.into_iter().for_each(|observed| played.observe(observed));
+    let (_, last_millis) = played.observed?;
+    played.observe(Observed { at_millis: end_millis.max(last_millis), fact: None });
+    Some(played)
 }

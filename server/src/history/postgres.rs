@@ -55,22 +55,41 @@ impl Postgres {
     /// When one does, and when it cannot be opened.
     pub fn open_alone(server: &DatabaseServer, limits: Limits) -> Result<Self, StoreError> {
         let mut store = Self::open(server, limits)?;
-        let connection = connected(&mut store.connection, server)?;
-        for cluster in sql::clusters(connection)? {
-            if !connection.lock(LOCKS | cluster)? {
-                return Err(StoreError::InUse(server.to_string()));
+        store.with_connection(|_, connection| {
+            for cluster in sql::clusters(connection)? {
+                if !connection.lock(LOCKS | cluster)? {
+                    return Err(StoreError::InUse(server.to_string()));
+                }
             }
-        }
+            Ok(())
+        })?;
         Ok(store)
     }
 
-    fn write(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
+    /// Runs a request on the connection, which is made again if it was lost. The locks are lost with it.
+    fn with_connection<T>(
+        &mut self,
+        request: impl FnOnce(&mut Self, &mut Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => Connection::connect_to_write(&self.server, &sql::SCHEMA)?,
+        };
+        let done = request(self, &mut connection);
+        if done.is_err() && connection.is_lost {
+            self.clusters.values_mut().for_each(|known| known.cluster = None);
+        } else {
+            self.connection = Some(connection);
+        }
+        done
+    }
+
+    fn write(&mut self, connection: &mut Connection, commits: &[Commit]) -> Result<CommitResult, StoreError> {
         for commit in commits {
             let text = commit.lines.as_ref().and_then(|lines| lines.text().ok());
             let known = self.clusters.entry(commit.cluster.clone()).or_default();
             text.iter().for_each(|text| known.objects.read(text));
         }
-        let connection = connected(&mut self.connection, &self.server)?;
         let (me, clusters) = (&self.me, &self.clusters);
         let (result, written) = connection.transaction(|database| {
             let (mut result, mut written) = (CommitResult::default(), Vec::new());
@@ -90,9 +109,8 @@ impl Postgres {
         Ok(result)
     }
 
-    fn tidy_locked(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
-        let is_too_much = self.bytes()? > self.limits.bytes;
-        let connection = connected(&mut self.connection, &self.server)?;
+    fn tidy_locked(&self, connection: &mut Connection, now_millis: Millis) -> Result<bool, StoreError> {
+        let is_too_much = stored_bytes(connection)? > self.limits.bytes;
         let held: Vec<i64> = self.clusters.values().filter_map(|known| known.cluster).collect();
         // Clusters that no server writes are tidied, too.
         let mut borrowed = Vec::new();
@@ -110,15 +128,6 @@ impl Postgres {
             connection.unlock(LOCKS | cluster)?;
         }
         is_more
-    }
-
-    /// Drops the locks if the connection is lost.
-    fn check_connection<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        if result.is_err() && self.connection.as_ref().is_some_and(|connection| connection.is_lost) {
-            self.connection = None;
-            self.clusters.values_mut().for_each(|known| known.cluster = None);
-        }
-        result
     }
 }
 
@@ -164,51 +173,38 @@ impl ClusterLock {
     /// Returns the commit to write after another server: all objects, after a gap.
     fn takeover(&self, database: &mut Connection, commit: &Commit) -> Result<Option<Commit>, StoreError> {
         let heard_millis = sql::last_response(database, &commit.cluster)?;
-        let (at_millis, text) = self.objects.keyframe(heard_millis);
+        let (at_millis, text) = (self.objects.at_millis, self.objects.keyframe(heard_millis));
         let Ok(body) = batch::pack(&text) else { return Ok(None) };
         let lines = (!text.is_empty()).then_some(Lines { from_millis: at_millis, to_millis: at_millis, body });
         Ok(Some(Commit { lines, checkpoint: None, ..commit.clone() }))
     }
 }
 
-fn connected<'c>(
-    connection: &'c mut Option<Connection>,
-    server: &DatabaseServer,
-) -> Result<&'c mut Connection, StoreError> {
-    match connection {
-        Some(connection) => Ok(connection),
-        None => Ok(connection.insert(Connection::connect_to_write(server, &sql::SCHEMA)?)),
-    }
+fn stored_bytes(database: &mut Connection) -> Result<u64, StoreError> {
+    let row = "SELECT coalesce((SELECT sum(length(body)) FROM batches), 0) + coalesce((SELECT sum(length(body)) FROM checkpoints), 0)
+         + coalesce((SELECT sum(length(body)) FROM episodes), 0) + coalesce((SELECT sum(length(body)) FROM snapshots), 0)
+         + coalesce((SELECT sum(octet_length(rollout) + octet_length(text)) FROM rollouts), 0)";
+    Ok(database.number(row, &[])?.unwrap_or_default().unsigned_abs())
 }
 
 impl Store for Postgres {
     fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError> {
-        let written = self.write(commits);
-        self.check_connection(written)
+        self.with_connection(|store, connection| store.write(connection, commits))
     }
 
     fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
-        let connection = connected(&mut self.connection, &self.server)?;
-        let stored = sql::load(connection, cluster, made_by, &self.limits);
-        self.check_connection(stored)
+        self.with_connection(|store, connection| sql::load(connection, cluster, made_by, &store.limits))
     }
 
     fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
-        let connection = connected(&mut self.connection, &self.server)?;
-        let heard = sql::last_response(connection, cluster);
-        self.check_connection(heard)
+        self.with_connection(|_, connection| sql::last_response(connection, cluster))
     }
 
     fn tidy(&mut self, now_millis: Millis) -> Result<bool, StoreError> {
-        let tidied = self.tidy_locked(now_millis);
-        self.check_connection(tidied)
+        self.with_connection(|store, connection| store.tidy_locked(connection, now_millis))
     }
 
     fn bytes(&mut self) -> Result<u64, StoreError> {
-        let connection = connected(&mut self.connection, &self.server)?;
-        let row = "SELECT coalesce((SELECT sum(length(body)) FROM batches), 0) + coalesce((SELECT sum(length(body)) FROM checkpoints), 0)
-             + coalesce((SELECT sum(length(body)) FROM episodes), 0) + coalesce((SELECT sum(length(body)) FROM snapshots), 0)
-             + coalesce((SELECT sum(octet_length(rollout) + octet_length(text)) FROM rollouts), 0)";
-        Ok(connection.number(row, &[])?.unwrap_or_default().unsigned_abs())
+        self.with_connection(|_, connection| stored_bytes(connection))
     }
 }

@@ -164,7 +164,7 @@ impl Recorder {
             }
             let present = present.as_ref().map(|present| recorded.members.intersection(present).copied().collect());
             let done = recording::list_done(kind, namespace, at_millis, gap_since_millis, present);
-            done.iter().for_each(|line| recorded.append(at_millis, line));
+            recorded.append(at_millis, &done);
             if recorded.is_first_list && gap_since_millis.is_none() {
                 recorded.rest_as_listed(&mut self.owners);
             }
@@ -365,10 +365,10 @@ impl RecordedWorkload {
         let (from_millis, to_millis) = self.span?;
         let mut base = self.base();
         base.advance(from_millis - LEAD_MILLIS);
-        let (_, mut text) = base.keyframe(None);
+        let mut text = base.keyframe(None);
         text.push_str(&self.lines());
         if let Some((since_millis, objects)) = &self.overflow {
-            text.push_str(&objects.keyframe(Some(*since_millis)).1);
+            text.push_str(&objects.keyframe(Some(*since_millis)));
         }
         let body = batch::pack(&text).ok()?;
         let is_alone = !self.has_rollout;

@@ -57,9 +57,10 @@ pub fn restore(cluster: &str, stored: StoredCluster) -> Option<InitialState> {
         tracing::warn!("ignored the damaged checkpoint of cluster {cluster}");
         return None;
     };
-    let CheckpointState { mut timeline, mut history, epoch, mut observed } = state;
+    let CheckpointState { timeline, history, epoch, observed } = state;
     // The changes after the checkpoint are made again, and need not be those that viewers got.
     let before = has_checkpoint.then(|| Position { epoch, seq: timeline.seq(), said: SaidVersion::default() });
+    let mut initial = InitialState { timeline, history, before, observed, ..InitialState::default() };
     let mut bad = 0;
     for batch in &batches {
         let text = match batch.text() {
@@ -76,17 +77,15 @@ pub fn restore(cluster: &str, stored: StoredCluster) -> Option<InitialState> {
         let recording = Recording::read(&text);
         bad += recording.bad_lines.len();
         for seen in recording.observed {
-            let last = observed.map_or(seen.at_millis, |(_, last): (Millis, Millis)| last);
+            let last = initial.observed.map_or(seen.at_millis, |(_, last)| last);
             // Clocks may be set back between two runs. Within one, each watch stamps its arrivals, and not always in order.
             let at_millis = if seen.at_millis + OUT_OF_ORDER_MILLIS < last { last } else { seen.at_millis };
-            observed = Some((observed.map_or(at_millis, |(first, _)| first), at_millis.max(last)));
-            history.note(at_millis, &Observed { at_millis, ..seen }.apply(&mut timeline));
+            initial.observe(Observed { at_millis, ..seen });
         }
     }
     if bad > 0 {
         tracing::warn!("ignored {bad} unreadable lines in the history of cluster {cluster}");
     }
-    let heard_millis = Some(observed.map_or(heard_millis, |(_, last)| last.max(heard_millis)));
-    let initial = InitialState { timeline, history, before, observed, looking_since_millis: None, heard_millis };
-    (has_checkpoint || observed.is_some()).then_some(initial)
+    initial.heard_millis = Some(initial.observed.map_or(heard_millis, |(_, last)| last.max(heard_millis)));
+    (has_checkpoint || initial.observed.is_some()).then_some(initial)
 }

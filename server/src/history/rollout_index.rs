@@ -116,51 +116,46 @@ mod tests {
     use crate::kube::{InitialState, Observed, SourceEvent};
     use crate::telemetry::clock;
 
+    fn deployment(replicas: u32, seen: Seen) -> Fact {
+        let meta = Meta { uid: Uid::from_bits(1), namespace: "shop".into(), name: "web".into(), ..Meta::default() };
+        let mut fact = DeploymentFact { meta, ..DeploymentFact::default() };
+        fact.now.spec.replicas = replicas;
+        Fact::Deployment(Box::new(fact), seen)
+    }
+
     #[tokio::test]
     async fn the_rows_of_a_workload_are_written_once_more_when_it_settles() {
         let (hub, events) = Handle::start("prod", Arc::default(), Retention::default());
-        let meta = Meta { uid: Uid::from_bits(1), namespace: "shop".into(), name: "web".into(), ..Meta::default() };
-        let fact = Fact::Deployment(Box::new(DeploymentFact { meta, ..DeploymentFact::default() }), Seen::Added);
-        let began_millis = clock::now_millis();
-        let observed = Box::new(Observed { at_millis: began_millis, fact: Some(fact) });
+        let at_millis = clock::now_millis();
+        let observed = Box::new(Observed { at_millis, fact: Some(deployment(0, Seen::Added)) });
         events.send(SourceEvent::Recorded { observed, line: None }).await.unwrap();
-        let (mut index, mut written) = (RolloutIndex::default(), Vec::new());
-        for after_millis in [1_000, 2_000, 60_999, 61_000, 90_000] {
-            let outdated = move |reader: &HubReader<'_>| {
-                let now = Now { millis: began_millis + after_millis, ..reader.now };
-                let (outdated, _) = index.outdated("prod", reader, now);
-                (index, outdated.len())
-            };
-            let (updated, count) = hub.read(outdated).await.unwrap();
-            index = updated;
-            written.push(count);
-        }
-        assert_eq!(written, [1, 0, 0, 1, 0]);
+        let written = hub.read(move |reader| {
+            let mut index = RolloutIndex::default();
+            [1_000, 2_000, 60_999, 61_000, 90_000].map(|after_millis| {
+                let now = Now { millis: at_millis + after_millis, ..reader.now };
+                index.outdated("prod", reader, now).0.len()
+            })
+        });
+        assert_eq!(written.await.unwrap(), [1, 0, 0, 1, 0]);
     }
 
     #[tokio::test]
     async fn what_was_deleted_before_a_start_settles_after_it() {
         let (initial, initial_state) = oneshot::channel();
         let (hub, _events) = Handle::start_from("prod", Arc::default(), Retention::default(), initial_state);
-        let (mut timeline, began_millis) = (Timeline::new(), clock::now_millis());
+        let (mut timeline, at_millis) = (Timeline::new(), clock::now_millis());
         for seen in [Seen::Added, Seen::Deleted] {
-            let meta = Meta { uid: Uid::from_bits(1), namespace: "shop".into(), name: "web".into(), ..Meta::default() };
-            let fact = DeploymentFact { meta, ..DeploymentFact::default() };
-            timeline.apply(began_millis, Fact::Deployment(Box::new(fact), seen));
+            timeline.apply(at_millis, deployment(0, seen));
         }
         initial.send(InitialState { timeline, ..InitialState::default() }).unwrap();
-        let (mut index, mut settled) = (RolloutIndex::default(), Vec::new());
-        for after_millis in [0, 59_999, 60_000, 90_000] {
-            let outdated = move |reader: &HubReader<'_>| {
-                let now = Now { millis: began_millis + after_millis, ..reader.now };
-                let (_, changes) = index.outdated("prod", reader, now);
-                (index, changes.settled.len())
-            };
-            let (updated, count) = hub.read(outdated).await.unwrap();
-            index = updated;
-            settled.push(count);
-        }
-        assert_eq!(settled, [0, 0, 1, 0]);
+        let settled = hub.read(move |reader| {
+            let mut index = RolloutIndex::default();
+            [0, 59_999, 60_000, 90_000].map(|after_millis| {
+                let now = Now { millis: at_millis + after_millis, ..reader.now };
+                index.outdated("prod", reader, now).1.settled.len()
+            })
+        });
+        assert_eq!(settled.await.unwrap(), [0, 0, 1, 0]);
     }
 
     #[tokio::test]
@@ -183,24 +178,22 @@ mod tests {
     async fn the_cause_of_a_complete_rollout_changes_until_its_workload_is_at_rest() {
         let causes_with = async |replicas: u32| {
             let (hub, events) = Handle::start("prod", Arc::default(), Retention::default());
-            let meta = Meta { uid: Uid::from_bits(1), namespace: "shop".into(), name: "web".into(), ..Meta::default() };
-            let mut fact = DeploymentFact { meta, ..DeploymentFact::default() };
-            fact.now.spec.replicas = replicas;
-            let fact = Some(Fact::Deployment(Box::new(fact), Seen::Added));
+            let fact = Some(deployment(replicas, Seen::Added));
             let observed = Box::new(Observed { at_millis: clock::now_millis(), fact });
             events.send(SourceEvent::Recorded { observed, line: None }).await.unwrap();
-            let mut index = RolloutIndex::default();
-            let update = move |reader: &HubReader<'_>| {
-                index.update("prod", reader);
-                index
-            };
             let row = |cause: &str| PastRollout {
                 uid: Uid::from_bits(1),
                 cause: cause.into(),
                 outcome: Outcome::Complete,
                 ..PastRollout::default()
             };
-            hub.read(update).await.unwrap().open_troubles(&[row("before"), row("now")])
+            let rows = ["before", "now"].map(row);
+            let causes = hub.read(move |reader| {
+                let mut index = RolloutIndex::default();
+                index.update("prod", reader);
+                index.open_troubles(&rows)
+            });
+            causes.await.unwrap()
         };
         assert_eq!(causes_with(0).await, BTreeMap::new());
         assert_eq!(causes_with(1).await, BTreeMap::from([(Uid::from_bits(1), "now".to_owned())]));

@@ -42,7 +42,7 @@ pub fn trim(text: &str, (from_millis, to_millis): (Millis, Millis)) -> String {
         }
     }
     before.advance(from_millis.min(to_millis));
-    before.keyframe(None).1 + &after
+    before.keyframe(None) + &after
 }
 
 /// Returns the objects in the lines of several workloads before a time, the oldest first. Ends of lists are left out: each list in them

@@ -20,6 +20,7 @@ use timeline::model::{Deployment, PodState};
 use timeline::wire::{Connection, ConnectionState, Unwritten};
 use timeline::{Fact, Millis, Retention, Uid};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::activity::ActivityChanges;
@@ -44,14 +45,16 @@ const MOST_HELD: usize = 32 << 20;
 /// A Deployment that is this much older than the last observation was observed, however clocks differ.
 const LONG_BEFORE_MILLIS: Millis = 600_000;
 
-/// Starts the hub of a cluster from its history; returns it, and the queue for its sources, whose observations are stored.
+/// Starts the hub of a cluster, from its history if there is an archive; returns it, and the queue for its sources, whose observations are
+/// stored then.
 pub fn start(
-    archive: &Archive,
+    archive: Option<&Archive>,
     name: &str,
     namespaces: &[String],
     sources: Arc<Counters>,
     retention: Retention,
 ) -> (Handle, mpsc::Sender<SourceEvent>) {
+    let Some(archive) = archive else { return Handle::start(name, sources, retention) };
     let (initial, initial_state) = oneshot::channel();
     let (hub, to_hub) = Handle::start_from(name, sources, retention, initial_state);
     let (events, inbox) = mpsc::channel(kube::QUEUE);
@@ -127,7 +130,7 @@ struct LateRestore {
 }
 
 struct RestoreRequest {
-    response: oneshot::Receiver<RestoreResult>,
+    response: JoinHandle<RestoreResult>,
     /// Observations since the request, which are not in the response. `None` if they are too many: then the response cannot be used.
     since: Option<String>,
 }
@@ -287,8 +290,7 @@ impl Tap {
 
     /// Ends the objects of namespaces that are not watched any more by empty lists, after a gap: no other list of theirs will come.
     fn end_unwatched(&mut self, stored: &mut InitialState, namespaces: &[String]) {
-        let InitialState { timeline, history, observed, heard_millis, .. } = stored;
-        let model = timeline.model();
+        let (model, heard_millis) = (stored.timeline.model(), stored.heard_millis);
         let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none());
         let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none());
         let pods = model.pods.values().filter(|known| known.state() != PodState::Gone);
@@ -302,11 +304,10 @@ impl Tap {
         let at_millis = self.now_millis().max(heard_millis.unwrap_or(Millis::MIN));
         for namespace in unwatched {
             for kind in [Kind::Deployment, Kind::ReplicaSet, Kind::Pod] {
-                let (namespace, gap_since_millis) = (Some(namespace.clone()), *heard_millis);
+                let (namespace, gap_since_millis) = (Some(namespace.clone()), heard_millis);
                 let (earlier, objects, present) = (Vec::new(), Vec::new(), Vec::new());
                 let fact = Some(Fact::Listed { kind, namespace: namespace.clone(), present, gap_since_millis });
-                history.note(at_millis, &Observed { at_millis, fact }.apply(timeline));
-                *observed = Some((observed.map_or(at_millis, |(first, _)| first), at_millis));
+                stored.observe(Observed { at_millis, fact });
                 let event = SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis };
                 match &mut self.identity {
                     Some(identity) => identity.held.extend(ObservedLines::from_event(&event)),
@@ -348,15 +349,8 @@ impl Tap {
     /// Sends the response to the request, if there is one, to the hub, and the observations since then.
     async fn finish_restore(&mut self, namespaces: &[String]) -> Result<(), HubEnded> {
         let Some(restoring) = &mut self.restoring else { return Ok(()) };
-        let Some(mut request) = restoring.request.take() else { return Ok(()) };
-        let result = match request.response.try_recv() {
-            Ok(result) => result,
-            Err(oneshot::error::TryRecvError::Empty) => {
-                restoring.request = Some(request);
-                return Ok(());
-            }
-            Err(oneshot::error::TryRecvError::Closed) => RestoreResult::Unavailable,
-        };
+        let Some(request) = restoring.request.take_if(|request| request.response.is_finished()) else { return Ok(()) };
+        let result = request.response.await.unwrap_or(RestoreResult::Unavailable);
         match (result, request.since) {
             (RestoreResult::Unusable, _) if restoring.has_checkpoint => {
                 (restoring.has_checkpoint, restoring.next) = (false, Instant::now());

@@ -1,6 +1,5 @@
 //! Notices that the store does not respond: the writer's thread waits for it and cannot say so itself.
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ pub(super) struct Watchdog(SyncSender<Option<Millis>>);
 
 impl Watchdog {
     /// Starts the watchdog's thread, which ends with the writer.
-    pub(super) fn start(status: Arc<watch::Sender<Option<Unwritten>>>) -> Self {
+    pub(super) fn start(status: watch::Sender<Option<Unwritten>>) -> Self {
         let (pings, inbox) = sync_channel(2);
         std::thread::spawn(move || run(&inbox, &status));
         Self(pings)

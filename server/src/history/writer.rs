@@ -48,7 +48,7 @@ type OpenStore = Box<dyn FnMut() -> Result<Box<dyn Store>, StoreError> + Send>;
 pub(super) struct Writer {
     open: OpenStore,
     store: Option<Box<dyn Store>>,
-    status: Arc<watch::Sender<Option<Unwritten>>>,
+    status: watch::Sender<Option<Unwritten>>,
     counters: Arc<HistoryCounters>,
     watchdog: Watchdog,
     clusters: BTreeMap<Arc<str>, ClusterWriter>,
@@ -147,7 +147,7 @@ impl ClusterWriter {
 impl Writer {
     pub(super) fn new(
         open: OpenStore,
-        status: Arc<watch::Sender<Option<Unwritten>>>,
+        status: watch::Sender<Option<Unwritten>>,
         (reopened, lost): (watch::Sender<u64>, watch::Sender<u64>),
         counters: Arc<HistoryCounters>,
     ) -> Self {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use moka::future::Cache;
 use timeline::document::{self, Document};
 use timeline::wire::{Connection, Position, Snapshot};
-use timeline::{History, Millis, Retention, Timeline, Workload};
+use timeline::{Millis, Retention, Workload};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
@@ -35,20 +35,6 @@ const LIST_WAIT: Duration = Duration::from_secs(1);
 
 /// What counts a way to a hub for as long as somebody has it.
 pub type Lease = Arc<dyn Any + Send + Sync>;
-
-/// A timeline that a hub shows without a source: time does not pass in it.
-pub struct FrozenTimeline {
-    /// What is known at the end.
-    pub timeline: Timeline,
-    /// How it came to that, as far as that is told.
-    pub history: History,
-    /// Nothing is told to have been seen before.
-    pub from_millis: Millis,
-    /// The time that it stands at.
-    pub at_millis: Millis,
-    /// Name of what is shown.
-    pub name: String,
-}
 
 /// The way to a hub.
 #[derive(Clone)]
@@ -84,7 +70,7 @@ pub struct Handle {
 impl Handle {
     /// Starts a hub. Its sources send to the returned queue.
     pub fn start(name: &str, sources: Arc<Counters>, retention: Retention) -> (Self, mpsc::Sender<SourceEvent>) {
-        Self::begin(name, sources, retention, None, Vec::new())
+        Self::start_from(name, sources, retention, oneshot::channel().1)
     }
 
     /// Starts a hub that waits for what it begins with. It begins with nothing if the sender is dropped.
@@ -94,18 +80,18 @@ impl Handle {
         retention: Retention,
         initial: oneshot::Receiver<InitialState>,
     ) -> (Self, mpsc::Sender<SourceEvent>) {
-        Self::begin(name, sources, retention, Some(initial), Vec::new())
+        Self::begin(name, sources, retention, initial, Vec::new())
     }
 
-    /// Starts a hub that stands still with what it is given: time does not pass in it, and nothing is observed.
-    pub fn frozen(name: &str, frozen: FrozenTimeline) -> Self {
+    /// Starts a hub that stands still at the last observation of what it is given, whose name is `title`: time does not pass in it, and
+    /// nothing is observed.
+    pub fn frozen(name: &str, title: impl Into<String>, initial: InitialState) -> Self {
         let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
-        let FrozenTimeline { timeline, history, from_millis, at_millis, name: title } = frozen;
-        let (observed, looking_since_millis) = (Some((from_millis, at_millis)), Some(from_millis));
-        let initial = InitialState { timeline, history, observed, looking_since_millis, ..InitialState::default() };
+        let (from_millis, at_millis) = initial.observed.unwrap_or_default();
+        let initial = InitialState { looking_since_millis: Some(from_millis), ..initial };
         let clock = OwnClock { start_millis: at_millis, started: Instant::now(), speed: 0.0 };
-        let events = vec![SourceEvent::Begins(Box::new(initial)), SourceEvent::Played { name: title, clock }];
-        Self::begin(name, Arc::default(), whole, None, events).0
+        let events = vec![SourceEvent::Begins(Box::new(initial)), SourceEvent::Played { name: title.into(), clock }];
+        Self::begin(name, Arc::default(), whole, oneshot::channel().1, events).0
     }
 
     /// Starts a hub that takes some events before anybody can ask it.
@@ -113,7 +99,7 @@ impl Handle {
         name: &str,
         sources: Arc<Counters>,
         retention: Retention,
-        initial: Option<oneshot::Receiver<InitialState>>,
+        initial: oneshot::Receiver<InitialState>,
         first: Vec<SourceEvent>,
     ) -> (Self, mpsc::Sender<SourceEvent>) {
         let name: Arc<str> = name.into();

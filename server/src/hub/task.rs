@@ -124,11 +124,9 @@ impl Hub {
         mut self,
         mut events: mpsc::Receiver<SourceEvent>,
         mut commands: mpsc::Receiver<Command>,
-        initial: Option<oneshot::Receiver<InitialState>>,
+        initial: oneshot::Receiver<InitialState>,
     ) {
-        if let Some(initial) = initial
-            && let Ok(initial) = initial.await
-        {
+        if let Ok(initial) = initial.await {
             self.restore(initial);
             self.tell_connection();
         }

@@ -38,3 +38,13 @@ pub struct InitialState {
     /// The last word from the cluster: what happened since then was not seen.
     pub heard_millis: Option<Millis>,
 }
+
+impl InitialState {
+    /// Takes an observation into the timeline and its history.
+    pub fn observe(&mut self, observed: Observed) {
+        let at_millis = observed.at_millis;
+        let (first, last) = self.observed.unwrap_or((at_millis, at_millis));
+        self.observed = Some((first, last.max(at_millis)));
+        self.history.note(at_millis, &observed.apply(&mut self.timeline));
+    }
+}

@@ -165,17 +165,17 @@ impl ClientView {
     ///
     /// # Errors
     /// When there is nothing, or nothing to see, or what is kept cannot be read.
-    pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, Arc<OpenError>> {
-        let unknown = || Arc::new(OpenError::Unknown);
+    pub async fn hub_at(&self, workload: &Workload, at_millis: Option<Millis>) -> Result<Handle, OpenError> {
         if !self.can_see(workload) {
             let is_cluster_seen = self.permissions.of(&workload.cluster).is_some();
-            return self.rollcast.empty_hub(workload).filter(|_| is_cluster_seen).ok_or_else(unknown);
+            return self.rollcast.empty_hub(workload).filter(|_| is_cluster_seen).ok_or(OpenError::Unknown);
         }
         if let Some(part) = self.part() {
             let is_it = part.is_part_of(workload);
-            let excerpt = if is_it { self.rollcast.excerpt(part, &self.throttle_key()).await } else { Err(unknown()) };
+            let excerpt =
+                if is_it { self.rollcast.excerpt(part, &self.throttle_key()).await } else { Err(OpenError::Unknown) };
             return match excerpt {
-                Err(lost) if matches!(*lost, OpenError::Unknown) => self.rollcast.empty_hub(workload).ok_or(lost),
+                Err(OpenError::Unknown) => self.rollcast.empty_hub(workload).ok_or(OpenError::Unknown),
                 excerpt => excerpt,
             };
         }
@@ -184,9 +184,7 @@ impl ClientView {
                 self.throttle().await; // to read and play one takes long
                 let turn = self.history_turn().await;
                 // A UID of another workload leads to nothing, as one that is nobody's.
-                let known =
-                    self.read_stored(workload, uid, |_| Ok(())).await.map_err(|why| Arc::new(OpenError::from(why)))?;
-                known.ok_or_else(unknown)?;
+                self.read_stored(workload, uid, |_| Ok(())).await?.ok_or(OpenError::Unknown)?;
                 turn
             }
             None => None,

@@ -209,18 +209,14 @@ impl Rollcast {
 
     /// Returns the hub of a workload: that of its cluster, or a past one for a single rollout. A past one goes on
     /// until `until_millis`, if that is later.
-    pub(crate) async fn hub(
-        &self,
-        workload: &Workload,
-        until_millis: Option<Millis>,
-    ) -> Result<Handle, Arc<OpenError>> {
+    pub(crate) async fn hub(&self, workload: &Workload, until_millis: Option<Millis>) -> Result<Handle, OpenError> {
         let Some(archive) = self.archive.as_ref().filter(|_| workload.rollout.is_some()) else {
-            return self.clusters.get(&workload.cluster).cloned().ok_or_else(|| Arc::new(OpenError::Unknown));
+            return self.clusters.get(&workload.cluster).cloned().ok_or(OpenError::Unknown);
         };
         let opened = self.past.open(archive, workload, until_millis).await;
         if let Err(why) = &opened {
             tracing::debug!("{}: {why}", workload.name);
-            if matches!(**why, OpenError::Full) {
+            if matches!(why, OpenError::Full) {
                 self.limits.count_hit(Limit::Rollouts);
             }
         }
@@ -235,16 +231,16 @@ impl Rollcast {
     }
 
     /// Returns the hub of a link to one rollout or moment. Creating it is rate limited.
-    pub(crate) async fn excerpt(&self, scope: &LinkScope, key: &ClientKey) -> Result<Handle, Arc<OpenError>> {
+    pub(crate) async fn excerpt(&self, scope: &LinkScope, key: &ClientKey) -> Result<Handle, OpenError> {
         let live = scope.cluster().and_then(|cluster| self.clusters.get(cluster));
-        let live = live.ok_or_else(|| Arc::new(OpenError::Unknown))?;
+        let live = live.ok_or(OpenError::Unknown)?;
         if let Some(known) = self.excerpts.hubs.find(scope, None) {
             return known;
         }
         self.throttle(key).await;
-        let stored = self.archive.as_ref().map(|archive| (archive, &self.past));
+        let stored = self.archive.clone().map(|archive| (archive, self.past.clone()));
         let opened = self.excerpts.open(live, stored, scope).await;
-        if opened.as_ref().is_err_and(|why| matches!(**why, OpenError::Full)) {
+        if matches!(opened, Err(OpenError::Full)) {
             self.limits.count_hit(Limit::Rollouts);
         }
         opened

@@ -29,9 +29,8 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let (_, end_millis) = recording.span().context("the recording contains no valid line")?;
     let cluster = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let cluster = cluster.filter(|name| name != "-").unwrap_or_else(|| "recording".to_owned());
-    let frozen =
-        past::play_to_end(cluster.clone(), recording.observed, end_millis).context("cannot play the recording")?;
-    let hub = Handle::frozen(&cluster, frozen);
+    let initial = past::play_to_end(recording.observed, end_millis).context("cannot play the recording")?;
+    let hub = Handle::frozen(&cluster, cluster.as_str(), initial);
     let workload = choose_deployment(&hub, &arguments).await?;
     let request = ExportRequest { workload, revision: arguments.revision, is_redacted: arguments.redact };
     let made = html(&hub, request).await?;

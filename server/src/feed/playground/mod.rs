@@ -8,6 +8,7 @@ mod requests;
 
 use std::fs::File;
 use std::io::Write;
+use std::mem;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -182,18 +183,14 @@ impl Playground {
     /// Sends the strip to subscribers, if it changed.
     pub fn publish_strip(&self) {
         let strip: Arc<str> = self.strip().to_text().into();
-        self.strip.send_if_modified(|known| {
-            let is_news = *known != strip;
-            *known = strip;
-            is_news
-        });
+        self.strip.send_if_modified(|known| mem::replace(known, strip.clone()) != strip);
     }
 
     /// Returns the strip.
     pub fn strip(&self) -> Strip {
         let state = locked(&self.state);
         let told = state.player.told();
-        let buttons = self.cluster.with(|world| {
+        let (buttons, pods) = self.cluster.with(|world| {
             let choice = Choice::of(world, &self.of).unwrap_or_default();
             (controls::buttons(world, &self.of, &choice), [choice.pods, choice.out_of_rotation].concat())
         });
@@ -209,8 +206,8 @@ impl Playground {
             command,
             is_playing: told.is_playing,
             stories: STORIES.iter().map(|story| (story.name.to_owned(), story.title.to_owned())).collect(),
-            buttons: buttons.0,
-            pods: buttons.1,
+            buttons,
+            pods,
             kubeconfig: self.kubeconfig.display().to_string(),
             speed: self.cluster.speed().to_string(),
             seed: state.seed,

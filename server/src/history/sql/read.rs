@@ -66,10 +66,11 @@ impl Reader {
     }
 
     fn read<T>(&self, read: impl FnOnce(&mut Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        match &self.0 {
-            Source::File(folder) => read(&mut Connection::open_file(&folder.join(FILE))?.with_tables(&SCHEMA)?),
-            Source::Server(pool) => read(&mut pool.connection(&SCHEMA)?),
-        }
+        let connection = match &self.0 {
+            Source::File(folder) => Connection::open_file(&folder.join(FILE)),
+            Source::Server(pool) => pool.connection(),
+        };
+        read(&mut connection?.with_tables(&SCHEMA)?)
     }
 
     /// Returns a page of a search, the last episode first.

@@ -20,7 +20,7 @@ use tokio::sync::watch as signal;
 use choose::bounded;
 pub use choose::{ListResult, Source, choose};
 
-use crate::access::clients::{ClientKey, SubscriptionLimit};
+use crate::access::clients::{ClientKey, SubscriptionGuard, SubscriptionLimit};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::hub::{Handle, List};
 use crate::telemetry::panics::locked;
@@ -62,25 +62,22 @@ const FULL: &str = "The server is busy. This list loads as soon as it can.";
 const FULL_OF_ONE: &str = "You have too many different lists open. This one loads when you close another one.";
 
 type ListKey = (Query, Arc<Permissions>);
+type Lists = HashMap<ListKey, signal::Sender<Arc<ListResult>>>;
 
 /// The lists that somebody follows.
 pub struct Listings {
     /// In the order of the command line.
     clusters: Vec<Handle>,
     limits: Arc<LimitCounters>,
-    followed: Mutex<Subscriptions>,
-}
-
-struct Subscriptions {
-    lists: HashMap<ListKey, signal::Sender<Arc<ListResult>>>,
-    by: SubscriptionLimit<ListKey>,
+    followed: Mutex<Lists>,
+    by: Arc<SubscriptionLimit<ListKey>>,
 }
 
 /// A list as it is chosen for one who follows it.
 pub struct ListSubscription {
     /// The lines, now and whenever they change. It ends at once where too many lists are followed.
     pub chosen: signal::Receiver<Arc<ListResult>>,
-    place: Option<SubscriptionGuard>,
+    place: Option<SubscriptionGuard<ListKey>>,
 }
 
 impl ListSubscription {
@@ -95,38 +92,25 @@ impl ListSubscription {
     }
 }
 
-/// A list of one who follows it counts for as long as this lives.
-struct SubscriptionGuard {
-    listings: Arc<Listings>,
-    follower: ClientKey,
-    key: ListKey,
-}
-
-impl Drop for SubscriptionGuard {
-    fn drop(&mut self) {
-        self.listings.followed().by.leave(&self.follower, &self.key);
-    }
-}
-
 impl Listings {
     /// Lists of these clusters, which nobody follows yet.
     pub fn new(clusters: Vec<Handle>, limits: Arc<LimitCounters>) -> Arc<Self> {
         let by = SubscriptionLimit::new(MOST_OF_ONE, MOST_OF_LINKS);
-        Arc::new(Self { clusters, limits, followed: Mutex::new(Subscriptions { lists: HashMap::new(), by }) })
+        Arc::new(Self { clusters, limits, followed: Mutex::new(HashMap::new()), by })
     }
 
     /// Returns the number of active lists.
     pub fn count(&self) -> usize {
-        self.followed().lists.len()
+        self.followed().len()
     }
 
-    fn followed(&self) -> MutexGuard<'_, Subscriptions> {
+    fn followed(&self) -> MutexGuard<'_, Lists> {
         locked(&self.followed)
     }
 
     /// Somebody follows that list: there is nothing to choose for another one.
     pub fn is_followed(&self, query: &Query, permissions: &Arc<Permissions>) -> bool {
-        self.followed().lists.contains_key(&(normalized(query), permissions.clone()))
+        self.followed().contains_key(&(normalized(query), permissions.clone()))
     }
 
     /// A list as it is now.
@@ -182,19 +166,17 @@ impl Listings {
         let key = (normalized(query), permissions.clone());
         // Lists are chosen outside of the lock, which everybody wants.
         let entered = {
-            let mut followed = self.followed();
-            let known = followed.lists.get(&key).map(signal::Sender::subscribe);
-            if known.is_none() && followed.lists.len() >= MOST {
+            let followed = self.followed();
+            let known = followed.get(&key).map(signal::Sender::subscribe);
+            if known.is_none() && followed.len() >= MOST {
                 Err((Limit::Lists, FULL))
-            } else if !followed.by.enter(follower, &key) {
-                Err((Limit::ClientLists, FULL_OF_ONE))
             } else {
-                Ok(known)
+                let place = self.by.enter(follower, key.clone());
+                place.map(|place| (known, place)).ok_or((Limit::ClientLists, FULL_OF_ONE))
             }
         };
         match entered {
-            Ok(known) => {
-                let place = SubscriptionGuard { listings: self.clone(), follower: follower.clone(), key: key.clone() };
+            Ok((known, place)) => {
                 ListSubscription { chosen: known.unwrap_or_else(|| self.start(key)), place: Some(place) }
             }
             Err((limit, why)) => {
@@ -210,11 +192,11 @@ impl Listings {
         let changes = Changes::new(&self.clusters);
         let first = Arc::new(self.first(&key.0, &key.1, &self.published(&key.1, &changes)));
         let mut followed = self.followed();
-        if let Some(known) = followed.lists.get(&key) {
+        if let Some(known) = followed.get(&key) {
             return known.subscribe();
         }
         let (chosen, chosen_out) = signal::channel(first);
-        followed.lists.insert(key.clone(), chosen.clone());
+        followed.insert(key.clone(), chosen.clone());
         let task = self.clone().run(key.clone(), chosen, changes);
         tokio::spawn(self.clone().end_on_panic(key, task));
         chosen_out
@@ -224,7 +206,7 @@ impl Listings {
     async fn end_on_panic(self: Arc<Self>, key: ListKey, task: impl Future<Output = ()>) {
         if AssertUnwindSafe(task).catch_unwind().await.is_err() {
             tracing::error!("the task of a list panicked; the streams that show it end");
-            self.followed().lists.remove(&key);
+            self.followed().remove(&key);
         }
     }
 
@@ -248,7 +230,7 @@ impl Listings {
                     let mut followed = self.followed();
                     // Somebody may have come since.
                     if chosen.is_closed() {
-                        followed.lists.remove(&key);
+                        followed.remove(&key);
                         return;
                     }
                 }
@@ -333,7 +315,7 @@ mod tests {
         let (listings, permissions) = listings();
         let key = (of("web"), permissions.clone());
         let (chosen, _chosen_out) = signal::channel(Arc::new(listings.full(&permissions, "")));
-        listings.followed().lists.insert(key.clone(), chosen.clone());
+        listings.followed().insert(key.clone(), chosen.clone());
         let follow =
             || FollowedList::new(of("web"), Window::default(), listings.follow(&of("web"), &permissions, &MANY));
         let mut followed = follow();
@@ -414,7 +396,7 @@ mod tests {
             (0..=MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
         assert!(local.iter().all(is_followed), "many may be behind them");
         drop((all, more, shared, local));
-        assert_eq!(listings.followed().by.count(), 0, "nobody is remembered");
+        assert_eq!(listings.by.count(), 0, "nobody is remembered");
     }
 
     #[tokio::test]
@@ -438,6 +420,6 @@ mod tests {
         assert!(many(&by("ann", None), 9).iter().all(is_followed), "the maker's own");
         drop(of_links);
         assert!(is_followed(&listings.follow(&of("more"), &permissions, &by("ann", Some(4)))), "there is room");
-        assert_eq!(listings.followed().by.count(), 0, "nobody is remembered");
+        assert_eq!(listings.by.count(), 0, "nobody is remembered");
     }
 }

@@ -102,7 +102,7 @@ pub(super) async fn follow(
             }
             let hub = match view.hub_at(&workload, None).await {
                 Ok(hub) => hub,
-                Err(lost) if matches!(*lost, OpenError::Unknown) => {
+                Err(OpenError::Unknown) => {
                     let cluster = workload.cluster.clone();
                     let connection = Connection { state: ConnectionState::Unknown, ..Connection::default() };
                     send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;

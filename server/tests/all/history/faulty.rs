@@ -161,7 +161,7 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
 async fn while_the_queue_is_full_the_hub_is_not_asked() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, fault) = faulty(folder.path(), 0);
-    let (hub, events) = tap::start(&archive, "c", &[], Arc::default(), Retention::default());
+    let (hub, events) = tap::start(Some(&archive), "c", &[], Arc::default(), Retention::default());
     events.send(set(0, 1_000)).await.unwrap();
     until::until("it", async || archive.counters().commits.load(Ordering::Relaxed) > 0).await;
     fault.store(HANGS, Ordering::Relaxed);

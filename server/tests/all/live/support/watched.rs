@@ -73,10 +73,7 @@ impl Watched {
         let counters = Arc::new(Counters::default());
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         let retention = timeline::Retention::default();
-        let (hub, events) = match archive {
-            Some(archive) => tap::start(archive, "fake", &namespaces, counters.clone(), retention),
-            None => Handle::start("fake", counters.clone(), retention),
-        };
+        let (hub, events) = tap::start(archive, "fake", &namespaces, counters.clone(), retention);
         let cluster = kube::Cluster {
             name: "fake".into(),
             access,
