@@ -99,7 +99,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
     let (live, memory) = (Live::of_app(), ListMemory::of_app());
     let written = use_url().with_untracked(browser::written);
     let rendered = FirstPayload::take(|payload| if let Payload::List(list) = payload { Some(*list) } else { None });
-    let recall = || memory?.recall(&address::list(&board.query.read_untracked()), &written);
+    let recall = || memory.recall(&address::list(&board.query.read_untracked()), &written);
     let saved = if rendered.is_none() { recall() } else { None };
     let first = rendered.as_ref().map(|payload| (payload.copy(), payload.window));
     if let Some((copy, window)) = &first {
@@ -122,9 +122,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
     };
     let keep = move |screen: &ListScreen| {
         let (query, left) = screen.save();
-        if let Some(memory) = memory {
-            memory.keep(address::list(&query), left);
-        }
+        memory.keep(address::list(&query), left);
     };
     live.show(begin, keep);
     rendered
