@@ -71,16 +71,14 @@ pub struct Live {
 
 impl Live {
     /// Provides the connection to all pages; it is made when the first page follows something.
-    pub fn provide(build: String) -> Self {
-        let live = Self {
+    pub fn provide(build: String) {
+        provide_context(Self {
             build: StoredValue::new(build),
             client: StoredValue::new(None),
             is_reloading: StoredValue::new(false),
             trouble: RwSignal::new(""),
             retry_seconds: RwSignal::new(None),
-        };
-        provide_context(live);
-        live
+        });
     }
 
     /// The connection of the application around this component.
@@ -100,7 +98,7 @@ impl Live {
     /// Shows what a screen follows once the page is alive, until the component around this is gone; the screen is given back then.
     pub fn show<S: Screen + 'static>(
         self,
-        begin: impl FnOnce() -> (Rc<S>, Scope) + Send + Sync + 'static,
+        begin: impl FnOnce() -> (S, Scope) + Send + Sync + 'static,
         left: impl FnOnce(&S) + Send + Sync + 'static,
     ) {
         let begin = StoredValue::new(Some(begin));
@@ -108,6 +106,7 @@ impl Live {
         Effect::new(move |_| {
             let Some(begin) = begin.try_update_value(Option::take).flatten() else { return };
             let (screen, scope) = begin();
+            let screen = Rc::new(screen);
             shown.set_value(Some(SendWrapper::new(screen.clone())));
             self.follow(screen, scope);
         });

@@ -1,8 +1,6 @@
 //! The list of Deployments: of every cluster, of one, or of a namespace. Live: only the rows in view travel, and whatever changes in
 //! them is shown.
 
-use std::rc::Rc;
-
 use leptos::ev;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
@@ -116,7 +114,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
             // Without either the viewer came by a link.
             None => saved.unwrap_or_else(|| SavedList::from_top(LiveList::default(), FIRST)),
         };
-        let screen = Rc::new(ListScreen::new(board, list));
+        let screen = ListScreen::new(board, list);
         let scope = screen.scope();
         (screen, scope)
     };

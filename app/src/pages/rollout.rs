@@ -1,7 +1,5 @@
 //! The page of one Deployment: verdict, score, story, time.
 
-use std::rc::Rc;
-
 use leptos::html;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map, use_url};
@@ -164,7 +162,7 @@ fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, sc
         let (before, after) = (screen.clone(), screen.clone());
         browser::on_window(leptos::ev::beforeprint, move |_| before.print(true));
         browser::on_window(leptos::ev::afterprint, move |_| after.print(false));
-        (Rc::new(screen), scope)
+        (screen, scope)
     };
     live.show(begin, |_| ());
 }

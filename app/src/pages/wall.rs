@@ -1,7 +1,5 @@
 //! The wall: what goes on, told by itself, to be read from across a room. Nobody has to touch it.
 
-use std::rc::Rc;
-
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
 use timeline::address::Parameters;
@@ -103,7 +101,7 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
     let live = Live::of_app();
     let begin = move || {
         let known = copy.map(|copy| LiveList::from_copy(copy, browser::page_millis()));
-        let screen = Rc::new(WallScreen::new(live, board, settings, known));
+        let screen = WallScreen::new(live, board, settings, known);
         let scope = screen.scope();
         (screen, scope)
     };
