@@ -148,8 +148,8 @@ struct Inner {
     socket: RefCell<Option<Socket>>,
     queue: RefCell<Vec<ServerFrame>>,
     is_over: Cell<bool>,
-    timer: RefCell<Option<Interval>>,
-    listeners: RefCell<Vec<EventListener>>,
+    /// What looks at the link again and again, and when the page wakes up.
+    watch: RefCell<Option<(Option<Interval>, [EventListener; 3])>>,
 }
 
 impl Client {
@@ -164,8 +164,7 @@ impl Client {
             socket: RefCell::default(),
             queue: RefCell::default(),
             is_over: Cell::default(),
-            timer: RefCell::default(),
-            listeners: RefCell::default(),
+            watch: RefCell::default(),
         }));
         if client.0.exported.is_some() {
             client.handle_event(LinkEvent::Opened); // and never closes
@@ -186,20 +185,19 @@ impl Client {
                 client.drain(); // what came before it was hidden
             }
         };
-        self.0.timer.replace(Interval::new(TICK, tick));
-        for event in ["online", "pageshow", "focus"] {
+        let listener = |event: &str| {
             let client = self.clone();
-            let awake = move |_| client.handle_event(LinkEvent::WokeUp);
-            self.0.listeners.borrow_mut().push(browser::listen(event, awake));
-        }
+            browser::listen(event, move |_| client.handle_event(LinkEvent::WokeUp))
+        };
+        let listeners = ["online", "pageshow", "focus"].map(listener);
+        self.0.watch.replace(Some((Interval::new(TICK, tick), listeners)));
     }
 
     pub fn stop(&self) {
         self.0.is_over.set(true);
         self.0.followed.replace(None);
         self.0.socket.replace(None);
-        self.0.timer.replace(None);
-        self.0.listeners.replace(Vec::new());
+        self.0.watch.replace(None);
     }
 
     /// Shows something else from here on.
