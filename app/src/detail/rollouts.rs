@@ -31,7 +31,7 @@ pub struct RolloutsDetail {
 }
 
 /// One rollout.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RolloutLine {
     /// The revision that it rolls out.
     pub revision: u64,
@@ -258,17 +258,12 @@ mod tests {
         let line = |end, took_millis| RolloutLine {
             revision: 2,
             was: Some(1),
-            started_millis: None,
             end,
-            is_past_deadline: false,
-            trouble: None,
             took_millis,
-            has_gap: false,
             peak_pods: Some(1),
             min_available: Some(3),
             limits: (4, 3),
-            images: String::new(),
-            moment_millis: None,
+            ..RolloutLine::default()
         };
         assert_eq!(line(Outcome::Complete, None).name(), "Revision 2 (was 1)");
         assert_eq!(line(Outcome::Complete, Some(12_000)).took(), "took 12 s, complete");
