@@ -214,13 +214,11 @@ fn pattern(context: &CanvasRenderingContext2d, colour: &str, kind: Pattern, rati
     }
     let pattern = context.create_pattern_with_html_canvas_element(&drawn, "repeat").ok()??;
     let (sine, cosine) = f64::from(kind.degrees()).to_radians().sin_cos();
-    if sine != 0.0 {
-        let turn = js_sys::Object::new();
-        for (name, value) in [("a", cosine), ("b", sine), ("c", -sine), ("d", cosine), ("e", 0.0), ("f", 0.0)] {
-            let _ = js_sys::Reflect::set(&turn, &name.into(), &value.into());
-        }
-        pattern.set_transform(turn.unchecked_ref()); // browsers take any object with these six
+    let turn = js_sys::Object::new();
+    for (name, value) in [("a", cosine), ("b", sine), ("c", -sine), ("d", cosine), ("e", 0.0), ("f", 0.0)] {
+        let _ = js_sys::Reflect::set(&turn, &name.into(), &value.into());
     }
+    pattern.set_transform(turn.unchecked_ref()); // browsers take any object with these six
     Some(pattern)
 }
 
