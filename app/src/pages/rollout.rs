@@ -148,7 +148,7 @@ fn draw(deployment: Option<Uid>, shown: ShownMoment) -> (Picture, FrameStyles, S
     let scene = scene::scene(&model, deployment, &said, frame, &Motion::default());
     let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
     let (moving, sheet) = (FrameStyles::at(frame, scene.height), style_sheet::sheet(&scene, &ticks, frame));
-    (Picture::from_scene(scene, &ticks, frame), moving, sheet)
+    (Picture::from_scene(scene, ticks, frame), moving, sheet)
 }
 
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.

@@ -53,7 +53,7 @@ pub struct Picture {
     /// The lines of the story that are points on the axis.
     pub points: Rows<Line>,
     /// The times at which the axis has ticks.
-    pub ticks: Rows<Millis>,
+    pub ticks: RwSignal<Vec<Millis>>,
     /// The budget strip: pods over time against the limits.
     pub strip: RwSignal<Strip>,
     /// The height of the picture, in pixels.
@@ -135,10 +135,10 @@ impl Picture {
     }
 
     /// Returns a picture of that scene, drawn for that stretch of time, with these ticks.
-    pub fn from_scene(scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
+    pub fn from_scene(scene: Scene, ticks: Vec<Millis>, frame: Frame) -> Self {
         let picture = Self::default();
         picture.show(scene, frame);
-        picture.tick(ticks);
+        picture.ticks.set(ticks);
         picture
     }
 
@@ -167,11 +167,6 @@ impl Picture {
         self.story.set(scene.story);
         self.points.set(scene.points);
         set_if_new(&self.strip, scene.strip);
-    }
-
-    /// Shows these times as ticks of the axis.
-    pub fn tick(&self, ticks: &[Millis]) {
-        self.ticks.set(ticks.iter().map(|at| (*at as u128, *at)).collect());
     }
 
     /// Gives the focus to the pod before or after another one; false where there is none.

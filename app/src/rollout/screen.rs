@@ -356,7 +356,7 @@ impl RolloutScreen {
     fn time_passes(&self) {
         let (picture, state) = (&self.0.picture, &mut *self.0.state.borrow_mut());
         let frame = state.frame;
-        picture.tick(&scale::ticks(frame.now_millis, frame.window_millis, frame.width / frame.scale));
+        set_if_new(&picture.ticks, scale::ticks(frame.now_millis, frame.window_millis, frame.width / frame.scale));
         picture.move_to(frame, &mut state.moving);
         if let Some(canvas) = &mut state.canvas {
             canvas.paint(frame, picture.height.get_untracked());
