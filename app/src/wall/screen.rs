@@ -126,11 +126,11 @@ impl WallScreen {
         let taken = if is_stable { SeatState::Past } else { SeatState::OnStage };
         let ages = state.known.ages(page_millis);
         let seats = seated.into_iter().enumerate().zip(&self.board.seats).zip(&self.followed);
-        for (((number, key), seat), (screen, _)) in seats {
+        for (((number, key), seat), followed) in seats {
             let row = key.and_then(|key| copy.rows().find(|row| row.key() == key));
             let seen = row.and_then(|row| Some((row, copy.overall.clusters.get(usize::from(row.cluster))?)));
             if state.seats.aim(number, key) {
-                aim(screen, seat, seen);
+                aim(followed, seat, seen);
             }
             set_if_new(&seat.has_new_trouble, state.seats.has_new_trouble(number));
             set_if_new(&seat.look, if key.is_some() { taken } else { SeatState::Free });
@@ -156,10 +156,13 @@ impl WallScreen {
 }
 
 /// Lets a seat follow who sits there now.
-fn aim(screen: &RolloutScreen, seat: &Seat, seen: Option<(&Row, &ClusterState)>) {
-    let Some((row, cluster)) = seen else { return screen.aim(Scope::Nothing) };
-    let workload = row.summary.workload(&cluster.name);
-    seat.board.view.set(None);
-    set_if_new(&seat.board.workload, workload.clone());
-    screen.aim(Scope::Workload(workload));
+fn aim((screen, client): &(RolloutScreen, Client), seat: &Seat, seen: Option<(&Row, &ClusterState)>) {
+    let scope = seen.map_or(Scope::Nothing, |(row, cluster)| {
+        let workload = row.summary.workload(&cluster.name);
+        seat.board.view.set(None);
+        set_if_new(&seat.board.workload, workload.clone());
+        Scope::Workload(workload)
+    });
+    screen.reset();
+    client.follow(Rc::new(screen.clone()), scope);
 }
