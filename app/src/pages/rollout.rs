@@ -81,13 +81,8 @@ pub fn Rollout(
     payload: Option<DeploymentPayload>,
 ) -> impl IntoView {
     let scope = Scope::Workload(workload.clone());
-    let (board, rendered) = match payload {
-        Some(payload) => {
-            let (board, rendered) = Board::rendered(payload);
-            (board, Some(rendered))
-        }
-        None => (Board::for_workload(workload.clone(), revision), None),
-    };
+    let (board, rendered) = payload.map(Board::rendered).unzip();
+    let board = board.unwrap_or_else(|| Board::for_workload(workload.clone(), revision));
     let (picture, moving, sheet) = match &rendered {
         Some(rendered) => draw(rendered.copy.deployment, rendered.first_content(board)),
         None => (Picture::default(), FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0), String::new()),
