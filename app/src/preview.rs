@@ -11,7 +11,7 @@ use timeline::{Millis, Workload};
 use crate::images::{ImageText, with_short_images};
 use crate::numbers::fixed;
 use crate::score::frame::Frame;
-use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern, Tile};
+use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern};
 use crate::score::motion::Motion;
 use crate::score::paint::{BarMark, Painter, paint};
 use crate::score::{scale, scene};
@@ -89,7 +89,7 @@ impl Painter for Picture {
     fn fill(&mut self, mark: BarMark, fill: Fill) {
         let (fill, share) = match fill {
             Fill::Tint(share) => (ink(mark.look.ink().colour).to_owned(), share.max(0.35)),
-            Fill::Pattern(pattern) => (format!("url(#{})", pattern.name()), 1.0),
+            Fill::Pattern(pattern) => (format!("url(#{})", pattern.name), 1.0),
         };
         self.rect(self.span(mark), (mark.upper(), mark.lower()), &fill, share);
     }
@@ -180,18 +180,16 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
 }
 
 fn head() -> String {
-    let pattern = |pattern: Pattern| {
-        let (tile, colour) = (pattern.tile(), ink(pattern.colour()));
-        let Tile { side, ground, stripe } = tile;
+    let pattern = |pattern: &Pattern| {
+        let Pattern { name, colour, degrees, side, ground, stripe } = *pattern;
+        let colour = ink(colour);
         let dot = if stripe > 0.0 {
             String::new()
         } else {
             format!("<circle cx=\"{0}\" cy=\"{0}\" r=\"{DOT}\" fill=\"{colour}\"/>", side / 2.0)
         };
         format!(
-            "<pattern id=\"{}\" width=\"{side}\" height=\"{side}\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({})\"><rect width=\"{side}\" height=\"{side}\" fill=\"{colour}\" fill-opacity=\"{ground}\"/><rect width=\"{stripe}\" height=\"{side}\" fill=\"{colour}\"/>{dot}</pattern>",
-            pattern.name(),
-            pattern.degrees()
+            "<pattern id=\"{name}\" width=\"{side}\" height=\"{side}\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({degrees})\"><rect width=\"{side}\" height=\"{side}\" fill=\"{colour}\" fill-opacity=\"{ground}\"/><rect width=\"{stripe}\" height=\"{side}\" fill=\"{colour}\"/>{dot}</pattern>"
         )
     };
     format!(

@@ -226,7 +226,7 @@ impl FrameStyles {
         let view_box = |height| format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(height));
         // The turned patterns undo the stretch of the view box.
         let turned =
-            |pattern: Pattern| format!("scale({} 1) rotate({})", thousandths(window / frame.width), pattern.degrees());
+            |pattern: &Pattern| format!("scale({} 1) rotate({})", thousandths(window / frame.width), pattern.degrees);
         Self {
             times: style_sheet::times(frame),
             strip: view_box(HEIGHT),

@@ -26,8 +26,8 @@ pub fn Patterns(
     /// The transform of each pattern as the page is rendered.
     turned: [String; 3],
 ) -> impl IntoView {
-    let pattern = |((kind, transform), node): ((Pattern, String), _)| {
-        let (id, href) = (format!("{}{}", picture.prefix, kind.name()), format!("#tile-{}", kind.name()));
+    let pattern = |((kind, transform), node): ((&'static Pattern, String), _)| {
+        let (id, href) = (format!("{}{}", picture.prefix, kind.name), format!("#tile-{}", kind.name));
         view! { <pattern id=id href=href patternTransform=transform node_ref=node></pattern> }
     };
     let all = Pattern::ALL.into_iter().zip(turned).zip(picture.nodes.patterns);
@@ -156,7 +156,7 @@ impl Paths {
 pub(crate) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Option<String>) {
     match fill {
         Fill::Tint(share) => (colour.var(), Some(share).filter(|share| *share < 1.0).map(fixed)),
-        Fill::Pattern(pattern) => (format!("url(#{prefix}{})", pattern.name()), None),
+        Fill::Pattern(pattern) => (format!("url(#{prefix}{})", pattern.name), None),
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Canvas {
 #[derive(Default)]
 struct Palette {
     colours: Vec<(Colour, String)>,
-    patterns: Vec<(Pattern, Option<CanvasPattern>)>,
+    patterns: Vec<(&'static Pattern, Option<CanvasPattern>)>,
 }
 
 impl Canvas {
@@ -98,7 +98,7 @@ impl Canvas {
         }
         let Ok(Some(style)) = leptos::prelude::window().get_computed_style(&root) else { return false };
         let value = |colour: Colour| style.get_property_value(colour.token()).unwrap_or_default();
-        let tile = |kind: Pattern| (kind, pattern(&self.context, &value(kind.colour()), kind, ratio));
+        let tile = |kind: &'static Pattern| (kind, pattern(&self.context, &value(kind.colour), kind, ratio));
         self.palette = Palette {
             colours: Colour::ALL.into_iter().map(|colour| (colour, value(colour))).collect(),
             patterns: Pattern::ALL.into_iter().map(tile).collect(),
@@ -193,27 +193,26 @@ impl Painter for Brush<'_> {
 }
 
 /// A pattern in a colour.
-fn pattern(context: &CanvasRenderingContext2d, colour: &str, kind: Pattern, ratio: f64) -> Option<CanvasPattern> {
-    let tile = kind.tile();
+fn pattern(context: &CanvasRenderingContext2d, colour: &str, kind: &Pattern, ratio: f64) -> Option<CanvasPattern> {
     let drawn: HtmlCanvasElement = leptos::prelude::document().create_element("canvas").ok()?.dyn_into().ok()?;
-    let pixels = (tile.side * ratio).round().max(1.0);
+    let pixels = (kind.side * ratio).round().max(1.0);
     drawn.set_width(pixels as u32);
     drawn.set_height(pixels as u32);
     let ink = self::context(&drawn)?;
-    let unit = pixels / tile.side;
+    let unit = pixels / kind.side;
     ink.set_fill_style_str(colour);
-    ink.set_global_alpha(tile.ground);
+    ink.set_global_alpha(kind.ground);
     ink.fill_rect(0.0, 0.0, pixels, pixels);
     ink.set_global_alpha(1.0);
-    if tile.stripe > 0.0 {
-        ink.fill_rect(0.0, 0.0, tile.stripe * unit, pixels);
+    if kind.stripe > 0.0 {
+        ink.fill_rect(0.0, 0.0, kind.stripe * unit, pixels);
     } else {
         let middle = pixels / 2.0;
         let _ = ink.arc(middle, middle, DOT * unit, 0.0, std::f64::consts::TAU);
         ink.fill();
     }
     let pattern = context.create_pattern_with_html_canvas_element(&drawn, "repeat").ok()??;
-    let (sine, cosine) = f64::from(kind.degrees()).to_radians().sin_cos();
+    let (sine, cosine) = f64::from(kind.degrees).to_radians().sin_cos();
     let turn = js_sys::Object::new();
     for (name, value) in [("a", cosine), ("b", sine), ("c", -sine), ("d", cosine), ("e", 0.0), ("f", 0.0)] {
         let _ = js_sys::Reflect::set(&turn, &name.into(), &value.into());
