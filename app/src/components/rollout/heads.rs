@@ -125,8 +125,7 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
 }
 
 fn class(head: &PodHead, row: f64) -> String {
-    let mut class = format!("head {}", head.state.name());
-    for (holds, word) in [
+    let marks = [
         (head.is_newborn, " born"),
         // A pod that was released has its head in the other band.
         (head.is_elsewhere, " elsewhere"),
@@ -134,12 +133,9 @@ fn class(head: &PodHead, row: f64) -> String {
         (row < TOKEN_ROW, " small"),
         (row < NAME_ROW, " nameless"),
         (head.is_shared, " shared"),
-    ] {
-        if holds {
-            class.push_str(word);
-        }
-    }
-    class
+    ];
+    let words = marks.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word);
+    format!("head {}{}", head.state.name(), words.collect::<String>())
 }
 
 fn label(head: &PodHead, since: &str) -> String {
