@@ -35,7 +35,7 @@ pub struct Playground {
 }
 
 /// Something that can be done.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Button {
     /// Heading of the group that it stands in.
     pub group: String,
@@ -149,12 +149,9 @@ mod tests {
     #[test]
     fn a_button_says_its_command_with_what_was_entered() {
         let button = |command: &str, field: Option<&str>| Button {
-            group: String::new(),
-            action: String::new(),
-            label: String::new(),
             command: command.to_owned(),
-            is_possible: true,
             field: field.map(|name| (name.to_owned(), String::new(), String::new())),
+            ..Button::default()
         };
         let scale = button("kubectl scale deployment/web --replicas=6 --timeout=1s", Some("replicas"));
         assert_eq!(scale.explained("2", "web-1"), "kubectl scale deployment/web --replicas=2 --timeout=1s");

@@ -274,12 +274,9 @@ mod tests {
             let pod = Pod { states: vec![(PodState::Available, changed_millis)], ..Pod::default() };
             let objects = Objects { pods: vec![pod], ..Objects::default() };
             let payload = DeploymentPayload {
-                workload: Workload::default(),
-                revision: None,
                 connection: Connection { state, ..Connection::default() },
                 snapshot: Snapshot { now_millis: 600_000, objects, ..Snapshot::default() },
-                moment: None,
-                is_snapshot: false,
+                ..DeploymentPayload::default()
             };
             Owner::new().with(|| Board::rendered(payload).0.second.get_untracked())
         };
