@@ -5,7 +5,7 @@ use leptos_router::hooks::use_url;
 use timeline::address::Parameters;
 use timeline::list::{ListCopy, Query};
 
-use crate::browser::{self, WakeLock, placed};
+use crate::browser::{self, WakeLock, bind_style};
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
 use crate::components::preview::preview;
@@ -78,7 +78,7 @@ fn Wall(settings: Settings) -> impl IntoView {
     });
     view! {
         <PageTitle text=Signal::derive(title)/>
-        <main class=move || if is_pointed.get() { "wall pointed" } else { "wall" } data-testid="wall" data-sound=has_sound.then_some("on") use:placed=shifted>
+        <main class=move || if is_pointed.get() { "wall pointed" } else { "wall" } data-testid="wall" data-sound=has_sound.then_some("on") use:bind_style=shifted>
             <Banner test_id="stale" words=Signal::derive(stale) countdown=Signal::derive(next)/>
             <h1 class="aside">{list::heading(&query)}</h1>
             <StableLine board query=query.clone()/>

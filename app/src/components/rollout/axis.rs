@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use timeline::story::Line;
 
-use crate::browser::placed;
+use crate::browser::bind_style;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
 use crate::scoped::ScopedFor;
@@ -18,7 +18,7 @@ pub fn Axis(picture: Picture) -> impl IntoView {
     let tick = move |key: u128| {
         let at = key as i64;
         let style = Signal::derive(move || style_sheet::moment_style(at, picture.base_millis.get()));
-        view! { <div class="tick" use:placed=style>{move || zone.clock(at)}</div> }
+        view! { <div class="tick" use:bind_style=style>{move || zone.clock(at)}</div> }
     };
     let point = move |key: u128| picture.points.shown(key).map(|line| view! { <Point line picture/> });
     let choose = move |_| zone.toggle();
@@ -62,7 +62,7 @@ fn Point(line: ReadSignal<Line>, picture: Picture) -> impl IntoView {
             class=move || line.with(|line| format!("mark {}", line.kind.name()))
             aria-label=label
             title=title
-            use:placed=style
+            use:bind_style=style
             on:click=point
         ></button>
     }

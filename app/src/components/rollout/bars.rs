@@ -6,7 +6,7 @@ use std::fmt::Write;
 use leptos::prelude::*;
 use timeline::{Millis, address};
 
-use crate::browser::placed;
+use crate::browser::bind_style;
 use crate::numbers::{fixed, thousandths};
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
@@ -207,7 +207,7 @@ pub fn Gaps(picture: Picture, #[prop(optional)] is_strip: bool) -> impl IntoView
             let words = (!is_strip).then(|| gap.with_untracked(|gap| gap.words));
             let test_id = (!is_strip).then_some("gap");
             let style = Signal::derive(move || gap.with(style_sheet::gap));
-            view! { <div class="gap" data-testid=test_id use:placed=style>{words}</div> }
+            view! { <div class="gap" data-testid=test_id use:bind_style=style>{words}</div> }
         })
     };
     let [.., strip, bands] = picture.nodes.timed;

@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use timeline::address;
 use timeline::words::safe;
 
-use crate::browser::{self, placed};
+use crate::browser::{self, bind_style};
 use crate::components::detail::link::DetailLink;
 use crate::components::image::ImageName;
 use crate::images::ImageText;
@@ -65,7 +65,7 @@ fn Beside(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
         (with(|band| band.heading.images.clone()), with(|band| safe(&band.heading.hash)), with(counts));
     let images = Signal::derive(move || ImageText::new(&images.read()));
     view! {
-        <div class=class data-testid=test_id data-revision=revision use:placed=style on:keydown=pressed>
+        <div class=class data-testid=test_id data-revision=revision use:bind_style=style on:keydown=pressed>
             <div class=heading_class>{heading}<span class="was">{was}</span></div>
             {(!is_out).then(|| view! {
                 <div class="image"><ImageName text=images/></div>

@@ -4,9 +4,9 @@ use leptos::prelude::*;
 use timeline::address;
 use timeline::words::{safe, short};
 
-use crate::browser::{self, placed};
+use crate::browser::{self, bind_style};
 use crate::components::tokens::Token;
-use crate::elements::held;
+use crate::elements::register_element;
 use crate::numbers::fixed;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
@@ -94,7 +94,7 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
     let travels = Signal::derive(move || style_sheet::travels(*spot.read()));
     view! {
         <g
-            use:held=(picture.nodes.heads, key)
+            use:register_element=(picture.nodes.heads, key)
             class=class
             transform=shift
             data-testid="pod"
@@ -111,7 +111,7 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
         >
             <path class="square" d=square></path>
             <path class="hit" d=hit></path>
-            <g class=travel use:placed=travels>
+            <g class=travel use:bind_style=travels>
                 <g class="move">
                     <g transform=scale>
                         <ScopedFor each=move || [state.get()] key=|state| *state let:state><Token state/></ScopedFor>
