@@ -11,7 +11,7 @@ use crate::components::header::{Header, Section};
 use crate::components::preview::preview;
 use crate::components::state_marks::{Points, StateMarks, Swatch, usual};
 use crate::components::title::PageTitle;
-use crate::components::wall::below::Below;
+use crate::components::wall::footer::WallFooter;
 use crate::components::wall::sound::Sound;
 use crate::components::wall::tile::Tile;
 use crate::connection::next_try;
@@ -88,7 +88,7 @@ fn Wall(settings: Settings) -> impl IntoView {
                 {board.seats.map(|seat| view! { <Tile wall=board seat/> }).collect_view()}
             </div>
             <WallLegend is_needed=Signal::derive(move || board.taken() > 0)/>
-            <Below board query/>
+            <WallFooter board query/>
             {has_sound.then(|| view! { <Sound board/> })}
         </main>
         // It is there for who touches or tabs; on a screen across a room it would take the place of what goes on.

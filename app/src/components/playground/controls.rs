@@ -45,7 +45,7 @@ pub fn Controls(state: PlaygroundState) -> impl IntoView {
             <summary class="choice take-part">
                 <span class="when-closed">"Take part"</span><span class="when-open">"Close"</span>
             </summary>
-            <div class="controls"><Stories state/><Buttons state/><Means state/></div>
+            <div class="controls"><Stories state/><Buttons state/><CommandHint state/></div>
         </details>
     }
 }
@@ -74,7 +74,7 @@ fn Stories(state: PlaygroundState) -> impl IntoView {
 
 /// The kubectl command of the button that is pointed at, why something was refused, and all commands for those who cannot point.
 #[component]
-fn Means(state: PlaygroundState) -> impl IntoView {
+fn CommandHint(state: PlaygroundState) -> impl IntoView {
     let now = state.now;
     let is_command = move || !state.explained.read().is_empty();
     let hint = move || {

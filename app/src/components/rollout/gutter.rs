@@ -25,17 +25,17 @@ const THREE_LINES: f64 = 86.0;
 /// The column beside the picture, with the revision and the counts of each band.
 #[component]
 pub fn Gutter(picture: Picture) -> impl IntoView {
-    let beside = move |key: u128| picture.bands.shown(key).map(|band| view! { <Beside band picture/> });
+    let label = move |key: u128| picture.bands.shown(key).map(|band| view! { <BandLabel band picture/> });
     view! {
         <div class="gutter" id=format!("{}gutter", picture.prefix)>
-            <ScopedFor each=move || picture.bands.order() key=|key| *key children=beside/>
+            <ScopedFor each=move || picture.bands.order() key=|key| *key children=label/>
         </div>
     }
 }
 
 /// Revision, image, hash and counts of one band.
 #[component]
-fn Beside(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
+fn BandLabel(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     let pressed = move |event: web_sys::KeyboardEvent| {
         let is_arrow = matches!(event.key().as_str(), "ArrowUp" | "ArrowDown") && !browser::has_modifier(&event);
         if is_arrow && band.with_untracked(|band| picture.focus_first_of(&band.heading)) {
