@@ -132,7 +132,7 @@ fn with_word(command: &str, mark: &str, word: &str) -> String {
 
 /// Which pod the buttons mean: one that was opened on the page since the viewer chose one, else the chosen one; none when it is
 /// gone. `chosen` is a pod, and which one was opened when it was chosen.
-pub fn meant(chosen: Option<&(String, String)>, opened: &str, pods: &[String]) -> String {
+pub fn selected_pod(chosen: Option<&(String, String)>, opened: &str, pods: &[String]) -> String {
     let is_there = |name: &str| pods.iter().any(|pod| pod == name);
     let name = match chosen {
         Some((_, then)) if is_there(opened) && then != opened => opened,
@@ -171,7 +171,7 @@ mod tests {
     fn an_opened_pod_is_meant_until_it_is_closed_or_another_one_is_chosen() {
         let pods = ["a", "b", "c"].map(str::to_owned);
         let chose = |pod: &str, then: &str| Some((pod.to_owned(), then.to_owned()));
-        let meant = |chosen: Option<(String, String)>, opened: &str| super::meant(chosen.as_ref(), opened, &pods);
+        let meant = |chosen: Option<(String, String)>, opened: &str| selected_pod(chosen.as_ref(), opened, &pods);
         assert_eq!(meant(None, ""), "");
         assert_eq!(meant(None, "a"), "a");
         assert_eq!(meant(chose("b", ""), ""), "b");
