@@ -106,7 +106,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
         board.show(copy, &part, &Ages::from_overall(&copy.overall));
     } else if let Some(left) = &saved {
         board.hear(&left.known.copy.overall);
-        board.show(&left.known.copy, &in_view(&left.known, left.view), &left.known.ages(browser::page_millis()));
+        board.show(&left.known.copy, &in_view(left), &left.known.ages(browser::page_millis()));
     }
     let begin = move || {
         let list = match first {
