@@ -98,13 +98,13 @@ impl Live {
     /// Shows what a screen follows once the page is alive, until the component around this is gone; the screen is given back then.
     pub fn show<S: Screen + 'static>(
         self,
-        begin: impl FnOnce() -> (S, Scope) + Send + Sync + 'static,
+        begin: impl FnOnce() -> (S, Scope) + 'static,
         left: impl FnOnce(&S) + Send + Sync + 'static,
     ) {
-        let begin = StoredValue::new(Some(begin));
+        let mut begin = Some(begin);
         let shown: StoredValue<Option<SendWrapper<Rc<S>>>> = StoredValue::new(None);
         Effect::new(move |_| {
-            let Some(begin) = begin.try_update_value(Option::take).flatten() else { return };
+            let Some(begin) = begin.take() else { return };
             let (screen, scope) = begin();
             let screen = Rc::new(screen);
             shown.set_value(Some(SendWrapper::new(screen.clone())));
