@@ -85,16 +85,16 @@ impl Screen for ListScreen {
         self.state.borrow_mut().list.known.link(is_linked, link.silent_since().unwrap_or(page_millis));
     }
 
-    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
         let state = &mut *self.state.borrow_mut();
         if state.list.known.apply_frames(frames, &mut state.is_begun, page_millis) {
             state.is_dirty = true;
             self.board.hear(&state.list.known.copy.overall);
         }
-        ScreenRequest::Nothing
+        None
     }
 
-    fn animate(&self, page_millis: f64) -> ScreenRequest {
+    fn animate(&self, page_millis: f64) -> Option<ScreenRequest> {
         let state = &mut *self.state.borrow_mut();
         if std::mem::take(&mut state.is_to_scroll) {
             browser::scroll_to_px(state.list.view.scrolled_px);
@@ -136,15 +136,14 @@ impl State {
     }
 
     /// Asks for other rows, or another question, where the ones that are known will not do.
-    fn ask(&mut self, board: ListBoard) -> ScreenRequest {
+    fn ask(&mut self, board: ListBoard) -> Option<ScreenRequest> {
         let query = board.query.with_untracked(|query| (*query != self.query).then(|| query.clone()));
         let wanted = if query.is_some() { Some(FIRST) } else { self.missing_rows() };
-        let Some(window) = wanted.filter(|_| board.is_linked.get_untracked()) else { return ScreenRequest::Nothing };
-        self.list.window = window;
+        self.list.window = wanted.filter(|_| board.is_linked.get_untracked())?;
         if let Some(query) = query {
             self.query = query;
         }
-        ScreenRequest::Follow(Box::new(self.scope()))
+        Some(ScreenRequest::Follow(Box::new(self.scope())))
     }
 
     fn scope(&self) -> Scope {

@@ -36,9 +36,9 @@ pub trait Screen {
     /// Takes how the connection to the server is now.
     fn link(&self, state: LinkState, page_millis: f64);
     /// Frames that arrived since the last ones. What is seen of a hidden tab, such as its title, follows here.
-    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest;
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest>;
     /// An animation frame; none comes while the tab is hidden.
-    fn animate(&self, page_millis: f64) -> ScreenRequest;
+    fn animate(&self, page_millis: f64) -> Option<ScreenRequest>;
     /// Returns the position of the page's copy, from which the server goes on; `None` if everything has to be sent.
     fn position(&self) -> Option<Position> {
         None
@@ -47,7 +47,6 @@ pub trait Screen {
 
 /// Request of a screen after it took frames.
 pub enum ScreenRequest {
-    Nothing,
     /// Everything anew: frames are missing.
     Snapshot,
     /// The verdict and the story at that time.
@@ -320,17 +319,17 @@ impl Client {
         }
     }
 
-    fn ask(&self, ask: ScreenRequest) {
-        match ask {
-            ScreenRequest::Nothing => {}
-            ScreenRequest::Snapshot => self.subscribe(None),
-            ScreenRequest::Follow(wanted) => {
+    fn ask(&self, request: Option<ScreenRequest>) {
+        match request {
+            None => {}
+            Some(ScreenRequest::Snapshot) => self.subscribe(None),
+            Some(ScreenRequest::Follow(wanted)) => {
                 if let Some((_, scope)) = self.0.followed.borrow_mut().as_mut() {
                     *scope = *wanted;
                 }
                 self.subscribe(None);
             }
-            ScreenRequest::Moment(at_millis) => self.say(&ViewerFrame::Moment { at_millis }),
+            Some(ScreenRequest::Moment(at_millis)) => self.say(&ViewerFrame::Moment { at_millis }),
         }
     }
 

@@ -376,18 +376,18 @@ impl Screen for RolloutScreen {
         self.set_pace(link.silent_since().unwrap_or(page_millis));
     }
 
-    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
-        let (board, mut ask) = (&self.0.board, ScreenRequest::Nothing);
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
+        let (board, mut request) = (&self.0.board, None);
         for frame in frames {
             match frame {
                 ServerFrame::Snapshot(snapshot) if board.workload.with_untracked(|of| snapshot.is_of(of)) => {
-                    ask = ScreenRequest::Nothing;
+                    request = None;
                     self.snapshot(*snapshot, page_millis);
                     self.set_pace(page_millis); // another life has another clock
                 }
                 ServerFrame::Delta(delta) => {
                     if self.misses(delta, page_millis) {
-                        ask = ScreenRequest::Snapshot;
+                        request = Some(ScreenRequest::Snapshot);
                     }
                 }
                 ServerFrame::Connection { cluster, connection } => {
@@ -416,10 +416,10 @@ impl Screen for RolloutScreen {
         }
         drop(state);
         self.0.told.run((true, page_millis));
-        ask
+        request
     }
 
-    fn animate(&self, page_millis: f64) -> ScreenRequest {
+    fn animate(&self, page_millis: f64) -> Option<ScreenRequest> {
         let board = &self.0.board;
         if page_millis - self.0.state.borrow().measured_at > MEASURE_MILLIS {
             self.0.state.borrow_mut().measured_at = page_millis;

@@ -82,7 +82,7 @@ impl Screen for WallScreen {
         self.state.borrow_mut().known.link(is_linked, link.silent_since().unwrap_or(page_millis));
     }
 
-    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
         let state = &mut *self.state.borrow_mut();
         set_if_new(&self.board.heard_millis, now_millis());
         let before = names(&state.known.copy);
@@ -93,16 +93,16 @@ impl Screen for WallScreen {
             state.is_dirty = true;
             self.board.hear(&state.known.copy.overall);
         }
-        ScreenRequest::Nothing
+        None
     }
 
-    fn animate(&self, page_millis: f64) -> ScreenRequest {
+    fn animate(&self, page_millis: f64) -> Option<ScreenRequest> {
         let state = &mut *self.state.borrow_mut();
         if state.is_begun && (state.is_dirty || page_millis - state.looked_at > LOOK_MILLIS) {
             (state.is_dirty, state.looked_at) = (false, page_millis);
             self.direct(state, page_millis);
         }
-        ScreenRequest::Nothing
+        None
     }
 }
 
