@@ -17,9 +17,10 @@ const CLOCK: usize = 8;
 const DATE: usize = 11;
 
 /// A zone that can be chosen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Choice {
     /// Coordinated universal time.
+    #[default]
     Utc,
     /// The zone of the viewer's system.
     Own,
@@ -43,13 +44,13 @@ impl Choice {
 }
 
 /// The zone of a page. Copies are handles of the same one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Zone(ScopedSignal<Choice>);
 
 impl Zone {
     /// Provides the zone of a page to all its components: UTC until the page is alive.
     pub fn provide() {
-        let zone = Self(ScopedSignal::new(Choice::Utc));
+        let zone = Self::default();
         provide_context(zone);
         Effect::new(move |_| {
             let asked = browser::parameter("zone").and_then(|text| Choice::named(&text));
@@ -60,7 +61,7 @@ impl Zone {
 
     /// The zone of the page around this component.
     pub fn of_page() -> Self {
-        use_context().unwrap_or_else(|| Self(ScopedSignal::new(Choice::Utc)))
+        use_context().unwrap_or_default()
     }
 
     /// Between UTC and the viewer's own; remembered.

@@ -35,7 +35,6 @@ use crate::rollout::screen::RolloutScreen;
 use crate::score::frame::Frame;
 use crate::score::motion::Motion;
 use crate::score::{scale, scene, style_sheet};
-use crate::zone::Zone;
 
 /// The page. Another Deployment, or another link to the same one, is another page.
 #[component]
@@ -165,7 +164,6 @@ fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, sc
 /// Says that there is no such Deployment, since when it is looked for, and where else to look.
 #[component]
 fn MissingDeployment(board: Board) -> impl IntoView {
-    let zone = Zone::of_page();
     let Workload { cluster, namespace, name, .. } = board.workload.get_untracked();
     let looking = move || {
         let cluster = safe(&cluster);
@@ -179,7 +177,7 @@ fn MissingDeployment(board: Board) -> impl IntoView {
             };
             return format!("Recording {cluster} has no such Deployment at this point. {state}");
         }
-        let since = board.dated(zone, board.looking_since_millis.get());
+        let since = board.dated(board.looking_since_millis.get());
         format!("Looking for it in cluster {cluster} since {since}. This page shows it as soon as it appears.")
     };
     let command = format!("kubectl --namespace {} get deployments", shell_word(&namespace));

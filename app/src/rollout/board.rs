@@ -44,6 +44,8 @@ pub struct Time {
 /// The state of the page. Copies are handles of the same one.
 #[derive(Clone, Copy, Default)]
 pub struct Board {
+    /// The zone in which the page tells times of day.
+    pub zone: Zone,
     /// The Deployment that the page is about.
     pub workload: RwSignal<Workload>,
     /// The revision that the link to the page names; `None` where it names none.
@@ -84,7 +86,7 @@ impl Board {
     /// The board of a Deployment of which nothing is known yet.
     pub fn for_workload(workload: Workload, linked_revision: Option<u64>) -> Self {
         let is_over = workload.rollout.is_some() || Exported::of_app().is_some();
-        let board = Self { is_over, linked_revision, ..Self::default() };
+        let board = Self { zone: Zone::of_page(), is_over, linked_revision, ..Self::default() };
         board.workload.set(workload);
         board.slid.set(SLIDER);
         board.compare_with(0, false);
@@ -178,13 +180,13 @@ impl Board {
     }
 
     /// A time of day of the page, with its date where it is not of the last hours. Follows the zone and the present.
-    pub fn moment(self, zone: Zone, at_millis: Millis) -> String {
-        zone.moment(at_millis, self.present())
+    pub fn moment(self, at_millis: Millis) -> String {
+        self.zone.moment(at_millis, self.present())
     }
 
     /// Formats the same with the zone.
-    pub fn dated(self, zone: Zone, at_millis: Millis) -> String {
-        format!("{} {}", self.moment(zone, at_millis), zone.name(at_millis))
+    pub fn dated(self, at_millis: Millis) -> String {
+        format!("{} {}", self.moment(at_millis), self.zone.name(at_millis))
     }
 
     /// The time shown, in whole seconds. Follows it.
@@ -290,7 +292,7 @@ mod tests {
     fn rows_that_told_a_time_and_are_gone_leave_nothing_behind() {
         Owner::new().with(|| {
             let board = Board::for_workload(Workload::default(), None);
-            assert!(is_forgotten(|| drop(board.dated(Zone::of_page(), 0))));
+            assert!(is_forgotten(|| drop(board.dated(0))));
         });
     }
 
@@ -300,7 +302,7 @@ mod tests {
             let board = Board::for_workload(Workload::default(), None);
             let told = |is_past| {
                 board.compare_with(60_000, is_past);
-                board.moment(Zone::of_page(), 0)
+                board.moment(0)
             };
             assert_eq!([false, true].map(told), ["00:00:00", "00:00:00"]);
             let state = ConnectionState::Replay { name: "r".into() };

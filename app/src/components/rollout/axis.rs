@@ -28,7 +28,7 @@ pub fn Axis(picture: Picture) -> impl IntoView {
     let day = Memo::new(move |_| {
         let Some(board) = board else { return String::new() };
         let now = board.now_millis();
-        if board.is_recorded() || board.moment(zone, now).contains('-') { zone.date(now) } else { String::new() }
+        if board.is_recorded() || board.moment(now).contains('-') { zone.date(now) } else { String::new() }
     });
     view! {
         <span class="day-of-axis" data-testid="day">{move || day.get()}</span>

@@ -80,7 +80,7 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
     let label = move || {
         let head = head.read();
         let at = head.since_millis;
-        label(&head, &board.map_or_else(|| zone.stamp(at), |board| board.dated(zone, at)))
+        label(&head, &board.map_or_else(|| zone.stamp(at), |board| board.dated(at)))
     };
     let state = Memo::new(move |_| head.read().state);
     let revision = move || head.with(|head| revision_name(head.is_out(), head.revision, ["out", ""]));

@@ -11,16 +11,14 @@ use crate::exported::Exported;
 use crate::rollout::board::{Board, SLIDER, SLIDER_PARTS, SliderMarks, Time};
 use crate::rollout::controls::Controls;
 use crate::rollout::screen::RolloutScreen;
-use crate::zone::Zone;
 
 /// Speeds in percent, with their words.
 const SPEEDS: [(u32, &str); 5] = [(25, "¼ ×"), (100, "1 ×"), (200, "2 ×"), (500, "5 ×"), (2_000, "20 ×")];
 
 #[component]
 pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
-    let zone = Zone::of_page();
     let act = move |act: fn(&RolloutScreen)| move |_| controls.act(act);
-    let moment = move || board.dated(zone, board.now_millis());
+    let moment = move || board.dated(board.now_millis());
     let play = move || match (board.time.get(), board.is_over) {
         (Time { tenths: None, .. }, false) if !board.is_held() => "Pause",
         (Time { is_playing: true, .. }, _) => "Stop",
@@ -36,7 +34,7 @@ pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
         let (now, back) = latest();
         let time = board.time.get();
         match (time.tenths, time.news) {
-            (None, _) if board.is_stale() => format!("Last seen {}", board.moment(zone, board.now_millis())),
+            (None, _) if board.is_stale() => format!("Last seen {}", board.moment(board.now_millis())),
             (None, _) => now.to_owned(),
             (Some(_), 0) => back.to_owned(),
             (Some(_), news) => format!("{back}, {news} new"),
@@ -101,8 +99,7 @@ fn KeptMarks(board: Board) -> impl IntoView {
 /// Goes to any moment that is kept.
 #[component]
 fn Slider(board: Board, controls: Controls) -> impl IntoView {
-    let zone = Zone::of_page();
-    let moment = move || board.dated(zone, board.now_millis());
+    let moment = move || board.dated(board.now_millis());
     let slide = move |event: web_sys::Event| {
         let value = event_target_value(&event).parse::<f64>().unwrap_or_default();
         controls.act(|screen| screen.slide(value));

@@ -21,7 +21,6 @@ use crate::rollout::panel::{self, PanelContent};
 use crate::rollout::picture::Picture;
 use crate::rows::set_if_new;
 use crate::scoped::ScopedFor;
-use crate::zone::Zone;
 
 /// Texts and figures about a Deployment, all of them of one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,12 +75,12 @@ fn unbroken(sentence: &str) -> Vec<AnyView> {
 /// The verdict line: badge, sentence, reason and figures.
 #[component]
 pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
-    let zone = Zone::of_page();
     // A moment that the viewer chose is told at once.
     let is_at_once = Signal::derive(move || board.time.read().tenths.is_some());
     let words =
         debounce(Signal::derive(move || board.said(|view| VerdictContent::of(view, board.is_past()))), is_at_once);
-    let said = move |read: fn(&VerdictContent) -> &str| move || zone.said(read(&words.read()), board.now_millis());
+    let said =
+        move |read: fn(&VerdictContent) -> &str| move || board.zone.said(read(&words.read()), board.now_millis());
     let sentence = said(|words| &words.sentence);
     // A whole image leaves no room for what the headline says of it.
     let images = Memo::new(move |_| picture.images());
