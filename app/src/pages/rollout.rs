@@ -23,7 +23,6 @@ use crate::components::rollout::verdict::VerdictLine;
 use crate::components::title::PageTitle;
 use crate::connection::title;
 use crate::context::FirstPayload;
-use crate::exported::Exported;
 use crate::link_preview::page_title;
 use crate::live::client::Live;
 use crate::pages::panel::Panel;
@@ -89,8 +88,7 @@ pub fn Rollout(
     let (controls, as_table) = (Controls::provide(), NodeRef::<html::Input>::new());
     provide_context(board);
     come_alive(board, picture, rendered, scope, controls);
-    let is_file = Exported::of_app().is_some();
-    Effect::new(move |_| keys::listen(controls, as_table, is_file));
+    Effect::new(move |_| keys::listen(controls, as_table, board.is_file));
     let titled = Signal::derive(move || {
         let badge = board.said(|view| view.verdict.badge.clone());
         let badge = match board.is_known.get() {
@@ -128,7 +126,7 @@ pub fn Rollout(
                 <Legend as_table/>
             </main>
             <div class="aside" role="status">{move || board.announced.get()}</div>
-            {(!is_file).then(|| view! {
+            {(!board.is_file).then(|| view! {
                 <div class=move || shown(board.is_known.get() && !is_there.get())><MissingDeployment board/></div>
             })}
             <p class=move || if board.is_known.get() { "unused" } else { "message" } role="status">"Connecting to Rollcast…"</p>

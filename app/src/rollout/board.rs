@@ -52,6 +52,8 @@ pub struct Board {
     pub linked_revision: Option<u64>,
     /// A rollout that goes on is shown as it was when the page was opened.
     pub is_snapshot: bool,
+    /// The page is a file of its own, behind which there is no server.
+    pub is_file: bool,
     /// This is a rollout by itself, from what was kept of it: it has an end and no present.
     pub is_over: bool,
     /// True once anything was heard of it.
@@ -85,8 +87,9 @@ pub struct Board {
 impl Board {
     /// The board of a Deployment of which nothing is known yet.
     pub fn for_workload(workload: Workload, linked_revision: Option<u64>) -> Self {
-        let is_over = workload.rollout.is_some() || Exported::of_app().is_some();
-        let board = Self { zone: Zone::of_page(), is_over, linked_revision, ..Self::default() };
+        let is_file = Exported::of_app().is_some();
+        let is_over = is_file || workload.rollout.is_some();
+        let board = Self { zone: Zone::of_page(), is_file, is_over, linked_revision, ..Self::default() };
         board.workload.set(workload);
         board.slid.set(SLIDER);
         board.compare_with(0, false);

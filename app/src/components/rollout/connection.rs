@@ -9,7 +9,6 @@ use crate::components::copy::CopyButton;
 use crate::connection::{
     RECONNECTING, as_it_was, forbidden, loading, lost, next_try, progress, state_words, unreachable, unwritten,
 };
-use crate::exported::Exported;
 use crate::live::client::Live;
 use crate::rollout::board::Board;
 
@@ -32,7 +31,7 @@ pub fn Chip(board: Board) -> impl IntoView {
     let is_moving = move || board.time.read().tenths.is_some() || board.connection.read().listing.is_some();
     let is_told = move || if is_moving() { "off" } else { "polite" };
     // A file leads nowhere: there is no server behind it.
-    let href = Exported::of_app().is_none().then(|| at("/status"));
+    let href = (!board.is_file).then(|| at("/status"));
     view! {
         <a id="chip" class=class href=href rel="external"><span role="status" aria-live=is_told data-testid="live">{words}</span></a>
     }

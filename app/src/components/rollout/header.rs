@@ -12,7 +12,6 @@ use super::icon::TabIcon;
 use crate::browser::{self, Notifications};
 use crate::components::detail::link::DetailLink;
 use crate::components::header::{Breadcrumbs, Header, Section};
-use crate::exported::Exported;
 use crate::link_preview::page_title;
 use crate::news::News;
 use crate::rollout::board::Board;
@@ -21,7 +20,6 @@ use crate::rows::set_if_new;
 #[component]
 pub fn RolloutHeader(board: Board) -> impl IntoView {
     let workload = board.workload.get_untracked();
-    let is_file = Exported::of_app().is_some();
     let tone = Signal::derive(move || board.said(|view| Some(view.verdict.tone)));
     // Of what is not there, there is nothing to open.
     let is_there = Memo::new(move |_| board.view.read().is_some());
@@ -30,7 +28,7 @@ pub fn RolloutHeader(board: Board) -> impl IntoView {
             <div class=move || if is_there.get() { "actions" } else { "unused" }>
                 <DetailLink workload=workload.clone() path="rollouts".to_owned() class="choice">"Rollouts"</DetailLink>
                 // A file is shared by handing it on, and nothing happens in it.
-                {(!is_file).then(|| view! {
+                {(!board.is_file).then(|| view! {
                     <DetailLink workload=workload.clone() path="share".to_owned() class="choice">"Share"</DetailLink>
                     <Notify board page=address::whatever_bears_the_name(&workload)/>
                 })}

@@ -15,7 +15,6 @@ type LinkNews = (String, String, String);
 #[component]
 pub fn LinkBars(board: Board) -> impl IntoView {
     let file = Exported::of_app().map(|file| file.record.version.clone());
-    let is_file = file.is_some();
     let news = Memo::new(move |_| match &file {
         Some(version) => {
             let words = format!(
@@ -34,10 +33,10 @@ pub fn LinkBars(board: Board) -> impl IntoView {
     view! {
         <div class=class role="status" data-testid="linked">
             <span>{part(|(words, ..)| words)}</span>" "
-            {(!is_file).then(|| view! { <a href=part(|(.., to)| to) rel="external">{part(|(_, invitation, _)| invitation)}</a> })}
+            {(!board.is_file).then(|| view! { <a href=part(|(.., to)| to) rel="external">{part(|(_, invitation, _)| invitation)}</a> })}
         </div>
         <Banner is_quiet=true test_id="notice" words=Signal::derive(move || board.zone.said(&board.said(|view| view.notice.clone()), board.now_millis()))/>
-        {(!is_file).then(|| view! {
+        {(!board.is_file).then(|| view! {
             <div class=successor>
                 <a href=now rel="external" data-testid="successor">"Look at the one that has the name now"</a>
             </div>

@@ -7,7 +7,6 @@ use timeline::view::Tone;
 use super::keys::keys;
 use crate::components::copy::copy_result;
 use crate::components::page_keys::KeyHelp;
-use crate::exported::Exported;
 use crate::rollout::board::{Board, SLIDER, SLIDER_PARTS, SliderMarks, Time};
 use crate::rollout::controls::Controls;
 use crate::rollout::screen::RolloutScreen;
@@ -41,7 +40,6 @@ pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
         }
     };
     let live_title = move || format!("{} (L)", latest().1);
-    let is_file = Exported::of_app().is_some();
     let live_class = move || match (board.time.read().tenths.is_none(), board.is_recorded()) {
         (true, _) if board.is_stale() => "live stale",
         (true, false) => "live on",
@@ -62,13 +60,13 @@ pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
             <output aria-live="off" data-testid="moment">{moment}</output>
             <Speed controls/>
             <button type="button" class=live_class title=live_title data-testid="back-to-live" on:click=act(RolloutScreen::live)>{live}</button>
-            {(!is_file).then(|| view! {
+            {(!board.is_file).then(|| view! {
                 <button type="button" id="link" title="Copy a link to this revision, or to the moment shown (C)" aria-live="polite" data-copied=controls.copied on:click=move |_| controls.copy_link()>
                     <svg viewBox="0 0 24 24" aria-hidden="true"><path d="M9 15l6-6M11 6l2-2a4.2 4.2 0 0 1 6 6l-2 2M13 18l-2 2a4.2 4.2 0 0 1-6-6l2-2"></path></svg>
                     "Copy link"{copy_result(controls.copied)}
                 </button>
             })}
-            <KeyHelp keys=keys(is_file)/>
+            <KeyHelp keys=keys(board.is_file)/>
         </div>
     }
 }

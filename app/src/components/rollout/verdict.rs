@@ -13,7 +13,6 @@ use crate::browser;
 use crate::components::copy::CopyButton;
 use crate::debounce::debounce;
 use crate::detail::Detail;
-use crate::exported::Exported;
 use crate::images::with_short_images;
 use crate::measure::{Measure, RolloutProgress};
 use crate::rollout::board::Board;
@@ -231,7 +230,6 @@ const AGAIN: Duration = Duration::from_millis(1_500);
 #[component]
 fn Measured(board: Board) -> impl IntoView {
     let asked = MeasureQuery { board, measure: RwSignal::new(None), times: StoredValue::new(0) };
-    let is_file = Exported::of_app().is_some();
     let stands = Memo::new(move |_| {
         let is_shown = board.is_over || board.time.read().tenths.is_none();
         let (revision, tone) = board.said(|view| view.revision.map(|revision| (revision, view.verdict.tone)))?;
@@ -239,7 +237,7 @@ fn Measured(board: Board) -> impl IntoView {
         (is_shown && (!board.is_over || tone == Tone::Ok)).then_some((revision, tone))
     });
     Effect::new(move |_| {
-        if let Some((revision, tone)) = stands.get().filter(|_| !is_file) {
+        if let Some((revision, tone)) = stands.get().filter(|_| !board.is_file) {
             asked.ask(revision, tone, TRIES);
         }
     });
