@@ -187,10 +187,8 @@ impl Picture {
         if wanted == *moved {
             return;
         }
-        for node in self.nodes.timed {
-            if let Some(node) = node.get_untracked() {
-                crate::browser::style(&node, &wanted.times);
-            }
+        for node in self.nodes.timed.iter().filter_map(NodeRef::get_untracked) {
+            crate::browser::style(&node, &wanted.times);
         }
         for (node, view_box) in [(self.nodes.strip, &wanted.strip), (self.nodes.bars, &wanted.bars)] {
             if let Some(node) = node.get_untracked() {
