@@ -61,9 +61,8 @@ pub struct PanelState {
 impl PanelState {
     /// A panel of a page, in which nothing is open.
     pub fn of_page() -> Self {
-        let panel = Self { opened: OpenedPod::of_app(), ..Self::default() };
-        panel.exported.set_value(Exported::of_app());
-        panel
+        let exported = StoredValue::new(Exported::of_app());
+        Self { opened: OpenedPod::of_app(), exported, ..Self::default() }
     }
 
     /// Opens something, by its path below the page of the Deployment. The focus goes back to `opener` when the panel is closed;
