@@ -11,7 +11,7 @@ use timeline::{Millis, Workload};
 use crate::images::{ImageText, with_short_images};
 use crate::numbers::fixed;
 use crate::score::frame::Frame;
-use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern};
+use crate::score::ink::{DOT, Edge, Fill, Pattern};
 use crate::score::motion::Motion;
 use crate::score::paint::{BarMark, Painter, paint};
 use crate::score::{scale, scene};
@@ -38,21 +38,6 @@ const TEXT: &str = "#e8eaec";
 const QUIET: &str = "#a6adb4";
 /// The server draws with the first one; whoever shows the SVG with what there is.
 pub const FONTS: &str = "Inter Variable, Inter, Helvetica, Arial, sans-serif";
-
-/// A colour of the dark theme.
-const fn ink(colour: Colour) -> &'static str {
-    match colour {
-        Colour::Available => "#37b8a3",
-        Colour::Ready => "#7fd0c3",
-        Colour::Unready => "#e0a43a",
-        Colour::Starting => "#8fa3b8",
-        Colour::Scheduling => "#8d96a0",
-        Colour::Failing => "#f0765c",
-        Colour::Terminating => "#a797cf",
-        Colour::Quarantine => "#e084c6",
-        Colour::Line => "#454c53",
-    }
-}
 
 /// Paints marks into the file.
 struct Picture {
@@ -88,14 +73,14 @@ impl Picture {
 impl Painter for Picture {
     fn fill(&mut self, mark: BarMark, fill: Fill) {
         let (fill, share) = match fill {
-            Fill::Tint(share) => (ink(mark.look.ink().colour).to_owned(), share.max(0.35)),
+            Fill::Tint(share) => (mark.look.ink().colour.dark().to_owned(), share.max(0.35)),
             Fill::Pattern(pattern) => (format!("url(#{})", pattern.name), 1.0),
         };
         self.rect(self.span(mark), (mark.upper(), mark.lower()), &fill, share);
     }
 
     fn edges(&mut self, mark: BarMark, edge: Edge) {
-        let (half, colour) = (edge.width / 2.0, ink(mark.look.ink().colour));
+        let (half, colour) = (edge.width / 2.0, mark.look.ink().colour.dark());
         for y in mark.edges() {
             self.rect(self.span(mark), (y - half, y + half), colour, 1.0);
         }
@@ -103,7 +88,7 @@ impl Painter for Picture {
 
     fn end(&mut self, mark: BarMark, _: Edge) {
         let from = self.x(mark.from);
-        self.rect((from, from), (mark.upper(), mark.lower()), ink(mark.look.ink().colour), 1.0);
+        self.rect((from, from), (mark.upper(), mark.lower()), mark.look.ink().colour.dark(), 1.0);
     }
 }
 
@@ -182,7 +167,7 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
 fn head() -> String {
     let pattern = |pattern: &Pattern| {
         let Pattern { name, colour, degrees, side, ground, stripe } = *pattern;
-        let colour = ink(colour);
+        let colour = colour.dark();
         let dot = if stripe > 0.0 {
             String::new()
         } else {

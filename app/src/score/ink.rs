@@ -49,19 +49,28 @@ impl Colour {
         Self::Line,
     ];
 
+    const fn token_and_dark(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Available => ("--available", "#37b8a3"),
+            Self::Ready => ("--ready", "#7fd0c3"),
+            Self::Unready => ("--unready", "#e0a43a"),
+            Self::Starting => ("--starting", "#8fa3b8"),
+            Self::Scheduling => ("--scheduling", "#8d96a0"),
+            Self::Failing => ("--failing", "#f0765c"),
+            Self::Terminating => ("--terminating", "#a797cf"),
+            Self::Quarantine => ("--quarantine", "#e084c6"),
+            Self::Line => ("--line-strong", "#454c53"),
+        }
+    }
+
     /// The custom property of the style sheet.
     pub const fn token(self) -> &'static str {
-        match self {
-            Self::Available => "--available",
-            Self::Ready => "--ready",
-            Self::Unready => "--unready",
-            Self::Starting => "--starting",
-            Self::Scheduling => "--scheduling",
-            Self::Failing => "--failing",
-            Self::Terminating => "--terminating",
-            Self::Quarantine => "--quarantine",
-            Self::Line => "--line-strong",
-        }
+        self.token_and_dark().0
+    }
+
+    /// The colour of the dark theme, for files without a style sheet.
+    pub const fn dark(self) -> &'static str {
+        self.token_and_dark().1
     }
 
     /// The colour as attributes of elements have it.
