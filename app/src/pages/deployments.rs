@@ -65,17 +65,17 @@ pub fn DeploymentsPage() -> impl IntoView {
     let class = move || if overall.read().all == 0 && words::is_whole(&query.read()) { "list empty" } else { "list" };
     view! {
         <PageTitle text=Signal::derive(move || words::tab_title(&overall.read(), &query.read(), board.is_linked.get()))/>
-        <Header section=Section::Deployments trail=Signal::derive(trail) wall=Signal::derive(move || Some(address::wall(&query.read())))>
+        <Header section=Section::Deployments trail=trail wall=Signal::derive(move || Some(address::wall(&query.read())))>
             <span id="count" class="muted wide">{move || words::summary(&overall.read())}</span>
             <Clusters board/>
         </Header>
-        <Banner test_id="banner" words=Signal::derive(lost) countdown=Signal::derive(next)/>
-        <Banner test_id="trouble" words=Signal::derive(move || words::trouble(&overall.read(), zone)) countdown=Signal::derive(move || words::next_retry(&overall.read(), zone))/>
+        <Banner test_id="banner" words=lost countdown=next/>
+        <Banner test_id="trouble" words=move || words::trouble(&overall.read(), zone) countdown=move || words::next_retry(&overall.read(), zone)/>
         <main class=class data-testid="overview">
             <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href=at("/")>"All"</a><span class="muted recorded">{recorded}</span></h1>
             <Filter board search/>
             // Below the links of the filter: those stay where they are, however the question changes.
-            <Banner test_id="mistake" words=Signal::derive(move || overall.read().trouble.clone())/>
+            <Banner test_id="mistake" words=move || overall.read().trouble.clone()/>
             <Columns board/>
             <ListRows board/>
             <Nothing board/>

@@ -79,7 +79,7 @@ fn Wall(settings: Settings) -> impl IntoView {
     view! {
         <PageTitle text=Signal::derive(title)/>
         <main class=move || if is_pointed.get() { "wall pointed" } else { "wall" } data-testid="wall" data-sound=has_sound.then_some("on") use:bind_style=shifted>
-            <Banner test_id="stale" words=Signal::derive(stale) countdown=Signal::derive(next)/>
+            <Banner test_id="stale" words=stale countdown=next/>
             <h1 class="aside">{list::heading(&query)}</h1>
             <StableLine board query=query.clone()/>
             // As the server knew them. Style sheets show them where scripts do not run.

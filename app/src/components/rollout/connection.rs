@@ -48,9 +48,9 @@ pub fn ConnectionBars(board: Board) -> impl IntoView {
         progress(&board.connection.read(), |at_millis| board.dated(at_millis))
     };
     view! {
-        <Banner test_id="banner" words=Signal::derive(move || trouble(board).unwrap_or_default()) countdown=Signal::derive(next)/>
-        <Banner test_id="forbidden" words=Signal::derive(move || forbidden(&board.connection.read()))/>
-        <Banner test_id="unwritten" words=Signal::derive(move || unkept(board).unwrap_or_default())/>
+        <Banner test_id="banner" words=move || trouble(board).unwrap_or_default() countdown=next/>
+        <Banner test_id="forbidden" words=move || forbidden(&board.connection.read())/>
+        <Banner test_id="unwritten" words=move || unkept(board).unwrap_or_default()/>
         <Role board/>
     }
 }

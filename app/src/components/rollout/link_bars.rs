@@ -35,7 +35,7 @@ pub fn LinkBars(board: Board) -> impl IntoView {
             <span>{part(|(words, ..)| words)}</span>" "
             {(!board.is_file).then(|| view! { <a href=part(|(.., to)| to) rel="external">{part(|(_, invitation, _)| invitation)}</a> })}
         </div>
-        <Banner is_quiet=true test_id="notice" words=Signal::derive(move || board.zone.said(&board.said(|view| view.notice.clone()), board.now_millis()))/>
+        <Banner is_quiet=true test_id="notice" words=move || board.zone.said(&board.said(|view| view.notice.clone()), board.now_millis())/>
         {(!board.is_file).then(|| view! {
             <div class=successor>
                 <a href=now rel="external" data-testid="successor">"Look at the one that has the name now"</a>

@@ -38,7 +38,7 @@ pub fn PodTable(
                         <ColumnHead board picture controls column=PodColumn::Name words="Pod"/>
                         <ColumnHead board picture controls column=PodColumn::Revision words="Revision"/>
                         <ColumnHead board picture controls column=PodColumn::State words="State"/>
-                        <ColumnHead board picture controls column=PodColumn::Since words=Signal::derive(move || format!("Since ({})", board.zone.name(board.now_millis())))/>
+                        <ColumnHead board picture controls column=PodColumn::Since words=move || format!("Since ({})", board.zone.name(board.now_millis()))/>
                         <th>"Reason"</th>
                     </tr>
                 </thead>
