@@ -132,7 +132,7 @@ impl WallScreen {
             if state.seats.aim(number, key) {
                 aim(followed, seat, seen);
             }
-            set_if_new(&seat.has_new_trouble, state.seats.has_new_trouble(number));
+            seat.has_new_trouble.set_value(state.seats.has_new_trouble(number));
             set_if_new(&seat.look, if key.is_some() { taken } else { SeatState::Free });
             if let Some((row, _)) = seen {
                 set_if_new(&seat.revision, (row.summary.replaces, row.summary.revision));

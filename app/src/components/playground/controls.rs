@@ -179,10 +179,10 @@ fn DoButton(state: PlaygroundState, first: Button) -> impl IntoView {
     let id = format!("play-{action}");
     let name = action.clone();
     let button = following(state.now, first, move |now: &Playground| now.button(&name).cloned());
-    let entered = RwSignal::new(field.as_ref().map(|(_, _, value)| value.clone()).unwrap_or_default());
+    let entered = StoredValue::new(field.as_ref().map(|(_, _, value)| value.clone()).unwrap_or_default());
     let explain = move || {
         let pod = untrack(|| state.pod());
-        let command = button.with_untracked(|button| button.explained(&entered.read_untracked(), &pod));
+        let command = button.with_untracked(|button| button.explained(&entered.get_value(), &pod));
         if !command.is_empty() {
             state.explained.set(command);
         }
@@ -190,7 +190,7 @@ fn DoButton(state: PlaygroundState, first: Button) -> impl IntoView {
     let field = field.map(|(name, label, value)| {
         let id = format!("{id}-field");
         let enter = move |event| {
-            entered.set(event_target_value(&event));
+            entered.set_value(event_target_value(&event));
             explain();
         };
         view! {

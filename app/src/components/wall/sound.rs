@@ -37,7 +37,7 @@ pub fn Sound(board: WallBoard) -> impl IntoView {
                 if *of != workload {
                     (*of, *news) = (workload, News::default());
                 }
-                news.hear(heard, seat.has_new_trouble.get_untracked(), page_millis())
+                news.hear(heard, seat.has_new_trouble.get_value(), page_millis())
             });
             play(told.flatten());
         });
