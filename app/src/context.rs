@@ -1,26 +1,23 @@
 //! Contexts that the application provides and its pages read.
 
-use std::sync::{Arc, Mutex};
-
 use leptos::prelude::*;
 
 use crate::payload::Payload;
 
 /// The payload of the document: the first page takes it, later pages load their content over the live connection.
-#[derive(Clone)]
-pub struct FirstPayload(Arc<Mutex<Option<Payload>>>);
+#[derive(Clone, Copy)]
+pub struct FirstPayload(StoredValue<Option<Payload>>);
 
 impl FirstPayload {
     /// Provides the payload to all pages.
     pub fn provide(payload: Payload) {
-        provide_context(Self(Arc::new(Mutex::new(Some(payload)))));
+        provide_context(Self(StoredValue::new(Some(payload))));
     }
 
     /// Takes the payload; `None` if an earlier page took it, or if `select` finds that it is of another page.
     pub fn take<P>(select: impl FnOnce(Payload) -> Option<P>) -> Option<P> {
         let first: Self = use_context()?;
-        let payload = first.0.lock().ok()?.take()?;
-        select(payload)
+        select(first.0.try_update_value(Option::take)??)
     }
 }
 

@@ -8,7 +8,8 @@ use web_sys::Element;
 
 use crate::browser;
 
-/// Elements of a list, each held by the component that shows one object of it ([`held`]). Copies are handles of the same ones.
+/// Elements of a list, each held by the component that shows one object of it ([`register_element`]). Copies are handles
+/// of the same ones.
 #[derive(Clone, Copy, Default)]
 pub struct Elements(StoredValue<HashMap<u128, SendWrapper<Element>>>);
 
@@ -24,8 +25,9 @@ impl Elements {
     }
 }
 
-/// Holds an element by the key of its object until the component that shows it is gone. Used as `use:held=(elements, key)`.
-pub fn held(element: Element, (elements, key): (Elements, u128)) {
+/// Holds an element by the key of its object until the component that shows it is gone. Used as
+/// `use:register_element=(elements, key)`.
+pub fn register_element(element: Element, (elements, key): (Elements, u128)) {
     elements.0.try_update_value(|elements| elements.insert(key, SendWrapper::new(element)));
     on_cleanup(move || {
         elements.0.try_update_value(|elements| elements.remove(&key));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
-use timeline::words::duration;
+use timeline::words::{capitalized, count, duration};
 
 /// So many must there be to tell an end in advance, and to speak of a rule.
 pub(crate) const ENOUGH: usize = 3;
@@ -79,7 +79,7 @@ pub fn median(times: impl Iterator<Item = Millis>) -> Option<Millis> {
 
 /// "1 earlier one", "9 earlier ones".
 pub(crate) fn earlier(many: usize) -> String {
-    if many == 1 { "1 earlier one".to_owned() } else { format!("{many} earlier ones") }
+    count(many as u32, "earlier one")
 }
 
 /// Where a duration stands among those of earlier rollouts: "slower than 3 of 4 earlier"; empty where there are none.
@@ -138,8 +138,7 @@ pub(crate) fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
     };
     let of = if shorter == 0 { earlier(many) } else { format!("the {} slowest of {}", many - shorter, earlier(many)) };
     let took = span(soonest + millis, latest + millis);
-    let left = left(soonest, latest);
-    let left = left.strip_prefix("up").map_or(left.clone(), |rest| format!("Up{rest}"));
+    let left = capitalized(left(soonest, latest));
     Some(format!("{left} left: {of} took {took}."))
 }
 

@@ -64,7 +64,7 @@ pub struct ListPayload {
 }
 
 /// One Deployment, for its page.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeploymentPayload {
     /// The Deployment, with a UID where the link names one.
     pub workload: Workload,

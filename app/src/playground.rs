@@ -35,7 +35,7 @@ pub struct Playground {
 }
 
 /// Something that can be done.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Button {
     /// Heading of the group that it stands in.
     pub group: String,
@@ -132,7 +132,7 @@ fn with_word(command: &str, mark: &str, word: &str) -> String {
 
 /// Which pod the buttons mean: one that was opened on the page since the viewer chose one, else the chosen one; none when it is
 /// gone. `chosen` is a pod, and which one was opened when it was chosen.
-pub fn meant(chosen: Option<&(String, String)>, opened: &str, pods: &[String]) -> String {
+pub fn selected_pod(chosen: Option<&(String, String)>, opened: &str, pods: &[String]) -> String {
     let is_there = |name: &str| pods.iter().any(|pod| pod == name);
     let name = match chosen {
         Some((_, then)) if is_there(opened) && then != opened => opened,
@@ -149,12 +149,9 @@ mod tests {
     #[test]
     fn a_button_says_its_command_with_what_was_entered() {
         let button = |command: &str, field: Option<&str>| Button {
-            group: String::new(),
-            action: String::new(),
-            label: String::new(),
             command: command.to_owned(),
-            is_possible: true,
             field: field.map(|name| (name.to_owned(), String::new(), String::new())),
+            ..Button::default()
         };
         let scale = button("kubectl scale deployment/web --replicas=6 --timeout=1s", Some("replicas"));
         assert_eq!(scale.explained("2", "web-1"), "kubectl scale deployment/web --replicas=2 --timeout=1s");
@@ -174,7 +171,7 @@ mod tests {
     fn an_opened_pod_is_meant_until_it_is_closed_or_another_one_is_chosen() {
         let pods = ["a", "b", "c"].map(str::to_owned);
         let chose = |pod: &str, then: &str| Some((pod.to_owned(), then.to_owned()));
-        let meant = |chosen: Option<(String, String)>, opened: &str| super::meant(chosen.as_ref(), opened, &pods);
+        let meant = |chosen: Option<(String, String)>, opened: &str| selected_pod(chosen.as_ref(), opened, &pods);
         assert_eq!(meant(None, ""), "");
         assert_eq!(meant(None, "a"), "a");
         assert_eq!(meant(chose("b", ""), ""), "b");

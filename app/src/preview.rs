@@ -1,7 +1,7 @@
 //! The preview: the verdict and the score as one picture of 1200 × 630, for chats that show what a link leads to. A plain
 //! SVG with its colours in it, so that it can be turned into pixels without a browser.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use timeline::view::Tone;
 use timeline::viewer::DeploymentCopy;
@@ -11,7 +11,7 @@ use timeline::{Millis, Workload};
 use crate::images::{ImageText, with_short_images};
 use crate::numbers::fixed;
 use crate::score::frame::Frame;
-use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern, Tile};
+use crate::score::ink::{DOT, Edge, Fill, Pattern};
 use crate::score::motion::Motion;
 use crate::score::paint::{BarMark, Painter, paint};
 use crate::score::{scale, scene};
@@ -38,21 +38,6 @@ const TEXT: &str = "#e8eaec";
 const QUIET: &str = "#a6adb4";
 /// The server draws with the first one; whoever shows the SVG with what there is.
 pub const FONTS: &str = "Inter Variable, Inter, Helvetica, Arial, sans-serif";
-
-/// A colour of the dark theme.
-const fn ink(colour: Colour) -> &'static str {
-    match colour {
-        Colour::Available => "#37b8a3",
-        Colour::Ready => "#7fd0c3",
-        Colour::Unready => "#e0a43a",
-        Colour::Starting => "#8fa3b8",
-        Colour::Scheduling => "#8d96a0",
-        Colour::Failing => "#f0765c",
-        Colour::Terminating => "#a797cf",
-        Colour::Quarantine => "#e084c6",
-        Colour::Line => "#454c53",
-    }
-}
 
 /// Paints marks into the file.
 struct Picture {
@@ -88,14 +73,14 @@ impl Picture {
 impl Painter for Picture {
     fn fill(&mut self, mark: BarMark, fill: Fill) {
         let (fill, share) = match fill {
-            Fill::Tint(share) => (ink(mark.look.ink().colour).to_owned(), share.max(0.35)),
-            Fill::Pattern(pattern) => (format!("url(#{})", pattern.name()), 1.0),
+            Fill::Tint(share) => (mark.look.ink().colour.dark().to_owned(), share.max(0.35)),
+            Fill::Pattern(pattern) => (format!("url(#{})", pattern.name), 1.0),
         };
         self.rect(self.span(mark), (mark.upper(), mark.lower()), &fill, share);
     }
 
     fn edges(&mut self, mark: BarMark, edge: Edge) {
-        let (half, colour) = (edge.width / 2.0, ink(mark.look.ink().colour));
+        let (half, colour) = (edge.width / 2.0, mark.look.ink().colour.dark());
         for y in mark.edges() {
             self.rect(self.span(mark), (y - half, y + half), colour, 1.0);
         }
@@ -103,7 +88,7 @@ impl Painter for Picture {
 
     fn end(&mut self, mark: BarMark, _: Edge) {
         let from = self.x(mark.from);
-        self.rect((from, from), (mark.upper(), mark.lower()), ink(mark.look.ink().colour), 1.0);
+        self.rect((from, from), (mark.upper(), mark.lower()), mark.look.ink().colour.dark(), 1.0);
     }
 }
 
@@ -121,6 +106,8 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
     let headings = || scene.bands.iter().map(|(_, band)| &band.heading).filter(|heading| !heading.is_out());
     let all = headings().map(|heading| heading.images.as_str());
     let short = |text: &str| with_short_images(text, all.clone());
+    let bold = |size: f64, fill: &str| format!("font-size=\"{size}\" font-weight=\"bold\" fill=\"{fill}\"");
+    let plain = |size: f64| format!("font-size=\"{size}\" fill=\"{QUIET}\"");
     let mut chip_end = WORDS.0;
     if let Some(view) = &said.view {
         let (ground, ink) = match view.verdict.tone {
@@ -132,22 +119,14 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
         let badge = safe(&view.verdict.badge);
         let chip_width = badge.chars().count() * 12 + 28;
         chip_end += chip_width as f64 + 20.0;
-        let _ = write!(
-            out,
-            "<rect x=\"60\" y=\"46\" width=\"{}\" height=\"36\" rx=\"6\" fill=\"{ground}\"/><text x=\"74\" y=\"71\" font-size=\"20\" font-weight=\"bold\" fill=\"{ink}\">{}</text>",
-            chip_width,
-            escaped(&badge)
-        );
+        let _ =
+            write!(out, "<rect x=\"60\" y=\"46\" width=\"{chip_width}\" height=\"36\" rx=\"6\" fill=\"{ground}\"/>");
+        add_text(&mut out, 74, 71, &bold(20.0, ink), &badge);
         for (index, line) in lines(&short(&view.verdict.sentence), SENTENCE, 2).iter().enumerate() {
-            let y = 164 + 47 * index;
-            let _ = write!(
-                out,
-                "<text x=\"60\" y=\"{y}\" font-size=\"42\" font-weight=\"bold\" fill=\"{TEXT}\">{}</text>",
-                escaped(line)
-            );
+            add_text(&mut out, 60, 164 + 47 * index, &bold(42.0, TEXT), line);
         }
         for line in lines(&short(&view.explanation()), WHY, 1) {
-            let _ = write!(out, "<text x=\"60\" y=\"247\" font-size=\"22\" fill=\"{QUIET}\">{}</text>", escaped(&line));
+            add_text(&mut out, 60, 247, &plain(22.0), &line);
         }
     }
     // The name goes first, beside the badge; its namespace has the room that it leaves.
@@ -161,21 +140,17 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
     let tag = fitting(&tag, SMALL_SIZE, WORDS.1 - WORDS.0 - 60.0);
     let image = fitting(&image, SMALL_SIZE, WORDS.1 - WORDS.0 - wide(&tag, SMALL_SIZE)) + &tag;
     for (text, x, y, style) in [
-        (name, chip_end, 73, format!("font-size=\"{NAME_SIZE}\" font-weight=\"bold\" fill=\"{TEXT}\"")),
+        (name, chip_end, 73, bold(NAME_SIZE, TEXT)),
         (namespace, WORDS.1, 73, format!("font-size=\"{SMALL_SIZE}\" text-anchor=\"end\" fill=\"{QUIET}\"")),
-        (image, WORDS.0, 107, format!("font-size=\"{SMALL_SIZE}\" fill=\"{QUIET}\"")),
+        (image, WORDS.0, 107, plain(SMALL_SIZE)),
     ] {
-        let _ = write!(out, "<text x=\"{}\" y=\"{y}\" {style}>{}</text>", fixed(x), escaped(&text));
+        add_text(&mut out, fixed(x), y, &style, &text);
     }
     let _ = write!(out, "<g transform=\"translate(0 {}) scale(1 {})\">", fixed(top), fixed(shrink));
     for (_, band) in &scene.bands {
         let ink = if band.heading.is_current { TEXT } else { QUIET };
-        let _ = write!(
-            out,
-            "<text x=\"60\" y=\"{}\" font-size=\"30\" font-weight=\"bold\" fill=\"{ink}\">{}</text>",
-            fixed(band.place.top + 34.0),
-            band.heading.revision.map(|revision| revision.to_string()).unwrap_or_default()
-        );
+        let revision = band.heading.revision.map(|revision| revision.to_string()).unwrap_or_default();
+        add_text(&mut out, 60, fixed(band.place.top + 34.0), &bold(30.0, ink), &revision);
     }
     let mut picture = Picture { now_millis, per_milli: width / window_millis, out };
     paint(&scene.marks, &mut picture);
@@ -190,24 +165,27 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
 }
 
 fn head() -> String {
-    let pattern = |pattern: Pattern| {
-        let (tile, colour) = (pattern.tile(), ink(pattern.colour()));
-        let Tile { side, ground, stripe } = tile;
+    let pattern = |pattern: &Pattern| {
+        let Pattern { name, colour, degrees, side, ground, stripe } = *pattern;
+        let colour = colour.dark();
         let dot = if stripe > 0.0 {
             String::new()
         } else {
             format!("<circle cx=\"{0}\" cy=\"{0}\" r=\"{DOT}\" fill=\"{colour}\"/>", side / 2.0)
         };
         format!(
-            "<pattern id=\"{}\" width=\"{side}\" height=\"{side}\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({})\"><rect width=\"{side}\" height=\"{side}\" fill=\"{colour}\" fill-opacity=\"{ground}\"/><rect width=\"{stripe}\" height=\"{side}\" fill=\"{colour}\"/>{dot}</pattern>",
-            pattern.name(),
-            pattern.degrees()
+            "<pattern id=\"{name}\" width=\"{side}\" height=\"{side}\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({degrees})\"><rect width=\"{side}\" height=\"{side}\" fill=\"{colour}\" fill-opacity=\"{ground}\"/><rect width=\"{stripe}\" height=\"{side}\" fill=\"{colour}\"/>{dot}</pattern>"
         )
     };
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"{FONTS}\"><defs>{}</defs><rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"{BACKGROUND}\"/>",
         Pattern::ALL.map(pattern).concat()
     )
+}
+
+/// Adds a text at a place; `style` are the other attributes of its element.
+fn add_text(out: &mut String, x: impl Display, y: impl Display, style: &str, text: &str) {
+    let _ = write!(out, "<text x=\"{x}\" y=\"{y}\" {style}>{}</text>", escaped(text));
 }
 
 /// Text as markup: nothing in it is an element, a reference or the end of an attribute.

@@ -117,15 +117,9 @@ mod tests {
             let rows = Rows::default();
             rows.set(vec![(1, "a"), (2, "b")]);
             let (one, two) = (rows.row(1).unwrap(), rows.row(2).unwrap());
-            let (first, seen_first) = counted(move || {
-                let _ = one.get();
-            });
-            let (second, seen_second) = counted(move || {
-                let _ = two.get();
-            });
-            let (order, seen_order) = counted(move || {
-                let _ = rows.order();
-            });
+            let (first, seen_first) = counted(move || one.track());
+            let (second, seen_second) = counted(move || two.track());
+            let (order, seen_order) = counted(move || rows.order.track());
             let look = || [seen_first.get(), seen_second.get(), seen_order.get()];
             look();
             rows.set(vec![(1, "a"), (2, "c")]);

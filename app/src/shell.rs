@@ -6,7 +6,7 @@ use timeline::address::{at, base};
 
 use crate::app::App;
 use crate::compare::ComparePayload;
-use crate::components::audience::Foot;
+use crate::components::audience::Footer;
 use crate::components::playground::strip::StillStrip;
 use crate::components::preview::Origin;
 use crate::components::tokens::Drawings;
@@ -195,7 +195,7 @@ fn document(build: &str, head: AnyView, body: AnyView) -> impl IntoView + use<> 
                 <script src=versioned("/theme.js")></script>
                 {head}
             </head>
-            <body>{body}<Drawings/><Foot/></body>
+            <body>{body}<Drawings/><Footer/></body>
         </html>
     }
 }

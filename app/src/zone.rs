@@ -17,9 +17,10 @@ const CLOCK: usize = 8;
 const DATE: usize = 11;
 
 /// A zone that can be chosen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Choice {
     /// Coordinated universal time.
+    #[default]
     Utc,
     /// The zone of the viewer's system.
     Own,
@@ -43,13 +44,13 @@ impl Choice {
 }
 
 /// The zone of a page. Copies are handles of the same one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Zone(ScopedSignal<Choice>);
 
 impl Zone {
     /// Provides the zone of a page to all its components: UTC until the page is alive.
     pub fn provide() {
-        let zone = Self(ScopedSignal::new(Choice::Utc));
+        let zone = Self::default();
         provide_context(zone);
         Effect::new(move |_| {
             let asked = browser::parameter("zone").and_then(|text| Choice::named(&text));
@@ -60,7 +61,7 @@ impl Zone {
 
     /// The zone of the page around this component.
     pub fn of_page() -> Self {
-        use_context().unwrap_or_else(|| Self(ScopedSignal::new(Choice::Utc)))
+        use_context().unwrap_or_default()
     }
 
     /// Between UTC and the viewer's own; remembered.
@@ -131,17 +132,13 @@ impl Zone {
 fn told(sentence: &str, near_millis: Millis, stamp: impl Fn(Millis, bool) -> String) -> String {
     let mut out = String::with_capacity(sentence.len());
     let mut rest = sentence;
-    while let Some(mark) = rest.find(MARK) {
-        let (before, after) = (rest.get(..mark).unwrap_or_default(), rest.get(mark + MARK.len()..).unwrap_or_default());
-        let clock = mark.checked_sub(CLOCK).and_then(|at| before.get(at..));
-        match clock.and_then(millis_of_day) {
-            Some(of_day) => {
-                let dated = (mark - CLOCK).checked_sub(DATE);
-                let day = dated.and_then(|at| millis_of_date(before.get(at..mark - CLOCK)?));
-                let end = dated.filter(|_| day.is_some()).unwrap_or(mark - CLOCK);
-                out.push_str(before.get(..end).unwrap_or_default());
-                let at_millis = day.map_or_else(|| nearest(of_day, near_millis), |day| day + of_day);
-                out.push_str(&stamp(at_millis, day.is_some()));
+    while let Some((before, after)) = rest.split_once(MARK) {
+        match split_last(before, CLOCK, millis_of_day) {
+            Some((words, of_day)) => {
+                let dated = split_last(words, DATE, millis_of_date);
+                let at_millis = dated.map_or_else(|| nearest(of_day, near_millis), |(_, day)| day + of_day);
+                out.push_str(dated.map_or(words, |(words, _)| words));
+                out.push_str(&stamp(at_millis, dated.is_some()));
             }
             None => {
                 out.push_str(before);
@@ -152,6 +149,12 @@ fn told(sentence: &str, near_millis: Millis, stamp: impl Fn(Millis, bool) -> Str
     }
     out.push_str(rest);
     out
+}
+
+/// Splits the time that a text ends with, in so many letters, from the words before it; `None` where it ends with none.
+fn split_last(text: &str, letters: usize, read: fn(&str) -> Option<Millis>) -> Option<(&str, Millis)> {
+    let (words, time) = text.split_at_checked(text.len().checked_sub(letters)?)?;
+    Some((words, read(time)?))
 }
 
 const DAY_MILLIS: Millis = 86_400_000;

@@ -124,7 +124,7 @@ pub fn style(element: &Element, style: &str) {
 }
 
 /// Keeps an element's own style what a signal says. Until the page is alive the server's style sheet says it
-/// ([`crate::score::style_sheet`]), because style attributes are forbidden in its markup. Used as `use:placed=style`.
-pub fn placed(element: Element, says: Signal<String>) {
+/// ([`crate::score::style_sheet`]), because style attributes are forbidden in its markup. Used as `use:bind_style=style`.
+pub fn bind_style(element: Element, says: Signal<String>) {
     Effect::new(move |_| says.with(|says| style(&element, says)));
 }

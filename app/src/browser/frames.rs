@@ -6,9 +6,7 @@ use leptos::leptos_dom::helpers::IntervalHandle;
 use leptos::prelude::*;
 
 /// Does something with the next animation frame; while the page is hidden none comes.
-pub fn next_frame(run: impl FnOnce() + 'static) {
-    request_animation_frame(run);
-}
+pub use leptos::leptos_dom::helpers::request_animation_frame as next_frame;
 
 /// Does something once, after so long.
 pub fn after(wait: Duration, run: impl FnOnce() + 'static) {
@@ -17,9 +15,8 @@ pub fn after(wait: Duration, run: impl FnOnce() + 'static) {
 
 /// Does something again and again, until the component around it is gone. Called from effects.
 pub fn every(period: Duration, run: impl Fn() + 'static) {
-    if let Ok(handle) = set_interval_with_handle(run, period) {
-        on_cleanup(move || handle.clear());
-    }
+    let interval = Interval::new(period, run);
+    on_cleanup(move || drop(interval));
 }
 
 /// Something that is done again and again, until this is dropped.

@@ -26,8 +26,8 @@ pub use answer::{FormValues, HttpResponse, ask, send};
 pub use awake::WakeLock;
 pub use clipboard::copy;
 pub use document::{
-    InertPage, STOPPED, all_in, bytes_of_base64, focus, focus_in_place, focused, has_popup, note, placed, show_stopped,
-    style, tab_icon, text_of, toggle_popup,
+    InertPage, STOPPED, all_in, bind_style, bytes_of_base64, focus, focus_in_place, focused, has_popup, note,
+    show_stopped, style, tab_icon, text_of, toggle_popup,
 };
 pub use events::{EventListener, has_modifier, is_on, is_plain, is_writing, listen, on_window};
 pub use frames::{Interval, after, chance, every, next_frame};

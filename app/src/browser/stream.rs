@@ -5,11 +5,9 @@ use wasm_bindgen::prelude::*;
 use web_sys::{EventSource, MessageEvent};
 
 /// A stream of events, until it is dropped. The browser itself connects again where it is interrupted.
-pub struct Stream(SendWrapper<Parts>);
-
-struct Parts {
-    source: EventSource,
-    _listener: Closure<dyn FnMut(MessageEvent)>,
+pub struct Stream {
+    source: SendWrapper<EventSource>,
+    _listener: SendWrapper<Closure<dyn FnMut(MessageEvent)>>,
 }
 
 impl Stream {
@@ -22,12 +20,12 @@ impl Stream {
             }
         });
         source.set_onmessage(Some(listener.as_ref().unchecked_ref()));
-        Some(Self(SendWrapper::new(Parts { source, _listener: listener })))
+        Some(Self { source: SendWrapper::new(source), _listener: SendWrapper::new(listener) })
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.0.source.close();
+        self.source.close();
     }
 }

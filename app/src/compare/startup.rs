@@ -1,23 +1,15 @@
 //! Startup of pods: the duration of each step from their creation to their counting.
 
-use timeline::model::{Pod, PodState};
+use timeline::model::Pod;
 use timeline::view::Now;
 use timeline::words::safe;
 use timeline::{Millis, Uid};
 
-use crate::detail::pod::start;
+use crate::detail::pod::{STEPS, start};
 use crate::measure::median;
 
 /// Pods that are shown one by one.
 const MOST: usize = 60;
-
-/// The steps, and in which state a pod is until it has made each.
-pub const STEPS: [(&str, PodState); 4] = [
-    ("scheduled", PodState::Scheduling),
-    ("started", PodState::Starting),
-    ("ready", PodState::Unready),
-    ("available", PodState::Ready),
-];
 
 /// Startup of the pods of a rollout.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,16 +87,5 @@ impl Startup {
         let more = pods.len().saturating_sub(MOST) as u32;
         pods.truncate(MOST);
         (!pods.is_empty()).then_some(Self { steps, whole, pods, more })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn there_is_a_step_out_of_every_state_before_available() {
-        let before = PodState::ALL.into_iter().take_while(|state| *state != PodState::Available);
-        assert_eq!(STEPS.map(|(_, state)| state).to_vec(), before.collect::<Vec<_>>());
     }
 }

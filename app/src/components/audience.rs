@@ -31,7 +31,7 @@ pub enum Audience {
 
 /// The foot of a page; where only this machine looks there is none.
 #[component]
-pub fn Foot() -> impl IntoView {
+pub fn Footer() -> impl IntoView {
     match use_context::<Audience>().unwrap_or_default() {
         Audience::Nobody => ().into_any(),
         Audience::Everybody => view! {

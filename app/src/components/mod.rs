@@ -6,6 +6,8 @@ pub(crate) mod banner;
 pub(crate) mod copy;
 pub(crate) mod detail;
 pub mod header;
+#[cfg(feature = "ssr")]
+pub(crate) mod history_search;
 pub(crate) mod image;
 pub(crate) mod list;
 pub(crate) mod notices;
@@ -18,8 +20,6 @@ pub(crate) mod playground;
 pub(crate) mod popup;
 pub mod preview;
 pub(crate) mod rollout;
-#[cfg(feature = "ssr")]
-pub(crate) mod searched;
 pub(crate) mod state_marks;
 pub(crate) mod title;
 pub mod tokens;

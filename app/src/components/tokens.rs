@@ -44,16 +44,16 @@ fn shape(state: PodState) -> AnyView {
 
 /// A pattern as it is on paper; pictures turn and stretch it.
 #[component]
-fn Tile(pattern: Pattern) -> impl IntoView {
-    let (tile, colour) = (pattern.tile(), pattern.colour().var());
-    let (side, middle) = (tile.side, tile.side / 2.0);
-    let dot = (tile.stripe <= 0.0).then(|| {
+fn Tile(pattern: &'static Pattern) -> impl IntoView {
+    let Pattern { name, colour, degrees, side, ground, stripe } = *pattern;
+    let (colour, middle) = (colour.var(), side / 2.0);
+    let dot = (stripe <= 0.0).then(|| {
         view! { <circle cx=middle cy=middle r=DOT fill=colour.clone()></circle> }
     });
     view! {
-        <pattern id=format!("tile-{}", pattern.name()) width=side height=side patternUnits="userSpaceOnUse" patternTransform=format!("rotate({})", pattern.degrees())>
-            <rect width=side height=side fill=colour.clone() fill-opacity=tile.ground></rect>
-            <rect width=tile.stripe height=side fill=colour></rect>
+        <pattern id=format!("tile-{name}") width=side height=side patternUnits="userSpaceOnUse" patternTransform=format!("rotate({degrees})")>
+            <rect width=side height=side fill=colour.clone() fill-opacity=ground></rect>
+            <rect width=stripe height=side fill=colour></rect>
             {dot}
         </pattern>
     }

@@ -13,6 +13,14 @@ use super::history::{self, PodPast, Span};
 use super::lines::{DetailFacts, joined};
 use super::{DetailFact, Value};
 
+/// The steps from creation to counting, and in which state a pod is until it has made each.
+pub(crate) const STEPS: [(&str, PodState); 4] = [
+    ("scheduled", PodState::Scheduling),
+    ("started", PodState::Starting),
+    ("ready", PodState::Unready),
+    ("available", PodState::Ready),
+];
+
 /// A pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PodDetail {
@@ -150,15 +158,13 @@ fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<DetailFact>
 
 /// Formats the time of each step from creation to counting.
 pub(crate) fn start(pod: &Pod) -> Vec<Step> {
-    use PodState::{Available, Ready, Starting, Unready};
-    let states = [("scheduled", Starting), ("started", Unready), ("ready", Ready), ("available", Available)];
     let mut before = pod.first_seen_millis();
     let mut steps = Vec::new();
-    for (index, (name, _)) in states.iter().enumerate() {
+    for (name, until) in STEPS {
         // A state that nobody saw was passed when a later one is reached.
-        let reached = |state: PodState| states.iter().skip(index).any(|(_, later)| *later == state);
-        let Some((_, at)) = pod.states.iter().find(|(state, _)| reached(*state)) else { break };
-        steps.push(Step { name: (*name).to_owned(), at_millis: *at, after_millis: at - before });
+        let is_later = |state: PodState| until < state && state <= PodState::Available;
+        let Some((_, at)) = pod.states.iter().find(|(state, _)| is_later(*state)) else { break };
+        steps.push(Step { name: name.to_owned(), at_millis: *at, after_millis: at - before });
         before = *at;
     }
     steps
@@ -233,6 +239,12 @@ fn commands(workload: &Workload, pod: &Pod, set: Option<&ReplicaSet>) -> Vec<Com
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn there_is_a_step_out_of_every_state_before_available() {
+        let before = PodState::ALL.into_iter().take_while(|state| *state != PodState::Available);
+        assert_eq!(STEPS.map(|(_, state)| state).to_vec(), before.collect::<Vec<_>>());
+    }
 
     #[test]
     fn a_part_and_a_status_are_told_in_words_of_their_own() {

@@ -190,7 +190,7 @@ fn commands(workload: &Workload, revision: u64, is_current: bool, set: Option<&R
 
 #[cfg(test)]
 mod tests {
-    use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentStatus, Meta, PodFact, ReplicaSetFact, Seen};
+    use timeline::fact::{DeploymentFact, DeploymentNow, Meta, PodFact, ReplicaSetFact, Seen};
     use timeline::{Fact, Timeline, Uid};
 
     use super::*;
@@ -200,43 +200,46 @@ mod tests {
         Meta { uid, namespace: "shop".into(), name: name.into(), controller, ..Meta::default() }
     }
 
+    fn deployment(revision: u64) -> Box<DeploymentFact> {
+        let now = DeploymentNow { revision: Some(revision), ..DeploymentNow::default() };
+        Box::new(DeploymentFact { meta: meta(1, "web", None), now })
+    }
+
+    fn set(number: u128, name: &str, revision: u64) -> Box<ReplicaSetFact> {
+        let (meta, revision) = (meta(number, name, Some(1)), Some(revision));
+        Box::new(ReplicaSetFact { meta, revision, ..ReplicaSetFact::default() })
+    }
+
+    /// The details of revision 1.
+    fn detail(timeline: &Timeline) -> RevisionDetail {
+        let deployment = timeline.model().deployments.get(&Uid::from_bits(1)).unwrap();
+        let workload = Workload::deployment("prod", "shop", "web");
+        RevisionDetail::from_model(&workload, timeline.model(), deployment, 1, 2_000).unwrap()
+    }
+
+    fn told(detail: &RevisionDetail, name: &str) -> Option<Value> {
+        detail.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone())
+    }
+
     #[test]
     fn a_revision_is_told_of_the_replica_set_that_was_made_again() {
-        let now = DeploymentNow { revision: Some(1), ..DeploymentNow::default() };
-        let deployment = DeploymentFact { meta: meta(1, "web", None), now };
-        let set = |number: u128| {
-            let (meta, revision) = (meta(number, "web-5d8c", Some(1)), Some(1));
-            Box::new(ReplicaSetFact { meta, revision, ..ReplicaSetFact::default() })
-        };
         let pod = PodFact { meta: meta(4, "web-5d8c-q4xzb", Some(3)), ..PodFact::default() };
         let facts = [
-            Fact::Deployment(Box::new(deployment), Seen::Added),
-            Fact::ReplicaSet(set(2), Seen::Added),
-            Fact::ReplicaSet(set(2), Seen::Deleted),
-            Fact::ReplicaSet(set(3), Seen::Added),
+            Fact::Deployment(deployment(1), Seen::Added),
+            Fact::ReplicaSet(set(2, "web-5d8c", 1), Seen::Added),
+            Fact::ReplicaSet(set(2, "web-5d8c", 1), Seen::Deleted),
+            Fact::ReplicaSet(set(3, "web-5d8c", 1), Seen::Added),
             Fact::Pod(Box::new(pod), Seen::Added),
         ];
         let mut timeline = Timeline::new();
         facts.into_iter().for_each(|fact| drop(timeline.apply(1_000, fact)));
-        let model = timeline.model();
-        let deployment = model.deployments.get(&Uid::from_bits(1)).unwrap();
-        let workload = Workload::deployment("prod", "shop", "web");
-        let detail = RevisionDetail::from_model(&workload, model, deployment, 1, 2_000).unwrap();
-        let told = |name: &str| detail.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone());
+        let detail = detail(&timeline);
         let pods = Value::Text("1, 0 of them available".to_owned());
-        assert_eq!((told("Deleted"), told("Pods")), (None, Some(pods)));
+        assert_eq!((told(&detail, "Deleted"), told(&detail, "Pods")), (None, Some(pods)));
     }
 
     #[test]
     fn the_current_revision_is_told_of_its_replica_set_where_its_number_was_used_before() {
-        let deployment = |revision| {
-            let now = DeploymentNow { revision: Some(revision), ..DeploymentNow::default() };
-            Box::new(DeploymentFact { meta: meta(1, "web", None), now })
-        };
-        let set = |number, name, revision| {
-            let (meta, revision) = (meta(number, name, Some(1)), Some(revision));
-            Box::new(ReplicaSetFact { meta, revision, ..ReplicaSetFact::default() })
-        };
         let facts = [
             Fact::Deployment(deployment(1), Seen::Added),
             Fact::ReplicaSet(set(2, "web-a", 1), Seen::Added),
@@ -251,33 +254,22 @@ mod tests {
         for (at_millis, fact) in (1_000..).zip(facts) {
             timeline.apply(at_millis, fact);
         }
-        let model = timeline.model();
-        let deployment = model.deployments.get(&Uid::from_bits(1)).unwrap();
-        let workload = Workload::deployment("prod", "shop", "web");
-        let detail = RevisionDetail::from_model(&workload, model, deployment, 1, 2_000).unwrap();
-        let told = |name: &str| detail.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone());
+        let detail = detail(&timeline);
         assert_eq!(detail.standing, "The current revision.");
-        assert_eq!((told("ReplicaSet"), told("Deleted")), (Some(Value::Text("web-b".to_owned())), None));
+        let set = Value::Text("web-b".to_owned());
+        assert_eq!((told(&detail, "ReplicaSet"), told(&detail, "Deleted")), (Some(set), None));
     }
 
     #[test]
     fn a_revision_offers_what_its_replica_set_still_answers() {
-        let set = |number, revision| ReplicaSetFact {
-            meta: meta(number, &format!("web-{number}"), Some(1)),
-            revision: Some(revision),
-            ..ReplicaSetFact::default()
-        };
-        let status = DeploymentStatus { observed_generation: 1, ..DeploymentStatus::default() };
-        let now = DeploymentNow { generation: 1, revision: Some(2), status, ..DeploymentNow::default() };
+        let mut web = deployment(2);
+        (web.now.generation, web.now.status.observed_generation) = (1, 1);
         let mut timeline = Timeline::new();
-        let deployment = DeploymentFact { meta: meta(1, "web", None), now };
-        timeline.apply(1_000, Fact::Deployment(Box::new(deployment), Seen::Added));
-        timeline.apply(1_000, Fact::ReplicaSet(Box::new(set(3, 2)), Seen::Added));
+        timeline.apply(1_000, Fact::Deployment(web, Seen::Added));
+        timeline.apply(1_000, Fact::ReplicaSet(set(3, "web-3", 2), Seen::Added));
         let mut told = |revision, seen| {
-            timeline.apply(2_000, Fact::ReplicaSet(Box::new(set(2, revision)), seen));
-            let deployment = timeline.model().deployments.get(&Uid::from_bits(1)).unwrap();
-            let workload = Workload::deployment("prod", "shop", "web");
-            let detail = RevisionDetail::from_model(&workload, timeline.model(), deployment, 1, 2_000).unwrap();
+            timeline.apply(2_000, Fact::ReplicaSet(set(2, "web-2", revision), seen));
+            let detail = detail(&timeline);
             assert!(detail.commands.iter().all(|of| of.changes_cluster == of.command.contains(" undo ")));
             let commands = detail.commands.into_iter().map(|command| command.command).collect::<Vec<_>>();
             (detail.standing, commands)

@@ -31,7 +31,7 @@ pub struct RolloutsDetail {
 }
 
 /// One rollout.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RolloutLine {
     /// The revision that it rolls out.
     pub revision: u64,
@@ -205,7 +205,7 @@ fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, Kind, Meta, Seen};
     use timeline::past::StatusMark;
     use timeline::{Fact, Timeline};
@@ -214,24 +214,21 @@ mod tests {
 
     const WEB: Uid = Uid::from_bits(1);
 
-    fn deployment() -> DeploymentFact {
-        DeploymentFact {
-            meta: Meta { uid: WEB, namespace: "shop".into(), name: "web".into(), ..Meta::default() },
-            now: DeploymentNow {
-                generation: 1,
-                revision: Some(1),
-                spec: DeploymentSpec { replicas: 3, ..DeploymentSpec::default() },
-                status: DeploymentStatus { observed_generation: 1, ..DeploymentStatus::default() },
-                ..DeploymentNow::default()
-            },
-        }
+    /// A Deployment of three replicas, of which the controller has observed that revision.
+    pub(crate) fn deployment(revision: u64) -> Box<DeploymentFact> {
+        let meta = Meta { uid: WEB, namespace: "shop".into(), name: "web".into(), ..Meta::default() };
+        let spec = DeploymentSpec { replicas: 3, ..DeploymentSpec::default() };
+        let status = DeploymentStatus { observed_generation: revision, ..DeploymentStatus::default() };
+        let (generation, revision) = (revision, Some(revision));
+        let now = DeploymentNow { generation, revision, spec, status, ..DeploymentNow::default() };
+        Box::new(DeploymentFact { meta, now })
     }
 
     #[test]
     fn a_rollout_ends_with_its_deployment() {
         let mut timeline = Timeline::new();
         let mut ended = |seen| {
-            timeline.apply(1_000, Fact::Deployment(Box::new(deployment()), seen));
+            timeline.apply(1_000, Fact::Deployment(deployment(1), seen));
             let deployment = timeline.model().deployments.get(&WEB)?;
             lines(timeline.model(), deployment).last().map(|line| line.ended())
         };
@@ -243,7 +240,7 @@ mod tests {
     fn a_gap_in_a_rollout_takes_the_figures_of_its_pods_away() {
         let extremes = |gap_since_millis| {
             let mut timeline = Timeline::new();
-            timeline.apply(1_000, Fact::Deployment(Box::new(deployment()), Seen::Added));
+            timeline.apply(1_000, Fact::Deployment(deployment(1), Seen::Added));
             let (kind, namespace, present) = (Kind::Deployment, None, vec![WEB]);
             timeline.apply(9_000, Fact::Listed { kind, namespace, present, gap_since_millis: Some(gap_since_millis) });
             let deployment = timeline.model().deployments.get(&WEB)?;
@@ -258,17 +255,12 @@ mod tests {
         let line = |end, took_millis| RolloutLine {
             revision: 2,
             was: Some(1),
-            started_millis: None,
             end,
-            is_past_deadline: false,
-            trouble: None,
             took_millis,
-            has_gap: false,
             peak_pods: Some(1),
             min_available: Some(3),
             limits: (4, 3),
-            images: String::new(),
-            moment_millis: None,
+            ..RolloutLine::default()
         };
         assert_eq!(line(Outcome::Complete, None).name(), "Revision 2 (was 1)");
         assert_eq!(line(Outcome::Complete, Some(12_000)).took(), "took 12 s, complete");

@@ -124,14 +124,7 @@ mod tests {
     use timeline::view::{Lately, Tone};
 
     use super::*;
-    use crate::list::test_data::{cluster, summary};
-
-    fn copy(overall: Overall) -> ListCopy {
-        let (now_millis, lines) = (Vec::new(), Vec::new());
-        let mut copy = ListCopy::default();
-        copy.take(ListDelta { is_anew: true, now_millis, overall: Some(overall), order: None, lines });
-        copy
-    }
+    use crate::list::test_data::{cluster, copy, summary};
 
     #[test]
     fn nothing_is_known_after_the_last_response_of_a_cluster() {
@@ -141,7 +134,7 @@ mod tests {
         let mut row = Row { cluster: 0, summary: summary(Tone::Ok) };
         let told = |ages: &Ages, row: &Row| (ages.now(row), ages.of(row));
         assert_eq!(told(&Ages::from_overall(&overall), &row), (40_000, "1 min".to_owned()), "as the server renders it");
-        let mut list = LiveList::from_copy(copy(overall), 0.0);
+        let mut list = LiveList::from_copy(copy(overall, &[]), 0.0);
         assert_eq!(told(&list.ages(60_000.0), &row), (40_000, "2 min".to_owned()));
         list.link(false, 60_000.0);
         list.link(true, 70_000.0);
@@ -153,7 +146,7 @@ mod tests {
     #[test]
     fn time_stands_still_while_the_server_is_not_heard() {
         let overall = Overall { clusters: vec![cluster("a", ConnectionState::Live)], ..Overall::default() };
-        let mut list = LiveList::from_copy(copy(overall), 0.0);
+        let mut list = LiveList::from_copy(copy(overall, &[]), 0.0);
         let row = Row { cluster: 0, summary: summary(Tone::Ok) };
         let told = |list: &LiveList, page_millis| {
             let ages = list.ages(page_millis);

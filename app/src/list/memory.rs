@@ -44,7 +44,7 @@ pub struct ScrollView {
 }
 
 /// The memory. Copies are handles of the same one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct ListMemory {
     /// Lists by their address, the last one left at the end.
     lists: StoredValue<Vec<(String, SavedList)>>,
@@ -54,7 +54,7 @@ pub struct ListMemory {
 
 /// Provides the memory to the whole application.
 pub fn provide() {
-    let memory = ListMemory { lists: StoredValue::default(), went_to: StoredValue::default() };
+    let memory = ListMemory::default();
     provide_context(memory);
     // Not in an effect: the router, which listens from the same moment on, renders the page before the next listener hears of it.
     if cfg!(feature = "hydrate") {
@@ -63,9 +63,9 @@ pub fn provide() {
 }
 
 impl ListMemory {
-    /// Returns the memory of the application around this component; `None` where it has none.
-    pub fn of_app() -> Option<Self> {
-        use_context()
+    /// Returns the memory of the application around this component.
+    pub fn of_app() -> Self {
+        use_context().unwrap_or_default()
     }
 
     /// A list as it was left. `is_back` tells of an address as the browser writes it whether its own buttons led there: then the list
@@ -107,7 +107,7 @@ mod tests {
     fn a_list_is_where_it_was_left_for_who_goes_back() {
         let owner = Owner::new();
         owner.with(|| {
-            let memory = ListMemory { lists: StoredValue::default(), went_to: StoredValue::default() };
+            let memory = ListMemory::default();
             memory.keep("/?q=web".into(), left(700.0));
             let left =
                 |written| memory.recall("/?q=web", written).map(|left| (left.view.scrolled_px, left.row.is_some()));

@@ -1,7 +1,7 @@
 //! Hand-made data for the tests of lists and of the wall.
 
 use leptos::prelude::Owner;
-use timeline::list::ClusterState;
+use timeline::list::{ClusterState, ListCopy, ListDelta, Overall, Row, RowDelta};
 use timeline::verdict::KubectlVerdict;
 use timeline::view::{Summary, Tone, Verdict};
 use timeline::wire::{Connection, ConnectionState};
@@ -36,4 +36,13 @@ pub fn summary(tone: Tone) -> Summary {
         verdict: Verdict { tone, kubectl: KubectlVerdict::Complete, ..Verdict::default() },
         ..Summary::default()
     }
+}
+
+/// A list of which all rows are known.
+pub fn copy(overall: Overall, rows: &[Row]) -> ListCopy {
+    let lines = (0..).zip(rows).map(|(id, row)| (id, RowDelta::Whole(Box::new(row.clone())))).collect();
+    let order = Some((0, (0..rows.len() as u32).collect()));
+    let mut copy = ListCopy::default();
+    copy.take(ListDelta { is_anew: true, now_millis: Vec::new(), overall: Some(overall), order, lines });
+    copy
 }

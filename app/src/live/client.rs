@@ -36,9 +36,9 @@ pub trait Screen {
     /// Takes how the connection to the server is now.
     fn link(&self, state: LinkState, page_millis: f64);
     /// Frames that arrived since the last ones. What is seen of a hidden tab, such as its title, follows here.
-    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest;
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest>;
     /// An animation frame; none comes while the tab is hidden.
-    fn animate(&self, page_millis: f64) -> ScreenRequest;
+    fn animate(&self, page_millis: f64) -> Option<ScreenRequest>;
     /// Returns the position of the page's copy, from which the server goes on; `None` if everything has to be sent.
     fn position(&self) -> Option<Position> {
         None
@@ -47,7 +47,6 @@ pub trait Screen {
 
 /// Request of a screen after it took frames.
 pub enum ScreenRequest {
-    Nothing,
     /// Everything anew: frames are missing.
     Snapshot,
     /// The verdict and the story at that time.
@@ -71,16 +70,14 @@ pub struct Live {
 
 impl Live {
     /// Provides the connection to all pages; it is made when the first page follows something.
-    pub fn provide(build: String) -> Self {
-        let live = Self {
+    pub fn provide(build: String) {
+        provide_context(Self {
             build: StoredValue::new(build),
             client: StoredValue::new(None),
             is_reloading: StoredValue::new(false),
             trouble: RwSignal::new(""),
             retry_seconds: RwSignal::new(None),
-        };
-        provide_context(live);
-        live
+        });
     }
 
     /// The connection of the application around this component.
@@ -100,14 +97,15 @@ impl Live {
     /// Shows what a screen follows once the page is alive, until the component around this is gone; the screen is given back then.
     pub fn show<S: Screen + 'static>(
         self,
-        begin: impl FnOnce() -> (Rc<S>, Scope) + Send + Sync + 'static,
+        begin: impl FnOnce() -> (S, Scope) + 'static,
         left: impl FnOnce(&S) + Send + Sync + 'static,
     ) {
-        let begin = StoredValue::new(Some(begin));
+        let mut begin = Some(begin);
         let shown: StoredValue<Option<SendWrapper<Rc<S>>>> = StoredValue::new(None);
         Effect::new(move |_| {
-            let Some(begin) = begin.try_update_value(Option::take).flatten() else { return };
+            let Some(begin) = begin.take() else { return };
             let (screen, scope) = begin();
+            let screen = Rc::new(screen);
             shown.set_value(Some(SendWrapper::new(screen.clone())));
             self.follow(screen, scope);
         });
@@ -149,8 +147,8 @@ struct Inner {
     socket: RefCell<Option<Socket>>,
     queue: RefCell<Vec<ServerFrame>>,
     is_over: Cell<bool>,
-    timer: RefCell<Option<Interval>>,
-    listeners: RefCell<Vec<EventListener>>,
+    /// What looks at the link again and again, and when the page wakes up.
+    watch: RefCell<Option<(Option<Interval>, [EventListener; 3])>>,
 }
 
 impl Client {
@@ -165,8 +163,7 @@ impl Client {
             socket: RefCell::default(),
             queue: RefCell::default(),
             is_over: Cell::default(),
-            timer: RefCell::default(),
-            listeners: RefCell::default(),
+            watch: RefCell::default(),
         }));
         if client.0.exported.is_some() {
             client.handle_event(LinkEvent::Opened); // and never closes
@@ -187,20 +184,19 @@ impl Client {
                 client.drain(); // what came before it was hidden
             }
         };
-        self.0.timer.replace(Interval::new(TICK, tick));
-        for event in ["online", "pageshow", "focus"] {
+        let listener = |event: &str| {
             let client = self.clone();
-            let awake = move |_| client.handle_event(LinkEvent::WokeUp);
-            self.0.listeners.borrow_mut().push(browser::listen(event, awake));
-        }
+            browser::listen(event, move |_| client.handle_event(LinkEvent::WokeUp))
+        };
+        let listeners = ["online", "pageshow", "focus"].map(listener);
+        self.0.watch.replace(Some((Interval::new(TICK, tick), listeners)));
     }
 
     pub fn stop(&self) {
         self.0.is_over.set(true);
         self.0.followed.replace(None);
         self.0.socket.replace(None);
-        self.0.timer.replace(None);
-        self.0.listeners.replace(Vec::new());
+        self.0.watch.replace(None);
     }
 
     /// Shows something else from here on.
@@ -323,17 +319,17 @@ impl Client {
         }
     }
 
-    fn ask(&self, ask: ScreenRequest) {
-        match ask {
-            ScreenRequest::Nothing => {}
-            ScreenRequest::Snapshot => self.subscribe(None),
-            ScreenRequest::Follow(wanted) => {
+    fn ask(&self, request: Option<ScreenRequest>) {
+        match request {
+            None => {}
+            Some(ScreenRequest::Snapshot) => self.subscribe(None),
+            Some(ScreenRequest::Follow(wanted)) => {
                 if let Some((_, scope)) = self.0.followed.borrow_mut().as_mut() {
                     *scope = *wanted;
                 }
                 self.subscribe(None);
             }
-            ScreenRequest::Moment(at_millis) => self.say(&ViewerFrame::Moment { at_millis }),
+            Some(ScreenRequest::Moment(at_millis)) => self.say(&ViewerFrame::Moment { at_millis }),
         }
     }
 

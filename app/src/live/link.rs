@@ -199,12 +199,13 @@ mod tests {
         LinkState::Live(OpenSocket { attempt: 0, opened_millis: 0.0, heard_millis })
     }
 
-    #[test]
-    fn a_broken_link_waits_longer_each_time_and_recovers() {
-        let (mut state, mut now) = (live(0.0), 0.0);
-        let mut waits = Vec::new();
+    /// Goes through these events and the wait that they lead to, six times; returns the state then, and when that is.
+    fn wait_again(mut state: LinkState, events: &[LinkEvent]) -> (LinkState, f64) {
+        let (mut now, mut waits) = (0.0, Vec::new());
         for _ in 0..6 {
-            state = step(state, LinkEvent::Closed, now, 1.0).0;
+            for event in events {
+                state = step(state, *event, now, 1.0).0;
+            }
             let LinkState::Waiting { retry_millis, .. } = state else { panic!("{state:?}") };
             waits.push(retry_millis - now);
             now = retry_millis;
@@ -213,6 +214,12 @@ mod tests {
             state = next;
         }
         assert_eq!(waits, [500.0, 1000.0, 2000.0, 4000.0, 8000.0, 10_000.0]);
+        (state, now)
+    }
+
+    #[test]
+    fn a_broken_link_waits_longer_each_time_and_recovers() {
+        let (state, mut now) = wait_again(live(0.0), &[LinkEvent::Closed]);
         let (opened, effect) = step(state, LinkEvent::Opened, now, 1.0);
         assert!(opened.is_live() && effect == LinkEffect::Greet, "{opened:?}");
         now += SETTLED_MILLIS + 1.0;
@@ -222,18 +229,7 @@ mod tests {
 
     #[test]
     fn connections_that_close_soon_after_a_first_frame_are_tried_less_and_less_often() {
-        let mut state = LinkState::default();
-        let (mut now, mut waits) = (0.0, Vec::new());
-        for _ in 0..6 {
-            for event in [LinkEvent::Opened, LinkEvent::Heard, LinkEvent::Closed] {
-                state = step(state, event, now, 1.0).0;
-            }
-            let LinkState::Waiting { retry_millis, .. } = state else { panic!("{state:?}") };
-            waits.push(retry_millis - now);
-            now = retry_millis;
-            state = step(state, LinkEvent::Tick, now, 1.0).0;
-        }
-        assert_eq!(waits, [500.0, 1000.0, 2000.0, 4000.0, 8000.0, 10_000.0]);
+        wait_again(LinkState::default(), &[LinkEvent::Opened, LinkEvent::Heard, LinkEvent::Closed]);
     }
 
     #[test]

@@ -8,11 +8,12 @@ use timeline::past::PastRollout;
 use timeline::words::{count, duration, duration_in_words, is_are, safe};
 
 use crate::compare::earlier::{is_alike, why_not_compared};
-use crate::compare::startup::{STEPS, Startup};
+use crate::compare::startup::Startup;
 use crate::compare::{ComparePayload, Course};
 use crate::components::header::{Breadcrumbs, Header, Section};
 use crate::components::page_keys::KeyHelp;
 use crate::components::preview::preview;
+use crate::detail::pod::STEPS;
 use crate::images::ImageText;
 use crate::score::ink::PodLook;
 

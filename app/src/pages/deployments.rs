@@ -1,8 +1,6 @@
 //! The list of Deployments: of every cluster, of one, or of a namespace. Live: only the rows in view travel, and whatever changes in
 //! them is shown.
 
-use std::rc::Rc;
-
 use leptos::ev;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
@@ -67,17 +65,17 @@ pub fn DeploymentsPage() -> impl IntoView {
     let class = move || if overall.read().all == 0 && words::is_whole(&query.read()) { "list empty" } else { "list" };
     view! {
         <PageTitle text=Signal::derive(move || words::tab_title(&overall.read(), &query.read(), board.is_linked.get()))/>
-        <Header section=Section::Deployments trail=Signal::derive(trail) wall=Signal::derive(move || Some(address::wall(&query.read())))>
+        <Header section=Section::Deployments trail=trail wall=Signal::derive(move || Some(address::wall(&query.read())))>
             <span id="count" class="muted wide">{move || words::summary(&overall.read())}</span>
             <Clusters board/>
         </Header>
-        <Banner test_id="banner" words=Signal::derive(lost) countdown=Signal::derive(next)/>
-        <Banner test_id="trouble" words=Signal::derive(move || words::trouble(&overall.read(), zone)) countdown=Signal::derive(move || words::next_retry(&overall.read(), zone))/>
+        <Banner test_id="banner" words=lost countdown=next/>
+        <Banner test_id="trouble" words=move || words::trouble(&overall.read(), zone) countdown=move || words::next_retry(&overall.read(), zone)/>
         <main class=class data-testid="overview">
             <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href=at("/")>"All"</a><span class="muted recorded">{recorded}</span></h1>
             <Filter board search/>
             // Below the links of the filter: those stay where they are, however the question changes.
-            <Banner test_id="mistake" words=Signal::derive(move || overall.read().trouble.clone())/>
+            <Banner test_id="mistake" words=move || overall.read().trouble.clone()/>
             <Columns board/>
             <ListRows board/>
             <Nothing board/>
@@ -99,7 +97,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
     let (live, memory) = (Live::of_app(), ListMemory::of_app());
     let written = use_url().with_untracked(browser::written);
     let rendered = FirstPayload::take(|payload| if let Payload::List(list) = payload { Some(*list) } else { None });
-    let recall = || memory?.recall(&address::list(&board.query.read_untracked()), &written);
+    let recall = || memory.recall(&address::list(&board.query.read_untracked()), &written);
     let saved = if rendered.is_none() { recall() } else { None };
     let first = rendered.as_ref().map(|payload| (payload.copy(), payload.window));
     if let Some((copy, window)) = &first {
@@ -108,7 +106,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
         board.show(copy, &part, &Ages::from_overall(&copy.overall));
     } else if let Some(left) = &saved {
         board.hear(&left.known.copy.overall);
-        board.show(&left.known.copy, &in_view(&left.known, left.view), &left.known.ages(browser::page_millis()));
+        board.show(&left.known.copy, &in_view(left), &left.known.ages(browser::page_millis()));
     }
     let begin = move || {
         let list = match first {
@@ -116,15 +114,13 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
             // Without either the viewer came by a link.
             None => saved.unwrap_or_else(|| SavedList::from_top(LiveList::default(), FIRST)),
         };
-        let screen = Rc::new(ListScreen::new(board, list));
+        let screen = ListScreen::new(board, list);
         let scope = screen.scope();
         (screen, scope)
     };
     let keep = move |screen: &ListScreen| {
         let (query, left) = screen.save();
-        if let Some(memory) = memory {
-            memory.keep(address::list(&query), left);
-        }
+        memory.keep(address::list(&query), left);
     };
     live.show(begin, keep);
     rendered

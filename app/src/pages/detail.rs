@@ -5,7 +5,7 @@ use leptos_router::hooks::use_url;
 use timeline::{Millis, Workload};
 
 use crate::browser;
-use crate::components::detail::following::following;
+use crate::components::detail::following::{content, following};
 use crate::components::detail::moment::is_past;
 use crate::components::detail::pod::PodView;
 use crate::components::detail::revision::RevisionView;
@@ -68,16 +68,6 @@ pub fn DetailPage() -> impl IntoView {
     })
 }
 
-/// The content of a detail of one kind, from the first one on.
-macro_rules! content {
-    ($detail:ident, $first:ident, $kind:ident) => {
-        following($detail, $first, |detail| match detail {
-            Detail::$kind(content) => Some(content.clone()),
-            _ => None,
-        })
-    };
-}
-
 /// The detail. While it is about the same thing, only what changed in it is shown anew: focus and scroll stay where they are.
 #[component]
 fn DetailView(workload: Workload, detail: Signal<Detail>) -> impl IntoView {
@@ -86,14 +76,16 @@ fn DetailView(workload: Workload, detail: Signal<Detail>) -> impl IntoView {
     move || {
         let _ = subject.get(); // what is shown of another subject is another view
         match detail.get_untracked() {
-            Detail::Pod(first) => view! { <PodView workload pod=content!(detail, first, Pod)/> }.into_any(),
+            Detail::Pod(first) => view! { <PodView workload pod=content!(detail, first, Detail::Pod)/> }.into_any(),
             Detail::Revision(first) => {
-                view! { <RevisionView workload revision=content!(detail, first, Revision)/> }.into_any()
+                view! { <RevisionView workload revision=content!(detail, first, Detail::Revision)/> }.into_any()
             }
             Detail::Rollouts(first) => {
-                view! { <RolloutsView workload rollouts=content!(detail, first, Rollouts)/> }.into_any()
+                view! { <RolloutsView workload rollouts=content!(detail, first, Detail::Rollouts)/> }.into_any()
             }
-            Detail::Share(first) => view! { <ShareView workload share=content!(detail, first, Share)/> }.into_any(),
+            Detail::Share(first) => {
+                view! { <ShareView workload share=content!(detail, first, Detail::Share)/> }.into_any()
+            }
         }
     }
 }

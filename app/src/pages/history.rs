@@ -7,11 +7,11 @@ use timeline::words::grouped_count;
 
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
+use crate::components::history_search::HistorySearch;
 use crate::components::page_keys::KeyHelp;
 use crate::components::past_rollout_row::PastRolloutRow;
 use crate::components::past_workloads::PastWorkloads;
 use crate::components::preview::preview;
-use crate::components::searched::Searched;
 use crate::history::HistoryPayload;
 
 /// Days between two that have their names below.
@@ -51,7 +51,7 @@ pub fn HistoryPage(history: HistoryPayload) -> impl IntoView {
         <Banner test_id="unwritten" words=Signal::stored(unwritten)/>
         <main class="history" data-testid="history">
             <h1>"History"</h1>
-            <Searched search=search.clone() times=[since, until]/>
+            <HistorySearch search=search.clone() times=[since, until]/>
             <Days search=search.clone() days/>
             <p id="found" role="status" data-testid="found">{summary}</p>
             {hint.map(|hint| view! { <p class="muted">{hint}</p> })}

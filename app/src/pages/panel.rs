@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use timeline::Workload;
 
 use crate::browser;
-use crate::components::detail::following::following;
+use crate::components::detail::following::{content, following};
 use crate::components::detail::frame::Frame;
 use crate::pages::detail::{DetailPlace, details};
 use crate::rollout::panel::{PanelContent, PanelState};
@@ -24,17 +24,11 @@ pub fn Panel(workload: Workload, panel: PanelState) -> impl IntoView {
         let _ = kind.get(); // content of another kind is another view
         match panel.shown.get_untracked() {
             PanelContent::Detail(first) => {
-                let detail = following(panel.shown, first, |shown| match shown {
-                    PanelContent::Detail(detail) => Some(detail.clone()),
-                    _ => None,
-                });
+                let detail = content!(panel.shown, first, PanelContent::Detail);
                 Some(Suspend::new(details(DetailPlace::Panel(workload.get_value(), detail.into()))).into_any())
             }
             PanelContent::Trouble(first) => {
-                let why = following(panel.shown, first, |shown| match shown {
-                    PanelContent::Trouble(why) => Some(why.clone()),
-                    _ => None,
-                });
+                let why = content!(panel.shown, first, PanelContent::Trouble);
                 Some(
                     view! { <Frame workload test_id="detail-trouble" title="Details"><p class="why">{why}</p></Frame> }
                         .into_any(),

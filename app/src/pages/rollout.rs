@@ -1,7 +1,5 @@
 //! The page of one Deployment: verdict, score, story, time.
 
-use std::rc::Rc;
-
 use leptos::html;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map, use_url};
@@ -25,7 +23,6 @@ use crate::components::rollout::verdict::VerdictLine;
 use crate::components::title::PageTitle;
 use crate::connection::title;
 use crate::context::FirstPayload;
-use crate::exported::Exported;
 use crate::link_preview::page_title;
 use crate::live::client::Live;
 use crate::pages::panel::Panel;
@@ -37,7 +34,6 @@ use crate::rollout::screen::RolloutScreen;
 use crate::score::frame::Frame;
 use crate::score::motion::Motion;
 use crate::score::{scale, scene, style_sheet};
-use crate::zone::Zone;
 
 /// The page. Another Deployment, or another link to the same one, is another page.
 #[component]
@@ -83,13 +79,8 @@ pub fn Rollout(
     payload: Option<DeploymentPayload>,
 ) -> impl IntoView {
     let scope = Scope::Workload(workload.clone());
-    let (board, rendered) = match payload {
-        Some(payload) => {
-            let (board, rendered) = Board::rendered(payload);
-            (board, Some(rendered))
-        }
-        None => (Board::for_workload(workload.clone(), revision), None),
-    };
+    let (board, rendered) = payload.map(Board::rendered).unzip();
+    let board = board.unwrap_or_else(|| Board::for_workload(workload.clone(), revision));
     let (picture, moving, sheet) = match &rendered {
         Some(rendered) => draw(rendered.copy.deployment, rendered.first_content(board)),
         None => (Picture::default(), FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0), String::new()),
@@ -97,8 +88,7 @@ pub fn Rollout(
     let (controls, as_table) = (Controls::provide(), NodeRef::<html::Input>::new());
     provide_context(board);
     come_alive(board, picture, rendered, scope, controls);
-    let is_file = Exported::of_app().is_some();
-    Effect::new(move |_| keys::listen(controls, as_table, is_file));
+    Effect::new(move |_| keys::listen(controls, as_table, board.is_file));
     let titled = Signal::derive(move || {
         let badge = board.said(|view| view.verdict.badge.clone());
         let badge = match board.is_known.get() {
@@ -136,7 +126,7 @@ pub fn Rollout(
                 <Legend as_table/>
             </main>
             <div class="aside" role="status">{move || board.announced.get()}</div>
-            {(!is_file).then(|| view! {
+            {(!board.is_file).then(|| view! {
                 <div class=move || shown(board.is_known.get() && !is_there.get())><MissingDeployment board/></div>
             })}
             <p class=move || if board.is_known.get() { "unused" } else { "message" } role="status">"Connecting to Rollcast…"</p>
@@ -150,7 +140,7 @@ fn draw(deployment: Option<Uid>, shown: ShownMoment) -> (Picture, FrameStyles, S
     let scene = scene::scene(&model, deployment, &said, frame, &Motion::default());
     let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
     let (moving, sheet) = (FrameStyles::at(frame, scene.height), style_sheet::sheet(&scene, &ticks, frame));
-    (Picture::from_scene(scene, &ticks, frame), moving, sheet)
+    (Picture::from_scene(scene, ticks, frame), moving, sheet)
 }
 
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.
@@ -164,7 +154,7 @@ fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, sc
         let (before, after) = (screen.clone(), screen.clone());
         browser::on_window(leptos::ev::beforeprint, move |_| before.print(true));
         browser::on_window(leptos::ev::afterprint, move |_| after.print(false));
-        (Rc::new(screen), scope)
+        (screen, scope)
     };
     live.show(begin, |_| ());
 }
@@ -172,7 +162,6 @@ fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, sc
 /// Says that there is no such Deployment, since when it is looked for, and where else to look.
 #[component]
 fn MissingDeployment(board: Board) -> impl IntoView {
-    let zone = Zone::of_page();
     let Workload { cluster, namespace, name, .. } = board.workload.get_untracked();
     let looking = move || {
         let cluster = safe(&cluster);
@@ -186,7 +175,7 @@ fn MissingDeployment(board: Board) -> impl IntoView {
             };
             return format!("Recording {cluster} has no such Deployment at this point. {state}");
         }
-        let since = board.dated(zone, board.looking_since_millis.get());
+        let since = board.dated(board.looking_since_millis.get());
         format!("Looking for it in cluster {cluster} since {since}. This page shows it as soon as it appears.")
     };
     let command = format!("kubectl --namespace {} get deployments", shell_word(&namespace));

@@ -1,19 +1,17 @@
 //! The wall: what goes on, told by itself, to be read from across a room. Nobody has to touch it.
 
-use std::rc::Rc;
-
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
 use timeline::address::Parameters;
 use timeline::list::{ListCopy, Query};
 
-use crate::browser::{self, WakeLock, placed};
+use crate::browser::{self, WakeLock, bind_style};
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
 use crate::components::preview::preview;
 use crate::components::state_marks::{Points, StateMarks, Swatch, usual};
 use crate::components::title::PageTitle;
-use crate::components::wall::below::Below;
+use crate::components::wall::footer::WallFooter;
 use crate::components::wall::sound::Sound;
 use crate::components::wall::tile::Tile;
 use crate::connection::next_try;
@@ -80,8 +78,8 @@ fn Wall(settings: Settings) -> impl IntoView {
     });
     view! {
         <PageTitle text=Signal::derive(title)/>
-        <main class=move || if is_pointed.get() { "wall pointed" } else { "wall" } data-testid="wall" data-sound=has_sound.then_some("on") use:placed=shifted>
-            <Banner test_id="stale" words=Signal::derive(stale) countdown=Signal::derive(next)/>
+        <main class=move || if is_pointed.get() { "wall pointed" } else { "wall" } data-testid="wall" data-sound=has_sound.then_some("on") use:bind_style=shifted>
+            <Banner test_id="stale" words=stale countdown=next/>
             <h1 class="aside">{list::heading(&query)}</h1>
             <StableLine board query=query.clone()/>
             // As the server knew them. Style sheets show them where scripts do not run.
@@ -90,7 +88,7 @@ fn Wall(settings: Settings) -> impl IntoView {
                 {board.seats.map(|seat| view! { <Tile wall=board seat/> }).collect_view()}
             </div>
             <WallLegend is_needed=Signal::derive(move || board.taken() > 0)/>
-            <Below board query/>
+            <WallFooter board query/>
             {has_sound.then(|| view! { <Sound board/> })}
         </main>
         // It is there for who touches or tabs; on a screen across a room it would take the place of what goes on.
@@ -103,7 +101,7 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
     let live = Live::of_app();
     let begin = move || {
         let known = copy.map(|copy| LiveList::from_copy(copy, browser::page_millis()));
-        let screen = Rc::new(WallScreen::new(live, board, settings, known));
+        let screen = WallScreen::new(live, board, settings, known);
         let scope = screen.scope();
         (screen, scope)
     };

@@ -44,12 +44,16 @@ pub struct Time {
 /// The state of the page. Copies are handles of the same one.
 #[derive(Clone, Copy, Default)]
 pub struct Board {
+    /// The zone in which the page tells times of day.
+    pub zone: Zone,
     /// The Deployment that the page is about.
     pub workload: RwSignal<Workload>,
     /// The revision that the link to the page names; `None` where it names none.
     pub linked_revision: Option<u64>,
     /// A rollout that goes on is shown as it was when the page was opened.
     pub is_snapshot: bool,
+    /// The page is a file of its own, behind which there is no server.
+    pub is_file: bool,
     /// This is a rollout by itself, from what was kept of it: it has an end and no present.
     pub is_over: bool,
     /// True once anything was heard of it.
@@ -83,8 +87,9 @@ pub struct Board {
 impl Board {
     /// The board of a Deployment of which nothing is known yet.
     pub fn for_workload(workload: Workload, linked_revision: Option<u64>) -> Self {
-        let is_over = workload.rollout.is_some() || Exported::of_app().is_some();
-        let board = Self { is_over, linked_revision, ..Self::default() };
+        let is_file = Exported::of_app().is_some();
+        let is_over = is_file || workload.rollout.is_some();
+        let board = Self { zone: Zone::of_page(), is_file, is_over, linked_revision, ..Self::default() };
         board.workload.set(workload);
         board.slid.set(SLIDER);
         board.compare_with(0, false);
@@ -178,13 +183,13 @@ impl Board {
     }
 
     /// A time of day of the page, with its date where it is not of the last hours. Follows the zone and the present.
-    pub fn moment(self, zone: Zone, at_millis: Millis) -> String {
-        zone.moment(at_millis, self.present())
+    pub fn moment(self, at_millis: Millis) -> String {
+        self.zone.moment(at_millis, self.present())
     }
 
     /// Formats the same with the zone.
-    pub fn dated(self, zone: Zone, at_millis: Millis) -> String {
-        format!("{} {}", self.moment(zone, at_millis), zone.name(at_millis))
+    pub fn dated(self, at_millis: Millis) -> String {
+        format!("{} {}", self.moment(at_millis), self.zone.name(at_millis))
     }
 
     /// The time shown, in whole seconds. Follows it.
@@ -274,12 +279,9 @@ mod tests {
             let pod = Pod { states: vec![(PodState::Available, changed_millis)], ..Pod::default() };
             let objects = Objects { pods: vec![pod], ..Objects::default() };
             let payload = DeploymentPayload {
-                workload: Workload::default(),
-                revision: None,
                 connection: Connection { state, ..Connection::default() },
                 snapshot: Snapshot { now_millis: 600_000, objects, ..Snapshot::default() },
-                moment: None,
-                is_snapshot: false,
+                ..DeploymentPayload::default()
             };
             Owner::new().with(|| Board::rendered(payload).0.second.get_untracked())
         };
@@ -293,7 +295,7 @@ mod tests {
     fn rows_that_told_a_time_and_are_gone_leave_nothing_behind() {
         Owner::new().with(|| {
             let board = Board::for_workload(Workload::default(), None);
-            assert!(is_forgotten(|| drop(board.dated(Zone::of_page(), 0))));
+            assert!(is_forgotten(|| drop(board.dated(0))));
         });
     }
 
@@ -303,7 +305,7 @@ mod tests {
             let board = Board::for_workload(Workload::default(), None);
             let told = |is_past| {
                 board.compare_with(60_000, is_past);
-                board.moment(Zone::of_page(), 0)
+                board.moment(0)
             };
             assert_eq!([false, true].map(told), ["00:00:00", "00:00:00"]);
             let state = ConnectionState::Replay { name: "r".into() };

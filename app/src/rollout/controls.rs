@@ -52,11 +52,7 @@ impl Controls {
 
     /// Does something to the screen, once there is one.
     pub fn act(self, act: impl FnOnce(&RolloutScreen)) {
-        self.screen.try_with_value(|screen| {
-            if let Some(screen) = screen {
-                act(screen);
-            }
-        });
+        self.screen.try_with_value(|screen| screen.as_deref().map(act));
     }
 
     /// Shows a moment of the past, and stays there.

@@ -37,7 +37,7 @@ pub enum PanelContent {
 #[derive(Clone, Copy, Default)]
 pub struct PanelState {
     /// Path of the open detail below the page of the Deployment.
-    path: RwSignal<Option<String>>,
+    path: StoredValue<Option<String>>,
     /// The content that the server sent last.
     pub shown: RwSignal<PanelContent>,
     /// The element that opened it, to which the focus goes back.
@@ -61,27 +61,25 @@ pub struct PanelState {
 impl PanelState {
     /// A panel of a page, in which nothing is open.
     pub fn of_page() -> Self {
-        let panel = Self { opened: OpenedPod::of_app(), ..Self::default() };
-        panel.exported.set_value(Exported::of_app());
-        panel
+        let exported = StoredValue::new(Exported::of_app());
+        Self { opened: OpenedPod::of_app(), exported, ..Self::default() }
     }
 
     /// Opens something, by its path below the page of the Deployment. The focus goes back to `opener` when the panel is closed;
     /// where that is not said, to what has it now.
     pub fn open(self, path: String, opener: Option<Element>) {
-        if self.path.with_untracked(Option::is_none) {
+        if self.path.with_value(Option::is_none) {
             let opener = opener.or_else(browser::focused);
             self.opener.set_value(opener.map(SendWrapper::new));
         }
-        self.path.set(Some(path));
+        self.path.set_value(Some(path));
         self.known.set_value(String::new());
         self.ask();
     }
 
     /// Closes the panel and gives the focus back; false where something was open and what opened it has it not.
     pub(super) fn close(self) -> bool {
-        let was_open = self.path.with_untracked(Option::is_some);
-        self.path.set(None);
+        let was_open = self.path.try_update_value(Option::take).flatten().is_some();
         self.show(PanelContent::Nothing);
         match self.opener.try_update_value(Option::take).flatten() {
             Some(opener) => {
@@ -99,13 +97,13 @@ impl PanelState {
             self.is_old.set_value(true);
         }
         let is_due = self.is_old.get_value() && page_millis - self.asked_millis.get_value() > AGAIN_MILLIS;
-        if is_due && self.path.with_untracked(Option::is_some) && !browser::is_hidden() {
+        if is_due && self.path.with_value(Option::is_some) && !browser::is_hidden() {
             self.ask();
         }
     }
 
     fn ask(self) {
-        let Some(path) = self.path.get_untracked() else { return };
+        let Some(path) = self.path.get_value() else { return };
         self.is_old.set_value(false);
         let asked_millis = browser::page_millis();
         self.asked_millis.set_value(asked_millis);
@@ -121,7 +119,7 @@ impl PanelState {
                 None => answer(&address).await,
             };
             // Meanwhile something else may be open, a later question be answered, or the page be another one.
-            let is_open = self.path.try_get_untracked().flatten().as_ref() == Some(&path);
+            let is_open = self.path.try_get_value().flatten().as_ref() == Some(&path);
             if !is_open || self.answered_millis.try_get_value().is_none_or(|answered| answered > asked_millis) {
                 return;
             }

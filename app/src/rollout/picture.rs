@@ -53,7 +53,7 @@ pub struct Picture {
     /// The lines of the story that are points on the axis.
     pub points: Rows<Line>,
     /// The times at which the axis has ticks.
-    pub ticks: Rows<Millis>,
+    pub ticks: RwSignal<Vec<Millis>>,
     /// The budget strip: pods over time against the limits.
     pub strip: RwSignal<Strip>,
     /// The height of the picture, in pixels.
@@ -135,10 +135,10 @@ impl Picture {
     }
 
     /// Returns a picture of that scene, drawn for that stretch of time, with these ticks.
-    pub fn from_scene(scene: Scene, ticks: &[Millis], frame: Frame) -> Self {
+    pub fn from_scene(scene: Scene, ticks: Vec<Millis>, frame: Frame) -> Self {
         let picture = Self::default();
         picture.show(scene, frame);
-        picture.tick(ticks);
+        picture.ticks.set(ticks);
         picture
     }
 
@@ -169,11 +169,6 @@ impl Picture {
         set_if_new(&self.strip, scene.strip);
     }
 
-    /// Shows these times as ticks of the axis.
-    pub fn tick(&self, ticks: &[Millis]) {
-        self.ticks.set(ticks.iter().map(|at| (*at as u128, *at)).collect());
-    }
-
     /// Gives the focus to the pod before or after another one; false where there is none.
     pub fn focus_beside(&self, head: u128, is_next: bool) -> bool {
         neighbour_key(&self.heads.order_untracked(), head, is_next).is_some_and(|head| self.nodes.heads.focus(head))
@@ -192,10 +187,8 @@ impl Picture {
         if wanted == *moved {
             return;
         }
-        for node in self.nodes.timed {
-            if let Some(node) = node.get_untracked() {
-                crate::browser::style(&node, &wanted.times);
-            }
+        for node in self.nodes.timed.iter().filter_map(NodeRef::get_untracked) {
+            crate::browser::style(&node, &wanted.times);
         }
         for (node, view_box) in [(self.nodes.strip, &wanted.strip), (self.nodes.bars, &wanted.bars)] {
             if let Some(node) = node.get_untracked() {
@@ -231,7 +224,7 @@ impl FrameStyles {
         let view_box = |height| format!("{} 0 {} {}", thousandths(now - window), thousandths(window), fixed(height));
         // The turned patterns undo the stretch of the view box.
         let turned =
-            |pattern: Pattern| format!("scale({} 1) rotate({})", thousandths(window / frame.width), pattern.degrees());
+            |pattern: &Pattern| format!("scale({} 1) rotate({})", thousandths(window / frame.width), pattern.degrees);
         Self {
             times: style_sheet::times(frame),
             strip: view_box(HEIGHT),

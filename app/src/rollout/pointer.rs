@@ -200,13 +200,13 @@ impl RolloutScreen {
         // Measuring costs.
         let room = if at.is_some() || head.is_some() { self.room() } else { None };
         let tip = room.and_then(|room| {
-            let told = at.and_then(|at| self.told_at(state, &room, at));
-            told.or_else(|| self.told_of_head(state, &room, head?))
+            let told = at.and_then(|at| self.tip_at(state, &room, at));
+            told.or_else(|| self.tip_of_head(state, &room, head?))
         });
         set_if_new(&self.0.picture.told, tip);
     }
 
-    fn told_at(&self, state: &State, room: &PartRects, (x, y): (f64, f64)) -> Option<Tip> {
+    fn tip_at(&self, state: &State, room: &PartRects, (x, y): (f64, f64)) -> Option<Tip> {
         let frame = state.frame;
         let ago = (room.canvas.right() - x).max(0.0) * state.millis_per_px();
         let at_millis = frame.now_millis - ago as Millis;
@@ -226,7 +226,7 @@ impl RolloutScreen {
         told.map(|told| room.tip((x, y), at_millis, told))
     }
 
-    fn told_of_head(&self, state: &State, room: &PartRects, key: u128) -> Option<Tip> {
+    fn tip_of_head(&self, state: &State, room: &PartRects, key: u128) -> Option<Tip> {
         let at_millis = state.frame.now_millis;
         let y = self.0.picture.spots.row(key)?.with_untracked(|spot| spot.y);
         let told = self.pod(state, key, at_millis)?;

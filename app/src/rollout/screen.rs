@@ -8,7 +8,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{Delta, Moment, Position, Scope, ServerFrame, Snapshot};
+use timeline::wire::{Delta, Moment, Position, ServerFrame, Snapshot};
 use timeline::{Millis, rollout, say};
 
 use super::board::{Board, RenderedPage, said_then};
@@ -113,8 +113,6 @@ pub(super) struct State {
     /// The verdict and the story of the shown moment, or of the last one that was answered.
     then: Option<Moment>,
     pub(super) question: Question,
-    /// The scope to follow next; `None` where it stays.
-    aim: Option<Scope>,
     canvas: Option<Canvas>,
     scroll: Scroll,
     /// Where everything that moves with time was moved last.
@@ -176,7 +174,6 @@ impl RolloutScreen {
             lines: copy.said.story.len(),
             question: moment.as_ref().map(|moment| Question::answered(moment.at_millis)).unwrap_or_default(),
             then: moment,
-            aim: None,
             canvas: picture.nodes.paint.get_untracked().and_then(Canvas::new),
             scroll: Scroll::new(picture.nodes.scroller),
             moving: FrameStyles::default(),
@@ -188,12 +185,11 @@ impl RolloutScreen {
         screen
     }
 
-    /// Follows something else from here on.
-    pub fn aim(&self, scope: Scope) {
+    /// Starts over for another Deployment.
+    pub fn reset(&self) {
         let mut state = self.0.state.borrow_mut();
         state.copy = DeploymentCopy::default();
         (state.motion, state.pods, state.is_dirty) = (Motion::default(), 0, true);
-        state.aim = Some(scope);
         state.scroll.reset();
     }
 
@@ -356,7 +352,7 @@ impl RolloutScreen {
     fn time_passes(&self) {
         let (picture, state) = (&self.0.picture, &mut *self.0.state.borrow_mut());
         let frame = state.frame;
-        picture.tick(&scale::ticks(frame.now_millis, frame.window_millis, frame.width / frame.scale));
+        set_if_new(&picture.ticks, scale::ticks(frame.now_millis, frame.window_millis, frame.width / frame.scale));
         picture.move_to(frame, &mut state.moving);
         if let Some(canvas) = &mut state.canvas {
             canvas.paint(frame, picture.height.get_untracked());
@@ -380,18 +376,18 @@ impl Screen for RolloutScreen {
         self.set_pace(link.silent_since().unwrap_or(page_millis));
     }
 
-    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
-        let (board, mut ask) = (&self.0.board, ScreenRequest::Nothing);
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
+        let (board, mut request) = (&self.0.board, None);
         for frame in frames {
             match frame {
                 ServerFrame::Snapshot(snapshot) if board.workload.with_untracked(|of| snapshot.is_of(of)) => {
-                    ask = ScreenRequest::Nothing;
+                    request = None;
                     self.snapshot(*snapshot, page_millis);
                     self.set_pace(page_millis); // another life has another clock
                 }
                 ServerFrame::Delta(delta) => {
                     if self.misses(delta, page_millis) {
-                        ask = ScreenRequest::Snapshot;
+                        request = Some(ScreenRequest::Snapshot);
                     }
                 }
                 ServerFrame::Connection { cluster, connection } => {
@@ -420,10 +416,10 @@ impl Screen for RolloutScreen {
         }
         drop(state);
         self.0.told.run((true, page_millis));
-        ask
+        request
     }
 
-    fn animate(&self, page_millis: f64) -> ScreenRequest {
+    fn animate(&self, page_millis: f64) -> Option<ScreenRequest> {
         let board = &self.0.board;
         if page_millis - self.0.state.borrow().measured_at > MEASURE_MILLIS {
             self.0.state.borrow_mut().measured_at = page_millis;
@@ -464,9 +460,6 @@ impl Screen for RolloutScreen {
         self.time_passes();
         self.tell_time(moment, page_millis);
         self.0.told.run((false, page_millis));
-        if let Some(scope) = self.0.state.borrow_mut().aim.take() {
-            return ScreenRequest::Follow(Box::new(scope));
-        }
         self.ask(moment, page_millis)
     }
 

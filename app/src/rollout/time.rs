@@ -200,10 +200,10 @@ impl RolloutScreen {
     }
 
     /// Asks what was said at a moment, as long as somebody can answer.
-    pub(super) fn ask(&self, moment: Option<Millis>, page_millis: f64) -> ScreenRequest {
+    pub(super) fn ask(&self, moment: Option<Millis>, page_millis: f64) -> Option<ScreenRequest> {
         let mut state = self.0.state.borrow_mut();
         let shown = moment.filter(|_| state.is_linked);
-        shown.and_then(|at| state.question.ask(at, page_millis)).map_or(ScreenRequest::Nothing, ScreenRequest::Moment)
+        shown.and_then(|at| state.question.ask(at, page_millis)).map(ScreenRequest::Moment)
     }
 
     /// Returns a whole link to the revision or the moment that is shown.

@@ -119,9 +119,6 @@ mod tests {
         let [first, second, third] = [1, 2, 3].map(Uid::from_bits);
         let release = |at_millis, adopted| Release { at_millis, adopted };
         let pod = |releases: Vec<Release>, owner| Pod {
-            uid: Uid::from_bits(9),
-            namespace: "shop".into(),
-            name: "web-9".into(),
             owners: vec![first, second],
             owner,
             states: vec![(PodState::Starting, 0), (PodState::Available, 1_000), (PodState::Gone, 9_000)],

@@ -49,19 +49,28 @@ impl Colour {
         Self::Line,
     ];
 
+    const fn token_and_dark(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Available => ("--available", "#37b8a3"),
+            Self::Ready => ("--ready", "#7fd0c3"),
+            Self::Unready => ("--unready", "#e0a43a"),
+            Self::Starting => ("--starting", "#8fa3b8"),
+            Self::Scheduling => ("--scheduling", "#8d96a0"),
+            Self::Failing => ("--failing", "#f0765c"),
+            Self::Terminating => ("--terminating", "#a797cf"),
+            Self::Quarantine => ("--quarantine", "#e084c6"),
+            Self::Line => ("--line-strong", "#454c53"),
+        }
+    }
+
     /// The custom property of the style sheet.
     pub const fn token(self) -> &'static str {
-        match self {
-            Self::Available => "--available",
-            Self::Ready => "--ready",
-            Self::Unready => "--unready",
-            Self::Starting => "--starting",
-            Self::Scheduling => "--scheduling",
-            Self::Failing => "--failing",
-            Self::Terminating => "--terminating",
-            Self::Quarantine => "--quarantine",
-            Self::Line => "--line-strong",
-        }
+        self.token_and_dark().0
+    }
+
+    /// The colour of the dark theme, for files without a style sheet.
+    pub const fn dark(self) -> &'static str {
+        self.token_and_dark().1
     }
 
     /// The colour as attributes of elements have it.
@@ -71,68 +80,36 @@ impl Colour {
 }
 
 /// A pattern. Each belongs to a colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pattern {
-    /// Stripes that rise to the right.
-    Stripes,
-    /// A hatch that falls to the right.
-    Hatch,
-    /// Dots.
-    Dots,
-}
-
-impl Pattern {
-    /// Every pattern that an area is filled with.
-    pub const ALL: [Self; 3] = [Self::Stripes, Self::Hatch, Self::Dots];
-
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pattern {
     /// Its name, also that of the drawing.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Stripes => "stripes",
-            Self::Hatch => "hatch",
-            Self::Dots => "dots",
-        }
-    }
-
+    pub name: &'static str,
+    /// Its colour.
+    pub colour: Colour,
     /// By how many degrees it is turned. Dots are the same however they are turned; one that is not turned at all Firefox
     /// does not repeat over the whole of a shape that is very wide, and one that is turned by 90 WebKit does not draw where time is
     /// narrow.
-    pub const fn degrees(self) -> i32 {
-        match self {
-            Self::Stripes => 45,
-            Self::Hatch => -45,
-            Self::Dots => 180,
-        }
-    }
-
-    /// Returns one tile of the pattern, in pixels.
-    pub const fn tile(self) -> Tile {
-        match self {
-            Self::Stripes => Tile { side: 6.0, ground: 0.3, stripe: 2.2 },
-            Self::Hatch => Tile { side: 5.0, ground: 0.2, stripe: 1.6 },
-            Self::Dots => Tile { side: 5.0, ground: 0.3, stripe: 0.0 },
-        }
-    }
-
-    /// Its colour.
-    pub const fn colour(self) -> Colour {
-        match self {
-            Self::Stripes => Colour::Terminating,
-            Self::Hatch => Colour::Starting,
-            Self::Dots => Colour::Ready,
-        }
-    }
-}
-
-/// One tile of a pattern, in pixels.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Tile {
+    pub degrees: i32,
     /// Side of its square tile, in pixels.
     pub side: f64,
     /// Share of the colour in the ground of the pattern.
     pub ground: f64,
     /// Width of its stripe; a dot where it has none.
     pub stripe: f64,
+}
+
+impl Pattern {
+    /// Stripes that rise to the right.
+    pub const STRIPES: Self =
+        Self { name: "stripes", colour: Colour::Terminating, degrees: 45, side: 6.0, ground: 0.3, stripe: 2.2 };
+    /// A hatch that falls to the right.
+    pub const HATCH: Self =
+        Self { name: "hatch", colour: Colour::Starting, degrees: -45, side: 5.0, ground: 0.2, stripe: 1.6 };
+    /// Dots.
+    pub const DOTS: Self =
+        Self { name: "dots", colour: Colour::Ready, degrees: 180, side: 5.0, ground: 0.3, stripe: 0.0 };
+    /// Every pattern that an area is filled with.
+    pub const ALL: [&'static Self; 3] = [&Self::STRIPES, &Self::HATCH, &Self::DOTS];
 }
 
 /// Radius of a dot, in pixels.
@@ -144,7 +121,7 @@ pub enum Fill {
     /// So much of the colour.
     Tint(f64),
     /// A pattern.
-    Pattern(Pattern),
+    Pattern(&'static Pattern),
 }
 
 /// Shape of a stretch where there is room for shapes.
@@ -207,9 +184,9 @@ impl PodLook {
             Self::In(PodState::Available) => tint(Colour::Available, 1.0),
             Self::In(PodState::Finished) => tint(Colour::Available, 0.4),
             Self::In(PodState::Failing) => tint(Colour::Failing, 1.0),
-            Self::In(PodState::Ready) => Ink { low: Fill::Tint(0.6), edge: line(1.0), ..pattern(Pattern::Dots) },
-            Self::In(PodState::Starting) => Ink { share: 0.64, edge: line(0.8), ..pattern(Pattern::Hatch) },
-            Self::In(PodState::Terminating) => Ink { share: 0.6, ..pattern(Pattern::Stripes) },
+            Self::In(PodState::Ready) => Ink { low: Fill::Tint(0.6), edge: line(1.0), ..pattern(&Pattern::DOTS) },
+            Self::In(PodState::Starting) => Ink { share: 0.64, edge: line(0.8), ..pattern(&Pattern::HATCH) },
+            Self::In(PodState::Terminating) => Ink { share: 0.6, ..pattern(&Pattern::STRIPES) },
             Self::In(PodState::Unready) => {
                 Ink { low: Fill::Tint(0.55), edge: line(1.5), ..tint(Colour::Unready, 0.12) }
             }
@@ -233,9 +210,9 @@ const fn tint(colour: Colour, share: f64) -> Ink {
     Ink { colour, form: Form::Bar, roomy: Fill::Tint(share), low: Fill::Tint(share), share: 1.0, edge: None }
 }
 
-const fn pattern(pattern: Pattern) -> Ink {
+const fn pattern(pattern: &'static Pattern) -> Ink {
     let fill = Fill::Pattern(pattern);
-    Ink { colour: pattern.colour(), form: Form::Bar, roomy: fill, low: fill, share: 1.0, edge: None }
+    Ink { colour: pattern.colour, form: Form::Bar, roomy: fill, low: fill, share: 1.0, edge: None }
 }
 
 const fn line(width: f64) -> Option<Edge> {
@@ -251,7 +228,7 @@ mod tests {
     #[test]
     fn what_is_drawn_has_a_colour_that_painters_know_and_each_theme_has() {
         let looks = PodState::ALL.into_iter().map(PodLook::In).chain([PodLook::Outside]);
-        let used = looks.map(|look| look.ink().colour).chain(Pattern::ALL.map(Pattern::colour));
+        let used = looks.map(|look| look.ink().colour).chain(Pattern::ALL.map(|pattern| pattern.colour));
         used.for_each(|colour| assert!(Colour::ALL.contains(&colour), "{colour:?}"));
         for colour in Colour::ALL {
             // Light, dark by choice, dark by the browser.

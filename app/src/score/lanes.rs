@@ -230,9 +230,6 @@ mod tests {
         states.extend(gone.map(|at| (PodState::Gone, at)));
         Pod {
             uid: Uid::from_bits(number),
-            namespace: "shop".into(),
-            name: format!("web-{number}"),
-            created_at_millis: from,
             owners: vec![Uid::from_bits(99)],
             owner: Some(Uid::from_bits(99)),
             states,
@@ -245,9 +242,6 @@ mod tests {
     fn a_replica_set_that_was_let_go_is_counted_as_what_it_is() {
         let set = |owner: Option<Uid>| ReplicaSet {
             uid: Uid::from_bits(99),
-            namespace: "shop".into(),
-            name: "web-1".into(),
-            template_hash: "1".into(),
             owner,
             owners: vec![Uid::from_bits(1)],
             revisions: vec![(1, None)],

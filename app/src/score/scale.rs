@@ -130,30 +130,15 @@ pub fn ticks(now_millis: Millis, window_millis: f64, width: f64) -> Vec<Millis> 
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use timeline::fact::{
-        DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, Meta, ReplicaSetCounts, ReplicaSetFact,
-        ReplicaSetNow, Seen,
-    };
+    use timeline::fact::{Meta, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Seen};
     use timeline::{Fact, Timeline, Uid};
 
     use super::*;
+    use crate::detail::rollouts::tests::deployment;
 
     #[test]
     fn the_window_of_a_rollout_by_recreate_begins_with_its_take_down() {
         let web = Uid::from_bits(1);
-        let deployment = |revision: u64| {
-            let status = DeploymentStatus { observed_generation: revision, ..DeploymentStatus::default() };
-            let spec = DeploymentSpec { replicas: 3, ..DeploymentSpec::default() };
-            let meta = Meta { uid: web, namespace: "shop".into(), name: "web".into(), ..Meta::default() };
-            let now = DeploymentNow {
-                generation: revision,
-                revision: Some(revision),
-                spec,
-                status,
-                ..DeploymentNow::default()
-            };
-            Box::new(DeploymentFact { meta, now })
-        };
         let set = |number: u128, revision: u64, desired: u32| {
             let (uid, name) = (Uid::from_bits(number), format!("web-{revision}"));
             let meta = Meta { uid, namespace: "shop".into(), name, controller: Some(web), ..Meta::default() };

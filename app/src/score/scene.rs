@@ -370,15 +370,8 @@ mod tests {
     #[test]
     fn a_pod_has_a_key_in_each_band() {
         let [first, second, third] = [1, 2, 3].map(Uid::from_bits);
-        let pod = Pod {
-            uid: Uid::from_bits(9),
-            namespace: "shop".into(),
-            name: "web-9".into(),
-            owners: vec![first, second, third],
-            owner: Some(third),
-            states: vec![(PodState::Available, 0)],
-            ..Pod::default()
-        };
+        let pod =
+            Pod { uid: Uid::from_bits(9), owners: vec![first, second, third], owner: Some(third), ..Pod::default() };
         let key = |replica_set: Option<Uid>| {
             let heading = BandHeading { replica_set, ..BandHeading::default() };
             super::key(&Band { heading, living: 1, slots: 1, pods: Vec::new() }, &pod)

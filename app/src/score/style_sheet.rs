@@ -7,7 +7,7 @@ use timeline::Millis;
 
 use super::budget::{HEIGHT, Limit, Strip};
 use super::frame::Frame;
-use super::scene::{BandRow, GapArea, HeadPlace, KeyedList, Scene};
+use super::scene::{BandRow, GapArea, HeadPlace, Scene};
 use crate::numbers::{fixed, thousandths};
 
 /// Room between a place and what is told of it.
@@ -64,22 +64,20 @@ pub fn sheet(scene: &Scene, ticks: &[Millis], frame: Frame) -> String {
         format!("#ticks,#gaps,#strip-gaps,#marks{{{}}}#picture{{{}}}", times(frame), picture(scene.height, None));
     add(&mut out, "gutter", scene.bands.iter().map(|(_, band)| heading_style(band)));
     for list in ["gaps", "strip-gaps"] {
-        add(&mut out, list, of(&scene.gaps, gap));
+        add(&mut out, list, scene.gaps.iter().map(|(_, area)| gap(area)));
     }
-    add(&mut out, "marks", of(&scene.points, |line| moment_style(line.at_millis, frame.base_millis)));
-    add(&mut out, "ticks", ticks.iter().map(|tick| moment_style(*tick, frame.base_millis)));
-    add(&mut out, "labels", labels(&scene.strip).into_iter().map(label));
+    let moment = |at_millis| moment_style(at_millis, frame.base_millis);
+    add(&mut out, "marks", scene.points.iter().map(|(_, line)| moment(line.at_millis)));
+    add(&mut out, "ticks", ticks.iter().map(|tick| moment(*tick)));
+    add(&mut out, "labels", labels(&scene.strip).map(label));
     out
 }
 
 /// The labels of the strip in their order: one of each limit, whether it is told or not, and what holds the controller.
-fn labels(strip: &Strip) -> Vec<f64> {
-    let top = |limit: Limit| strip.labels.iter().find(|(known, ..)| *known == limit).map_or(0.0, |(_, _, top)| *top);
-    Limit::ALL.into_iter().map(top).chain(strip.hold.map(|(_, top)| top)).collect()
-}
-
-fn of<T>(rows: &KeyedList<T>, style: impl Fn(&T) -> String) -> impl Iterator<Item = String> {
-    rows.iter().map(move |(_, row)| style(row))
+fn labels(strip: &Strip) -> impl Iterator<Item = f64> {
+    let top =
+        move |limit: Limit| strip.labels.iter().find(|(known, ..)| *known == limit).map_or(0.0, |(_, _, top)| *top);
+    Limit::ALL.into_iter().map(top).chain(strip.hold.map(|(_, top)| top))
 }
 
 fn add(out: &mut String, id: &str, styles: impl Iterator<Item = String>) {

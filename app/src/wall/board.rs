@@ -53,7 +53,7 @@ pub struct Seat {
     /// Age of its news.
     pub age: RwSignal<Age>,
     /// It came to the stage because its trouble began.
-    pub has_new_trouble: RwSignal<bool>,
+    pub has_new_trouble: StoredValue<bool>,
     /// The revision that is being replaced, if one is, and the current one.
     pub revision: RwSignal<(Option<u64>, Option<u64>)>,
 }
@@ -66,7 +66,7 @@ impl WallBoard {
             picture: Picture::new(prefix),
             look: RwSignal::default(),
             age: RwSignal::default(),
-            has_new_trouble: RwSignal::default(),
+            has_new_trouble: StoredValue::default(),
             revision: RwSignal::default(),
         };
         let board = Self {

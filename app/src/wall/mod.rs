@@ -210,9 +210,8 @@ pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Mil
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::list::test_data::{cluster, summary};
+    use crate::list::test_data::{cluster, copy, summary};
     use timeline::Uid;
-    use timeline::list::{ListDelta, RowDelta};
     use timeline::view::{Tone, Verdict};
     use timeline::words::clock;
 
@@ -233,14 +232,6 @@ mod tests {
         assert_eq!(stable_count(&overall(1, vec![dead()])), "1 stable, as last known");
     }
 
-    fn known(overall: Overall, rows: &[Row]) -> ListCopy {
-        let lines = (0..).zip(rows).map(|(id, row)| (id, RowDelta::Whole(Box::new(row.clone())))).collect();
-        let order = Some((0, (0..rows.len() as u32).collect()));
-        let mut copy = ListCopy::default();
-        copy.take(ListDelta { is_anew: true, now_millis: Vec::new(), overall: Some(overall), order, lines });
-        copy
-    }
-
     #[test]
     fn trouble_without_a_seat_is_counted_beyond_the_known_rows() {
         let row = |uid, tone| Row { cluster: 0, summary: Summary { uid: Uid::from_bits(uid), ..summary(tone) } };
@@ -249,7 +240,7 @@ mod tests {
         let counted = |troubled, seated: &[u128]| {
             let counts = [troubled, 1, 0, 0];
             let seated: Vec<stage::Key> = seated.iter().map(|uid| (0, Uid::from_bits(*uid))).collect();
-            unseated(&known(Overall { counts, ..overall(0, Vec::new()) }, &rows), &seated)
+            unseated(&copy(Overall { counts, ..overall(0, Vec::new()) }, &rows), &seated)
         };
         assert_eq!(counted(6, &[1, 2, 3, 4]), 2);
         assert_eq!(counted(6, &[1, 2, 3, 7]), 3, "one on stage is not in trouble");
@@ -266,7 +257,7 @@ mod tests {
         };
         let rows = [row(0, 1, "web"), row(1, 2, "web"), row(1, 3, "api")];
         let clusters = ["eu", "us"].map(|name| cluster(name, ConnectionState::Live));
-        let copy = known(overall(0, clusters.into()), &rows);
+        let copy = copy(overall(0, clusters.into()), &rows);
         assert_eq!(rows.map(|row| named(&copy, &row)), ["web in eu / shop", "web in us / shop", "api"]);
     }
 

@@ -82,7 +82,7 @@ impl Screen for WallScreen {
         self.state.borrow_mut().known.link(is_linked, link.silent_since().unwrap_or(page_millis));
     }
 
-    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> ScreenRequest {
+    fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
         let state = &mut *self.state.borrow_mut();
         set_if_new(&self.board.heard_millis, now_millis());
         let before = names(&state.known.copy);
@@ -93,16 +93,16 @@ impl Screen for WallScreen {
             state.is_dirty = true;
             self.board.hear(&state.known.copy.overall);
         }
-        ScreenRequest::Nothing
+        None
     }
 
-    fn animate(&self, page_millis: f64) -> ScreenRequest {
+    fn animate(&self, page_millis: f64) -> Option<ScreenRequest> {
         let state = &mut *self.state.borrow_mut();
         if state.is_begun && (state.is_dirty || page_millis - state.looked_at > LOOK_MILLIS) {
             (state.is_dirty, state.looked_at) = (false, page_millis);
             self.direct(state, page_millis);
         }
-        ScreenRequest::Nothing
+        None
     }
 }
 
@@ -126,13 +126,13 @@ impl WallScreen {
         let taken = if is_stable { SeatState::Past } else { SeatState::OnStage };
         let ages = state.known.ages(page_millis);
         let seats = seated.into_iter().enumerate().zip(&self.board.seats).zip(&self.followed);
-        for (((number, key), seat), (screen, _)) in seats {
+        for (((number, key), seat), followed) in seats {
             let row = key.and_then(|key| copy.rows().find(|row| row.key() == key));
             let seen = row.and_then(|row| Some((row, copy.overall.clusters.get(usize::from(row.cluster))?)));
             if state.seats.aim(number, key) {
-                aim(screen, seat, seen);
+                aim(followed, seat, seen);
             }
-            set_if_new(&seat.has_new_trouble, state.seats.has_new_trouble(number));
+            seat.has_new_trouble.set_value(state.seats.has_new_trouble(number));
             set_if_new(&seat.look, if key.is_some() { taken } else { SeatState::Free });
             if let Some((row, _)) = seen {
                 set_if_new(&seat.revision, (row.summary.replaces, row.summary.revision));
@@ -156,10 +156,13 @@ impl WallScreen {
 }
 
 /// Lets a seat follow who sits there now.
-fn aim(screen: &RolloutScreen, seat: &Seat, seen: Option<(&Row, &ClusterState)>) {
-    let Some((row, cluster)) = seen else { return screen.aim(Scope::Nothing) };
-    let workload = row.summary.workload(&cluster.name);
-    seat.board.view.set(None);
-    set_if_new(&seat.board.workload, workload.clone());
-    screen.aim(Scope::Workload(workload));
+fn aim((screen, client): &(RolloutScreen, Client), seat: &Seat, seen: Option<(&Row, &ClusterState)>) {
+    let scope = seen.map_or(Scope::Nothing, |(row, cluster)| {
+        let workload = row.summary.workload(&cluster.name);
+        seat.board.view.set(None);
+        set_if_new(&seat.board.workload, workload.clone());
+        Scope::Workload(workload)
+    });
+    screen.reset();
+    client.follow(Rc::new(screen.clone()), scope);
 }

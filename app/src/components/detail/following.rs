@@ -20,6 +20,17 @@ where
     Memo::new(move |known: Option<&T>| source.with(&read).or_else(|| known.cloned()).unwrap_or_else(|| first.clone()))
 }
 
+/// Follows the content of one variant of an enum; see [`following`].
+macro_rules! content {
+    ($source:expr, $first:ident, $variant:path) => {
+        following($source, $first, |source| match source {
+            $variant(content) => Some(content.clone()),
+            _ => None,
+        })
+    };
+}
+pub(crate) use content;
+
 /// A view for each line, made anew where another line has its number: several lines may say the same.
 pub fn lines<T, N>(
     all: impl Fn() -> Vec<T> + Send + 'static,

@@ -33,11 +33,11 @@ pub fn PodView(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>) -> im
         }
     };
     view! {
-        <Frame workload test_id="pod-detail" title=Signal::derive(move || pod.read().name.clone())>
+        <Frame workload test_id="pod-detail" title=move || pod.read().name.clone()>
             <p class="state">
                 // A pod that is gone has no token.
                 <Show when=move || pod.read().state != PodState::Gone>
-                    <svg viewBox="-10 -10 20 20" width="16" height="16" aria-hidden="true"><Token state=Signal::derive(move || pod.read().state)/></svg>
+                    <svg viewBox="-10 -10 20 20" width="16" height="16" aria-hidden="true"><Token state=move || pod.read().state/></svg>
                     " "
                 </Show>
                 {state}
@@ -48,7 +48,7 @@ pub fn PodView(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>) -> im
             <Containers pod/>
             <Conditions pod/>
             <History workload pod now_millis/>
-            <Commands commands=Signal::derive(move || pod.read().commands.clone())/>
+            <Commands commands=move || pod.read().commands.clone()/>
         </Frame>
     }
 }

@@ -21,13 +21,13 @@ use crate::zone::Zone;
 pub fn RevisionView(workload: StoredValue<Workload>, revision: Memo<Box<RevisionDetail>>) -> impl IntoView {
     let now_millis = present(move || revision.read().now_millis);
     view! {
-        <Frame workload test_id="revision-detail" title=Signal::derive(move || format!("Revision {}", revision.read().revision))>
+        <Frame workload test_id="revision-detail" title=move || format!("Revision {}", revision.read().revision)>
             <p class="state">{move || revision.read().standing.clone()}</p>
             <Facts workload now_millis facts=Signal::derive(move || revision.read().facts.clone())/>
             <Images revision/>
             <Differences workload revision/>
             <PastRollouts revision now_millis/>
-            <Commands commands=Signal::derive(move || revision.read().commands.clone())/>
+            <Commands commands=move || revision.read().commands.clone()/>
         </Frame>
     }
 }

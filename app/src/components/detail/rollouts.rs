@@ -57,7 +57,7 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
     };
     let pruned = move || rollouts.read().pruned_said();
     view! {
-        <Frame workload test_id="rollouts-detail" title=Signal::derive(move || Detail::Rollouts(rollouts.get()).title())>
+        <Frame workload test_id="rollouts-detail" title=move || Detail::Rollouts(rollouts.get()).title()>
             <p>
                 {move || rollouts.read().standing.clone()}
                 {(!is_file).then(|| view! { " "<a href=compared rel="external" data-testid="compare">{compare}</a> })}

@@ -45,16 +45,13 @@ pub fn Clusters(board: ListBoard) -> impl IntoView {
         };
         view! { <button type="button" class=class popovertarget="clusters" data-testid="clusters">{words}</button> }
     };
+    let chip = move |(name, accent): (String, u8)| view! { <ClusterChip board name accent/> };
     view! {
         <nav class="clusters" aria-label="Clusters">
-            <ScopedFor each=move || troubled.get() key=Clone::clone let((name, accent))>
-                <ClusterChip board name accent/>
-            </ScopedFor>
+            <ScopedFor each=move || troubled.get() key=Clone::clone children=chip/>
             {move || is_many.get().then(menu)}
             <div id="clusters" class="chips" popover=move || is_many.get().then_some("auto")>
-                <ScopedFor each=move || names.get() key=Clone::clone let((name, accent))>
-                    <ClusterChip board name accent/>
-                </ScopedFor>
+                <ScopedFor each=move || names.get() key=Clone::clone children=chip/>
                 {move || is_many.get().then(|| view! { <a class="chip past" href=at("/status") rel="external">"Status of all clusters"</a> })}
             </div>
         </nav>

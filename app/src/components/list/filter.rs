@@ -62,11 +62,11 @@ pub fn Filter(
         <form class="filter" method="get" role="search" action=place on:submit=submit>
             <input id="q" type="search" name="q" value=first.text node_ref=search on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
             <input id="labels" type="text" name="labels" value=first.labels node_ref=label_selector on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
-            <Kept name="show" value=Signal::derive(move || query.read().group.map(|group| group.name().to_owned()))/>
-            <Kept name="by" value=Signal::derive(move || (query.read().by == By::Place).then(|| "namespace".to_owned()))/>
-            <Kept name="sort" value=Signal::derive(move || Some(query.read().sort.column).filter(|column| *column != Column::default()).map(|column| column.name().to_owned()))/>
-            <Kept name="order" value=Signal::derive(move || query.read().sort.is_descending.then(|| "desc".to_owned()))/>
-            <Kept name="namespace" value=Signal::derive(move || query.read().namespace.clone().filter(|_| query.read().cluster.is_none()))/>
+            <HiddenParameter name="show" value=Signal::derive(move || query.read().group.map(|group| group.name().to_owned()))/>
+            <HiddenParameter name="by" value=Signal::derive(move || (query.read().by == By::Place).then(|| "namespace".to_owned()))/>
+            <HiddenParameter name="sort" value=Signal::derive(move || Some(query.read().sort.column).filter(|column| *column != Column::default()).map(|column| column.name().to_owned()))/>
+            <HiddenParameter name="order" value=Signal::derive(move || query.read().sort.is_descending.then(|| "desc".to_owned()))/>
+            <HiddenParameter name="namespace" value=Signal::derive(move || query.read().namespace.clone().filter(|_| query.read().cluster.is_none()))/>
             <button class="search">"Search"</button>
             <Choices board/>
             <span id="found" class="muted" role="status" data-testid="count">
@@ -79,7 +79,7 @@ pub fn Filter(
 
 /// A hidden field that keeps a parameter of the address when the form is sent without scripts.
 #[component]
-fn Kept(name: &'static str, value: Signal<Option<String>>) -> impl IntoView {
+fn HiddenParameter(name: &'static str, value: Signal<Option<String>>) -> impl IntoView {
     move || value.get().map(|value| view! { <input type="hidden" name=name value=value/> })
 }
 

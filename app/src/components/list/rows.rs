@@ -6,10 +6,10 @@ use leptos::prelude::*;
 use timeline::view::Tone;
 use timeline::words::grouped;
 
-use crate::browser::placed;
+use crate::browser::bind_style;
 use crate::components::image::ImageName;
 use crate::debounce::debounce;
-use crate::elements::held;
+use crate::elements::register_element;
 use crate::list::board::{ListBoard, Slot};
 use crate::list::keys;
 use crate::list::row::{Heading, RowText};
@@ -30,9 +30,9 @@ pub fn ListRows(board: ListBoard) -> impl IntoView {
     };
     view! {
         <div class="rows" id="rows" node_ref=board.element>
-            <div class="room" aria-hidden="true" use:placed=before></div>
+            <div class="room" aria-hidden="true" use:bind_style=before></div>
             <ScopedFor each=move || board.slots.get() key=|slot| *slot children=row/>
-            <div class="room" aria-hidden="true" use:placed=after></div>
+            <div class="room" aria-hidden="true" use:bind_style=after></div>
         </div>
     }
 }
@@ -80,7 +80,7 @@ fn Row(board: ListBoard, key: u128, row: ReadSignal<RowText>) -> impl IntoView {
     let all = move || words.with(|words| zone.said(&[&*words.sentence, &words.why].join(" "), row.read().near_millis));
     view! {
         <div class="line" on:keydown=move |event| keys::pressed_on_row(&event, board, key)>
-            <a class=class use:held=(board.links, key) on:click=move |_| board.at.set_value(Some(key)) href=text(|row| &row.address) data-testid="deployment">
+            <a class=class use:register_element=(board.links, key) on:click=move |_| board.at.set_value(Some(key)) href=text(|row| &row.address) data-testid="deployment">
                 <span class="name" title=named>
                     <b>{text(|row| &row.name)}</b>
                     <span class="muted"><i class=move || format!("accent accent-{}", row.read().accent)></i><bdi>{text(|row| &row.place)}</bdi></span>

@@ -45,7 +45,7 @@ pub fn Controls(state: PlaygroundState) -> impl IntoView {
             <summary class="choice take-part">
                 <span class="when-closed">"Take part"</span><span class="when-open">"Close"</span>
             </summary>
-            <div class="controls"><Stories state/><Buttons state/><Means state/></div>
+            <div class="controls"><Stories state/><Buttons state/><CommandHint state/></div>
         </details>
     }
 }
@@ -74,7 +74,7 @@ fn Stories(state: PlaygroundState) -> impl IntoView {
 
 /// The kubectl command of the button that is pointed at, why something was refused, and all commands for those who cannot point.
 #[component]
-fn Means(state: PlaygroundState) -> impl IntoView {
+fn CommandHint(state: PlaygroundState) -> impl IntoView {
     let now = state.now;
     let is_command = move || !state.explained.read().is_empty();
     let hint = move || {
@@ -179,10 +179,10 @@ fn DoButton(state: PlaygroundState, first: Button) -> impl IntoView {
     let id = format!("play-{action}");
     let name = action.clone();
     let button = following(state.now, first, move |now: &Playground| now.button(&name).cloned());
-    let entered = RwSignal::new(field.as_ref().map(|(_, _, value)| value.clone()).unwrap_or_default());
+    let entered = StoredValue::new(field.as_ref().map(|(_, _, value)| value.clone()).unwrap_or_default());
     let explain = move || {
         let pod = untrack(|| state.pod());
-        let command = button.with_untracked(|button| button.explained(&entered.read_untracked(), &pod));
+        let command = button.with_untracked(|button| button.explained(&entered.get_value(), &pod));
         if !command.is_empty() {
             state.explained.set(command);
         }
@@ -190,7 +190,7 @@ fn DoButton(state: PlaygroundState, first: Button) -> impl IntoView {
     let field = field.map(|(name, label, value)| {
         let id = format!("{id}-field");
         let enter = move |event| {
-            entered.set(event_target_value(&event));
+            entered.set_value(event_target_value(&event));
             explain();
         };
         view! {

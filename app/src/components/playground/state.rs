@@ -9,7 +9,7 @@ use timeline::wire;
 
 use crate::browser::{self, FormValues, Stream};
 use crate::context::OpenedPod;
-use crate::playground::{ActionResponse, Playground, meant};
+use crate::playground::{ActionResponse, Playground, selected_pod};
 use crate::postcard_base64;
 use crate::rows::set_if_new;
 
@@ -49,7 +49,7 @@ impl PlaygroundState {
     /// The pod that the buttons mean; empty for any. Follows what is chosen, what is opened, and which pods there are.
     pub fn pod(self) -> String {
         let (chosen, opened) = (self.chosen.read(), self.opened.0.read());
-        self.now.with(|now| meant(chosen.as_ref(), &opened, &now.pods))
+        self.now.with(|now| selected_pod(chosen.as_ref(), &opened, &now.pods))
     }
 
     /// The viewer chose a pod; empty for any.

@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use timeline::story::Line;
 
-use crate::browser::placed;
+use crate::browser::bind_style;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
 use crate::scoped::ScopedFor;
@@ -18,7 +18,7 @@ pub fn Axis(picture: Picture) -> impl IntoView {
     let tick = move |key: u128| {
         let at = key as i64;
         let style = Signal::derive(move || style_sheet::moment_style(at, picture.base_millis.get()));
-        view! { <div class="tick" use:placed=style>{move || zone.clock(at)}</div> }
+        view! { <div class="tick" use:bind_style=style>{move || zone.clock(at)}</div> }
     };
     let point = move |key: u128| picture.points.shown(key).map(|line| view! { <Point line picture/> });
     let choose = move |_| zone.toggle();
@@ -28,13 +28,13 @@ pub fn Axis(picture: Picture) -> impl IntoView {
     let day = Memo::new(move |_| {
         let Some(board) = board else { return String::new() };
         let now = board.now_millis();
-        if board.is_recorded() || board.moment(zone, now).contains('-') { zone.date(now) } else { String::new() }
+        if board.is_recorded() || board.moment(now).contains('-') { zone.date(now) } else { String::new() }
     });
     view! {
         <span class="day-of-axis" data-testid="day">{move || day.get()}</span>
         <div class="axis">
             <div class="ticks" id=format!("{}ticks", picture.prefix) node_ref=ticks>
-                <ScopedFor each=move || picture.ticks.order() key=|key| *key children=tick/>
+                <ScopedFor each=move || picture.ticks.get().into_iter().map(|at| at as u128) key=|key| *key children=tick/>
             </div>
             <div class="marks" id=format!("{}marks", picture.prefix) node_ref=points>
                 <ScopedFor each=move || picture.points.order() key=|key| *key children=point/>
@@ -62,7 +62,7 @@ fn Point(line: ReadSignal<Line>, picture: Picture) -> impl IntoView {
             class=move || line.with(|line| format!("mark {}", line.kind.name()))
             aria-label=label
             title=title
-            use:placed=style
+            use:bind_style=style
             on:click=point
         ></button>
     }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use leptos::prelude::*;
 use timeline::{Millis, address};
 
-use crate::browser::placed;
+use crate::browser::bind_style;
 use crate::numbers::{fixed, thousandths};
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
@@ -26,8 +26,8 @@ pub fn Patterns(
     /// The transform of each pattern as the page is rendered.
     turned: [String; 3],
 ) -> impl IntoView {
-    let pattern = |((kind, transform), node): ((Pattern, String), _)| {
-        let (id, href) = (format!("{}{}", picture.prefix, kind.name()), format!("#tile-{}", kind.name()));
+    let pattern = |((kind, transform), node): ((&'static Pattern, String), _)| {
+        let (id, href) = (format!("{}{}", picture.prefix, kind.name), format!("#tile-{}", kind.name));
         view! { <pattern id=id href=href patternTransform=transform node_ref=node></pattern> }
     };
     let all = Pattern::ALL.into_iter().zip(turned).zip(picture.nodes.patterns);
@@ -91,38 +91,29 @@ fn PodBars(key: u128, bars: ReadSignal<Bars>, picture: Picture) -> impl IntoView
     let paths = move || {
         let mut painter = Paths::of(picture);
         paint(&bars.read().marks, &mut painter);
-        painter.paths.into_iter().map(path).collect_view()
+        painter.paths.into_iter().map(|of| path(of, picture.prefix)).collect_view()
     };
     let (class, test_id) = if pod.is_some() { ("pod", None) } else { ("pod ribbon", Some("ribbon")) };
     view! { <g class=class data-testid=test_id transform=shift on:click=open>{paths}</g> }
 }
 
-/// A path of the picture, with its presentation attributes.
-#[derive(Default)]
+/// A path of the picture: a shape that is filled, or lines.
 struct Path {
     /// "bar available low": what it shows, for style sheets and tests.
     class: String,
     d: String,
-    fill: String,
-    fill_opacity: Option<String>,
-    stroke: Option<String>,
-    /// In pixels.
-    stroke_width: Option<String>,
-    dashes: Option<String>,
+    colour: Colour,
+    fill: Option<Fill>,
+    edge: Option<Edge>,
 }
 
-fn path(path: Path) -> impl IntoView {
-    let Path { class, d, fill, fill_opacity, stroke, stroke_width, dashes } = path;
+/// Draws a path. `prefix` is before the ids of the picture's patterns.
+fn path(path: Path, prefix: &'static str) -> impl IntoView {
+    let Path { class, d, colour, fill, edge } = path;
+    let (fill, opacity) = fill.map_or_else(|| ("none".to_owned(), None), |fill| filling(colour, fill, prefix));
+    let (stroke, width) = (edge.map(|_| colour.var()), edge.map(|edge| fixed(edge.width)));
     view! {
-        <path
-            class=class
-            d=d
-            fill=fill
-            fill-opacity=fill_opacity
-            stroke=stroke
-            stroke-width=stroke_width
-            stroke-dasharray=dashes
-        ></path>
+        <path class=class d=d fill=fill fill-opacity=opacity stroke=stroke stroke-width=width stroke-dasharray=edge.and_then(dashes)></path>
     }
 }
 
@@ -131,21 +122,19 @@ struct Paths {
     base_millis: Millis,
     /// From when until when dashed lines are drawn.
     dashed_millis: (Millis, Millis),
-    /// Before the ids of this picture's patterns.
-    prefix: &'static str,
     paths: Vec<Path>,
 }
 
 impl Paths {
     fn of(picture: Picture) -> Self {
         let (base_millis, dashed_millis) = (picture.base_millis.get(), picture.dashed_millis.get());
-        Self { base_millis, dashed_millis, prefix: picture.prefix, paths: Vec::new() }
+        Self { base_millis, dashed_millis, paths: Vec::new() }
     }
 
     /// The path of that kind, made where there is none; shapes of the same kind share one.
-    fn path(&mut self, class: String, make: impl FnOnce() -> Path) -> &mut String {
+    fn path(&mut self, mark: BarMark, class: String, fill: Option<Fill>, edge: Option<Edge>) -> &mut String {
         let at = self.paths.iter().position(|path| path.class == class).unwrap_or_else(|| {
-            self.paths.push(Path { class, ..make() });
+            self.paths.push(Path { class, d: String::new(), colour: mark.look.ink().colour, fill, edge });
             self.paths.len() - 1
         });
         #[expect(clippy::indexing_slicing, reason = "it was found or made just now")]
@@ -167,23 +156,13 @@ impl Paths {
 pub(crate) fn filling(colour: Colour, fill: Fill, prefix: &str) -> (String, Option<String>) {
     match fill {
         Fill::Tint(share) => (colour.var(), Some(share).filter(|share| *share < 1.0).map(fixed)),
-        Fill::Pattern(pattern) => (format!("url(#{prefix}{})", pattern.name()), None),
+        Fill::Pattern(pattern) => (format!("url(#{prefix}{})", pattern.name), None),
     }
 }
 
 /// Dashes of an edge and the room between them, as an attribute; `None` for a whole line.
 pub(crate) fn dashes(edge: Edge) -> Option<String> {
     edge.dashes.map(|(dash, room)| format!("{} {}", fixed(dash), fixed(room)))
-}
-
-fn lined(mark: BarMark, edge: Edge) -> Path {
-    Path {
-        fill: "none".to_owned(),
-        stroke: Some(mark.look.ink().colour.var()),
-        stroke_width: Some(fixed(edge.width)),
-        dashes: dashes(edge),
-        ..Path::default()
-    }
 }
 
 impl Painter for Paths {
@@ -193,11 +172,8 @@ impl Painter for Paths {
             Density::Low => " low",
             Density::Tight => " low tight",
         };
-        let ((from, to), prefix) = (self.ends(mark), self.prefix);
-        let d = self.path(format!("bar {}{room}", mark.look.name()), || {
-            let (fill, fill_opacity) = filling(mark.look.ink().colour, fill, prefix);
-            Path { fill, fill_opacity, ..Path::default() }
-        });
+        let (from, to) = self.ends(mark);
+        let d = self.path(mark, format!("bar {}{room}", mark.look.name()), Some(fill), None);
         let _ = write!(d, "M{from} {}H{to}V{}H{from}z", fixed(mark.upper()), fixed(mark.lower()));
     }
 
@@ -210,7 +186,7 @@ impl Painter for Paths {
         let (from, to) = self.ends(drawn);
         // Where there is nothing but the line, it is the bar.
         let kind = if mark.height > 0.0 { "edge" } else { "bar" };
-        let d = self.path(format!("{kind} {}", mark.look.name()), || lined(mark, edge));
+        let d = self.path(mark, format!("{kind} {}", mark.look.name()), None, Some(edge));
         for y in mark.edges() {
             let _ = write!(d, "M{from} {}H{to}", fixed(y));
         }
@@ -218,7 +194,7 @@ impl Painter for Paths {
 
     fn end(&mut self, mark: BarMark, edge: Edge) {
         let from = thousandths(self.x(mark.from));
-        let d = self.path(format!("bar {}", mark.look.name()), || lined(mark, edge));
+        let d = self.path(mark, format!("bar {}", mark.look.name()), None, Some(edge));
         let _ = write!(d, "M{from} {}V{}", fixed(mark.upper()), fixed(mark.lower()));
     }
 }
@@ -231,7 +207,7 @@ pub fn Gaps(picture: Picture, #[prop(optional)] is_strip: bool) -> impl IntoView
             let words = (!is_strip).then(|| gap.with_untracked(|gap| gap.words));
             let test_id = (!is_strip).then_some("gap");
             let style = Signal::derive(move || gap.with(style_sheet::gap));
-            view! { <div class="gap" data-testid=test_id use:placed=style>{words}</div> }
+            view! { <div class="gap" data-testid=test_id use:bind_style=style>{words}</div> }
         })
     };
     let [.., strip, bands] = picture.nodes.timed;

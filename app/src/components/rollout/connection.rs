@@ -9,15 +9,12 @@ use crate::components::copy::CopyButton;
 use crate::connection::{
     RECONNECTING, as_it_was, forbidden, loading, lost, next_try, progress, state_words, unreachable, unwritten,
 };
-use crate::exported::Exported;
 use crate::live::client::Live;
 use crate::rollout::board::Board;
-use crate::zone::Zone;
 
 /// The chip: live, stale, or as it was. It leads to the status page.
 #[component]
 pub fn Chip(board: Board) -> impl IntoView {
-    let zone = Zone::of_page();
     let class = move || match (board.is_stale(), board.time.get().tenths) {
         (true, _) => "chip stale",
         (false, Some(_)) => "chip past",
@@ -26,15 +23,15 @@ pub fn Chip(board: Board) -> impl IntoView {
     };
     let words = move || match (board.link.get().is_lost(), board.time.get().tenths) {
         (true, _) => RECONNECTING.to_owned(),
-        (_, Some(tenths)) => as_it_was(&board.dated(zone, tenths * 100)),
+        (_, Some(tenths)) => as_it_was(&board.dated(tenths * 100)),
         _ if board.is_over => "Recording".to_owned(),
-        _ => state_words(&board.connection.read(), |at_millis| board.dated(zone, at_millis)),
+        _ => state_words(&board.connection.read(), |at_millis| board.dated(at_millis)),
     };
     // Screen readers do not announce progress: neither while the past plays nor while a first list goes on.
     let is_moving = move || board.time.read().tenths.is_some() || board.connection.read().listing.is_some();
     let is_told = move || if is_moving() { "off" } else { "polite" };
     // A file leads nowhere: there is no server behind it.
-    let href = Exported::of_app().is_none().then(|| at("/status"));
+    let href = (!board.is_file).then(|| at("/status"));
     view! {
         <a id="chip" class=class href=href rel="external"><span role="status" aria-live=is_told data-testid="live">{words}</span></a>
     }
@@ -43,29 +40,28 @@ pub fn Chip(board: Board) -> impl IntoView {
 /// The bars below the header: no word from the server or the cluster, and what may not be read, with the role that would grant it.
 #[component]
 pub fn ConnectionBars(board: Board) -> impl IntoView {
-    let zone = Zone::of_page();
     let retry_seconds = Live::of_app().retry_seconds;
     let next = move || {
         if board.link.get().is_lost() {
             return next_try(retry_seconds.get());
         }
-        progress(&board.connection.read(), |at_millis| board.dated(zone, at_millis))
+        progress(&board.connection.read(), |at_millis| board.dated(at_millis))
     };
     view! {
-        <Banner test_id="banner" words=Signal::derive(move || trouble(board, zone).unwrap_or_default()) countdown=Signal::derive(next)/>
-        <Banner test_id="forbidden" words=Signal::derive(move || forbidden(&board.connection.read()))/>
-        <Banner test_id="unwritten" words=Signal::derive(move || unkept(board, zone).unwrap_or_default())/>
+        <Banner test_id="banner" words=move || trouble(board).unwrap_or_default() countdown=next/>
+        <Banner test_id="forbidden" words=move || forbidden(&board.connection.read())/>
+        <Banner test_id="unwritten" words=move || unkept(board).unwrap_or_default()/>
         <Role board/>
     }
 }
 
-fn unkept(board: Board, zone: Zone) -> Option<String> {
-    let said = unwritten(&board.connection.read(), |at_millis| board.dated(zone, at_millis))?;
+fn unkept(board: Board) -> Option<String> {
+    let said = unwritten(&board.connection.read(), |at_millis| board.dated(at_millis))?;
     Some(format!("{said} Live data is still shown."))
 }
 
-fn trouble(board: Board, zone: Zone) -> Option<String> {
-    let heard = || board.dated(zone, board.heard_millis.get());
+fn trouble(board: Board) -> Option<String> {
+    let heard = || board.dated(board.heard_millis.get());
     // Where nothing was ever seen, nothing is shown.
     let has_data = board.view.read().is_some();
     if board.link.get().is_lost() {
@@ -81,7 +77,7 @@ fn trouble(board: Board, zone: Zone) -> Option<String> {
             let namespace = board.workload.with(|workload| timeline::words::safe(&workload.namespace));
             Some(format!("Rollcast does not watch namespace {namespace}. Showing last known data, of {}.", heard()))
         }
-        _ => unreachable(&cluster, &connection, has_data, |at_millis| board.dated(zone, at_millis))
+        _ => unreachable(&cluster, &connection, has_data, |at_millis| board.dated(at_millis))
             .or_else(|| loading(&cluster, &connection)),
     }
 }

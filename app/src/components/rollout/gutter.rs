@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use timeline::address;
 use timeline::words::safe;
 
-use crate::browser::{self, placed};
+use crate::browser::{self, bind_style};
 use crate::components::detail::link::DetailLink;
 use crate::components::image::ImageName;
 use crate::images::ImageText;
@@ -25,17 +25,17 @@ const THREE_LINES: f64 = 86.0;
 /// The column beside the picture, with the revision and the counts of each band.
 #[component]
 pub fn Gutter(picture: Picture) -> impl IntoView {
-    let beside = move |key: u128| picture.bands.shown(key).map(|band| view! { <Beside band picture/> });
+    let label = move |key: u128| picture.bands.shown(key).map(|band| view! { <BandLabel band picture/> });
     view! {
         <div class="gutter" id=format!("{}gutter", picture.prefix)>
-            <ScopedFor each=move || picture.bands.order() key=|key| *key children=beside/>
+            <ScopedFor each=move || picture.bands.order() key=|key| *key children=label/>
         </div>
     }
 }
 
 /// Revision, image, hash and counts of one band.
 #[component]
-fn Beside(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
+fn BandLabel(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     let pressed = move |event: web_sys::KeyboardEvent| {
         let is_arrow = matches!(event.key().as_str(), "ArrowUp" | "ArrowDown") && !browser::has_modifier(&event);
         if is_arrow && band.with_untracked(|band| picture.focus_first_of(&band.heading)) {
@@ -65,7 +65,7 @@ fn Beside(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
         (with(|band| band.heading.images.clone()), with(|band| safe(&band.heading.hash)), with(counts));
     let images = Signal::derive(move || ImageText::new(&images.read()));
     view! {
-        <div class=class data-testid=test_id data-revision=revision use:placed=style on:keydown=pressed>
+        <div class=class data-testid=test_id data-revision=revision use:bind_style=style on:keydown=pressed>
             <div class=heading_class>{heading}<span class="was">{was}</span></div>
             {(!is_out).then(|| view! {
                 <div class="image"><ImageName text=images/></div>

@@ -12,17 +12,14 @@ use super::icon::TabIcon;
 use crate::browser::{self, Notifications};
 use crate::components::detail::link::DetailLink;
 use crate::components::header::{Breadcrumbs, Header, Section};
-use crate::exported::Exported;
 use crate::link_preview::page_title;
 use crate::news::News;
 use crate::rollout::board::Board;
 use crate::rows::set_if_new;
-use crate::zone::Zone;
 
 #[component]
 pub fn RolloutHeader(board: Board) -> impl IntoView {
     let workload = board.workload.get_untracked();
-    let is_file = Exported::of_app().is_some();
     let tone = Signal::derive(move || board.said(|view| Some(view.verdict.tone)));
     // Of what is not there, there is nothing to open.
     let is_there = Memo::new(move |_| board.view.read().is_some());
@@ -31,7 +28,7 @@ pub fn RolloutHeader(board: Board) -> impl IntoView {
             <div class=move || if is_there.get() { "actions" } else { "unused" }>
                 <DetailLink workload=workload.clone() path="rollouts".to_owned() class="choice">"Rollouts"</DetailLink>
                 // A file is shared by handing it on, and nothing happens in it.
-                {(!is_file).then(|| view! {
+                {(!board.is_file).then(|| view! {
                     <DetailLink workload=workload.clone() path="share".to_owned() class="choice">"Share"</DetailLink>
                     <Notify board page=address::whatever_bears_the_name(&workload)/>
                 })}
@@ -49,17 +46,16 @@ const USUAL: &str = "A notification when this rollout is complete or in trouble"
 const DENIED: &str = "The browser blocks notifications of this page: allow them in its settings for this site";
 
 /// Title and text of a notification of that verdict.
-fn notification(board: Board, zone: Zone, view: &View) -> (String, String) {
+fn notification(board: Board, view: &View) -> (String, String) {
     let title = board.workload.with(|of| page_title(&view.verdict.badge, &of.namespace, &of.name));
     let text = format!("{} {}", view.verdict.sentence, view.explanation());
-    (title, zone.said(&text, board.now_millis()))
+    (title, board.zone.said(&text, board.now_millis()))
 }
 
 /// The button that asks for a notification when the rollout is complete, and when it gets stuck, whatever moment is shown then. It is
 /// hidden where the browser has no notifications, and until the page is alive.
 #[component]
 fn Notify(board: Board, page: String) -> impl IntoView {
-    let zone = Zone::of_page();
     let is_offered = RwSignal::new(false);
     let is_wanted = RwSignal::new(false);
     let is_denied = RwSignal::new(false);
@@ -86,7 +82,7 @@ fn Notify(board: Board, page: String) -> impl IntoView {
             && let Some(notifications) = granted()
             && let Some(view) = board.now.get_untracked()
         {
-            let (title, text) = untrack(|| notification(board, zone, &view));
+            let (title, text) = untrack(|| notification(board, &view));
             // Of each Deployment there is one at a time: the last word replaces the one before.
             notifications.show(&page.get_value(), &title, &text);
         }

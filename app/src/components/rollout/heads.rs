@@ -4,9 +4,9 @@ use leptos::prelude::*;
 use timeline::address;
 use timeline::words::{safe, short};
 
-use crate::browser::{self, placed};
+use crate::browser::{self, bind_style};
 use crate::components::tokens::Token;
-use crate::elements::held;
+use crate::elements::register_element;
 use crate::numbers::fixed;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
@@ -80,7 +80,7 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
     let label = move || {
         let head = head.read();
         let at = head.since_millis;
-        label(&head, &board.map_or_else(|| zone.stamp(at), |board| board.dated(zone, at)))
+        label(&head, &board.map_or_else(|| zone.stamp(at), |board| board.dated(at)))
     };
     let state = Memo::new(move |_| head.read().state);
     let revision = move || head.with(|head| revision_name(head.is_out(), head.revision, ["out", ""]));
@@ -94,7 +94,7 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
     let travels = Signal::derive(move || style_sheet::travels(*spot.read()));
     view! {
         <g
-            use:held=(picture.nodes.heads, key)
+            use:register_element=(picture.nodes.heads, key)
             class=class
             transform=shift
             data-testid="pod"
@@ -111,7 +111,7 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
         >
             <path class="square" d=square></path>
             <path class="hit" d=hit></path>
-            <g class=travel use:placed=travels>
+            <g class=travel use:bind_style=travels>
                 <g class="move">
                     <g transform=scale>
                         <ScopedFor each=move || [state.get()] key=|state| *state let:state><Token state/></ScopedFor>
@@ -125,8 +125,7 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
 }
 
 fn class(head: &PodHead, row: f64) -> String {
-    let mut class = format!("head {}", head.state.name());
-    for (holds, word) in [
+    let marks = [
         (head.is_newborn, " born"),
         // A pod that was released has its head in the other band.
         (head.is_elsewhere, " elsewhere"),
@@ -134,12 +133,9 @@ fn class(head: &PodHead, row: f64) -> String {
         (row < TOKEN_ROW, " small"),
         (row < NAME_ROW, " nameless"),
         (head.is_shared, " shared"),
-    ] {
-        if holds {
-            class.push_str(word);
-        }
-    }
-    class
+    ];
+    let words = marks.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word);
+    format!("head {}{}", head.state.name(), words.collect::<String>())
 }
 
 fn label(head: &PodHead, since: &str) -> String {

@@ -7,7 +7,6 @@ use timeline::words::safe;
 use crate::components::banner::Banner;
 use crate::exported::Exported;
 use crate::rollout::board::Board;
-use crate::zone::Zone;
 
 /// What became of a link: in words, and where to go instead, with the words that lead there.
 type LinkNews = (String, String, String);
@@ -15,9 +14,7 @@ type LinkNews = (String, String, String);
 /// Bars that say what the link means that led here, and that the past is shown.
 #[component]
 pub fn LinkBars(board: Board) -> impl IntoView {
-    let zone = Zone::of_page();
     let file = Exported::of_app().map(|file| file.record.version.clone());
-    let is_file = file.is_some();
     let news = Memo::new(move |_| match &file {
         Some(version) => {
             let words = format!(
@@ -25,7 +22,7 @@ pub fn LinkBars(board: Board) -> impl IntoView {
             );
             Some((words, String::new(), String::new()))
         }
-        None => news(board, zone),
+        None => news(board),
     });
     let part = move |read: fn(&LinkNews) -> &String| {
         move || news.with(|news| news.as_ref().map(|news| read(news).clone()).unwrap_or_default())
@@ -36,10 +33,10 @@ pub fn LinkBars(board: Board) -> impl IntoView {
     view! {
         <div class=class role="status" data-testid="linked">
             <span>{part(|(words, ..)| words)}</span>" "
-            {(!is_file).then(|| view! { <a href=part(|(.., to)| to) rel="external">{part(|(_, invitation, _)| invitation)}</a> })}
+            {(!board.is_file).then(|| view! { <a href=part(|(.., to)| to) rel="external">{part(|(_, invitation, _)| invitation)}</a> })}
         </div>
-        <Banner is_quiet=true test_id="notice" words=Signal::derive(move || zone.said(&board.said(|view| view.notice.clone()), board.now_millis()))/>
-        {(!is_file).then(|| view! {
+        <Banner is_quiet=true test_id="notice" words=move || board.zone.said(&board.said(|view| view.notice.clone()), board.now_millis())/>
+        {(!board.is_file).then(|| view! {
             <div class=successor>
                 <a href=now rel="external" data-testid="successor">"Look at the one that has the name now"</a>
             </div>
@@ -49,9 +46,9 @@ pub fn LinkBars(board: Board) -> impl IntoView {
 
 /// Tells of a stored rollout, of one that goes on while the page stands still, and of a link to a revision that is not the current one
 /// any more.
-fn news(board: Board, zone: Zone) -> Option<LinkNews> {
+fn news(board: Board) -> Option<LinkNews> {
     if let Some(name) = board.workload.with(|workload| workload.rollout.map(|_| safe(&workload.name))) {
-        let moment = board.moment(zone, board.now_millis());
+        let moment = board.moment(board.now_millis());
         let day = moment.split_once(' ').map(|(day, _)| format!(" ({day})")).unwrap_or_default();
         let words = match board.episode_title() {
             Some(title) => format!("Recording{day}: {title}."),
@@ -75,7 +72,7 @@ fn news(board: Board, zone: Zone) -> Option<LinkNews> {
     }
     let words = match tenths.filter(|_| board.said(|view| view.revision) == Some(wanted)) {
         Some(tenths) => {
-            let then = board.dated(zone, tenths * 100);
+            let then = board.dated(tenths * 100);
             format!("You are looking at revision {wanted}, as it was at {then}. Revision {current} is current now.")
         }
         None => format!("This link is to revision {wanted}. Revision {current} is current now."),

@@ -12,7 +12,7 @@ use super::bars::{BarsOf, Gaps, Patterns};
 use super::gutter::Gutter;
 use super::heads::Heads;
 use super::strip::BudgetStrip;
-use crate::browser::{has_modifier, is_on, placed};
+use crate::browser::{bind_style, has_modifier, is_on};
 use crate::detail::history::at_least;
 use crate::numbers::fixed;
 use crate::rollout::board::Board;
@@ -67,7 +67,7 @@ pub fn Score(
             <Axis picture/>
             <BudgetStrip picture view_box=moving.strip/>
             <div class="scroller" id=id("scroller") tabindex="0" role="region" aria-label="Revisions and their pods" node_ref=nodes.scroller on:keydown=key>
-                <div class="picture" id=id("picture") node_ref=nodes.picture use:placed=size>
+                <div class="picture" id=id("picture") node_ref=nodes.picture use:bind_style=size>
                     <Gutter picture/>
                     <div class="canvas" id=id("canvas") node_ref=nodes.canvas>
                         <svg class="bars" id=id("picture-box") viewBox=moving.bars preserveAspectRatio="none" aria-hidden="true" node_ref=nodes.bars>
@@ -100,8 +100,8 @@ fn PlaceTip(picture: Picture) -> impl IntoView {
         Memo::new(move |_| picture.told.with(|tip| tip.as_ref().map(|tip| words(tip, zone)).unwrap_or_default()));
     let line_of = move |read: fn(&[String; 3]) -> &String| move || words.with(|words| read(words).clone());
     view! {
-        <div class=class("crosshair") use:placed=line></div>
-        <div class=class("tip") role="tooltip" data-testid="tip" use:placed=style>
+        <div class=class("crosshair") use:bind_style=line></div>
+        <div class=class("tip") role="tooltip" data-testid="tip" use:bind_style=style>
             <b>{line_of(|[first, ..]| first)}</b>
             <span>{line_of(|[_, second, _]| second)}</span>
             <span>{line_of(|[.., third]| third)}</span>

@@ -10,7 +10,6 @@ use crate::rollout::controls::Controls;
 use crate::rollout::picture::Picture;
 use crate::rollout::screen::RolloutScreen;
 use crate::scoped::ScopedFor;
-use crate::zone::Zone;
 
 /// The story of a rollout, one line for each thing that happened.
 #[component]
@@ -57,7 +56,7 @@ fn StoryLine(
     controls: Controls,
     is_new: bool,
 ) -> impl IntoView {
-    let (zone, is_new) = (Zone::of_page(), RwSignal::new(is_new));
+    let (zone, is_new) = (board.zone, RwSignal::new(is_new));
     let Line { at_millis, kind, text } = line.get_untracked();
     let button: NodeRef<html::Button> = NodeRef::new();
     // A point on the axis leads here.
@@ -84,7 +83,7 @@ fn StoryLine(
     });
     view! {
         <li class=kind.name() class:new=is_new on:animationend=move |_| is_new.set(false)>
-            <button type="button" class="at" title=move || board.dated(zone, at_millis) node_ref=button on:click=move |_| controls.seek(at_millis) on:keydown=pressed>{move || zone.clock(at_millis)}</button>
+            <button type="button" class="at" title=move || board.dated(at_millis) node_ref=button on:click=move |_| controls.seek(at_millis) on:keydown=pressed>{move || zone.clock(at_millis)}</button>
             <i></i>
             <span><span class:cut=move || !is_whole.get() title=title>{move || zone.said(&text, at_millis)}</span>{more}</span>
         </li>

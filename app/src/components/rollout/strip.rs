@@ -4,7 +4,7 @@ use leptos::prelude::*;
 use timeline::model::PodState;
 
 use super::bars::{Gaps, filling};
-use crate::browser::placed;
+use crate::browser::bind_style;
 use crate::rollout::picture::Picture;
 use crate::score::budget::{self, LAYERS, Limit, hold_class};
 use crate::score::style_sheet;
@@ -81,12 +81,12 @@ fn Labels(picture: Picture) -> impl IntoView {
         let style = Signal::derive(move || now.get().map(|(_, top)| style_sheet::label(top)).unwrap_or_default());
         let class = move || if now.read().is_some() { format!("label {}", limit.name()) } else { "unused".to_owned() };
         let pods = move || now.get().map(|(pods, _)| pods.to_string()).unwrap_or_default();
-        view! { <div class=class use:placed=style>{pods}</div> }
+        view! { <div class=class use:bind_style=style>{pods}</div> }
     };
     let hold = Memo::new(move |_| picture.strip.read().hold);
     let style = Signal::derive(move || hold.get().map(|(_, top)| style_sheet::label(top)).unwrap_or_default());
     let held = move || hold.get().map(|(hold, _)| hold).unwrap_or_default();
     let (class, words) = (move || hold_class(held()), move || held().words());
     let labels = Limit::ALL.map(label).into_iter().collect_view();
-    view! { {labels}<div class=class use:placed=style>{words}</div> }
+    view! { {labels}<div class=class use:bind_style=style>{words}</div> }
 }

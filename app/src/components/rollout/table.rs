@@ -13,7 +13,6 @@ use crate::scoped::ScopedFor;
 use crate::score::lanes::revision_name;
 use crate::score::order::{PodColumn, PodOrder};
 use crate::score::scene::PodHead;
-use crate::zone::Zone;
 
 #[component]
 pub fn PodTable(
@@ -22,7 +21,6 @@ pub fn PodTable(
     picture: Picture,
     controls: Controls,
 ) -> impl IntoView {
-    let zone = Zone::of_page();
     let caption = move || match picture.unlisted.get() {
         None => "Pods in view".to_owned(),
         Some(0) => "Pods in view that are not available".to_owned(),
@@ -40,7 +38,7 @@ pub fn PodTable(
                         <ColumnHead board picture controls column=PodColumn::Name words="Pod"/>
                         <ColumnHead board picture controls column=PodColumn::Revision words="Revision"/>
                         <ColumnHead board picture controls column=PodColumn::State words="State"/>
-                        <ColumnHead board picture controls column=PodColumn::Since words=Signal::derive(move || format!("Since ({})", zone.name(board.now_millis())))/>
+                        <ColumnHead board picture controls column=PodColumn::Since words=move || format!("Since ({})", board.zone.name(board.now_millis()))/>
                         <th>"Reason"</th>
                     </tr>
                 </thead>
@@ -76,11 +74,10 @@ fn ColumnHead(
 
 #[component]
 fn PodRow(row: ReadSignal<PodHead>, board: Board) -> impl IntoView {
-    let zone = Zone::of_page();
     let (uid, name) = row.with_untracked(|row| (row.uid, safe(&row.name)));
     let with = move |read: fn(&PodHead) -> String| move || row.with(read);
     let workload = board.workload.get_untracked();
-    let since = move || board.moment(zone, row.read().since_millis);
+    let since = move || board.moment(row.read().since_millis);
     view! {
         <tr>
             <td><DetailLink workload path=address::pod(uid)>{name}</DetailLink></td>

@@ -7,20 +7,17 @@ use timeline::view::Tone;
 use super::keys::keys;
 use crate::components::copy::copy_result;
 use crate::components::page_keys::KeyHelp;
-use crate::exported::Exported;
 use crate::rollout::board::{Board, SLIDER, SLIDER_PARTS, SliderMarks, Time};
 use crate::rollout::controls::Controls;
 use crate::rollout::screen::RolloutScreen;
-use crate::zone::Zone;
 
 /// Speeds in percent, with their words.
 const SPEEDS: [(u32, &str); 5] = [(25, "¼ ×"), (100, "1 ×"), (200, "2 ×"), (500, "5 ×"), (2_000, "20 ×")];
 
 #[component]
 pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
-    let zone = Zone::of_page();
     let act = move |act: fn(&RolloutScreen)| move |_| controls.act(act);
-    let moment = move || board.dated(zone, board.now_millis());
+    let moment = move || board.dated(board.now_millis());
     let play = move || match (board.time.get(), board.is_over) {
         (Time { tenths: None, .. }, false) if !board.is_held() => "Pause",
         (Time { is_playing: true, .. }, _) => "Stop",
@@ -36,14 +33,13 @@ pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
         let (now, back) = latest();
         let time = board.time.get();
         match (time.tenths, time.news) {
-            (None, _) if board.is_stale() => format!("Last seen {}", board.moment(zone, board.now_millis())),
+            (None, _) if board.is_stale() => format!("Last seen {}", board.moment(board.now_millis())),
             (None, _) => now.to_owned(),
             (Some(_), 0) => back.to_owned(),
             (Some(_), news) => format!("{back}, {news} new"),
         }
     };
     let live_title = move || format!("{} (L)", latest().1);
-    let is_file = Exported::of_app().is_some();
     let live_class = move || match (board.time.read().tenths.is_none(), board.is_recorded()) {
         (true, _) if board.is_stale() => "live stale",
         (true, false) => "live on",
@@ -64,13 +60,13 @@ pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
             <output aria-live="off" data-testid="moment">{moment}</output>
             <Speed controls/>
             <button type="button" class=live_class title=live_title data-testid="back-to-live" on:click=act(RolloutScreen::live)>{live}</button>
-            {(!is_file).then(|| view! {
+            {(!board.is_file).then(|| view! {
                 <button type="button" id="link" title="Copy a link to this revision, or to the moment shown (C)" aria-live="polite" data-copied=controls.copied on:click=move |_| controls.copy_link()>
                     <svg viewBox="0 0 24 24" aria-hidden="true"><path d="M9 15l6-6M11 6l2-2a4.2 4.2 0 0 1 6 6l-2 2M13 18l-2 2a4.2 4.2 0 0 1-6-6l2-2"></path></svg>
                     "Copy link"{copy_result(controls.copied)}
                 </button>
             })}
-            <KeyHelp keys=keys(is_file)/>
+            <KeyHelp keys=keys(board.is_file)/>
         </div>
     }
 }
@@ -101,8 +97,7 @@ fn KeptMarks(board: Board) -> impl IntoView {
 /// Goes to any moment that is kept.
 #[component]
 fn Slider(board: Board, controls: Controls) -> impl IntoView {
-    let zone = Zone::of_page();
-    let moment = move || board.dated(zone, board.now_millis());
+    let moment = move || board.dated(board.now_millis());
     let slide = move |event: web_sys::Event| {
         let value = event_target_value(&event).parse::<f64>().unwrap_or_default();
         controls.act(|screen| screen.slide(value));

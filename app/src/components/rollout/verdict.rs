@@ -13,7 +13,6 @@ use crate::browser;
 use crate::components::copy::CopyButton;
 use crate::debounce::debounce;
 use crate::detail::Detail;
-use crate::exported::Exported;
 use crate::images::with_short_images;
 use crate::measure::{Measure, RolloutProgress};
 use crate::rollout::board::Board;
@@ -21,7 +20,6 @@ use crate::rollout::panel::{self, PanelContent};
 use crate::rollout::picture::Picture;
 use crate::rows::set_if_new;
 use crate::scoped::ScopedFor;
-use crate::zone::Zone;
 
 /// Texts and figures about a Deployment, all of them of one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,12 +74,12 @@ fn unbroken(sentence: &str) -> Vec<AnyView> {
 /// The verdict line: badge, sentence, reason and figures.
 #[component]
 pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
-    let zone = Zone::of_page();
     // A moment that the viewer chose is told at once.
     let is_at_once = Signal::derive(move || board.time.read().tenths.is_some());
     let words =
         debounce(Signal::derive(move || board.said(|view| VerdictContent::of(view, board.is_past()))), is_at_once);
-    let said = move |read: fn(&VerdictContent) -> &str| move || zone.said(read(&words.read()), board.now_millis());
+    let said =
+        move |read: fn(&VerdictContent) -> &str| move || board.zone.said(read(&words.read()), board.now_millis());
     let sentence = said(|words| &words.sentence);
     // A whole image leaves no room for what the headline says of it.
     let images = Memo::new(move |_| picture.images());
@@ -232,7 +230,6 @@ const AGAIN: Duration = Duration::from_millis(1_500);
 #[component]
 fn Measured(board: Board) -> impl IntoView {
     let asked = MeasureQuery { board, measure: RwSignal::new(None), times: StoredValue::new(0) };
-    let is_file = Exported::of_app().is_some();
     let stands = Memo::new(move |_| {
         let is_shown = board.is_over || board.time.read().tenths.is_none();
         let (revision, tone) = board.said(|view| view.revision.map(|revision| (revision, view.verdict.tone)))?;
@@ -240,7 +237,7 @@ fn Measured(board: Board) -> impl IntoView {
         (is_shown && (!board.is_over || tone == Tone::Ok)).then_some((revision, tone))
     });
     Effect::new(move |_| {
-        if let Some((revision, tone)) = stands.get().filter(|_| !is_file) {
+        if let Some((revision, tone)) = stands.get().filter(|_| !board.is_file) {
             asked.ask(revision, tone, TRIES);
         }
     });

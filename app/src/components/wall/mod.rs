@@ -1,5 +1,5 @@
 //! The parts of the wall.
 
-pub mod below;
+pub mod footer;
 pub mod sound;
 pub mod tile;

@@ -22,19 +22,11 @@ pub fn Sound(board: WallBoard) -> impl IntoView {
     Effect::new(move |_| {
         sound.set_value(browser::Sound::new());
         browser::on_window(leptos::ev::click, move |_| {
-            sound.try_with_value(|sound| {
-                if let Some(sound) = sound {
-                    sound.allow();
-                }
-            });
+            sound.try_with_value(|sound| sound.iter().for_each(browser::Sound::allow));
         });
     });
     let play = move |told: Option<Tone>| {
-        sound.try_with_value(|sound| {
-            if let Some((sound, told)) = sound.as_ref().zip(told) {
-                sound.play(tones(told));
-            }
-        });
+        sound.try_with_value(|sound| sound.iter().zip(told).for_each(|(sound, told)| sound.play(tones(told))));
     };
     // What was heard of whoever sits on each seat.
     let news = board.seats.map(|_| StoredValue::new((Workload::default(), News::default())));
@@ -45,7 +37,7 @@ pub fn Sound(board: WallBoard) -> impl IntoView {
                 if *of != workload {
                     (*of, *news) = (workload, News::default());
                 }
-                news.hear(heard, seat.has_new_trouble.get_untracked(), page_millis())
+                news.hear(heard, seat.has_new_trouble.get_value(), page_millis())
             });
             play(told.flatten());
         });

@@ -71,7 +71,7 @@ fn Lines(picture: Picture) -> impl IntoView {
     view! {
         <ol class="lately">
             <ScopedFor each=move || story.order().into_iter().rev().take(MOST_LINES) key=|key| *key let:key>
-                {story.shown(key).map(|line| view! { <Told line/> })}
+                {story.shown(key).map(|line| view! { <TileLine line/> })}
             </ScopedFor>
         </ol>
     }
@@ -79,7 +79,7 @@ fn Lines(picture: Picture) -> impl IntoView {
 
 /// One line of the story.
 #[component]
-fn Told(line: ReadSignal<Line>) -> impl IntoView {
+fn TileLine(line: ReadSignal<Line>) -> impl IntoView {
     let zone = Zone::of_page();
     let text = move || zone.said(&line.read().text, line.read().at_millis);
     view! {

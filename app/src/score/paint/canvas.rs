@@ -31,7 +31,7 @@ pub struct Canvas {
 #[derive(Default)]
 struct Palette {
     colours: Vec<(Colour, String)>,
-    patterns: Vec<(Pattern, Option<CanvasPattern>)>,
+    patterns: Vec<(&'static Pattern, Option<CanvasPattern>)>,
 }
 
 impl Canvas {
@@ -57,8 +57,8 @@ impl Canvas {
         let per_milli = frame.width * ratio / frame.window_millis;
         let now = ((frame.now_millis - frame.base_millis) as f64 * per_milli).round();
         let wanted = (now, frame.window_millis, frame.width, height, ratio);
-        let is_mixed = self.mix(ratio);
-        if self.painted == Some(wanted) && !self.is_old && !is_mixed {
+        let is_new_palette = self.update_palette(ratio);
+        if self.painted == Some(wanted) && !self.is_old && !is_new_palette {
             return;
         }
         (self.painted, self.is_old) = (Some(wanted), false);
@@ -83,13 +83,13 @@ impl Canvas {
             right: wide - shift,
             zero: wide - now - shift,
             per_milli,
-            dipped: None,
+            filled: None,
         };
         paint(&self.marks, &mut brush);
     }
 
     /// Takes the colours of the theme; true when they are others.
-    fn mix(&mut self, ratio: f64) -> bool {
+    fn update_palette(&mut self, ratio: f64) -> bool {
         let Some(root) = leptos::prelude::document().document_element() else { return false };
         let theme = root.get_attribute("data-theme").unwrap_or_default();
         let is_same_size = self.painted.is_some_and(|(.., known)| known.to_bits() == ratio.to_bits());
@@ -98,7 +98,7 @@ impl Canvas {
         }
         let Ok(Some(style)) = leptos::prelude::window().get_computed_style(&root) else { return false };
         let value = |colour: Colour| style.get_property_value(colour.token()).unwrap_or_default();
-        let tile = |kind: Pattern| (kind, pattern(&self.context, &value(kind.colour()), kind, ratio));
+        let tile = |kind: &'static Pattern| (kind, pattern(&self.context, &value(kind.colour), kind, ratio));
         self.palette = Palette {
             colours: Colour::ALL.into_iter().map(|colour| (colour, value(colour))).collect(),
             patterns: Pattern::ALL.into_iter().map(tile).collect(),
@@ -121,16 +121,16 @@ struct Brush<'c> {
     zero: f64,
     per_milli: f64,
     /// Colour or pattern of the brush.
-    dipped: Option<(Colour, Fill)>,
+    filled: Option<(Colour, Fill)>,
 }
 
 impl Brush<'_> {
     /// Sets the filling of the next shapes.
-    fn dip(&mut self, colour: Colour, fill: Fill) {
-        if self.dipped == Some((colour, fill)) {
+    fn set_fill(&mut self, colour: Colour, fill: Fill) {
+        if self.filled == Some((colour, fill)) {
             return;
         }
-        self.dipped = Some((colour, fill));
+        self.filled = Some((colour, fill));
         let pattern = self.palette.patterns.iter().find(|(known, _)| fill == Fill::Pattern(*known));
         self.context.set_global_alpha(if let Fill::Tint(share) = fill { share } else { 1.0 });
         match pattern.and_then(|(_, pattern)| pattern.as_ref()) {
@@ -151,7 +151,7 @@ impl Brush<'_> {
 
 impl Painter for Brush<'_> {
     fn fill(&mut self, mark: BarMark, fill: Fill) {
-        self.dip(mark.look.ink().colour, fill);
+        self.set_fill(mark.look.ink().colour, fill);
         let (mut from, mut to) = self.span(mark);
         let (mut upper, mut lower) = (mark.upper() * self.ratio, mark.lower() * self.ratio);
         if mark.density == Density::Tight {
@@ -165,7 +165,7 @@ impl Painter for Brush<'_> {
     }
 
     fn edges(&mut self, mark: BarMark, edge: Edge) {
-        self.dip(mark.look.ink().colour, Fill::Tint(1.0));
+        self.set_fill(mark.look.ink().colour, Fill::Tint(1.0));
         let (from, to) = self.span(mark);
         let width = edge.width * self.ratio;
         let (dash, room) = edge.dashes.unwrap_or((to - from, 0.0));
@@ -185,7 +185,7 @@ impl Painter for Brush<'_> {
     }
 
     fn end(&mut self, mark: BarMark, edge: Edge) {
-        self.dip(mark.look.ink().colour, Fill::Tint(1.0));
+        self.set_fill(mark.look.ink().colour, Fill::Tint(1.0));
         let ((from, _), width) = (self.span(mark), edge.width * self.ratio);
         let (upper, lower) = (mark.upper() * self.ratio, mark.lower() * self.ratio);
         self.context.fill_rect(from - width / 2.0, upper, width, lower - upper);
@@ -193,34 +193,31 @@ impl Painter for Brush<'_> {
 }
 
 /// A pattern in a colour.
-fn pattern(context: &CanvasRenderingContext2d, colour: &str, kind: Pattern, ratio: f64) -> Option<CanvasPattern> {
-    let tile = kind.tile();
+fn pattern(context: &CanvasRenderingContext2d, colour: &str, kind: &Pattern, ratio: f64) -> Option<CanvasPattern> {
     let drawn: HtmlCanvasElement = leptos::prelude::document().create_element("canvas").ok()?.dyn_into().ok()?;
-    let pixels = (tile.side * ratio).round().max(1.0);
+    let pixels = (kind.side * ratio).round().max(1.0);
     drawn.set_width(pixels as u32);
     drawn.set_height(pixels as u32);
     let ink = self::context(&drawn)?;
-    let unit = pixels / tile.side;
+    let unit = pixels / kind.side;
     ink.set_fill_style_str(colour);
-    ink.set_global_alpha(tile.ground);
+    ink.set_global_alpha(kind.ground);
     ink.fill_rect(0.0, 0.0, pixels, pixels);
     ink.set_global_alpha(1.0);
-    if tile.stripe > 0.0 {
-        ink.fill_rect(0.0, 0.0, tile.stripe * unit, pixels);
+    if kind.stripe > 0.0 {
+        ink.fill_rect(0.0, 0.0, kind.stripe * unit, pixels);
     } else {
         let middle = pixels / 2.0;
         let _ = ink.arc(middle, middle, DOT * unit, 0.0, std::f64::consts::TAU);
         ink.fill();
     }
     let pattern = context.create_pattern_with_html_canvas_element(&drawn, "repeat").ok()??;
-    let (sine, cosine) = f64::from(kind.degrees()).to_radians().sin_cos();
-    if sine != 0.0 {
-        let turn = js_sys::Object::new();
-        for (name, value) in [("a", cosine), ("b", sine), ("c", -sine), ("d", cosine), ("e", 0.0), ("f", 0.0)] {
-            let _ = js_sys::Reflect::set(&turn, &name.into(), &value.into());
-        }
-        pattern.set_transform(turn.unchecked_ref()); // browsers take any object with these six
+    let (sine, cosine) = f64::from(kind.degrees).to_radians().sin_cos();
+    let turn = js_sys::Object::new();
+    for (name, value) in [("a", cosine), ("b", sine), ("c", -sine), ("d", cosine), ("e", 0.0), ("f", 0.0)] {
+        let _ = js_sys::Reflect::set(&turn, &name.into(), &value.into());
     }
+    pattern.set_transform(turn.unchecked_ref()); // browsers take any object with these six
     Some(pattern)
 }
 

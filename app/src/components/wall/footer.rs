@@ -15,7 +15,7 @@ const MINUTES: usize = 5;
 
 /// The line along the lower edge of the wall.
 #[component]
-pub fn Below(board: WallBoard, query: Query) -> impl IntoView {
+pub fn WallFooter(board: WallBoard, query: Query) -> impl IntoView {
     let zone = Zone::of_page();
     let told = move |index: usize| {
         let words = move || {

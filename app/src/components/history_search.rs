@@ -11,7 +11,7 @@ const FIRST_TIMES: [&str; 3] = ["hour", "day", "week"];
 
 /// The form: everything but the time is written in one field. Each choice and each filter that is in force is a link.
 #[component]
-pub fn Searched(
+pub fn HistorySearch(
     search: Search,
     /// Since and until when, as the form's fields have times.
     times: [String; 2],
