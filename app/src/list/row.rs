@@ -13,7 +13,7 @@ use crate::images::{ImageText, with_short_images};
 /// Times of day in sentences are looked for around the hour.
 const HOUR_MILLIS: Millis = 3_600_000;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowText {
     pub address: String,
     pub name: String,

@@ -52,32 +52,21 @@ fn Head(heading: ReadSignal<Heading>) -> impl IntoView {
     }
 }
 
-/// Texts and the picture of a Deployment, all of them of one moment.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct RowContent {
-    /// Class names of the sentence.
-    class: String,
-    sentence: String,
-    why: String,
-    tiny: TinyPicture,
-}
-
+/// A row: all of it is of one moment but the age, which goes on.
 #[component]
 fn Row(board: ListBoard, key: u128, row: ReadSignal<RowText>) -> impl IntoView {
     let zone = Zone::of_page();
+    let since = move || row.read().since.clone();
+    let row = Signal::derive(move || RowText { since: String::new(), ..row.get() });
+    let row = debounce(row, Signal::stored(false));
     let text = move |read: fn(&RowText) -> &String| move || read(&row.read()).clone();
-    let words = Signal::derive(move || {
-        let RowText { tone, sentence, why, tiny, .. } = row.get();
-        RowContent { class: format!("sentence {}", tone.name()), sentence, why, tiny }
-    });
-    let words = debounce(words, Signal::stored(false));
-    let said = move |read: fn(&RowContent) -> &String| move || zone.said(read(&words.read()), row.read().near_millis);
+    let said = move |read: fn(&RowText) -> &String| move || row.with(|row| zone.said(read(row), row.near_millis));
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);
     let images = Signal::derive(move || row.read().images.clone());
-    let tiny = Signal::derive(move || words.read().tiny.clone());
+    let tiny = Signal::derive(move || row.read().tiny.clone());
     let named = move || row.with(|row| [&*row.name, &row.place].join(", "));
-    let all = move || words.with(|words| zone.said(&[&*words.sentence, &words.why].join(" "), row.read().near_millis));
+    let all = move || row.with(|row| zone.said(&[&*row.sentence, &row.why].join(" "), row.near_millis));
     view! {
         <div class="line" on:keydown=move |event| keys::pressed_on_row(&event, board, key)>
             <a class=class use:register_element=(board.links, key) on:click=move |_| board.at.set_value(Some(key)) href=text(|row| &row.address) data-testid="deployment">
@@ -87,11 +76,11 @@ fn Row(board: ListBoard, key: u128, row: ReadSignal<RowText>) -> impl IntoView {
                 </span>
                 <span class="pods"><TinyScore tiny/></span>
                 <span class="says" title=all>
-                    <span class=move || words.read().class.clone()>{said(|words| &words.sentence)}</span>
-                    <span class="muted why">{said(|words| &words.why)}</span>
+                    <span class=move || format!("sentence {}", row.read().tone.name())>{said(|row| &row.sentence)}</span>
+                    <span class="muted why">{said(|row| &row.why)}</span>
                 </span>
                 <span class="image"><b>{text(|row| &row.revision)}</b>" "<ImageName text=images/></span>
-                <span class="muted since">{text(|row| &row.since)}" ago"</span>
+                <span class="muted since">{since}" ago"</span>
             </a>
             <a class="past" href=rollouts aria-label=move || format!("Rollouts of {}", row.read().name)>"Rollouts"</a>
         </div>
