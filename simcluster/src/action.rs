@@ -141,7 +141,7 @@ impl Action {
                 } else {
                     labels.remove(&label);
                 }
-                world.update(pod.into_object(), Write::Spec, false).map(drop)
+                world.update(pod.into_object(), Write::Spec).map(drop)
             }
             Self::Scale(replicas) => edit(world, of, |deployment| {
                 deployment.spec.get_or_insert_default().replicas = Some(*replicas);
@@ -161,22 +161,22 @@ impl Action {
             Self::Patch(patch) => {
                 let mut value = deployment(world, of)?.into_object().to_value();
                 strategic_patch::apply(&mut value, patch);
-                world.update(Object::read(Resource::Deployment, value)?, Write::Spec, false).map(drop)
+                world.update(Object::read(Resource::Deployment, value)?, Write::Spec).map(drop)
             }
             Self::MakeConfigMap(map) => {
                 let meta = json!({ "name": map, "namespace": of.namespace });
                 let made = json!({ "metadata": meta, "data": { "greeting": "hello" } });
-                world.create(Object::read(Resource::ConfigMap, made)?, false).map(drop)
+                world.create(Object::read(Resource::ConfigMap, made)?).map(drop)
             }
             Self::Quota(pods) => {
                 let key = Key::new(&of.namespace, QUOTA);
                 let object = Object::read(Resource::ResourceQuota, quota(&of.namespace, *pods))?;
                 match world.get::<ResourceQuota>(&key) {
-                    Some(_) => world.update(object, Write::Spec, false).map(drop),
-                    None => world.create(object, false).map(drop),
+                    Some(_) => world.update(object, Write::Spec).map(drop),
+                    None => world.create(object).map(drop),
                 }
             }
-            Self::AddNode(name) => world.create(Object::read(Resource::Node, node_manifest(name))?, false).map(drop),
+            Self::AddNode(name) => world.create(Object::read(Resource::Node, node_manifest(name))?).map(drop),
             Self::Drain(node) => {
                 cordon(world, node, true)?;
                 let pods: Vec<Key> = world.store().pods_on(node).map(|pod| Key::of(&pod.metadata)).collect();
@@ -192,7 +192,7 @@ fn cordon(world: &mut World, name: &str, is_cordoned: bool) -> Result<(), ApiErr
     let node = world.get::<Node>(&Key::new("", name));
     let mut node = node.ok_or_else(|| ApiError::not_found(Resource::Node, name))?;
     node.spec.get_or_insert_default().unschedulable = is_cordoned.then_some(true);
-    world.update(node.into_object(), Write::Spec, false).map(drop)
+    world.update(node.into_object(), Write::Spec).map(drop)
 }
 
 fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
@@ -203,7 +203,7 @@ fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
 pub fn edit(world: &mut World, of: &Key, change: impl FnOnce(&mut Deployment)) -> Result<(), ApiError> {
     let mut deployment = deployment(world, of)?;
     change(&mut deployment);
-    world.update(deployment.into_object(), Write::Spec, false).map(drop)
+    world.update(deployment.into_object(), Write::Spec).map(drop)
 }
 
 /// ReplicaSets of a Deployment with their revisions, oldest first.

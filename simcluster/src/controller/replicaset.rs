@@ -120,7 +120,7 @@ pub fn make_pod(world: &mut World, set: &ReplicaSet) -> Result<Key, ApiError> {
         spec: template.spec,
         status: None,
     };
-    match world.create(pod.into_object(), false) {
+    match world.create(pod.into_object()) {
         Ok(made) => {
             let key = made.object.key();
             record_event(world, set, "SuccessfulCreate", format!("Created pod: {}", key.name));

@@ -21,7 +21,7 @@ impl Kubectl {
     async fn begin(name: &str) -> Self {
         let now = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap();
         let mut world = World::new(1, i64::try_from(now.as_millis()).unwrap(), Settings::default());
-        world.create(Object::read(Resource::Deployment, story::manifest("default", "web", 3)).unwrap(), false).unwrap();
+        world.create(Object::read(Resource::Deployment, story::manifest("default", "web", 3)).unwrap()).unwrap();
         let cluster = Cluster::new(world);
         cluster.set_speed(5.0);
         let listener = api::listen(0).await.unwrap();
@@ -316,7 +316,7 @@ async fn commands_do_what_they_stand_for() {
     kubectl.settle();
     let of = Key::new("default", "web");
     let quota = simcluster::action::quota("default", 50);
-    kubectl.cluster.with(|world| world.create(Object::read(Resource::ResourceQuota, quota).unwrap(), false).unwrap());
+    kubectl.cluster.with(|world| world.create(Object::read(Resource::ResourceQuota, quota).unwrap()).unwrap());
     let run = |action: &Action| {
         let command = kubectl.cluster.with(|world| action.command(world, &of));
         let (is_good, text) = kubectl.pasted(&command);

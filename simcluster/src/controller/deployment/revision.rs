@@ -100,7 +100,7 @@ impl Round<'_> {
         }
         annotate(&self.deployment, &mut set, revision, false);
         let name = set.metadata.name.clone().unwrap_or_default();
-        let made = match self.world.create(set.into_object(), false) {
+        let made = match self.world.create(set.into_object()) {
             Ok(stored) => ReplicaSet::of(&stored.object).cloned().unwrap_or_default(),
             Err(error) if error.reason == "AlreadyExists" => return Err(self.collide(error)),
             Err(error) => {
