@@ -6,7 +6,7 @@
 //! ```
 
 mod lives;
-mod told;
+mod stories;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy};
 use k8s_openapi::api::core::v1::Pod;
@@ -17,7 +17,7 @@ use crate::object::{Key, Kind, Object, Resource};
 use crate::runtime::Behavior;
 use crate::{World, meta};
 
-pub use self::told::STORIES;
+pub use self::stories::STORIES;
 
 /// Milliseconds that a sentence stands at least.
 const READ_MILLIS: i64 = 4_000;

@@ -21,9 +21,9 @@ use crate::access::scope::LinkScope;
 use crate::export::rollout_data;
 use crate::history::Archive;
 use crate::history::hub_cache::{BuildPermit, CacheLimits, HubCache, OpenError, OpenResult, StaticHub};
-use crate::history::past::RolloutCache;
+use crate::history::rollout_cache::RolloutCache;
+use crate::history::rollout_span::LEAD_MILLIS;
 use crate::history::store::{EpisodeSelector, StoreError};
-use crate::history::stretch::LEAD_MILLIS;
 use crate::hub::{FrozenTimeline, Handle, HubReader};
 
 /// Sizes are numbers of changes and objects. Only who came by a link follows an excerpt.
@@ -193,7 +193,7 @@ fn find_span(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptSpan> {
                 false => rollout::last_moment_millis(model, known, at),
             };
             let last_millis = next.unwrap_or(reader.now_millis);
-            let (_, _, to_millis) = rollout_data::stretch(model, known, Some(*revision), last_millis)?;
+            let (_, _, to_millis) = rollout_data::shown_span(model, known, Some(*revision), last_millis)?;
             let from_millis = shown_since(known, at).max(first);
             let is_settled = to_millis < reader.now_millis;
             (Some(from_millis), to_millis, is_settled, format!("{} revision {revision}", of.name))
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
     use crate::access::scope::WorkloadName;
     use crate::feed::recording::Recording;
-    use crate::history::past;
+    use crate::history::rollout_cache;
     use crate::kube::SourceEvent;
     use crate::telemetry::clock::OwnClock;
 
@@ -284,8 +284,10 @@ mod tests {
         let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
         let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
         let (from_millis, to_millis) = recording.span().unwrap();
-        let live =
-            Handle::frozen("prod", past::play_to_end("rollover".to_owned(), recording.observed, to_millis).unwrap());
+        let live = Handle::frozen(
+            "prod",
+            rollout_cache::play_to_end("rollover".to_owned(), recording.observed, to_millis).unwrap(),
+        );
         let uid = live.read(|reader| *reader.timeline.model().deployments.keys().next().unwrap()).await.unwrap();
         let (namespace, name) = ("rollover".to_owned(), "web".to_owned());
         let of = WorkloadName { cluster: "prod".to_owned(), kind: WorkloadKind::Deployment, namespace, name };

@@ -14,8 +14,8 @@ use timeline::{Millis, Uid};
 use super::batch;
 use super::index;
 use super::latest_lines::{LatestLines, Metadata, ObjectRelations};
+use super::rollout_span::{LEAD_MILLIS, LONGEST_MILLIS};
 use super::store::{Episode, RecorderState, Snapshot};
-use super::stretch::{LEAD_MILLIS, LONGEST_MILLIS};
 use crate::feed::recording::{self, LineType, RawLine, RecordedLine};
 
 /// Most bytes of lines of one episode; afterwards only the objects at its end are recorded, behind a gap.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use prometheus_client::metrics::histogram::Histogram;
 use timeline::Millis;
 
-use super::tally::Tally;
+use super::rollout_durations::RolloutDurations;
 use crate::kube::ByKind;
 
 /// Upper bounds of the lags that are counted together, in seconds.
@@ -29,7 +29,7 @@ pub struct HubCounters {
     /// Lags of events.
     pub lags: ByKind<Lag>,
     /// Rollouts that ended.
-    pub rollouts: Tally,
+    pub rollouts: RolloutDurations,
     /// When the connection entered its state, in milliseconds of the cluster's time.
     pub(super) state_since_millis: AtomicI64,
 }

@@ -7,7 +7,7 @@ use std::io;
 use http::Uri;
 use kube::client::AuthError;
 
-use crate::telemetry::causes::{self, layers};
+use crate::telemetry::error_chain::{self, layers};
 
 /// Returns whether the credentials cannot be used: the request was not even sent.
 pub(super) fn is_about_credentials(error: &(dyn Error + 'static)) -> bool {
@@ -48,7 +48,7 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> String {
         return timeline::words::safe(&why);
     }
     // Outer layers only say that a request failed.
-    timeline::words::safe(&causes::join(error))
+    timeline::words::safe(&error_chain::join(error))
 }
 
 fn of_credentials(error: &AuthError) -> String {

@@ -23,7 +23,7 @@ use crate::export::export_limit::ExportLimit;
 use crate::feed::playground::Playground;
 use crate::history::Archive;
 use crate::history::hub_cache::OpenError;
-use crate::history::past::RolloutCache;
+use crate::history::rollout_cache::RolloutCache;
 use crate::history::store::StoreError;
 use crate::hub::Handle;
 use crate::telemetry::audit::Audit;

@@ -18,7 +18,7 @@ use super::identity::OidcError;
 use super::options::{Issuer, Options, Times};
 use crate::access::fetch::HttpClient;
 use crate::access::refreshing_cache::{RefreshPolicy, RefreshingCache};
-use crate::telemetry::causes;
+use crate::telemetry::error_chain;
 use crate::telemetry::panics::locked;
 
 /// Endpoints that end sessions, if the provider has them.
@@ -120,5 +120,5 @@ impl Discovery {
 
 /// Returns an error with its causes, in one line.
 pub(super) fn reason(error: &(dyn std::error::Error + 'static)) -> String {
-    safe(&causes::join(error))
+    safe(&error_chain::join(error))
 }

@@ -32,7 +32,7 @@ use super::Viewer;
 use super::cookie::{SealPurpose, SessionKeys};
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
 use crate::database::address::DatabaseServer;
-use crate::telemetry::causes;
+use crate::telemetry::error_chain;
 use crate::telemetry::panics::locked;
 
 /// Links that there may be, of all people and of one of them.
@@ -129,7 +129,7 @@ impl Shares {
                 drop(shares);
                 match &looked {
                     Ok(()) if is_away => tracing::info!("the link database responds again"),
-                    Err(why) if !is_away => tracing::warn!("cannot check the share links: {}", causes::join(why)),
+                    Err(why) if !is_away => tracing::warn!("cannot check the share links: {}", error_chain::join(why)),
                     _ => {}
                 }
                 is_away = looked.is_err();
@@ -256,7 +256,7 @@ impl Shares {
             Ok(true) => Ok((share, secret)),
             Ok(false) => Err(ShareError::TooMany),
             Err(why) => {
-                tracing::debug!("cannot store a share link: {}", causes::join(&why));
+                tracing::debug!("cannot store a share link: {}", error_chain::join(&why));
                 self.remove_later(&share.id); // it may have been written down
                 Err(why.into())
             }
@@ -300,7 +300,7 @@ impl Shares {
             // Where it is not written down it lasts as long as what is known, or is renewed again.
             tokio::spawn(async move {
                 let written = this.with_store(move |_, store| store.prolong(&renewed)).await;
-                written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", causes::join(why)))
+                written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", error_chain::join(why)))
             });
         }
         Ok(Some(share.viewer()))
@@ -351,7 +351,7 @@ impl Shares {
     pub async fn revoke(self: &Arc<Self>, maker: &Viewer, is_everybodys: bool, id: &str) -> Result<bool, ShareError> {
         if self.copy.is_some() && !locked(&self.all).contains_key(id) {
             let looked = self.poll(Instant::now()).await;
-            looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", causes::join(why)))?;
+            looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", error_chain::join(why)))?;
         }
         {
             let mut pending_removals = locked(&self.pending_removals);
@@ -373,7 +373,7 @@ impl Shares {
             Ok(())
         });
         removed.await.map(|()| true).map_err(|why| {
-            tracing::warn!("cannot delete a revoked share link: {}", causes::join(&why));
+            tracing::warn!("cannot delete a revoked share link: {}", error_chain::join(&why));
             ShareError::Unwritten(why)
         })
     }

@@ -9,7 +9,7 @@ use timeline::{Uid, Workload};
 use crate::cli::{self, terminal};
 use crate::export::{ExportRequest, html};
 use crate::feed::recording::Recording;
-use crate::history::past;
+use crate::history::rollout_cache;
 use crate::hub::Handle;
 use crate::telemetry::print;
 
@@ -29,8 +29,8 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let (_, end_millis) = recording.span().context("the recording contains no valid line")?;
     let cluster = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let cluster = cluster.filter(|name| name != "-").unwrap_or_else(|| "recording".to_owned());
-    let frozen =
-        past::play_to_end(cluster.clone(), recording.observed, end_millis).context("cannot play the recording")?;
+    let frozen = rollout_cache::play_to_end(cluster.clone(), recording.observed, end_millis)
+        .context("cannot play the recording")?;
     let hub = Handle::frozen(&cluster, frozen);
     let workload = choose_deployment(&hub, &arguments).await?;
     let request = ExportRequest { workload, revision: arguments.revision, is_redacted: arguments.redact };

@@ -8,8 +8,8 @@ use super::{CLOCKS_MILLIS, batches, insert_batch};
 use crate::database::Connection;
 use crate::history::batch::{self, Batch};
 use crate::history::options::Limits;
+use crate::history::rollout_span;
 use crate::history::store::{Checkpoint, Commit, Episode, RecorderState, StoreError, StoredCluster};
-use crate::history::stretch;
 
 /// End of an open episode in the column `over_millis`.
 pub const OPEN: Millis = Millis::MAX;
@@ -249,7 +249,7 @@ fn before_log(recorder: &RecorderState, before_millis: Millis) -> Option<Batch> 
     let open = recorder.open.iter().map(|episode| &episode.body);
     let bodies = recorder.snapshots.iter().map(|snapshot| &snapshot.body).chain(open);
     let texts: String = bodies.filter_map(|body| batch::unpack(body).ok()).collect();
-    let objects = stretch::objects_before(&texts, before_millis);
+    let objects = rollout_span::objects_before(&texts, before_millis);
     let body = batch::pack(&objects).ok().filter(|_| !objects.is_empty())?;
     Some(Batch { seq: 0, from_millis: 0, to_millis: before_millis, format: batch::FORMAT, body })
 }

@@ -19,7 +19,7 @@ use super::extract::{moment, origin};
 use super::respond::{Refusal, refuse, render, unchecked};
 use crate::hub::DeploymentState;
 use crate::web::client_view::ClientView;
-use crate::web::earlier;
+use crate::web::rollouts;
 
 pub(super) async fn pod(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let uid = asked_for.value("uid").to_owned();
@@ -75,8 +75,8 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
 /// The rollouts of the Deployment of an address, the last one first.
 async fn past_rollouts(view: &ClientView, asked_for: &Address) -> Option<Vec<PastRollout>> {
     let workload = asked_for.workload().ok()??;
-    let uid = earlier::deployment(view, &workload).await.ok()??;
-    earlier::rollouts(view, &workload, uid).await.ok()
+    let uid = rollouts::find_uid(view, &workload).await.ok()??;
+    rollouts::list(view, &workload, uid).await.ok()
 }
 
 /// Compares the last rollout of a Deployment, or that of the address, with those before it: sentences, and figures.
@@ -90,7 +90,7 @@ async fn compare_last_rollout(
         Some(number) => all.get(all.iter().position(|rollout| rollout.number == number)?..)?.split_first()?,
         None => all.split_first()?,
     };
-    let (said, measure) = earlier::compare_with_earlier(view, &workload, last, before).await;
+    let (said, measure) = rollouts::compare_with_earlier(view, &workload, last, before).await;
     let said = if said.is_empty() {
         String::new()
     } else {

@@ -16,7 +16,7 @@ use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
 use crate::history::store::{EpisodeRecording, EpisodeSelector, StoreError};
 use crate::web::client_view::ClientView;
-use crate::web::earlier;
+use crate::web::rollouts;
 use crate::web::send_queue::owned_bytes;
 
 pub(super) const UNKNOWN: &str = "No such rollout. Its history may have expired.";
@@ -96,7 +96,7 @@ async fn stored_rollout(view: &ClientView, workload: &Workload, revision: Option
         return Ok(workload.clone());
     }
     let unreadable = |why: StoreError| unreadable_history(view, &why);
-    let uid = earlier::deployment(view, workload).await.map_err(unreadable)?.ok_or_else(unknown)?;
+    let uid = rollouts::find_uid(view, workload).await.map_err(unreadable)?.ok_or_else(unknown)?;
     let sought = revision.map_or(EpisodeSelector::Last, EpisodeSelector::Revision);
     let cluster = workload.cluster.clone();
     let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await;

@@ -14,7 +14,7 @@ use timeline::address::Route;
 
 use super::extract::{Client, OwnOrigin, address};
 use super::respond::{AuditEntry, policy, turn_away};
-use super::{shared, sign_in};
+use super::{share_entry, sign_in};
 use crate::access::forwarded;
 use crate::access::{AuthError, Viewer};
 use crate::export::assets;
@@ -162,7 +162,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
         (Some(cluster), Some(namespace)) => view.with_namespace(cluster, namespace).await,
         _ => view,
     };
-    let refused = shared::refuse_other_pages(&view, address.as_ref(), request.method(), request.uri()).await;
+    let refused = share_entry::refuse_other_pages(&view, address.as_ref(), request.method(), request.uri()).await;
     let mut response = match refused {
         Some(refused) => refused,
         None => {

@@ -14,7 +14,7 @@ use tower_http::timeout::RequestBodyDeadlineLayer;
 
 use super::{
     api, badge, buffer, compare, export, files, guard, health, history, links, metrics, pages, playground, preview,
-    provider, qr, shared, shares, sign_in, status, stream,
+    provider, qr, share_entry, shares, sign_in, status, stream,
 };
 use crate::web::state::Rollcast;
 
@@ -60,9 +60,9 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
         Route::SignOut => post(sign_in::sign_out),
         Route::Shares => get(shares::page).post(shares::make),
         Route::RevokeShare => post(shares::revoke),
-        Route::Shared => get(shared::entry_page).post(shared::open_link),
-        Route::SharedPreview => get(shared::preview_page),
-        Route::SharedPicture => get(shared::picture),
+        Route::Shared => get(share_entry::entry_page).post(share_entry::open_link),
+        Route::SharedPreview => get(share_entry::preview_page),
+        Route::SharedPicture => get(share_entry::picture),
         Route::Healthz => get(health::healthz),
         Route::Readyz => get(health::readyz),
         Route::Metrics => get(metrics::metrics),

@@ -22,7 +22,7 @@ use crate::history::store::StoreError;
 use crate::telemetry::clock;
 use crate::telemetry::clock::parse_duration;
 use crate::web::client_view::ClientView;
-use crate::web::earlier;
+use crate::web::rollouts;
 
 /// The form that creates a link.
 #[derive(Deserialize)]
@@ -128,12 +128,12 @@ async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Re
     }
     // What cannot be read may be there.
     let unreadable = |why: StoreError| unreadable_history(&view, &why);
-    let uid = earlier::deployment(&view, &workload).await.map_err(unreadable)?.ok_or_else(unshareable)?;
+    let uid = rollouts::find_uid(&view, &workload).await.map_err(unreadable)?.ok_or_else(unshareable)?;
     let scope = match (at_millis, revision) {
         (Some(at_millis), _) => LinkScope::Moment { of, uid, at_millis },
         (None, Some(revision)) => LinkScope::Rollout { of, uid, revision },
         (None, None) => {
-            let all = earlier::rollouts(&view, &workload, uid).await.map_err(unreadable)?;
+            let all = rollouts::list(&view, &workload, uid).await.map_err(unreadable)?;
             let named = all.iter().find(|rollout| Some(rollout.number) == workload.rollout);
             LinkScope::Rollout { of, uid, revision: named.ok_or_else(unshareable)?.revision }
         }

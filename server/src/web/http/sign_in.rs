@@ -12,7 +12,7 @@ use timeline::address::{Route, at};
 
 use super::extract::{Client, RequestAddress, local};
 use super::respond::{AuditEntry, UNCHECKED, render_bare, turn_away};
-use super::shared;
+use super::share_entry;
 use crate::access::cookie::{SealPurpose, SessionKeys};
 use crate::access::{Auth, AuthError, Viewer};
 use crate::web::limits::Limit;
@@ -83,7 +83,7 @@ pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Respon
 }
 
 pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap) -> Response {
-    if shared::is_by_link(&rollcast, &headers).await {
+    if share_entry::is_by_link(&rollcast, &headers).await {
         // They leave what the link opened, and are who they were before.
         return ([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))], Redirect::to(&at("/")))
             .into_response();

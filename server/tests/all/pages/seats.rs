@@ -6,7 +6,7 @@ use axum::extract::ws::Message;
 use axum::http::{HeaderMap, StatusCode};
 use futures::StreamExt;
 use futures::channel::mpsc;
-use server::history::past::MOST_OF_ONE;
+use server::history::rollout_cache::MOST_OF_ONE;
 use server::hub::Handle;
 use server::web::limits::Limit;
 use server::web::session::{StreamRequest, serve_over};

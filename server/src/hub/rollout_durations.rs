@@ -28,16 +28,16 @@ pub struct Series {
 
 /// The rollouts of a cluster that ended while somebody looked.
 #[derive(Debug, Default)]
-pub struct Tally(Mutex<TallyState>);
+pub struct RolloutDurations(Mutex<DurationState>);
 
 #[derive(Debug, Default)]
-struct TallyState {
+struct DurationState {
     series: BTreeMap<Series, Histogram>,
     /// What was counted of the last moment: a moment may tell of a rollout more than once.
     last: (Millis, BTreeSet<(Uid, u64, &'static str)>),
 }
 
-impl Tally {
+impl RolloutDurations {
     /// Counts what a change tells to have ended just now, if its begin was seen.
     pub(super) fn note(&self, model: &Model, at_millis: Millis, change: &Change) {
         let (uid, ended) = match change {
@@ -101,16 +101,16 @@ mod tests {
     fn counted(before: usize) -> Vec<Series> {
         let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
         let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
-        let (tally, mut timeline) = (Tally::default(), Timeline::new());
+        let (durations, mut timeline) = (RolloutDurations::default(), Timeline::new());
         let others = (0..before).map(|number| Series { deployment: number.to_string(), ..Series::default() });
-        tally.0.lock().unwrap().series.extend(others.map(|series| (series, Histogram::new(BOUNDS))));
+        durations.0.lock().unwrap().series.extend(others.map(|series| (series, Histogram::new(BOUNDS))));
         for observed in recording.observed {
             let Some(fact) = observed.fact else { continue };
             for change in timeline.apply(observed.at_millis, fact) {
-                tally.note(timeline.model(), observed.at_millis, &change);
+                durations.note(timeline.model(), observed.at_millis, &change);
             }
         }
-        let all = tally.series().into_iter().map(|(series, _)| series);
+        let all = durations.series().into_iter().map(|(series, _)| series);
         all.filter(|series| !series.outcome.is_empty()).collect()
     }
 
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_rollout_that_began_or_ended_while_nobody_looked_is_not_counted() {
         let counted = |steps: [(Millis, u32, Seen); 2]| {
-            let (tally, mut timeline) = (Tally::default(), Timeline::new());
+            let (durations, mut timeline) = (RolloutDurations::default(), Timeline::new());
             let (kind, namespace, present) = (Kind::Deployment, None, Vec::new());
             timeline.apply(0, Fact::Listed { kind, namespace, present, gap_since_millis: None });
             for (at_millis, available, seen) in steps {
@@ -136,10 +136,10 @@ mod tests {
                 let now = DeploymentNow { revision: Some(1), spec, status, ..DeploymentNow::default() };
                 let fact = Fact::Deployment(Box::new(DeploymentFact { meta, now }), seen);
                 for change in timeline.apply(at_millis, fact) {
-                    tally.note(timeline.model(), at_millis, &change);
+                    durations.note(timeline.model(), at_millis, &change);
                 }
             }
-            tally.series().len()
+            durations.series().len()
         };
         assert_eq!(counted([(1_000, 0, Seen::Added), (90_000, 1, Seen::Modified)]), 1);
         assert_eq!(counted([(1_000, 0, Seen::Added), (90_000, 1, Seen::InList)]), 0, "it ended in a gap");
