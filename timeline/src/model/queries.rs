@@ -193,24 +193,31 @@ impl Model {
         self.pod_index = PodIndex::default();
         let pods = order::sort_by(self.pods.values().collect(), |pod| (pod.since_millis(), pod.uid.bits()));
         for uid in pods.into_iter().map(|pod| pod.uid).collect::<Vec<_>>() {
-            self.index_pod(uid, true);
+            self.index_pod(uid);
         }
     }
 
     /// Puts a pod in, in the place of an earlier one.
     pub(crate) fn insert_pod(&mut self, pod: Pod) {
         let uid = pod.uid;
-        self.index_pod(uid, false);
+        self.unindex_pod(uid);
         self.pods.insert(uid, pod);
-        self.index_pod(uid, true);
+        self.index_pod(uid);
     }
 
-    /// Counts a known pod, or from then on no more.
-    fn index_pod(&mut self, uid: Uid, is_counted: bool) {
+    /// Adds a known pod to the index.
+    fn index_pod(&mut self, uid: Uid) {
         if let Some((row, pod)) = self.pods.row_mut(&uid) {
             let part = self.pod_index.index_pod(pod);
-            let (before, after) = if is_counted { (None, part.as_ref()) } else { (part.as_ref(), None) };
-            self.pod_index.replace(row, &pod.owners, before, after);
+            self.pod_index.replace(row, &pod.owners, None, part.as_ref());
+        }
+    }
+
+    /// Removes a pod from the index, if it is there.
+    fn unindex_pod(&mut self, uid: Uid) {
+        if let Some((row, pod)) = self.pods.row_mut(&uid) {
+            let part = self.pod_index.index_pod(pod);
+            self.pod_index.replace(row, &pod.owners, part.as_ref(), None);
         }
     }
 
@@ -224,7 +231,7 @@ impl Model {
 
     /// Takes pods out, and every trace of them.
     pub(crate) fn remove_pod(&mut self, uid: Uid) {
-        self.index_pod(uid, false);
+        self.unindex_pod(uid);
         if let Some(pod) = self.pods.remove(&uid) {
             for owner in &pod.owners {
                 self.pods_of.unlink(*owner, uid);
