@@ -185,7 +185,7 @@ impl Authorizer {
         if kept.is_due(&()) {
             match timeout(READ, ask()).await.ok().flatten() {
                 Some(places) => kept.insert((), Instant::now(), Arc::new(places)),
-                None => kept.set_failed(Instant::now(), true),
+                None => kept.record_failure(Instant::now()),
             }
         }
         kept.get(&()).cloned().unwrap_or_default()

@@ -50,13 +50,17 @@ impl ClusterReviews {
         if self.is_backing_off() {
             return;
         }
-        let was_silent = self.has_failed();
-        let asked = self.refresh_until(Instant::now() + PATIENCE, &hub.reviewer, subject, namespaces).await;
-        if let (Err(why), false) = (&asked, was_silent) {
-            tracing::warn!("cannot check the permissions of viewers in cluster {}: {why}", hub.name());
+        let has_failed_before = self.has_failed();
+        match self.refresh_until(Instant::now() + PATIENCE, &hub.reviewer, subject, namespaces).await {
+            Ok(()) => self.clear_failure(),
+            Err(why) => {
+                if !has_failed_before {
+                    tracing::warn!("cannot check the permissions of viewers in cluster {}: {why}", hub.name());
+                }
+                // Not when the round began: one that timed out began longer ago than the pause after it lasts.
+                self.record_failure(Instant::now());
+            }
         }
-        // The time of the failure: a round that timed out began longer ago than the pause after it lasts.
-        self.set_failed(Instant::now(), asked.is_err());
     }
 
     async fn refresh_until(

@@ -209,7 +209,7 @@ impl TokenAuth {
                 let is_here =
                     |said: &RefreshingCache<Option<u64>, _>| said.unexpired().all(|(place, _)| *place == here);
                 if let Some(said) = said.get_mut(name).filter(|said| is_asked && said.has_failed() && is_here(said)) {
-                    said.set_failed(Instant::now(), true); // until then nobody else asks
+                    said.record_failure(Instant::now()); // until then nobody else asks
                     silent.push(name.clone());
                 }
             }
@@ -262,7 +262,7 @@ impl TokenAuth {
                 Ok(Err(why)) => why.to_string(),
                 Err(_) => "the API server did not respond in time".to_owned(),
             };
-            said.set_failed(Instant::now(), true);
+            said.record_failure(Instant::now());
             if locked(&self.failing).insert(name.clone()) {
                 tracing::warn!("cannot review tokens in cluster {name}: {failure}");
             }

@@ -114,7 +114,7 @@ impl Discovery {
             Ok(Err(why)) => tracing::warn!("cannot read the metadata of the sign-in provider: {}", reason(&why)),
             Err(_) => tracing::warn!("the sign-in provider does not respond"),
         }
-        locked(&self.known).set_failed(Instant::now(), true);
+        locked(&self.known).record_failure(Instant::now());
     }
 }
 

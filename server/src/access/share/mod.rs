@@ -88,6 +88,21 @@ pub enum ShareError {
 )]
 pub struct LinksUnavailable;
 
+/// The links that a viewer may list and revoke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Their own.
+    Own,
+    /// All links, for viewers who see everything.
+    All,
+}
+
+impl Reach {
+    fn includes(self, share: &Share, viewer: &Viewer) -> bool {
+        self == Self::All || share.is_of(viewer)
+    }
+}
+
 /// The links that there are.
 pub struct Shares {
     keys: SessionKeys,
@@ -335,20 +350,20 @@ impl Shares {
         self.keys.resealed(SealPurpose::Link, headers)
     }
 
-    /// The links that somebody made, or everybody, the one that ends first first.
-    pub fn list(&self, maker: &Viewer, is_everybodys: bool, now_millis: Millis) -> Vec<Share> {
+    /// Returns the valid links that a viewer may revoke, the one that expires first first.
+    pub fn list(&self, viewer: &Viewer, reach: Reach, now_millis: Millis) -> Vec<Share> {
         let all = locked(&self.all);
-        let is_shown = |share: &&Share| share.until_millis > now_millis && (is_everybodys || share.is_of(maker));
+        let is_shown = |share: &&Share| share.until_millis > now_millis && reach.includes(share, viewer);
         let mut own: Vec<Share> = all.values().filter(is_shown).cloned().collect();
         own.sort_by_key(|share| share.until_millis);
         own
     }
 
-    /// Takes a link away, somebody's own or anybody's; `false` where there is none of that name.
+    /// Revokes a link; returns `false` if the viewer may revoke none of that id.
     ///
     /// # Errors
-    /// When that cannot be written down; it opens nothing any more for as long as the program runs.
-    pub async fn revoke(self: &Arc<Self>, maker: &Viewer, is_everybodys: bool, id: &str) -> Result<bool, ShareError> {
+    /// When the store does not take it; the link opens nothing any more for as long as the program runs.
+    pub async fn revoke(self: &Arc<Self>, viewer: &Viewer, reach: Reach, id: &str) -> Result<bool, ShareError> {
         if self.copy.is_some() && !locked(&self.all).contains_key(id) {
             let looked = self.poll(Instant::now()).await;
             looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", error_chain::join(why)))?;
@@ -356,8 +371,8 @@ impl Shares {
         {
             let mut pending_removals = locked(&self.pending_removals);
             let mut all = locked(&self.all);
-            let may_revoke = |share: &Share| is_everybodys || share.is_of(maker);
-            if maker.link.is_some() || !all.get(id).is_some_and(may_revoke) {
+            let may_revoke = |share: &Share| reach.includes(share, viewer);
+            if viewer.link.is_some() || !all.get(id).is_some_and(may_revoke) {
                 return Ok(false);
             }
             all.remove(id);

@@ -17,7 +17,7 @@ use timeline::{Millis, Uid, Workload};
 use super::extract::{OwnOrigin, RequestAddress, local, moment};
 use super::respond::{AuditEntry, Refusal, audit_share, refuse, render_static, unreadable_history};
 use crate::access::scope::{LinkScope, WorkloadName};
-use crate::access::share::{LinkRequest, LinksUnavailable, Share, ShareError, Shares};
+use crate::access::share::{LinkRequest, LinksUnavailable, Reach, Share, ShareError, Shares};
 use crate::history::store::StoreError;
 use crate::telemetry::clock;
 use crate::telemetry::clock::parse_duration;
@@ -71,12 +71,15 @@ fn shares(view: &ClientView) -> Result<&Arc<Shares>, Refusal> {
     }
 }
 
-/// The links that somebody may revoke: their own, or everybody's where they see everything. Where the last word on them is not to be
-/// had, those that are known, and that.
+fn reach(view: &ClientView) -> Reach {
+    if view.sees_all() { Reach::All } else { Reach::Own }
+}
+
+/// Returns the links that the viewer may revoke, and whether the list is current.
 async fn list_links(view: &ClientView) -> Result<(Vec<Share>, Result<(), LinksUnavailable>), Refusal> {
     let shares = shares(view)?;
     let checked = shares.refresh().await;
-    Ok((shares.list(view.viewer(), view.sees_all(), clock::now_millis()), checked))
+    Ok((shares.list(view.viewer(), reach(view), clock::now_millis()), checked))
 }
 
 /// The refusal for an address to which no link can be made.
@@ -266,7 +269,7 @@ pub(super) async fn revoke(view: ClientView, Form(RevokeForm { id }): Form<Revok
 }
 
 async fn revoke_link(view: &ClientView, id: &str) -> Result<(), Refusal> {
-    match shares(view)?.revoke(view.viewer(), view.sees_all(), id).await? {
+    match shares(view)?.revoke(view.viewer(), reach(view), id).await? {
         true => Ok(()),
         false => Err(Refusal(StatusCode::NOT_FOUND, "You have no such link.".to_owned())),
     }
