@@ -120,7 +120,7 @@ impl LocationOptions {
 /// the password.
 fn read_password(file: &Path) -> Result<Vec<u8>, LocationError> {
     let mut password = std::fs::read(file).map_err(LocationError::PasswordFile)?;
-    private::check(file, true)?;
+    private::check(file)?;
     let length = password.trim_ascii_end().len();
     password.truncate(length);
     Ok(password)

@@ -108,7 +108,7 @@ impl Recording {
     }
 
     /// Reads a recording that history stores.
-    pub fn read_to_keep(text: &str) -> Self {
+    pub fn read_to_store(text: &str) -> Self {
         Self::read_lines(text, true)
     }
 

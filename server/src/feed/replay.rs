@@ -53,10 +53,21 @@ pub enum ReplayError {
 ///
 /// # Errors
 /// When the file cannot be read or has no valid line.
-pub fn read(path: &Path, is_kept: bool) -> Result<Recording, ReplayError> {
+pub fn read(path: &Path) -> Result<Recording, ReplayError> {
+    read_with(path, Recording::read)
+}
+
+/// Reads a recording that history stores, and logs its bad lines.
+///
+/// # Errors
+/// When the file cannot be read or has no valid line.
+pub fn read_to_store(path: &Path) -> Result<Recording, ReplayError> {
+    read_with(path, Recording::read_to_store)
+}
+
+fn read_with(path: &Path, parse: fn(&str) -> Recording) -> Result<Recording, ReplayError> {
     let text = std::fs::read(path).map_err(|error| ReplayError::File { path: path.into(), error })?;
-    let text = String::from_utf8_lossy(&text);
-    let recording = if is_kept { Recording::read_to_keep(&text) } else { Recording::read(&text) };
+    let recording = parse(&String::from_utf8_lossy(&text));
     for bad in &recording.bad_lines {
         tracing::warn!(error = %bad, recording = %path.display(), "skipped a line of the recording");
     }

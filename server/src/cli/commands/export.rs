@@ -40,7 +40,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
 
 fn read(path: &Path) -> anyhow::Result<Recording> {
     if path.as_os_str() != "-" {
-        return Ok(crate::feed::replay::read(path, false)?);
+        return Ok(crate::feed::replay::read(path)?);
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes)?;
