@@ -8,7 +8,7 @@ use timeline::wire::{Connection, ConnectionState, Position, Scope, ServerFrame};
 use timeline::{Millis, Workload};
 use tokio::sync::watch as signal;
 
-use super::{SessionEnd, send, send_frame};
+use super::transport::{SessionEnd, send, send_frame};
 use crate::access::permissions::Permissions;
 use crate::history::hub_cache::OpenError;
 use crate::hub::{FirstFrame, FollowedDeployment, Update};
