@@ -19,7 +19,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures::future::join_all;
 use timeline::address::{self, Address, InvalidParameter, at};
-use timeline::model::ReplicaSet;
+use timeline::model::{Deployment, ReplicaSet};
 use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
 
@@ -104,9 +104,12 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
         Some(_) if named.is_present() => LinkTarget::Live,
         Some(uid) => {
             let (of, now_millis, is_part) = (workload.clone(), snapshot.now_millis, view.part().is_some());
-            let target =
-                hub.read(move |reader| link_target(reader.timeline.model(), uid, named, &of, now_millis, is_part));
-            target.await.unwrap_or(LinkTarget::Live)
+            let target = hub.read(move |reader| {
+                let model = reader.timeline.model();
+                let deployment = model.deployments.get(&uid)?;
+                Some(KnownLink { model, deployment, named, workload: &of, now_millis, is_part }.target())
+            });
+            target.await.ok().flatten().unwrap_or(LinkTarget::Live)
         }
         None if named.uid.is_none() => LinkTarget::Live, // the page waits for it
         None => {
@@ -174,33 +177,32 @@ async fn stored_link(
     Ok(Some(named.at_millis.map_or_else(|| link.clone(), at)))
 }
 
-/// `is_part` if the hub holds one rollout or one moment, and stands still.
-fn link_target(
-    model: &Model,
-    uid: Uid,
+/// A link to a Deployment that a hub holds.
+struct KnownLink<'l> {
+    model: &'l Model,
+    deployment: &'l Deployment,
     named: LinkParameters,
-    workload: &Workload,
+    workload: &'l Workload,
     now_millis: Millis,
+    /// The hub holds one rollout or one moment, and stands still.
     is_part: bool,
-) -> LinkTarget {
-    let page = &address::whatever_bears_the_name(workload);
-    let is_by_itself = workload.rollout.is_some();
-    let Some(deployment) = model.deployments.get(&uid) else { return LinkTarget::Live };
-    let then = |at_millis: Millis| match named.uid {
-        _ if is_by_itself => format!("{}&at={at_millis}", address::workload(workload)),
-        Some(uid) => format!("{page}?uid={uid}&at={at_millis}"),
-        None => format!("{page}?at={at_millis}"),
-    };
-    let live = || match named.uid {
-        Some(uid) => format!("{page}?uid={uid}"),
-        None => page.clone(),
-    };
-    let name = safe(&deployment.name);
-    if let Some(at_millis) = named.at_millis {
-        let since = deployment.known_since_millis();
-        let is_still = is_by_itself || is_part;
+}
+
+impl KnownLink<'_> {
+    fn target(&self) -> LinkTarget {
+        match (self.named.at_millis, self.named.revision) {
+            (Some(at_millis), _) => self.moment_target(at_millis),
+            (None, Some(revision)) => self.revision_target(revision),
+            (None, None) => LinkTarget::Live,
+        }
+    }
+
+    fn moment_target(&self, at_millis: Millis) -> LinkTarget {
+        let (name, now_millis) = (safe(&self.deployment.name), self.now_millis);
+        let since_millis = self.deployment.known_since_millis();
+        let is_by_itself = self.workload.rollout.is_some();
         let time_of_day = crate::telemetry::clock::now_millis();
-        return if is_still && at_millis > now_millis {
+        if (is_by_itself || self.is_part) && at_millis > now_millis {
             // What is over stands still at its end; the time of day goes on.
             let why = if at_millis > time_of_day + AHEAD_MILLIS {
                 format!("That moment is in the future: it is {} UTC now.", clock(time_of_day))
@@ -209,47 +211,69 @@ fn link_target(
             } else {
                 format!("This link shows {name} until {} UTC only.", clock(now_millis))
             };
-            let last = (then(now_millis), "The last moment shown".to_owned());
-            let now = Some((live(), format!("{name} as it is now"))).filter(|_| is_by_itself);
-            LinkTarget::NotFound(why, [last].into_iter().chain(now).collect())
+            let last = (self.moment_address(now_millis), "The last moment shown".to_owned());
+            LinkTarget::NotFound(why, [last].into_iter().chain(is_by_itself.then(|| self.live())).collect())
         } else if at_millis > now_millis + AHEAD_MILLIS {
             let why = format!("That moment is in the future: it is {} UTC now.", clock(now_millis));
-            LinkTarget::NotFound(why, vec![(live(), format!("{name} as it is now"))])
+            LinkTarget::NotFound(why, vec![self.live()])
         } else if at_millis >= now_millis {
             LinkTarget::Live
-        } else if at_millis < since {
-            let why = format!("The history of {name} begins at {} UTC.", moment(since, now_millis));
-            let first = (then(since), "The first moment of its history".to_owned());
-            LinkTarget::NotFound(why, vec![first, (live(), format!("{name} as it is now"))])
+        } else if at_millis < since_millis {
+            let why = format!("The history of {name} begins at {} UTC.", moment(since_millis, now_millis));
+            let first = (self.moment_address(since_millis), "The first moment of its history".to_owned());
+            LinkTarget::NotFound(why, vec![first, self.live()])
         } else {
             LinkTarget::Past(at_millis)
-        };
+        }
     }
-    let Some(revision) = named.revision else { return LinkTarget::Live };
-    let at = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision);
-    match at.map(|at| rollout::last_moment_millis(model, deployment, at)) {
-        Some(None) => LinkTarget::Live, // it is the current one
-        Some(Some(at_millis)) => {
-            let at_millis = at_millis.max(deployment.known_since_millis());
-            LinkTarget::Redirect(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))
+
+    fn revision_target(&self, revision: u64) -> LinkTarget {
+        let Self { model, deployment, .. } = self;
+        let (page, uid) = (self.page(), deployment.uid);
+        let at = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision);
+        match at.map(|at| rollout::last_moment_millis(model, deployment, at)) {
+            Some(None) => LinkTarget::Live, // it is the current one
+            Some(Some(at_millis)) => {
+                let at_millis = at_millis.max(deployment.known_since_millis());
+                LinkTarget::Redirect(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))
+            }
+            None => {
+                let name = safe(&deployment.name);
+                let why =
+                    format!("Rollcast saw no rollout of revision {revision} of {name}, or its history has expired.");
+                let nearest = deployment.rollouts.iter().min_by_key(|rollout| rollout.revision.abs_diff(revision));
+                let nearest = nearest.map(|rollout| {
+                    let link = format!("{page}?uid={uid}&revision={}", rollout.revision);
+                    (link, format!("Revision {}", rollout.revision))
+                });
+                // A revision from before watching began has no moments, but its ReplicaSet may exist.
+                let is_known = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
+                let known = model.sets_of(uid).find(is_known).map(|_| {
+                    let link = format!("{page}/{}?uid={uid}", address::revision(revision));
+                    (link, format!("Details of revision {revision}"))
+                });
+                LinkTarget::NotFound(why, known.into_iter().chain(nearest).chain([self.live()]).collect())
+            }
         }
-        None => {
-            let why = format!("Rollcast saw no rollout of revision {revision} of {name}, or its history has expired.");
-            let nearest = deployment.rollouts.iter().min_by_key(|rollout| rollout.revision.abs_diff(revision));
-            let nearest = nearest.map(|rollout| {
-                let link = format!("{page}?uid={}&revision={}", deployment.uid, rollout.revision);
-                (link, format!("Revision {}", rollout.revision))
-            });
-            // What came before watching began has no moments, but its ReplicaSet may be there.
-            let is_known = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
-            let known = model.sets_of(deployment.uid).find(is_known);
-            let known = known.map(|_| {
-                let link = format!("{page}/{}?uid={}", address::revision(revision), deployment.uid);
-                (link, format!("Details of revision {revision}"))
-            });
-            let instead = known.into_iter().chain(nearest).chain([(live(), format!("{name} as it is now"))]);
-            LinkTarget::NotFound(why, instead.collect())
+    }
+
+    fn page(&self) -> String {
+        address::whatever_bears_the_name(self.workload)
+    }
+
+    fn moment_address(&self, at_millis: Millis) -> String {
+        match self.named.uid {
+            _ if self.workload.rollout.is_some() => format!("{}&at={at_millis}", address::workload(self.workload)),
+            Some(uid) => format!("{}?uid={uid}&at={at_millis}", self.page()),
+            None => format!("{}?at={at_millis}", self.page()),
         }
+    }
+
+    /// Returns the address of the Deployment as it is now, with its words.
+    fn live(&self) -> (String, String) {
+        let page = self.page();
+        let address = self.named.uid.map_or_else(|| page.clone(), |uid| format!("{page}?uid={uid}"));
+        (address, format!("{} as it is now", safe(&self.deployment.name)))
     }
 }
 
