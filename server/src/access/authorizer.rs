@@ -83,7 +83,7 @@ struct Inner {
 }
 
 impl Authorizer {
-    /// In these clusters, and in what is kept of them.
+    /// Creates an authorizer for these clusters and for their stored history.
     pub fn new(clusters: Vec<Handle>, history: Option<StoredNamespaces>) -> Arc<Self> {
         Arc::new(Self {
             clusters,
@@ -155,7 +155,7 @@ impl Authorizer {
         said
     }
 
-    /// The namespaces of a cluster that there are now. While its hub does not respond, the last ones count, and rights stay.
+    /// Returns the namespaces of a cluster. While its hub does not respond, the last ones count, and permissions stay.
     async fn namespaces(&self, hub: &Handle) -> Arc<BTreeSet<String>> {
         let all = || locked(&self.namespaces);
         let cluster = hub.name().to_owned();
@@ -178,7 +178,8 @@ impl Authorizer {
         found
     }
 
-    /// The namespaces of everything that is kept, as they were a while ago at most. What cannot be read cannot be shown either.
+    /// Returns the namespaces of the stored history, cached for a while. Namespaces that cannot be read cannot be shown
+    /// either.
     async fn stored_namespaces(&self) -> Arc<NamespacesByCluster> {
         let Some(ask) = &self.history else { return Arc::default() };
         let mut kept = self.kept.lock().await;

@@ -25,12 +25,12 @@ pub enum ClientKey {
 }
 
 impl ClientKey {
-    /// Somebody who is known by their address alone.
+    /// Returns the key of a client that is known by its address alone.
     pub fn of_address(address: IpAddr) -> Self {
         Self::Address(client_network(address))
     }
 
-    /// The key that all links of one maker share.
+    /// Returns the key that all links of one maker share.
     #[must_use]
     pub fn of_any_link(self) -> Self {
         match self {
@@ -40,7 +40,8 @@ impl ClientKey {
     }
 }
 
-/// The address under which the connections of a client are counted: one IPv4 address, or a network of IPv6 addresses.
+/// Returns the address under which the connections of a client are counted: one IPv4 address, or a network of IPv6
+/// addresses.
 pub(crate) fn client_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() & CLIENT_NETWORK).into()),
@@ -62,7 +63,7 @@ pub(crate) struct SubscriptionLimit<T> {
 }
 
 impl<T: Clone + Eq + Hash> SubscriptionLimit<T> {
-    /// Nobody follows anything; each may follow so many, and the links of one maker so many together.
+    /// Creates a limit on the subscriptions of each client, and of all links of one maker together.
     pub(crate) fn new(most_of_one: usize, most_of_links: usize) -> Self {
         Self { most_of_one, most_of_links, uses: HashMap::new(), of_each: Arc::default(), of_links: Arc::default() }
     }

@@ -24,8 +24,8 @@ pub enum SealPurpose {
 }
 
 impl SealPurpose {
-    /// Name of the cookie. With this prefix browsers send it over TLS or to this machine only, and only to the host
-    /// that set it.
+    /// Returns the name of the cookie. With this prefix browsers send it over TLS or to this machine only, and only to
+    /// the host that set it.
     const fn cookie_name(self) -> &'static str {
         match self {
             Self::Session => "__Host-rollcast",
@@ -36,7 +36,7 @@ impl SealPurpose {
         }
     }
 
-    /// Lifetime in seconds; `None` until the browser is closed.
+    /// Returns the lifetime in seconds; `None` for until the browser is closed.
     const fn max_age_seconds(self) -> Option<i64> {
         match self {
             Self::Session | Self::Preview | Self::StoredLink => None,
@@ -79,7 +79,7 @@ pub enum SessionKeysError {
 }
 
 impl SessionKeys {
-    /// A key that nobody else knows: sessions end with the program.
+    /// Creates a random key: sessions end with the program.
     pub fn generate() -> Self {
         Self::from_keys(vec![Key::generate()])
     }
@@ -129,7 +129,7 @@ impl SessionKeys {
         Ok(keys)
     }
 
-    /// The keys of a text, one in each line.
+    /// Parses the keys of a text, one in each line.
     ///
     /// # Errors
     /// When there is none, or one is too short.
@@ -148,8 +148,8 @@ impl SessionKeys {
         self.open_value(purpose, sent(purpose, headers)?.value())
     }
 
-    /// A cookie of a request that was sealed with a key which is not the first any more, sealed with the first: so that the others can be
-    /// taken out some day.
+    /// Returns the cookie of a request encrypted with the first key; `None` if it already is. Old keys can be removed
+    /// once no cookie uses them.
     pub fn resealed(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<HeaderValue> {
         Self::cookie_of(purpose, &self.resealed_value(purpose, sent(purpose, headers)?.value())?)
     }
@@ -160,7 +160,7 @@ impl SessionKeys {
         if key == 0 { None } else { self.seal_value(purpose, &content) }
     }
 
-    /// A cookie that holds something; `None` when that is too much for one.
+    /// Returns a cookie with encrypted content; `None` if the content is too long for one.
     pub fn seal(&self, purpose: SealPurpose, content: &str) -> Option<HeaderValue> {
         Self::cookie_of(purpose, &self.seal_value(purpose, content)?)
     }
@@ -180,14 +180,14 @@ impl SessionKeys {
         opened.next().map(|(at, cookie)| (at, cookie.value().to_owned()))
     }
 
-    /// The value of a cookie that holds something.
+    /// Encrypts the content of a cookie.
     pub fn seal_value(&self, purpose: SealPurpose, content: &str) -> Option<String> {
         let mut jar = CookieJar::new();
         jar.private_mut(self.all().first()?).add(base(purpose, content.to_owned()));
         jar.get(purpose.cookie_name()).map(|cookie| cookie.value().to_owned())
     }
 
-    /// A cookie of a value that was sealed before; `None` where it is none, or too long.
+    /// Returns a cookie with an encrypted value; `None` if the value is missing or too long.
     pub fn cookie_of(purpose: SealPurpose, value: &str) -> Option<HeaderValue> {
         let cookie = HeaderValue::from_str(&base(purpose, value.to_owned()).to_string()).ok();
         cookie.filter(|cookie| cookie.len() <= LONGEST)

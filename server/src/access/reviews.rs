@@ -39,7 +39,7 @@ impl ClusterReviews {
         (!all.is_empty()).then_some(ClusterPermissions::Namespaces(all))
     }
 
-    /// There is an answer that is good about each namespace.
+    /// Returns whether there is an unexpired answer for each namespace.
     pub(super) fn has_all(&self, namespaces: &BTreeSet<&String>) -> bool {
         let has = |namespace: &&String| self.get(&Some((*namespace).clone())).is_some();
         self.get(&None).is_some_and(|sees_all| *sees_all || namespaces.iter().all(has))

@@ -28,7 +28,7 @@ struct OwnerSessions {
 }
 
 impl OwnerSessions {
-    /// The latest second of which something is known.
+    /// Returns the latest second with an ended session.
     fn last(&self) -> Option<i64> {
         self.each.last().map(|(began, _)| *began).max(self.before)
     }
@@ -41,7 +41,7 @@ impl<O> Default for RevokedSessions<O> {
 }
 
 impl<O: Clone + Eq + Hash> RevokedSessions<O> {
-    /// The session of that id, which began in that second, is over.
+    /// Records that a session has ended, by its id and the second in which it began.
     pub(super) fn insert(&self, owner: &O, began: i64, id: &str) {
         let mut owners = locked(&self.0);
         let of = owners.each.entry(owner.clone()).or_default();

@@ -23,8 +23,8 @@ pub struct SubjectPrefixes {
 }
 
 impl SubjectPrefixes {
-    /// Somebody of that name in those groups; `None` where nobody may have that name. Groups that nobody may be in are left out. Names are
-    /// taken as they are: to clusters, a space makes another one.
+    /// Returns the subject of a user with groups; `None` if nobody may have that name. Reserved groups are left out.
+    /// Names are not trimmed: to clusters, a space makes another name.
     pub fn subject<'a>(&self, user: &str, groups: impl IntoIterator<Item = &'a str>) -> Option<Subject> {
         let is_name =
             |name: &str| name.len() <= LONGEST && !name.starts_with(RESERVED) && !name.contains(char::is_control);

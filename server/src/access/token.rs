@@ -120,20 +120,20 @@ impl TokenAuth {
         }
     }
 
-    /// The cookie of a session that begins; `None` where the token is too long for one.
+    /// Returns the cookie of a new session; `None` if the token is too long for one.
     pub fn begin(&self, token: &str) -> Option<HeaderValue> {
         let (began, id) = (clock::now_millis() / 1_000, fastrand::u64(..));
         self.keys.seal(SealPurpose::Session, &format!("{began} {id:016x} {token}"))
     }
 
-    /// The session of a request is over, also for who kept its cookie.
+    /// Ends the session of a request, also for others who have its cookie.
     pub fn end(&self, headers: &HeaderMap) {
         if let Some(session) = self.session(headers) {
             self.revoked.insert(&digest(&session.token), session.began, &session.id);
         }
     }
 
-    /// A session that goes on, sealed anew where that was done with an older key.
+    /// Returns the new cookie of a session whose cookie an older key encrypted.
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         self.keys.resealed(SealPurpose::Session, headers)
     }
@@ -197,7 +197,8 @@ impl TokenAuth {
         self.cached(&digest).await.map_or(Err(AuthError::Unavailable), |said| viewer(&said))
     }
 
-    /// Who is known does not wait for clusters that did not say the last time whose token it is: these are asked meanwhile.
+    /// Asks clusters that did not review the token the last time, in the background: a known viewer does not wait for
+    /// them.
     async fn ask_silent_clusters(self: &Arc<Self>, digest: TokenDigest, token: &str) {
         let mut silent = Vec::new();
         let marked = self.known.entry_by_ref(&digest).and_compute_with(|known| {

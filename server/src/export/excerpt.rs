@@ -46,7 +46,7 @@ impl Default for Excerpts {
 }
 
 impl Excerpts {
-    /// The excerpt that a link opens, out of the hub of its cluster or of what is stored of it.
+    /// Opens the excerpt of a link, from the hub of its cluster or from the stored history.
     ///
     /// # Errors
     /// When nothing is known of it, what is stored cannot be read, or there is no room for one more.
@@ -101,7 +101,7 @@ async fn create(
     Ok(StaticHub { hub, size, to_millis, most_millis: to_millis, is_settled, fresh_until })
 }
 
-/// For how long a link is not asked for again. After nothing, the next client may have room.
+/// Returns for how long a failure is cached. If there was no room, the next client may have it.
 fn missing_for(live: &Handle, why: &OpenError) -> Duration {
     let is_listed = !matches!(live.connection().borrow().state, ConnectionState::Connecting);
     match why {
@@ -111,7 +111,7 @@ fn missing_for(live: &Handle, why: &OpenError) -> Duration {
     }
 }
 
-/// The stored episode of a rollout, frozen at its end or at the moment.
+/// Opens the stored episode of a rollout, frozen at its end or at the moment.
 async fn open_past(stored: Option<(&Archive, &RolloutCache)>, scope: &LinkScope) -> OpenResult {
     let unknown = || Arc::new(OpenError::Unknown);
     let ((archive, past), (of, uid)) = stored.zip(scope.part()).ok_or_else(unknown)?;
@@ -207,7 +207,7 @@ fn find_span(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptSpan> {
     is_seen.then_some(ExcerptSpan { from_millis, to_millis, is_settled, title })
 }
 
-/// Start of a rollout's excerpt: a little before the rollout, and after the start of the previous one.
+/// Returns the start of a rollout's excerpt: a little before the rollout, and after the start of the previous one.
 fn shown_since(deployment: &Deployment, rollout: usize) -> Millis {
     let began = |at: usize| deployment.rollouts.get(at).and_then(|rollout| rollout.started_millis);
     let before = rollout.checked_sub(1).and_then(began).unwrap_or(Millis::MIN);

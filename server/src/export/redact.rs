@@ -54,7 +54,7 @@ fn images(found: &BTreeSet<String>, names: &mut BTreeMap<String, String>) {
     }
 }
 
-/// An image without tag and digest.
+/// Returns an image without tag and digest.
 fn repository(image: &str) -> &str {
     let image = image.split_once('@').map_or(image, |(image, _)| image);
     match image.rsplit_once(':') {
@@ -63,7 +63,7 @@ fn repository(image: &str) -> &str {
     }
 }
 
-/// A name goes on with these: "web" is no name in "web-1".
+/// Returns whether a name continues with this letter: "web" is no name in "web-1".
 fn goes_on(letter: Option<char>) -> bool {
     letter.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'))
 }
@@ -93,7 +93,7 @@ impl Names {
         Ok(found.names())
     }
 
-    /// The names in the lines of a recording.
+    /// Collects the names in the lines of a recording.
     pub fn of_lines(text: &str) -> Self {
         let mut found = NameSets::default();
         for line in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
@@ -102,8 +102,8 @@ impl Names {
         found.names()
     }
 
-    /// A text without these names.
-    pub fn without(&self, text: &str) -> String {
+    /// Replaces these names in a text.
+    pub fn redact_text(&self, text: &str) -> String {
         let mut told = String::with_capacity(text.len());
         let (mut rest, mut before) = (text, None);
         while let Some(letter) = rest.chars().next() {
@@ -124,7 +124,7 @@ impl Names {
         told
     }
 
-    /// The content of a file without these names.
+    /// Replaces these names in the content of a file.
     ///
     /// # Errors
     /// When what comes out cannot be read any more.
@@ -137,7 +137,7 @@ impl Names {
             match &mut quoted {
                 // A word ends before an escape, and may begin behind it.
                 Some(words) if matches!(letter, '"' | '\\') => {
-                    told.push_str(&self.without(words));
+                    told.push_str(&self.redact_text(words));
                     told.push(letter);
                     if letter == '\\' {
                         words.clear();
@@ -156,8 +156,8 @@ impl Names {
         ron::from_str(&told).map_err(|error| ExportError::Redaction(error.to_string()))
     }
 
-    /// A recording without these names. Hashes of templates, in which somebody could look for what is secret there, become numbers
-    /// that tell only which are equal.
+    /// Replaces these names in a recording. Hashes of templates, from which secrets could be guessed, become numbers
+    /// that show only which are equal.
     pub fn redact_lines(&self, text: &str) -> String {
         let mut hashes = BTreeMap::new();
         let redacted = text.lines().map(|line| match serde_json::from_str::<Value>(line) {
@@ -172,7 +172,7 @@ impl Names {
 
     fn clean(&self, value: &mut Value, hashes: &mut BTreeMap<u64, usize>) {
         match value {
-            Value::String(text) => *text = self.without(text),
+            Value::String(text) => *text = self.redact_text(text),
             Value::Array(values) => values.iter_mut().for_each(|value| self.clean(value, hashes)),
             Value::Object(fields) => {
                 for (field, value) in fields {
@@ -245,7 +245,7 @@ mod tests {
             ("", ""),
             ("täglich shop", "täglich namespace-1"),
         ] {
-            assert_eq!(names.without(text), told);
+            assert_eq!(names.redact_text(text), told);
         }
     }
 

@@ -53,7 +53,7 @@ pub fn gather(reader: &HubReader<'_>, workload: Workload, revision: Option<u64>)
     })
 }
 
-/// The revision that is meant, and the stretch of time in which its rollout is shown.
+/// Returns the revision to show, and the begin and end of the time in which its rollout is shown.
 pub(super) fn shown_span(
     model: &Model,
     deployment: &Deployment,
@@ -114,7 +114,7 @@ impl RolloutData {
         }
     }
 
-    /// The content of the file.
+    /// Returns the content of the file.
     pub fn export(&self) -> Export {
         let end = self.final_model();
         let pods: BTreeSet<Uid> = end
@@ -160,7 +160,7 @@ impl RolloutData {
         Now { millis, skew_millis: self.skew_millis }
     }
 
-    /// The moments at which something may be said anew.
+    /// Returns the times at which sentences may change.
     fn moments(&self) -> Vec<Millis> {
         let span = self.to_millis - self.from_millis;
         let changes =

@@ -127,7 +127,7 @@ impl Recording {
         recording
     }
 
-    /// Arrival of the first and the last line.
+    /// Returns the arrival of the first and the last line.
     pub fn span(&self) -> Option<(Millis, Millis)> {
         Some((self.observed.first()?.at_millis, self.observed.last()?.at_millis))
     }

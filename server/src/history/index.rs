@@ -101,7 +101,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     .collect()
 }
 
-/// The headline, and where it says only that nobody serves, the sentence that comes first of why.
+/// Returns the headline; if that says only that no pod serves, the first sentence of the explanation as well.
 fn with_leading_cause(view: View, is_outage: bool) -> String {
     let leading = view.reasons.first().filter(|_| is_outage);
     let first = leading.and_then(|reason| reason.sentence.split_inclusive(". ").next());

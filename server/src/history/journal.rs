@@ -247,7 +247,8 @@ impl LatestStates {
         }
     }
 
-    /// Of what may come in any number only what exists is kept: the list at the end of the gap lacks pods that are gone.
+    /// Notes the last state of an object. Events are left out, and pods that are gone: the list at the end of the gap
+    /// lacks them.
     fn note_object(&mut self, object: &Object, seen: Seen, at_millis: Millis) {
         let (kind, Ok(uid)) = (object.kind(), object.uid()) else { return };
         let r#type = if seen == Seen::Deleted { LineType::Deleted } else { LineType::Modified };

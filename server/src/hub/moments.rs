@@ -63,8 +63,8 @@ impl CachedHistory {
     }
 }
 
-/// In the hub's task: finds the history that has a moment: a cached one or a new copy.
-/// Without a moment it is the present, which stands still while nothing is heard.
+/// Finds the history that has a moment: a cached one or a new copy. Runs in the hub's task. Without a moment it is the
+/// present, which stands still while the cluster is not heard.
 fn find(
     reader: &HubReader<'_>,
     workload: &Workload,
@@ -93,21 +93,21 @@ fn find(
     (Now { millis: at_millis, ..reader.now }, past)
 }
 
-/// What was said of a Deployment at that time.
+/// Returns the view and the story of a Deployment at that time.
 fn describe(then: &DeploymentState<'_>) -> Said {
     let millis = then.history.heard_millis(then.deployment, then.now.millis);
     describe_deployment(then.model, then.deployment, Now { millis, ..then.now })
 }
 
 impl Handle {
-    /// What was said of a Deployment at some time.
+    /// Returns the view and the story of a Deployment at some time.
     pub async fn moment(&self, workload: &Workload, at_millis: Millis) -> Result<Moment, HubEnded> {
         let (at_millis, said) = self.read_at(workload, Some(at_millis), describe).await?;
         Ok(Moment { at_millis, said })
     }
 
-    /// The same for a stream, as a frame that is encoded where it is made; `None` when it cannot be. Streams have a queue of their
-    /// own: however many ask, a page that is opened at a moment waits for two of them at most.
+    /// Like [`Self::moment`], as an encoded frame for a stream; `None` if it cannot be encoded. Streams have a queue of
+    /// their own: however many ask, a page that is opened at a moment waits for two of them at most.
     pub async fn moment_frame(&self, workload: &Workload, at_millis: Millis) -> Result<Option<Bytes>, HubEnded> {
         let frame = |at_millis, said| encode(&ServerFrame::Moment(Box::new(Moment { at_millis, said })));
         let said = move |then: &DeploymentState<'_>| frame(then.now.millis, Some(describe(then)));

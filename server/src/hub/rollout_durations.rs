@@ -82,7 +82,7 @@ impl RolloutDurations {
         counted.series.entry(series).or_insert_with(|| Histogram::new(BOUNDS)).observe(seconds);
     }
 
-    /// What was counted.
+    /// Returns the histogram of each series.
     pub fn series(&self) -> Vec<(Series, Histogram)> {
         let counted = locked(&self.0);
         counted.series.iter().map(|(series, histogram)| (series.clone(), histogram.clone())).collect()

@@ -192,7 +192,8 @@ impl Hub {
         }
     }
 
-    /// The time for sentences: while nothing is heard it stands still, as our not hearing is nobody's doing there.
+    /// Returns the time for sentences. It stands still while the cluster is not heard: that Rollcast does not hear it
+    /// is nobody's doing there.
     fn now(&self) -> Now {
         let heard = match &self.signals.connection.borrow().state {
             ConnectionState::Stale { since_millis, .. } => {
@@ -206,7 +207,7 @@ impl Hub {
         Now { millis: heard.map_or(millis, |heard| heard.min(millis)), skew_millis: self.timeline.skew_millis() }
     }
 
-    /// What is said changes by time alone: the cluster answers, and its clock goes.
+    /// Returns whether sentences change by time alone: the cluster answers, and its clock runs.
     fn is_ticking(&self) -> bool {
         !self.is_stale() && self.clock.speed() > 0.0
     }
@@ -234,7 +235,7 @@ impl Hub {
         self.signals.connection.send_replace(connection);
     }
 
-    /// Until the cluster answers, pages show what was known before this start.
+    /// Returns the state of pages after a restart: until the cluster answers, they show what was known before.
     fn since_restart(&self, mut connection: Connection) -> Connection {
         let Some(heard_millis) = self.heard_millis else { return connection };
         match &mut connection.state {
@@ -270,7 +271,7 @@ impl Hub {
         }
     }
 
-    /// Whoever looks gets everything anew: it is another timeline now.
+    /// Prepares everything to be sent again, as another timeline begins.
     fn renew(&mut self) {
         self.epoch = fastrand::u64(..);
         self.touched.clear();
@@ -280,7 +281,7 @@ impl Hub {
         self.is_dirty = true;
     }
 
-    /// Time does not go back where arrivals are told in it: the present clock ran on until the event came.
+    /// Limits a new clock so that time does not go back: the present clock ran on until the event came.
     fn not_before(&self, clock: OwnClock) -> OwnClock {
         let behind = self.clock.now_millis() - Clock::Own(clock).now_millis();
         OwnClock { start_millis: clock.start_millis + behind.max(0), ..clock }

@@ -76,7 +76,7 @@ impl Topic {
         self.frames.receiver_count() == 0
     }
 
-    /// What is said may be old, or something waits to be sent.
+    /// Returns whether sentences may be outdated, or something waits to be sent.
     pub(super) fn is_behind(&self) -> bool {
         self.is_said_old || self.needs_snapshot || !self.pending.is_empty()
     }
@@ -125,7 +125,7 @@ impl Topic {
         }
     }
 
-    /// Everything, encoded; the same bytes for all who come before the next change.
+    /// Returns everything, encoded; the same bytes for all viewers who come before the next change.
     pub(super) fn snapshot(&mut self, snapshot: impl FnOnce() -> Snapshot) -> Bytes {
         if let Some((at, bytes)) = &self.snapshot
             && *at == self.sent
@@ -143,7 +143,7 @@ impl Topic {
         bytes
     }
 
-    /// For a viewer that comes back: the changes and sentences that its copy lacks. `None` where it needs a snapshot.
+    /// Returns the changes and sentences that the copy of a returning viewer lacks; `None` if it needs a snapshot.
     pub(super) fn resume(
         &mut self,
         at: Position,

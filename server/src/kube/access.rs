@@ -90,7 +90,7 @@ impl VersionedClient {
         let response = tokio::time::timeout(pace.answer, self.client.send(request)).await;
         let response = response.map_err(|_| RequestError::Unreachable("the API server does not respond".to_owned()))?;
         response.map_err(|error| {
-            let why = reason::of(&error);
+            let why = reason::describe(&error);
             let is_sent = !reason::is_about_credentials(&error);
             if is_sent { RequestError::Unreachable(why) } else { RequestError::Credentials(why) }
         })
@@ -114,7 +114,7 @@ impl Credentials {
 }
 
 impl Access {
-    /// One client for ever.
+    /// Creates access with one client, which is never renewed.
     pub fn fixed(client: kube::Client) -> Self {
         let fetched = FetchedClient {
             client,
@@ -161,7 +161,7 @@ impl Access {
         }
     }
 
-    /// The client as it is now. Looks ahead: credentials that end soon are renewed while they are still good.
+    /// Returns the current client. Credentials that expire soon are renewed while they are still valid.
     fn client(&self, pace: &Pace) -> VersionedClient {
         let (client, ends) = {
             let ClientState { generation, fetched, .. } = &*self.0.current.borrow();
@@ -213,7 +213,7 @@ impl Access {
         address.host().map(|host| format!("{host}{port}"))
     }
 
-    /// Where the cluster is. Positions mean nothing at another place.
+    /// Identifies the API server. Positions in watches mean nothing at another one.
     pub(super) fn place(&self) -> u64 {
         self.0.current.borrow().fetched.fingerprint.place
     }
@@ -270,7 +270,7 @@ impl Access {
     }
 }
 
-/// Other credentials, or another address, may help.
+/// Returns whether other credentials, or another address, may help.
 const fn is_of_connection(error: &RequestError) -> bool {
     matches!(error, RequestError::Unauthorized(_) | RequestError::Credentials(_) | RequestError::Unreachable(_))
 }

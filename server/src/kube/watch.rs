@@ -237,7 +237,8 @@ impl Watch {
         self.send_stale(Duration::ZERO, why.to_owned()).await
     }
 
-    /// Nothing is heard since the last word; the next try comes after a while, or goes on already where there is no wait.
+    /// Sends that nothing is heard since the last response. The next try comes after `wait`; without one it is under
+    /// way.
     async fn send_stale(&mut self, wait: Duration, why: String) -> Result<(), HubGone> {
         let clock = *self.cluster.clock.borrow();
         let since_millis = *self.last_response.get_or_insert(clock.now_millis());
@@ -308,7 +309,7 @@ impl Watch {
         self.relist = self.seen_until.map(|_| reason);
     }
 
-    /// A watch does what it is for: the next failure is another story.
+    /// Resets the failures, as a watch delivered: the next failure is a new one.
     const fn note_progress(&mut self) {
         self.backoff.reset();
         (self.failed_watches, self.has_expired) = (0, false);
@@ -364,7 +365,7 @@ impl Watch {
     }
 }
 
-/// An object of a watch is older than what the watch sent before, which only a fresh list can put right.
+/// Returns whether an object of a watch is older than the position of the watch. Only a fresh list can put that right.
 fn is_earlier(version: Option<&String>, position: &str) -> bool {
     let number = |text: &str| text.parse::<u64>().ok();
     version

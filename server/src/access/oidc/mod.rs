@@ -129,7 +129,7 @@ fn now() -> i64 {
 }
 
 impl Oidc {
-    /// A provider, and the keys of sessions.
+    /// Creates sign-in at a provider, with the keys of sessions.
     ///
     /// # Errors
     /// When this machine names no authorities to trust.
@@ -164,7 +164,7 @@ impl Oidc {
         renewed.map_err(|_| AuthError::Unavailable)?.map(Session::viewer)
     }
 
-    /// The cookie of a session that went on since the one that a request carries.
+    /// Returns the new cookie of a session that was refreshed since the request's cookie.
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let session = self.session(headers)?;
         let newest = self.sessions.newest(session.clone())?;
@@ -273,7 +273,7 @@ impl Oidc {
         self.keys.seal(SealPurpose::Session, &session.to_text()?)
     }
 
-    /// A session whose time is up, after the provider was asked: by one request, however many wait.
+    /// Refreshes an expired session at the provider: once, however many requests wait.
     async fn renew_session(self: Arc<Self>, session: Session) -> Result<Session, AuthError> {
         let times = &self.provider.options.times;
         let held = self.sessions.hold(&session);

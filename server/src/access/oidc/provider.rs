@@ -230,14 +230,14 @@ impl Provider {
     }
 }
 
-/// The provider takes a secret in the body only.
+/// Returns whether the provider takes a client secret in the body only.
 fn has_secret_in_body(metadata: &Metadata) -> bool {
     let takes = |way| metadata.token_endpoint_auth_methods_supported().is_some_and(|all| all.contains(&way));
     takes(CoreClientAuthMethod::ClientSecretPost) && !takes(CoreClientAuthMethod::ClientSecretBasic)
 }
 
 impl OidcError {
-    /// It does not answer, and why: for the log.
+    /// Logs why the provider does not respond, and returns the error.
     fn unavailable(why: impl std::fmt::Display) -> Self {
         tracing::warn!("no usable response from the sign-in provider: {}", safe(&why.to_string()));
         Self::Unavailable

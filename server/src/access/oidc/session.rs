@@ -110,7 +110,7 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// The newest of a session that a cookie holds; `None` when it is over.
+    /// Returns the newest version of the session in a cookie; `None` if it has ended.
     pub(super) fn newest(&self, session: Session) -> Option<Session> {
         if self.is_ended(&session) {
             return None;

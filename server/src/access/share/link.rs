@@ -54,7 +54,7 @@ pub struct LinkRequest {
 }
 
 impl LinkRequest {
-    /// The link that it is from now on, as one that its maker made; `None` where it would last too long, or not long enough.
+    /// Returns the link that a viewer makes from now on; `None` if its lifetime is too long or too short.
     pub(super) fn into_share(self, maker: &Viewer, subjects: &Subjects, now_millis: Millis) -> Option<Share> {
         let Self { scope, to, lasts_millis, allows_preview } = self;
         (SHORTEST..=LONGEST).contains(&lasts_millis).then(|| Share {

@@ -227,7 +227,7 @@ impl Shares {
         }
     }
 
-    /// A link that opens something now. One that is not known may have been made by another one a moment ago.
+    /// Returns a link that is valid now. An unknown one may be new in the store, which is read then.
     async fn find(self: &Arc<Self>, id: &str, now_millis: Millis) -> Result<Option<Share>, LinksUnavailable> {
         self.checked()?;
         let known = || locked(&self.all).get(id).cloned();
@@ -278,7 +278,8 @@ impl Shares {
         }
     }
 
-    /// A link of which nobody was told is taken away; where there are too many of these, it stays and opens nothing, as nobody knows it.
+    /// Removes a link that was stored but never shown. If too many wait for that, it stays and opens nothing, as nobody
+    /// knows it.
     fn remove_later(&self, id: &str) {
         let mut pending_removals = locked(&self.pending_removals);
         if self.copy.is_some() && pending_removals.len() < MOST_OF_ONE {
@@ -328,9 +329,9 @@ impl Shares {
         Some(sealed.replace('+', "-").replace('/', "_").replace('=', "."))
     }
 
-    /// The link of which a preview is asked for, and who it is looked at by.
+    /// Returns the link of a preview, and the viewer whose permissions the preview has.
     ///
-    /// A preview has one spelling: what is written with signs that addresses have no use for is none.
+    /// The characters that `preview_of` replaces are refused, so that each preview has one address.
     pub async fn find_preview(
         self: &Arc<Self>,
         preview: &str,
@@ -345,7 +346,7 @@ impl Shares {
         Ok(found.map(|share| (share.clone(), share.viewer())))
     }
 
-    /// The cookie of a link that a request carries, where an older key sealed it.
+    /// Returns the new cookie of a link whose cookie an older key encrypted.
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         self.keys.resealed(SealPurpose::Link, headers)
     }

@@ -39,7 +39,7 @@ pub(super) struct PostgresLinkStore {
 }
 
 impl PostgresLinkStore {
-    /// Links of a database; connects on first use.
+    /// Creates a store in a database; connects on first use.
     pub(super) const fn new(server: DatabaseServer, keys: SessionKeys) -> Self {
         Self { server, keys, connection: None, known: None, unopened: None }
     }

@@ -94,7 +94,8 @@ impl Hub {
         self.apply_changes(at_millis, changes);
     }
 
-    /// When a kind was seen last that may not be listed from now on: if it was not listed since a restart, before that.
+    /// Returns when a kind that must not be listed from now on was last seen; before the restart, if it was not listed
+    /// since.
     fn seen_until_millis(&self, kind: Kind, namespace: Option<String>) -> Millis {
         let since_millis = match self.watches.health.get(&(kind, namespace)) {
             Some(Health::Connecting { .. }) => self.heard_millis,
@@ -104,7 +105,7 @@ impl Hub {
         since_millis.unwrap_or_else(|| self.clock.now_millis())
     }
 
-    /// A kind may not be listed since then, or may be again: what is said of every Deployment may be something else.
+    /// Notes since when a kind must not be listed, or that it may be again. That changes sentences of every Deployment.
     fn note_unseen(&mut self, kind: Kind, namespace: Option<String>, since_millis: Option<Millis>) {
         let changes = self.timeline.apply(self.clock.now_millis(), Fact::Unseen { kind, namespace, since_millis });
         if !changes.is_empty() {
@@ -180,7 +181,7 @@ impl Hub {
         }
     }
 
-    /// A Deployment was taken out whole; nobody looks at it.
+    /// Forgets a Deployment that was removed from the timeline.
     pub(super) fn pruned(&mut self, uid: Uid) {
         self.touched.remove(&uid);
         self.outdated.remove(&uid);
@@ -188,13 +189,13 @@ impl Hub {
     }
 }
 
-/// Whether another Deployment may have the name of one after a change.
+/// Returns whether another Deployment may have the name of one after a change.
 pub(super) const fn renames(change: &Change) -> bool {
     matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..))
 }
 
-/// Whether a change ties objects to a Deployment that were known before it: copies of the Deployment do not have them, and only a
-/// snapshot tells them.
+/// Returns whether a change ties objects to a Deployment that were known before it: copies of the Deployment lack them,
+/// and only a snapshot has them.
 fn brings_known_objects(model: &Model, change: &Change, deployment: Uid) -> bool {
     match change {
         Change::ReplicaSet(set) => model.pods_of(set.uid).next().is_some(),

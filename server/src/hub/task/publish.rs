@@ -169,7 +169,7 @@ impl Hub {
         })
     }
 
-    /// Where a Deployment stands, without its objects and what is said of it.
+    /// Returns the snapshot of a Deployment without its objects and sentences.
     fn bare_snapshot(&self, workload: &Workload) -> Snapshot {
         Snapshot {
             epoch: self.epoch,
