@@ -142,7 +142,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     Publication { hubs, viewers, listener, tls: served.tls, site, path: "/", opens_browser: false }.publish().await
 }
 
-/// A server on loopback for one namespace, and a page of it in the browser.
+/// Serves one namespace on loopback, and opens a page of it in the browser.
 async fn open(arguments: Open) -> anyhow::Result<()> {
     let Open { deployment, from, all_namespaces, listen: address, no_browser } = arguments;
     let deployment = deployment.as_ref().map(|deployment| deployment.0.as_str());
@@ -200,7 +200,7 @@ fn open_browser(address: String) -> JoinHandle<()> {
     })
 }
 
-/// The playground: a cluster of our own, watched like any other.
+/// Serves the playground, whose cluster is watched like any other.
 async fn demo(arguments: Demo) -> anyhow::Result<()> {
     if let Some(address) = arguments.listen.listen.filter(|address| !address.ip().is_loopback()) {
         anyhow::bail!(
@@ -367,7 +367,7 @@ fn report(file: &Path) -> anyhow::Result<()> {
     Ok(writeln!(print::json(), "{document}")?)
 }
 
-/// Listens. Others reach an address only where people sign in, or somebody says that they need not.
+/// Listens. Others may reach the address only with sign-in, or if the operator confirms that it is off.
 async fn listen(served: &ServerOptions, sign_in: AuthMode) -> anyhow::Result<TcpListener> {
     let address = served.listen;
     let is_reached = if address.ip().is_loopback() {

@@ -117,7 +117,7 @@ pub fn raise_descriptor_limit() {
 }
 
 impl Connections {
-    /// None yet, and never more than that.
+    /// Creates a limit on connections.
     pub fn at_most(most: usize) -> Self {
         let (open, clients) = (Arc::default(), Arc::default());
         Self { most, open, clients, limits: Arc::default() }
@@ -128,7 +128,8 @@ impl Connections {
         self.open.total()
     }
 
-    /// One more request of somebody who comes through a proxy, with whom others share its connections; `None` where that is one too many.
+    /// Counts a request of a client behind a proxy, whose connections many clients share; `None` if the client has too
+    /// many.
     #[must_use]
     pub fn serve_client(&self, client: IpAddr) -> Option<UsageGuard<IpAddr>> {
         let slot = self.clients.enter(client_network(client), 1, |_, own| own < MOST_OF_ONE);

@@ -28,7 +28,7 @@ impl FollowedList {
         Self { query, window, choice, sent: SentRows::default(), not_before: Instant::now() }
     }
 
-    /// It is followed anew: something else may be seen, or there may be room now.
+    /// Follows the list again: something else may be visible, or there may be room now.
     pub(super) async fn follow_anew(&mut self, view: &ClientView) {
         self.choice.leave();
         self.choice = view.follow(&self.query).await;

@@ -266,7 +266,7 @@ impl<'s> Session<'s> {
     }
 }
 
-/// The loop of a session. Rare work runs in boxed futures: thousands of sessions wait here, and each would hold
+/// Runs the loop of a session. Rare work runs in boxed futures: thousands of sessions wait here, and each would hold
 /// memory for all of it.
 async fn run(
     out: &mut (impl Sink<Message> + Unpin),
@@ -364,7 +364,7 @@ fn start_review(view: &ClientView, workload: &Workload) -> Fuse<BoxFuture<'stati
     async move { view.check_namespace(&cluster, &namespace).await }.boxed().fuse()
 }
 
-/// Why a session ends whose viewer's message cannot be read.
+/// Returns the end of a session whose viewer's message cannot be read.
 fn unread(error: axum::Error) -> SessionEnd {
     match error.into_inner().downcast_ref::<TransportError>() {
         Some(TransportError::Capacity(_)) => {

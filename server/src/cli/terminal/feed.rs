@@ -174,8 +174,8 @@ async fn forward_frames(socket: &mut Socket, out: &FeedSender) -> ConnectionEnd 
     }
 }
 
-/// The cluster to follow on a server, the named one or the only one; and the Deployments of it, by namespace and name, as
-/// far as one list tells them.
+/// Returns the cluster to follow on a server, the named one or the only one, and its Deployments by namespace and name,
+/// as far as one list has them.
 pub(super) async fn cluster_of(
     server: &RemoteServer,
     wanted: Option<&str>,
@@ -264,7 +264,8 @@ async fn subscribe(server: &RemoteServer, scope: Scope) -> Result<Socket, String
     Ok(socket)
 }
 
-/// Why a server opens no stream: its own words, where they are plain text that came with the head of its answer.
+/// Returns why a server opens no stream: its own words, if they are plain text that arrived with the head of its
+/// response.
 fn refusal(answer: &Response<Option<Vec<u8>>>, has_token: bool) -> String {
     if answer.status() == StatusCode::UNAUTHORIZED {
         return if has_token { REFUSED_TOKEN } else { SIGN_IN_ADVICE }.to_owned();

@@ -13,7 +13,7 @@ use super::respond::{Refusal, missing, refuse, render_static, unreadable_history
 use crate::web::client_view::ClientView;
 use crate::web::rollouts;
 
-/// The page: of the last rollout without a revision.
+/// Renders the page, about the last rollout without a revision.
 pub(super) async fn page(
     view: ClientView,
     NamedWorkload(workload): NamedWorkload,

@@ -72,7 +72,7 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
     answer(view, workload, asked_for, look, why, request).await
 }
 
-/// The rollouts of the Deployment of an address, the last one first.
+/// Returns the rollouts of the Deployment of an address, the last one first.
 async fn past_rollouts(view: &ClientView, asked_for: &Address) -> Option<Vec<PastRollout>> {
     let workload = asked_for.workload().ok()??;
     let uid = rollouts::find_uid(view, &workload).await.ok()??;
@@ -153,12 +153,12 @@ async fn answer(
     }
 }
 
-/// Why there is nothing, for a page that says it beside its picture.
+/// Returns an error as text, which a page shows beside its picture.
 fn plain(status: StatusCode, why: &str) -> Response {
     (status, [(CACHE_CONTROL, "no-store")], format!("{why}\n")).into_response()
 }
 
-/// A detail, for a page that shows it beside its picture.
+/// Returns a detail as bytes, which a page shows beside its picture.
 fn part(detail: &Detail) -> Response {
     match wire::encode(detail) {
         Ok(bytes) => ([(CONTENT_TYPE, "application/octet-stream"), (CACHE_CONTROL, "no-store")], bytes).into_response(),

@@ -90,7 +90,7 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
     Ok(Attachment { kind: "text/html; charset=utf-8", name: made.name, text: made.html })
 }
 
-/// The rollout of a workload that is kept, by its number.
+/// Returns the stored rollout of a workload, with its number.
 async fn stored_rollout(view: &ClientView, workload: &Workload, revision: Option<u64>) -> Result<Workload, Refusal> {
     if workload.rollout.is_some() {
         return Ok(workload.clone());
@@ -138,7 +138,7 @@ pub(super) struct Attachment {
 }
 
 impl Attachment {
-    /// An answer that keeps its client's turn until it was sent.
+    /// Returns a response that holds the client's turn until it was sent.
     fn attached(self, turn: UsageGuard<ClientKey>) -> Response {
         let headers = [
             (header::CONTENT_TYPE, self.kind.to_owned()),

@@ -99,7 +99,7 @@ const SHARED: &str = Route::Shared.pattern();
 /// Value of Retry-After in seconds.
 const AGAIN: HeaderValue = HeaderValue::from_static("5");
 
-/// A badge or a preview, where these are for everybody.
+/// Returns whether a request is for a badge or a preview, and these are public.
 fn is_public_picture(rollcast: &Rollcast, request: &Request) -> bool {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     rollcast.site.has_public_pictures
@@ -176,7 +176,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     (name, response)
 }
 
-/// A file or a probe: the same for everybody, without data of a cluster.
+/// Returns whether a path is a file or a probe: the same for everybody, without data of a cluster.
 fn is_of_program(path: &str) -> bool {
     is_probe(path) || assets::has(path)
 }
@@ -202,13 +202,13 @@ fn is_open(request: &Request) -> bool {
         })
 }
 
-/// A page opens its stream, to be told that its viewer has to sign in.
+/// Returns whether a page opens its stream: it has to learn that its viewer must sign in.
 fn is_of_page(request: &Request) -> bool {
     request.uri().path() == Route::Stream.pattern() && request.headers().contains_key(header::ORIGIN)
 }
 
-/// A page of another site makes the browser ask this, and not by a link that a viewer follows. What changes something has to say that it
-/// comes from a page of this server.
+/// Returns whether a page of another site makes the browser send this, and not by a link that a viewer follows.
+/// Requests that change something must name a page of this server.
 fn is_cross_site(server_address: &ServerAddress, method: &Method, headers: &HeaderMap) -> bool {
     let said = |name: &str| headers.get(name).map(|value| value.as_bytes());
     let is_reading = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);

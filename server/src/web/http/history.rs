@@ -31,7 +31,7 @@ const MOST: u32 = 500;
 const WORKLOADS: usize = LINES as usize;
 const BARS: u32 = 24;
 
-/// A notice that the history is not written, as other pages show it.
+/// Returns a notice that the history is not written, as other pages show it.
 fn unwritten_notice(view: &ClientView, mut unwritten: Option<Unwritten>, zone: &Zone) -> String {
     if let Some(unwritten) = unwritten.as_mut().filter(|_| !view.sees_all()) {
         unwritten.why = UNWRITTEN.to_owned();
@@ -97,8 +97,8 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
     render_static(view, status, request, move |build| app::shell::history(payload.clone(), build)).await
 }
 
-/// The workloads of a page's rollouts, each with its last ones of all that is asked for; and how many rows and rollouts that are of all
-/// workloads.
+/// Returns the workloads of a page's rollouts, each with its last rollouts of the search, and the numbers of rows and
+/// rollouts of all workloads.
 fn overview(
     reader: &Reader,
     search: &Search,

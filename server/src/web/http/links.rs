@@ -49,7 +49,7 @@ impl LinkParameters {
         })
     }
 
-    /// Neither a revision nor a moment is named.
+    /// Returns whether neither a revision nor a moment is named.
     const fn is_present(self) -> bool {
         self.revision.is_none() && self.at_millis.is_none()
     }
@@ -67,7 +67,7 @@ enum LinkTarget {
     NotFound(String, Vec<(String, String)>),
 }
 
-/// The page of a workload, or of a moment of it.
+/// Renders the page of a workload, or of a moment of it.
 pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     if !asked_for.parameters.has("rollout") && !view.has_cluster(&workload.cluster) {
         // What was watched once may be kept.
@@ -151,7 +151,8 @@ fn redirect(link: &str, asked_for: &Address) -> Response {
     Redirect::temporary(&format!("{link}{play}")).into_response()
 }
 
-/// The link to what is kept of a rollout that the hub does not hold any more. `known` is the Deployment that it holds.
+/// Returns the link to the stored history of a rollout that the hub does not hold any more. `known` is the Deployment
+/// that it holds.
 async fn stored_link(
     view: &ClientView,
     workload: &Workload,
@@ -291,13 +292,13 @@ async fn in_other_clusters(view: &ClientView, workload: &Workload) -> Vec<(Strin
     found.chain([(at("/"), "All Deployments".to_owned())]).collect()
 }
 
-/// The whole link, with what else the short one names.
+/// Redirects to the whole link, with the other parameters of the short one.
 fn redirect_to_uid(workload: &Workload, uid: Uid, request: &Request) -> Response {
     let rest = request.uri().query().map(|query| format!("&{query}")).unwrap_or_default();
     Redirect::temporary(&format!("{}{rest}", address::permanent(workload, uid, None))).into_response()
 }
 
-/// The short link by UID alone: leads to the whole one, and keeps what else it names.
+/// Redirects the short link by UID alone to the whole one.
 pub(super) async fn by_uid(view: ClientView, RequestAddress(asked_for): RequestAddress, request: Request) -> Response {
     let uid = asked_for.value("uid");
     let Ok(wanted) = uid.parse::<Uid>() else {

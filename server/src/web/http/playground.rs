@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Media type that the page's program accepts; without it, a form is redirected to the page.
 const BYTES: &str = "application/octet-stream";
 
-/// Its page, with what was asked of pages (a theme).
+/// Redirects to the page of the playground, with the parameters of the request, such as a theme.
 pub(super) async fn enter(State(rollcast): State<Arc<Rollcast>>, RawQuery(query): RawQuery) -> Response {
     match &rollcast.site.playground {
         Some(playground) => {
@@ -36,7 +36,7 @@ fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "This server has no playground, and nothing can be changed.\n").into_response()
 }
 
-/// The content of the strip, now and whenever it changes. Its client counts for as long as it listens.
+/// Streams the content of the strip, now and whenever it changes. The client counts while it listens.
 pub(super) async fn events(State(rollcast): State<Arc<Rollcast>>, Extension(client): Extension<Client>) -> Response {
     let Some(playground) = rollcast.site.playground.clone() else { return not_found() };
     let mut told = playground.subscribe();

@@ -25,7 +25,7 @@ pub(super) async fn png(view: ClientView, NamedWorkload(workload): NamedWorkload
     picture(&view, &workload, ImageFormat::Png).await
 }
 
-/// The picture of a workload as far as somebody may see it: who came by a link to a rollout or a moment, that one.
+/// Returns the picture of a workload; for a link to a rollout or a moment, that of the rollout or moment.
 pub(super) async fn picture(view: &ClientView, workload: &Workload, format: ImageFormat) -> Response {
     if !view.can_see(workload) {
         return not_found();

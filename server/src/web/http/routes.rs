@@ -71,7 +71,7 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
     }
 }
 
-/// Everything that this server answers, behind one guard.
+/// Creates the router of all requests, behind one guard.
 pub fn router(rollcast: Arc<Rollcast>) -> Router {
     let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
     // Fonts are compressed already, as pictures are.

@@ -60,7 +60,7 @@ impl From<LinksUnavailable> for Refusal {
     }
 }
 
-/// The links of this Rollcast, for who signed in and did not come by one.
+/// Returns the links of this server, for a viewer who signed in and did not come by one.
 fn shares(view: &ClientView) -> Result<&Arc<Shares>, Refusal> {
     let nothing =
         || Refusal(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
@@ -82,14 +82,14 @@ async fn list_links(view: &ClientView) -> Result<(Vec<Share>, Result<(), LinksUn
     Ok((shares.list(view.viewer(), reach(view), clock::now_millis()), checked))
 }
 
-/// The refusal for an address to which no link can be made.
+/// Returns the refusal of an address to which no link can be made.
 fn unshareable() -> Refusal {
     let why = "A link can open a Deployment, one of its rollouts or moments, or a wall without a search, if you may see it yourself.";
     Refusal(StatusCode::BAD_REQUEST, why.to_owned())
 }
 
-/// The scope of a link to an address, and the address to which the link leads, where the viewer may see it. The parameters decide
-/// whether that is a workload, one of its rollouts, or one of its moments.
+/// Returns the scope of a link to an address that the viewer may see, and the address to which the link leads. The
+/// parameters decide whether the scope is a workload, one of its rollouts, or one of its moments.
 async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Refusal> {
     let address = Address::read(to).ok_or_else(unshareable)?;
     if address.route == Route::Wall {
@@ -221,7 +221,8 @@ async fn make_link(view: &ClientView, form: &ShareForm, origin: &str) -> Result<
     Ok((share, link))
 }
 
-/// The page with the links that somebody may revoke. What they would share is the page that they come from, which their browser tells.
+/// Renders the page with the links that the viewer may revoke. It offers to share the page that they come from, which
+/// their browser names.
 pub(super) async fn page(
     view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
@@ -275,7 +276,7 @@ async fn revoke_link(view: &ClientView, id: &str) -> Result<(), Refusal> {
     }
 }
 
-/// The page with all links, and what is said besides.
+/// Renders the page with all links, and what became of a request.
 async fn show(view: &ClientView, said: Result<SharesPayload, Refusal>, request: Request) -> Response {
     let (listed, checked) = match list_links(view).await {
         Ok(listed) => listed,
@@ -300,7 +301,7 @@ async fn show(view: &ClientView, said: Result<SharesPayload, Refusal>, request: 
     render_static(view, status, request, move |build| app::shell::shares(payload.clone(), build)).await
 }
 
-/// The audit entry of a revoked link.
+/// Returns the audit entry of a revoked link.
 fn audit_revocation(view: &ClientView, id: &str) -> Extension<AuditEntry> {
     Extension(AuditEntry {
         who: view.viewer().audit_name(),
@@ -320,7 +321,7 @@ fn as_json(share: &Share) -> Value {
     })
 }
 
-/// The links that somebody may revoke, for programs.
+/// Returns the links that the viewer may revoke, for programs.
 pub(super) async fn list(view: ClientView) -> Result<Json<Value>, Refusal> {
     let (listed, checked) = list_links(&view).await?;
     checked?;

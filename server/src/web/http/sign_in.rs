@@ -112,7 +112,7 @@ pub(super) async fn render_page(
     render_bare(rollcast, status, request, move |build| app::shell::sign_in(payload.clone(), build)).await
 }
 
-/// The response to an unauthenticated request: a redirect to sign-in for pages.
+/// Returns the response to an unauthenticated request: a redirect to sign-in for pages.
 pub(super) fn refuse(auth: &Auth, error: AuthError, request: &Request) -> Response {
     let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_page = request.method() == Method::GET && accepts.contains("text/html");
@@ -145,7 +145,7 @@ pub(super) fn refuse(auth: &Auth, error: AuthError, request: &Request) -> Respon
     }
 }
 
-/// The page on which people go to the provider.
+/// Returns the page on which people go to the provider.
 pub(super) fn provider_payload(to: String, trouble: &str, end: String) -> SignInPayload {
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &to).finish();
     SignInPayload {

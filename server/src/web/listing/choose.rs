@@ -36,13 +36,13 @@ pub struct ListResult {
 }
 
 impl ListResult {
-    /// A line as [`timeline::list::SentRows`] takes it.
+    /// Returns a line as [`timeline::list::SentRows`] takes it.
     pub fn line((cluster, listed): &(u16, Arc<ListedDeployment>)) -> (u16, &Summary) {
         (*cluster, &listed.summary)
     }
 }
 
-/// The lines of all clusters that a query asks for, in its order, and what is said of the list as a whole.
+/// Returns the lines of all clusters that match a query, in its order, and the state of the list as a whole.
 pub fn choose(sources: &[Source], query: &Query) -> ListResult {
     let mut overall = Overall {
         clusters: sources.iter().map(|source| source.state.clone()).collect(),

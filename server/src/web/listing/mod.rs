@@ -84,12 +84,12 @@ pub struct ListSubscription {
 }
 
 impl ListSubscription {
-    /// It is followed no more, and may be followed anew.
+    /// Ends the subscription.
     pub fn leave(&mut self) {
         self.place = None;
     }
 
-    /// Too many lists were followed: nobody chooses this one.
+    /// Returns whether too many lists were followed, so that this one is not chosen.
     pub const fn is_turned_away(&self) -> bool {
         self.place.is_none()
     }
@@ -124,12 +124,12 @@ impl Listings {
         locked(&self.followed)
     }
 
-    /// Somebody follows that list: there is nothing to choose for another one.
+    /// Returns whether somebody follows that list: another follower makes no work.
     pub fn is_followed(&self, query: &Query, permissions: &Arc<Permissions>) -> bool {
         self.followed().lists.contains_key(&(normalized(query), permissions.clone()))
     }
 
-    /// A list as it is now.
+    /// Returns a list as it is now.
     pub async fn now(&self, query: &Query, permissions: &Permissions) -> ListResult {
         let sources = join_all(self.visible(permissions).map(async |(hub, seen)| {
             let state = cluster_state(hub, seen);
@@ -152,7 +152,8 @@ impl Listings {
         choose_visible(query, permissions, sources)
     }
 
-    /// The clusters of which something is visible. Nobody else is asked: how long an answer takes tells nothing of them.
+    /// Returns the clusters of which something is visible. Others are not asked: the time of a response would reveal
+    /// them.
     fn visible<'l>(
         &'l self,
         permissions: &'l Permissions,
@@ -262,7 +263,7 @@ impl Listings {
     }
 }
 
-/// The state of a cluster as a viewer sees it. It is read before the list: what a list lacks was not live yet.
+/// Returns the state of a cluster as a viewer sees it. It is read before the list: what a list lacks was not live yet.
 fn cluster_state(hub: &Handle, seen: &ClusterPermissions) -> ClusterState {
     ClusterState {
         name: hub.name().to_owned(),

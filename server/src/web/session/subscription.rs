@@ -26,7 +26,7 @@ pub(super) enum Subscription {
     Deployment(Box<FollowedDeployment>),
 }
 
-/// The viewer may see something else now: what they follow is followed as far as they may see it.
+/// Follows the same scope again after the permissions changed, as far as the viewer may see it now.
 pub(super) async fn resubscribe(
     out: &mut (impl Sink<Message> + Unpin),
     before: &ClientView,
