@@ -89,7 +89,7 @@ fn in_browsers(tests: &Tests, is_whole: bool, wants_pages: bool, wants_clusters:
     let passed = process::run(&mut browsers);
     if is_recorded {
         // What was recorded is looked at also when a browser test failed: it may say why.
-        invariants(tests, "invariants::of_what_was_recorded_on_clusters")?;
+        invariants(tests, "invariants::invariants_hold_in_recordings_of_clusters")?;
     }
     passed?;
     drop(running);
@@ -157,7 +157,7 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
     left_out.extend(NOT_BY_NIGHT.iter().flat_map(|module| ["--skip", module]));
     tests.run_ignored("server", &[""], &left_out, &environment)?;
     simulate(SEEDS_BY_NIGHT, 0)?;
-    invariants(tests, "invariants::of_a_thousand_simulated_clusters")
+    invariants(tests, "invariants::invariants_hold_on_a_thousand_simulated_clusters")
 }
 
 /// The command that runs tests in browsers, without the projects that it is to run.
@@ -240,7 +240,7 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
 
 /// Checks the invariants of every sentence on a thousand random clusters with their history cut again and again. Minutes.
 pub fn thousand_clusters() -> Result<()> {
-    invariants(&Tests::build()?, "invariants::of_a_thousand_simulated_clusters")
+    invariants(&Tests::build()?, "invariants::invariants_hold_on_a_thousand_simulated_clusters")
 }
 
 /// Plays so many seeds of the simulation, from the first one on.

@@ -203,7 +203,7 @@ async fn people_look_at_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs kubectl; `cargo xtask test` brings it"]
-async fn people_change_it() {
+async fn kubectl_changes_a_deployment_and_takes_changes_back() {
     let kubectl = Kubectl::begin("change").await;
     let manifest = |replicas: i32, image: &str| {
         let mut manifest = story::manifest("default", "web", replicas);

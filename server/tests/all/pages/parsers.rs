@@ -30,7 +30,7 @@ fn as_header(bytes: &[u8]) -> Option<HeaderValue> {
 }
 
 #[test]
-fn forwarded_headers() {
+fn damaged_forwarded_headers_name_no_client_for_a_stranger() {
     let (proxy, stranger): (IpAddr, IpAddr) = ("10.0.0.7".parse().unwrap(), "192.0.2.1".parse().unwrap());
     let is_proxy = |address: IpAddr| address == proxy;
     let said: [&[u8]; 4] = [b"203.0.113.9", b"203.0.113.9, 10.0.0.7", b"[2001:db8::1]:443, 10.0.0.7:1", b"unknown, _x"];
