@@ -158,7 +158,7 @@ const POD: &str = "pods -l app=web -o jsonpath={.items[0].metadata.name}";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs kubectl; `cargo xtask test` brings it"]
-async fn people_look_at_it() {
+async fn kubectl_gets_watches_and_describes() {
     let kubectl = Kubectl::begin("look").await;
     kubectl.settle();
     assert!(kubectl.get("deployments").contains("3/3"));
