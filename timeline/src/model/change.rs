@@ -111,7 +111,7 @@ impl Change {
         )
     }
 
-    /// The object that it is about.
+    /// Returns the object that the change is about.
     pub fn subject(&self) -> Subject {
         match self {
             Self::Deployment(d) => Subject::Deployment(d.uid),

@@ -128,12 +128,12 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// It is gone or being deleted: what belongs to it goes with it.
+    /// Returns whether it is gone or being deleted: what belongs to it goes with it.
     pub const fn is_over(&self) -> bool {
         self.deleted_millis.is_some() || self.now.deleting
     }
 
-    /// Since when its history is known: nothing before can be shown.
+    /// Returns the begin of its known history: nothing before can be shown.
     pub fn known_since_millis(&self) -> Millis {
         self.kept_since_millis.unwrap_or(self.first_seen_millis)
     }
@@ -154,7 +154,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// Shorter than a second: not worth a word.
+    /// Returns whether the gap is shorter than a second, and so is not told.
     pub const fn is_short(&self) -> bool {
         self.to_millis - self.from_millis < 1_000
     }
@@ -268,13 +268,13 @@ pub struct Rollout {
 }
 
 impl Rollout {
-    /// The passed deadline belongs to the rollout before: a ReplicaSet that is used again does not move the condition.
-    /// `passed_millis` is [`DeploymentNow::deadline_passed_millis`].
+    /// Returns whether the passed deadline belongs to the rollout before: a ReplicaSet that is used again does not move
+    /// the condition. `passed_millis` is [`DeploymentNow::deadline_passed_millis`].
     pub fn has_deadline_of_before(&self, passed_millis: Option<Millis>) -> bool {
         self.passed_before.is_some() && self.passed_before == passed_millis
     }
 
-    /// Neither complete nor superseded.
+    /// Returns whether the rollout is neither complete nor superseded.
     pub const fn is_open(&self) -> bool {
         self.completed_millis.is_none() && self.superseded_millis.is_none()
     }
@@ -347,20 +347,20 @@ pub struct ReplicaSet {
 }
 
 impl ReplicaSet {
-    /// The Deployment that controlled it at that time, as far as that was seen.
+    /// Returns the Deployment that controlled it at that time, as far as that was seen.
     pub fn owner_at(&self, at_millis: Millis) -> Option<Uid> {
         let before = self.owner_changes.iter().rev().find(|(since, _)| *since <= at_millis);
         let first = || if self.owner_changes.is_empty() { self.owner } else { self.owners.first().copied() };
         before.map_or_else(first, |(_, owner)| *owner)
     }
 
-    /// The Deployment that controls it, or was the last one to do so.
+    /// Returns the Deployment that controls it, or was the last one to do so.
     pub fn last_owner(&self) -> Option<Uid> {
         let before = self.owner_changes.iter().rev().find_map(|(_, owner)| *owner);
         self.owner.or(before).or(self.owners.first().copied())
     }
 
-    /// The revision it carries now.
+    /// Returns the revision that it carries now.
     pub fn revision(&self) -> Option<u64> {
         self.revisions.last().map(|(revision, _)| *revision)
     }

@@ -47,7 +47,7 @@ names! {
 }
 
 impl LineKind {
-    /// It is worth a mark on the axis.
+    /// Returns whether the line has a mark on the axis.
     pub const fn stands_out(self) -> bool {
         !matches!(self, Self::Step | Self::Unknown)
     }
@@ -512,7 +512,7 @@ pub enum Happening {
 }
 
 impl Happening {
-    /// The kind of its line.
+    /// Returns the kind of its line.
     pub const fn kind(&self) -> LineKind {
         match self {
             Self::Begins { .. } | Self::Starts { .. } => LineKind::Revision,

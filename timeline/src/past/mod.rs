@@ -104,7 +104,8 @@ pub struct PastRollout {
 }
 
 impl PastRollout {
-    /// The page of this rollout, at its moment. What is over is shown from what is kept of it, whether or not its cluster is watched now.
+    /// Returns the page of this rollout, at its moment. An ended one is shown from its recording, whether or not its
+    /// cluster is watched now.
     pub fn address(&self) -> String {
         let page = self.page();
         self.moment_millis.map_or_else(|| page.clone(), |at_millis| format!("{page}&at={at_millis}"))
@@ -118,32 +119,32 @@ impl PastRollout {
         }
     }
 
-    /// Its workload.
+    /// Returns its workload.
     pub fn workload(&self) -> Workload {
         Workload { kind: self.kind, ..Workload::deployment(&*self.cluster, &*self.namespace, &*self.name) }
     }
 
-    /// Cluster and namespace.
+    /// Returns cluster and namespace.
     pub fn place(&self) -> (&str, &str) {
         (&self.cluster, &self.namespace)
     }
 
-    /// It is a rollout.
+    /// Returns whether the episode is a rollout.
     pub fn is_rollout(&self) -> bool {
         self.episode == EpisodeKind::Rollout
     }
 
-    /// It is not over yet.
+    /// Returns whether it has not ended yet.
     pub const fn is_going_on(&self) -> bool {
         matches!(self.outcome, Outcome::Progressing | Outcome::DeadlineExceeded)
     }
 
-    /// This rollout of its workload.
+    /// Returns this rollout as a workload of its own.
     pub fn by_itself(&self) -> Workload {
         Workload { uid: Some(self.uid), rollout: Some(self.number), ..self.workload() }
     }
 
-    /// Where it is played from its begin.
+    /// Returns the address that plays it from its begin.
     pub fn played(&self) -> String {
         format!("{}&at={}&play=yes", self.page(), self.started_millis)
     }
@@ -156,18 +157,18 @@ impl PastRollout {
         }
     }
 
-    /// Duration; `None` while it goes on, and of a rollout whose begin or end was not seen.
+    /// Returns its duration; `None` while it goes on, and if its begin or end was not observed.
     pub fn took_millis(&self) -> Option<Millis> {
         let is_seen = !self.is_rollout() || (self.trigger != Trigger::Unknown && !self.is_part_unseen);
         self.ended_millis.filter(|_| is_seen).map(|ended| ended - self.started_millis)
     }
 
-    /// Time until it was complete; `None` when it never was, or its begin or end was not seen.
+    /// Returns the time until it was complete; `None` if it never was, or its begin or end was not observed.
     pub fn complete_millis(&self) -> Option<Millis> {
         self.took_millis().filter(|_| self.outcome == Outcome::Complete)
     }
 
-    /// It replaced nothing: the Deployment was created, or took over what was there.
+    /// Returns whether it replaced nothing: the Deployment was created, or took over existing pods.
     pub const fn is_first(&self) -> bool {
         matches!(self.trigger, Trigger::Created | Trigger::Adopted)
     }

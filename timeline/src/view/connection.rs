@@ -31,7 +31,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// "listing pods: 42,000 so far".
+    /// Describes the progress: "listing pods: 42,000 so far".
     pub fn words(&self) -> String {
         format!("listing {}: {} so far", self.resource, crate::words::grouped(self.objects))
     }
@@ -88,12 +88,12 @@ pub enum ConnectionState {
 }
 
 impl ConnectionState {
-    /// The shown state of the cluster is the present one.
+    /// Returns whether the shown state of the cluster is the present one.
     pub const fn is_live(&self) -> bool {
         matches!(self, Self::Live | Self::Replay { .. })
     }
 
-    /// The shown state of the cluster is an earlier one, and its time stands still.
+    /// Returns whether the shown state of the cluster is an earlier one, whose time stands still.
     pub const fn is_stale(&self) -> bool {
         matches!(self, Self::Stale { .. } | Self::Unknown | Self::OtherNamespaces)
     }

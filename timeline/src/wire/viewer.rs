@@ -62,12 +62,12 @@ impl DeploymentCopy {
         Taken::Fits
     }
 
-    /// The Deployment.
+    /// Returns the Deployment.
     pub fn deployment(&self) -> Option<&Deployment> {
         self.model.deployments.get(&self.deployment?)
     }
 
-    /// Where the copy stands; `None` before a snapshot.
+    /// Returns the position of the copy; `None` before a snapshot.
     pub fn position(&self) -> Option<Position> {
         self.place.map(|(epoch, seq)| Position { epoch, seq, said: self.said.version })
     }
