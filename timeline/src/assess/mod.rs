@@ -8,6 +8,7 @@ pub mod cause;
 pub mod counts;
 pub mod crash;
 pub mod episode;
+pub mod failed_pods;
 mod nodes;
 pub mod pod_causes;
 mod readiness;

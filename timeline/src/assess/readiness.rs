@@ -2,7 +2,8 @@
 
 use super::assessment::Assessment;
 use super::cause::{CauseKind, Evidence, StartTime};
-use super::pod_causes::{FAILED_MILLIS, WORTH_MILLIS};
+use super::failed_pods::FAILED_MILLIS;
+use super::pod_causes::WORTH_MILLIS;
 use super::rollout_causes::of_pod;
 use super::severity::LOST_MILLIS;
 use crate::Millis;

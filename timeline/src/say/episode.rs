@@ -1,6 +1,6 @@
 //! The title of an episode: "Pod q4xzb deleted, recovered after 3.2 s".
 
-use super::cause::exit_words;
+use super::crash::exit_words;
 use super::happening::{departure, pods_named};
 use super::headline::refusal_matter;
 use super::tense::past;

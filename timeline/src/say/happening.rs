@@ -1,6 +1,6 @@
 //! A moment of the story in words.
 
-use super::cause::{container_name, exit_words};
+use super::crash::{container_name, exit_words};
 use super::excerpt::without_pod;
 use crate::model::fact::{IntOrPercent, Strategy};
 use crate::model::story::{
