@@ -15,6 +15,7 @@ mod excerpt;
 mod happening;
 mod headline;
 mod next;
+mod pod_causes;
 pub mod story;
 mod tense;
 mod unseen;
