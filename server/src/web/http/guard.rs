@@ -64,34 +64,50 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
         response.headers_mut().entry(header::RETRY_AFTER).or_insert(AGAIN);
     }
-    let headers = response.headers_mut();
-    if is_secure_only {
-        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
-    }
-    for (name, value) in [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
-        (header::REFERRER_POLICY, "same-origin"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
-    if !is_for_others {
-        headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
-    }
-    // What says nothing of it is of a cluster, and of this moment.
-    let nowhere = HeaderValue::from_static("private, no-store");
-    if rollcast.site.auth.requires_sign_in() && !is_program && !is_for_others {
-        headers.insert(header::CACHE_CONTROL, nowhere);
-    } else {
-        headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
-    }
-    if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
-        && let Ok(value) = HeaderValue::from_str(&policy(""))
-    {
-        headers.insert(header::CONTENT_SECURITY_POLICY, value);
-    }
+    let is_private = rollcast.site.auth.requires_sign_in() && !is_program && !is_for_others;
+    HeaderRules { is_secure_only, is_for_others, is_private }.apply(response.headers_mut());
     response
+}
+
+/// Rules for the headers of a response.
+struct HeaderRules {
+    /// Browsers may use TLS only.
+    is_secure_only: bool,
+    /// Pages of other sites may show it.
+    is_for_others: bool,
+    /// Whatever the handler says, nobody caches it.
+    is_private: bool,
+}
+
+impl HeaderRules {
+    fn apply(&self, headers: &mut HeaderMap) {
+        if self.is_secure_only {
+            headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+        }
+        for (name, value) in [
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
+            (header::REFERRER_POLICY, "same-origin"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+        if !self.is_for_others {
+            headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+        }
+        // A response without a rule of its own is of a cluster, and of this moment.
+        let nowhere = HeaderValue::from_static("private, no-store");
+        if self.is_private {
+            headers.insert(header::CACHE_CONTROL, nowhere);
+        } else {
+            headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
+        }
+        if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
+            && let Ok(value) = HeaderValue::from_str(&policy(""))
+        {
+            headers.insert(header::CONTENT_SECURITY_POLICY, value);
+        }
+    }
 }
 
 /// The path of links. What follows it in a path is secret.
