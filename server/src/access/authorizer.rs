@@ -42,7 +42,7 @@ const READ: Duration = Duration::from_secs(1);
 /// The namespaces of clusters, by their names.
 pub type NamespacesByCluster = BTreeMap<String, BTreeSet<String>>;
 
-/// Asks for the namespaces of everything that is kept; `None` when they cannot be read now.
+/// Reads the namespaces of the stored history; `None` if they cannot be read now.
 pub type StoredNamespaces = Box<dyn Fn() -> BoxFuture<'static, Option<NamespacesByCluster>> + Send + Sync>;
 
 /// Checks and caches the permissions of viewers.
@@ -59,7 +59,7 @@ pub struct Authorizer {
     all: signal::Sender<Arc<Permissions>>,
 }
 
-/// There are too many viewers to know the rights of another one.
+/// The permissions of another viewer cannot be checked: there are too many viewers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many viewers at once")]
 pub struct TooManyViewers;

@@ -49,15 +49,15 @@ pub(crate) fn client_network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// What a subscription takes of both limits.
-type Taken = [UsageGuard<ClientKey>; 2];
+/// The places of a subscription in both limits.
+type SubscriptionGuards = [UsageGuard<ClientKey>; 2];
 
 pub(crate) struct SubscriptionLimit<T> {
     /// Different ones of one client at once, and of all links of one maker together.
     most_of_one: usize,
     most_of_links: usize,
     /// The subscriptions, each with the number of its uses.
-    uses: HashMap<(ClientKey, T), (usize, Taken)>,
+    uses: HashMap<(ClientKey, T), (usize, SubscriptionGuards)>,
     of_each: Arc<Usage<ClientKey>>,
     of_links: Arc<Usage<ClientKey>>,
 }

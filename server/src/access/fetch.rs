@@ -27,7 +27,7 @@ pub struct ResponseLimits {
     pub max_bytes: usize,
 }
 
-/// Asks servers. hyper follows no redirect by itself: an answer that is one is given back as it is.
+/// A client for servers other than clusters. A redirect is returned as a response: hyper follows none by itself.
 #[derive(Clone)]
 pub struct HttpClient {
     pool: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
@@ -36,7 +36,7 @@ pub struct HttpClient {
     limits: ResponseLimits,
 }
 
-/// Why there is no answer.
+/// Why a request has no response.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     #[error("no response within {} s", .0.as_secs())]

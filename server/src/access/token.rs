@@ -42,14 +42,14 @@ pub(super) const REFUSED_EVERY: Duration = Duration::from_secs(2);
 /// Longest token, in bytes: with it, the head of a request has 16 KB at most. One that a browser keeps has to fit into a cookie besides.
 const LONGEST: usize = 12 << 10;
 
-/// A token as it is remembered: not the token itself.
+/// The digest under which the reviews of a token are cached.
 type TokenDigest = [u8; 32];
 
 fn digest(token: &str) -> TokenDigest {
     Sha256::digest(token).into()
 }
 
-/// Knows people by their tokens.
+/// Sign-in with Kubernetes tokens.
 pub struct TokenAuth {
     keys: SessionKeys,
     clusters: Vec<(String, Reviewer)>,
@@ -65,7 +65,7 @@ pub struct TokenAuth {
     failing: Mutex<BTreeSet<String>>,
 }
 
-/// A session of somebody who showed a token in a browser, as its cookie holds it.
+/// A session with a token, as its cookie holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TokenSession {
     /// Start, in seconds of the Unix epoch.

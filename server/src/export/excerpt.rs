@@ -34,7 +34,7 @@ const FRESH: Duration = Duration::from_secs(30);
 /// Like [`FRESH`] for a rollout in progress, for unreadable history, and for clusters that are still connecting.
 const SHORTLY: Duration = Duration::from_secs(2);
 
-/// The excerpts that were looked at lately, and those that somebody has still.
+/// The excerpts that were opened lately or are still in use.
 pub struct Excerpts {
     pub(crate) hubs: Arc<HubCache<LinkScope>>,
 }

@@ -163,7 +163,7 @@ struct LatestStates {
     lines: BTreeMap<(Kind, Uid), (Millis, String)>,
 }
 
-/// One cluster's way to the writer.
+/// The journal of one cluster, which sends its lines to the writer.
 #[derive(Debug)]
 pub struct Journal {
     cluster: Arc<str>,

@@ -11,7 +11,7 @@ use crate::kube::ByKind;
 /// Upper bounds of the lags that are counted together, in seconds.
 const BOUNDS: [f64; 9] = [0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0];
 
-/// What a hub counts; shown under `/metrics`.
+/// Counters of a hub, shown under `/metrics`.
 #[derive(Debug, Default)]
 pub struct HubCounters {
     /// Facts applied.

@@ -33,7 +33,7 @@ const PAGES: usize = 4;
 /// Whoever asks for the list waits this long for a hub that still reads what it begins with.
 const LIST_WAIT: Duration = Duration::from_secs(1);
 
-/// What counts a way to a hub for as long as somebody has it.
+/// Counts a handle as in use until it is dropped.
 pub type Lease = Arc<dyn Any + Send + Sync>;
 
 /// A timeline that a hub shows without a source: time does not pass in it.
@@ -50,7 +50,7 @@ pub struct FrozenTimeline {
     pub name: String,
 }
 
-/// The way to a hub.
+/// A handle of a hub: sends requests to its task.
 #[derive(Clone)]
 pub struct Handle {
     name: Arc<str>,
@@ -295,7 +295,7 @@ impl Handle {
     }
 }
 
-/// A way to a hub that does not keep it running.
+/// A handle that does not keep its hub running.
 pub struct WeakHandle(mpsc::WeakSender<Command>);
 
 impl WeakHandle {

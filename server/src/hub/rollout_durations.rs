@@ -15,7 +15,7 @@ const MOST: usize = 5_000;
 /// The stream of ReplicaSets may be later than that of Deployments by less than this.
 const LATE_MILLIS: Millis = 60_000;
 
-/// What is counted together.
+/// The labels of one histogram.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Series {
     /// Namespace of the Deployment.
@@ -26,7 +26,7 @@ pub struct Series {
     pub outcome: &'static str,
 }
 
-/// The rollouts of a cluster that ended while somebody looked.
+/// Durations of the rollouts whose end was observed, by Deployment and outcome.
 #[derive(Debug, Default)]
 pub struct RolloutDurations(Mutex<DurationState>);
 

@@ -40,7 +40,7 @@ const RESTARTED: &str = "Rollcast restarted and is connecting";
 /// A request, which sends its answer itself.
 pub(super) type Command = Box<dyn FnOnce(&mut Hub) + Send>;
 
-/// What others read of the hub without asking it.
+/// State that others read without a request to the hub.
 pub(super) struct Signals {
     pub(super) connection: signal::Sender<Connection>,
     pub(super) list: signal::Sender<List>,

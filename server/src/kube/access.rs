@@ -30,7 +30,7 @@ use crate::telemetry::panics::{exit_on_panic, locked};
 /// Credentials that end this soon are renewed now.
 const SOON_MILLIS: Millis = 60_000;
 
-/// A cluster that can be asked.
+/// A cluster with credentials.
 pub struct Target {
     /// Name of the context: the name of the cluster in pages and addresses.
     pub name: String,
@@ -44,7 +44,7 @@ pub struct Target {
     pub warnings: Vec<String>,
 }
 
-/// The way to a cluster's API.
+/// Access to the API of a cluster. Clones share the client.
 #[derive(Clone)]
 pub struct Access(Arc<Inner>);
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-/// Why a request came to nothing.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum RequestError {

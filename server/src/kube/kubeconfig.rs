@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::config::{Kubeconfig, KubeconfigError};
 
-/// Why there is no client.
+/// Why no client can be created.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum TargetError {

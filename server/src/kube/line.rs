@@ -10,21 +10,21 @@ use timeline::fact::{Kind, Seen};
 
 use crate::kube::translate::{Object, Unusable};
 
-/// A line of a watch that goes on.
+/// A line of a watch, except for the one that ends it.
 #[derive(Debug)]
 pub enum WatchEvent {
     /// An object.
     Object(Object, Seen),
     /// An object that cannot be used.
     Skipped(Unusable),
-    /// A later position.
+    /// A bookmark: a later position of the watch.
     Bookmark(Bookmark),
 }
 
 /// Content of a line: an event, or the error that ends the watch.
 pub type LineResult = Result<WatchEvent, Status>;
 
-/// A later position.
+/// A bookmark: a later position of the watch.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Bookmark {

@@ -16,7 +16,7 @@ use super::reason;
 /// Largest answer that is read where it is no list, in bytes.
 const MAX_ANSWER: usize = 1 << 20;
 
-/// What is read of a refusal. That of a proxy in front of the API server is no `Status`: its code may be a word.
+/// The fields of a refusal that are read. A proxy in front of the API server sends no `Status`: its code may be a word.
 #[derive(Default, Deserialize)]
 struct Refused {
     message: Option<String>,

@@ -69,7 +69,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
-/// Connections that there are.
+/// Open connections, limited in all and by address.
 #[derive(Debug)]
 pub struct Connections {
     most: usize,

@@ -35,7 +35,7 @@ pub enum PreviewSubject {
     Part(LinkScope),
 }
 
-/// Why there is no picture.
+/// Why a picture cannot be drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreviewError {
     /// There is no such workload.
@@ -46,7 +46,7 @@ pub enum PreviewError {
     Busy,
 }
 
-/// Pictures that were drawn lately, and turns to draw one.
+/// The cache of pictures, and the permits to draw one.
 pub struct Previews {
     drawn: Cache<(PreviewSubject, ImageFormat), Bytes>,
     /// Pictures that are being drawn or wait for that.
@@ -54,7 +54,7 @@ pub struct Previews {
     turns: Arc<Semaphore>,
 }
 
-/// A turn to draw. What cannot be cancelled keeps it.
+/// A permit to draw, which work that cannot be cancelled holds.
 pub struct DrawPermit(#[expect(dead_code, reason = "held until the picture is drawn")] [OwnedSemaphorePermit; 2]);
 
 impl Default for Previews {

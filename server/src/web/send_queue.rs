@@ -50,7 +50,7 @@ pub fn owned_bytes(bytes: impl AsRef<[u8]> + Send + 'static, kept: impl Send + '
     Bytes::from_owner(OwnedBytes { bytes, _kept: kept })
 }
 
-/// A body that is handed to its connection piece by piece: a connection that has all of it would hold it after this has gone.
+/// A body that is sent in chunks: a connection that took all of it at once would hold it after this is dropped.
 pub struct ChunkedBody {
     /// The remaining bytes.
     pub left: Bytes,

@@ -91,7 +91,7 @@ pub async fn refuse(mut socket: WebSocket) {
     close_with(&mut socket, SIGN_IN_REQUIRED, SIGN_IN.to_owned()).await;
 }
 
-/// The state of a session: who looks at what, as far as they may see it.
+/// The state of a session: its viewer, their permissions, and what they follow.
 struct Session<'s> {
     view: ClientView,
     stream_request: &'s StreamRequest,

@@ -45,7 +45,7 @@ pub(super) type Metadata = ProviderMetadata<
     CoreSubjectIdentifierType,
 >;
 
-/// Reads what the provider says of itself.
+/// Reads and caches the metadata of the provider.
 pub(super) struct Discovery {
     client: HttpClient,
     issuer: Issuer,

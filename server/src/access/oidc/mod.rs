@@ -46,7 +46,7 @@ const AT_ONCE: usize = 16;
 /// Somebody waits for their turn so long.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// Knows people by what a provider says.
+/// Sign-in at one provider.
 pub struct Oidc {
     keys: SessionKeys,
     provider: Provider,
@@ -82,7 +82,7 @@ pub struct CallbackParameters {
     pub description: String,
 }
 
-/// Somebody who signed in.
+/// A session that begins.
 #[derive(Debug)]
 pub struct NewSession {
     /// The user.
@@ -93,7 +93,7 @@ pub struct NewSession {
     pub to: String,
 }
 
-/// Why somebody did not get in.
+/// Why a sign-in failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum SignInFailure {

@@ -15,7 +15,7 @@ pub const LONGEST: Millis = 30 * 24 * SHORTEST;
 /// Longest total lifetime of a link that renews itself, in milliseconds.
 const LONGEST_IN_ALL: Millis = 90 * 24 * SHORTEST;
 
-/// A link.
+/// A share link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Share {
@@ -40,7 +40,7 @@ pub struct Share {
     pub allows_preview: bool,
 }
 
-/// A link as somebody wants it.
+/// The request for a link.
 #[derive(Debug, Clone)]
 pub struct LinkRequest {
     /// Its scope.

@@ -58,7 +58,7 @@ impl Default for PollInterval {
     }
 }
 
-/// A link that is not made.
+/// Why a link is not created or revoked.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum ShareError {
@@ -103,7 +103,7 @@ impl Reach {
     }
 }
 
-/// The links that there are.
+/// All share links of this server.
 pub struct Shares {
     keys: SessionKeys,
     all: Mutex<BTreeMap<String, Share>>,

@@ -16,7 +16,7 @@ pub struct LinkChanges {
     pub gone: Vec<String>,
 }
 
-/// Why a place does not do what it is asked.
+/// Why the store of links failed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum LinkStoreError {
@@ -31,7 +31,7 @@ pub enum LinkStoreError {
     Ends,
 }
 
-/// A place for links.
+/// A store of links.
 pub trait LinkStore: Send {
     /// Reads the changes since the last read: all links the first time, and whenever changes are unknown.
     fn changes(&mut self) -> Result<LinkChanges, LinkStoreError>;

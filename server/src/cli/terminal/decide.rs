@@ -22,7 +22,7 @@ pub enum WaitOutcome {
     TimedOut = 124,
 }
 
-/// Why there is no more to wait for.
+/// Why a wait is over.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// The rollout came to its end.

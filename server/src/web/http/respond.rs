@@ -28,7 +28,7 @@ use crate::web::state::Rollcast;
 
 pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
 
-/// A request that is not answered: the status, and why. As a response it is an error of the API.
+/// A refused request: status and reason. As a response it is an error of the API.
 pub(super) struct Refusal(pub(super) StatusCode, pub(super) String);
 
 impl IntoResponse for Refusal {
@@ -49,7 +49,7 @@ impl From<HubEnded> for Refusal {
     }
 }
 
-/// Somebody signed in, or did something with links: an answer carries it to those who write down who does what.
+/// An entry of the audit log about sign-in or links, which a response carries to the guard.
 #[derive(Clone)]
 pub(super) struct AuditEntry {
     pub(super) who: Arc<str>,

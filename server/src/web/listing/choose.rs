@@ -125,7 +125,7 @@ pub(super) fn bounded(query: &Query) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// A Deployment that was found: its group, the number of its cluster, and what is listed of it.
+/// A matching Deployment: its group, the number of its cluster, and its line.
 type Match<'l> = (Group, u16, &'l Arc<ListedDeployment>);
 
 /// Compares two Deployments by their place, where they are grouped by it, and within their group. `age` returns the time since the last

@@ -63,7 +63,7 @@ const FULL_OF_ONE: &str = "You have too many different lists open. This one load
 
 type ListKey = (Query, Arc<Permissions>);
 
-/// The lists that somebody follows.
+/// All followed lists.
 pub struct Listings {
     /// In the order of the command line.
     clusters: Vec<Handle>,
@@ -76,7 +76,7 @@ struct Subscriptions {
     by: SubscriptionLimit<ListKey>,
 }
 
-/// A list as it is chosen for one who follows it.
+/// A subscription to a list.
 pub struct ListSubscription {
     /// The lines, now and whenever they change. It ends at once where too many lists are followed.
     pub chosen: signal::Receiver<Arc<ListResult>>,
@@ -95,7 +95,7 @@ impl ListSubscription {
     }
 }
 
-/// A list of one who follows it counts for as long as this lives.
+/// Counts a subscription until it is dropped.
 struct SubscriptionGuard {
     listings: Arc<Listings>,
     follower: ClientKey,
