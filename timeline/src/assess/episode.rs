@@ -139,8 +139,9 @@ pub fn losses(deployment: &Deployment, times: RangeInclusive<Millis>) -> Vec<&Ha
     entries.map(|entry| &entry.what).filter(is_kept).collect()
 }
 
-/// The longest outage of a Deployment since then: a time without a ready pod, which ended by itself or at the last moment. `None` where
-/// there was none, or where not all of the time was observed with pods asked for: a list does not tell when it ended.
+/// Returns the longest outage of a Deployment since then: a time without a ready pod, which ended by itself or at the
+/// last moment. `None` if there was none, or if not all of the time was observed with pods desired: a list does not
+/// tell when it ended.
 pub fn outage(
     model: &Model,
     deployment: &Deployment,
@@ -301,7 +302,7 @@ pub fn find_set_refusal<'m>(
     event.map(refusal_text).or_else(told)
 }
 
-/// When it came to rest.
+/// Returns when the Deployment came to rest.
 fn ended(deployment: &Deployment, pods: &[&Pod], scaled: Option<(u32, u32)>, shortage: &Shortage) -> Option<Millis> {
     let is_going = |pod: &&Pod| pod.state() == PodState::Terminating && !pod.is_out_of_rotation();
     let last = || pods.iter().map(|pod| pod.since_millis()).max();
@@ -382,7 +383,7 @@ pub(super) fn available(pod: &Pod, counted: &[Stretch], first: Millis) -> Vec<(M
     steps
 }
 
-/// The parts of a stretch in which a pod counts.
+/// Returns the parts of a stretch in which a pod counts.
 fn within(counted: &[Stretch], (from, to): Stretch) -> impl Iterator<Item = Stretch> {
     let part = move |(since, until): &Stretch| (from.max(*since), to.into_iter().chain(*until).min());
     counted.iter().map(part).filter(|(begin, end)| end.is_none_or(|end| *begin < end))

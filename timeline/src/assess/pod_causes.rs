@@ -23,7 +23,7 @@ pub(super) const WORTH_MILLIS: Millis = 10_000;
 const START_MILLIS: Millis = 60_000;
 
 impl<'m> Assessment<'m> {
-    /// One cause per kind, with the number of pods that show it, most decisive first.
+    /// Returns one cause per kind, with the number of pods that show it, the most decisive first.
     pub(super) fn of_pods(&self, pods: &[&'m Pod], silent: &BTreeMap<&str, Millis>) -> Vec<Cause> {
         // Each with the number of its pods, of the old ones among them, and whether their messages differ.
         let mut groups: Vec<(PodCause, u32, u32, bool)> = Vec::new();
@@ -200,8 +200,8 @@ impl<'m> Assessment<'m> {
         }
     }
 
-    /// The image that a container waits for: its own, as the kubelet asks for it, or by the template of its ReplicaSet; or
-    /// that of a volume, which only the message names.
+    /// Returns the image that a container waits for: its own, as the kubelet requests it, or by the template of its
+    /// ReplicaSet; or that of a volume, which only the message names.
     fn image_of(&self, pod: &Pod, container: &Container, message: &str) -> Option<String> {
         let told = Some(&container.waits_for_image).filter(|image| !image.is_empty());
         let own = told.cloned().or_else(|| {
@@ -217,14 +217,15 @@ impl<'m> Assessment<'m> {
         }
     }
 
-    /// The end of a container that a pod shows; `None` if it was for a resize or a new sandbox, and the pod is ready again.
+    /// Returns the end of a container that a pod shows; `None` if it was for a resize or a new sandbox, and the pod is
+    /// ready again.
     fn crash_of(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
         let (kind, evidence) = self.crash(pod, crash::crash(pod, self.now)?);
         let is_no_fault = matches!(&kind, CauseKind::Crash(crash) if crash.is_no_fault());
         (!(is_no_fault && pod.state().is_ready())).then_some((kind, evidence))
     }
 
-    /// A container of the pod ends again and again, and not for resizes or new sandboxes.
+    /// Returns whether a container of the pod ends again and again, and not for resizes or new sandboxes.
     pub(super) fn is_in_crash_loop(&self, pod: &Pod) -> bool {
         matches!(self.crash_of(pod), Some((CauseKind::Crash(crash), _)) if crash.is_loop)
     }
@@ -311,7 +312,8 @@ impl<'m> Assessment<'m> {
         })
     }
 
-    /// A node that is being added for one of these pods, which has none yet: others that fit on it get no answer of their own.
+    /// Returns the node that is being added for one of these pods, which has none yet: other pods that fit on it get no
+    /// answer of their own.
     fn coming_node(&self, pods: &[&Pod]) -> Option<NewNode> {
         let lately = self.now.millis - NEW_NODE_MILLIS;
         let recent = self.deployment.events.iter().rev().filter(|event| event.at_millis >= lately);
@@ -359,7 +361,7 @@ impl<'m> Assessment<'m> {
         (hold.is_error() || spent_millis > WORTH_MILLIS).then_some((CauseKind::Starting { hold, time }, evidence))
     }
 
-    /// Some containers of a new pod run, while it waits for others: of any pod, or of the one that has a name.
+    /// Returns whether some containers of a new pod run while it waits for others: of any pod, or of the named one.
     pub fn starts_in_part(&self, name: Option<&str>) -> bool {
         let runs = |container: &Container| container.state == Some(ContainerState::Running);
         let is_meant = |pod: &Pod| pod.state() == PodState::Starting && name.is_none_or(|name| pod.name == name);
@@ -392,13 +394,13 @@ impl<'m> Assessment<'m> {
     }
 }
 
-/// It should be ready, and is not.
+/// Returns whether the pod should be ready and is not.
 pub(super) fn is_unready(pod: &Pod) -> bool {
     let state = pod.state();
     !state.is_ready() && !state.is_ending() && pod.now.terminal_millis.is_none()
 }
 
-/// The condition by which its kubelet says that containers are not ready.
+/// Returns the condition by which the kubelet reports containers that are not ready.
 pub(super) fn unready_condition(pod: &Pod) -> Option<&PodCondition> {
     let mut conditions = pod.now.conditions.iter();
     conditions.find(|told| told.kind == "ContainersReady" && told.status == ConditionStatus::False)
@@ -417,7 +419,7 @@ fn failed_before(pod: &Pod, begun: Millis) -> bool {
     pod.states.iter().any(|(state, at)| *at < begun && *state == PodState::Failing)
 }
 
-/// The error of a pull that is known of a pod is that of another container's image.
+/// Returns whether the known pull error of a pod is about the image of another container.
 fn is_pull_of_another(pod: &Pod, container: &Container) -> bool {
     let goes_on =
         |rest: &str| rest.starts_with(|next: char| next.is_ascii_alphanumeric() || matches!(next, '.' | '_' | '-'));
@@ -429,12 +431,12 @@ fn is_pull_of_another(pod: &Pod, container: &Container) -> bool {
     !is_named(container) && pod.now.containers.iter().any(is_named)
 }
 
-/// A container waits with an error, and not because it is being made.
+/// Returns whether a container waits because of an error, and not as every container does.
 fn fails(reason: &str) -> bool {
     !messages::is_ordinary_wait(reason)
 }
 
-/// Among causes that are equally bad: what is decided comes before what may still pass.
+/// Orders causes that are equally bad: decided ones come before those that may still pass.
 const fn rank(kind: &CauseKind) -> u8 {
     match kind {
         CauseKind::Image { .. } => 0,
