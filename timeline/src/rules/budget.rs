@@ -10,7 +10,7 @@ use crate::model::{Deployment, Model, ReplicaSet, order};
 pub use crate::model::Limits;
 use crate::rules::rollout;
 
-/// The spec, for another number of replicas.
+/// Returns the spec with another number of replicas.
 pub fn of_replicas(spec: &DeploymentSpec, replicas: u32) -> DeploymentSpec {
     DeploymentSpec { replicas, ..spec.clone() }
 }
@@ -120,7 +120,7 @@ impl Sums {
         }
     }
 
-    /// Sum of `spec.replicas` of the old ReplicaSets.
+    /// Returns the sum of `spec.replicas` of the old ReplicaSets.
     pub fn old_desired(&self) -> u32 {
         self.old.iter().fold(0, |sum, counts| sum.saturating_add(counts.desired))
     }
@@ -205,8 +205,8 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     }
 }
 
-/// Whether the replicas are spread as the controller does it when it does not roll out (`scale` in `sync.go`): all of them on the
-/// one ReplicaSet that has any, or as many on several as the ceiling allows.
+/// Returns whether the replicas are spread as the controller does it when it does not roll out (`scale` in `sync.go`):
+/// all of them on the one ReplicaSet that has any, or as many on several as the ceiling allows.
 fn is_spread(spec: &DeploymentSpec, sums: &Sums) -> bool {
     let n = spec.replicas;
     let mut active = sums.old.iter().chain(&sums.new).filter(|set| set.desired > 0);
