@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch as signal};
 use tokio::time::{Instant, timeout};
 
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
-use super::reviews::{self, ClusterReviews, PATIENCE};
+use super::reviews::{self, ClusterReviews, REVIEW_TIMEOUT};
 use super::{Subjects, Viewer};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::hub::Handle;
@@ -31,13 +31,13 @@ const REFUSED: RefreshPolicy =
 /// A viewer without requests is removed from the cache after this time.
 const FORGET: Duration = Duration::from_secs(60);
 /// Most viewers whose rights are held.
-const MOST: usize = 4_096;
+const MOST_VIEWERS: usize = 4_096;
 /// Most namespaces that a viewer named whose answers are held: refusals, those seen anyway, and beside these as many more.
 const MOST_NAMED: usize = 64;
 /// Namespaces that one viewer names and that clusters are asked about at once: each may be a question to many clusters.
 const NAMED_AT_ONCE: usize = 4;
 /// Timeout for reading the namespaces of a cluster, and of the history.
-const READ: Duration = Duration::from_secs(1);
+const NAMESPACES_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The namespaces of clusters, by their names.
 pub type NamespacesByCluster = BTreeMap<String, BTreeSet<String>>;
@@ -89,7 +89,7 @@ impl Authorizer {
             clusters,
             history,
             viewers: Cache::builder().build(),
-            room: Arc::new(Semaphore::new(MOST)),
+            room: Arc::new(Semaphore::new(MOST_VIEWERS)),
             namespaces: Mutex::new(RefreshingCache::new(THERE)),
             kept: tokio::sync::Mutex::new(RefreshingCache::new(KEPT)),
             all: signal::Sender::new(Arc::new(Permissions::All)),
@@ -128,7 +128,7 @@ impl Authorizer {
             return said;
         }
         // Whose turn does not come is told as little as whose cluster does not say.
-        let _turn = timeout(PATIENCE, known.turns.acquire()).await.ok()?.ok()?;
+        let _turn = timeout(REVIEW_TIMEOUT, known.turns.acquire()).await.ok()?.ok()?;
         if let Some(said) = known.state().remembered(&place) {
             return said; // somebody else asked meanwhile
         }
@@ -140,7 +140,7 @@ impl Authorizer {
         let asked = self.clusters.iter().filter(is_asked).filter_map(|hub| {
             let subject = subjects.of(hub.name())?;
             Some(async move {
-                let answer = timeout(PATIENCE, hub.reviewer.may_list_pods(subject, Some(namespace))).await;
+                let answer = timeout(REVIEW_TIMEOUT, hub.reviewer.may_list_pods(subject, Some(namespace))).await;
                 (hub.name(), answer.ok().and_then(Result::ok))
             })
         });
@@ -172,7 +172,7 @@ impl Authorizer {
             found.into_iter().map(str::to_owned).collect::<BTreeSet<String>>()
         });
         // A hub that still reads what it begins with knows of none.
-        let found = timeout(READ, namespaces).await.ok().and_then(Result::ok).map(Arc::new);
+        let found = timeout(NAMESPACES_TIMEOUT, namespaces).await.ok().and_then(Result::ok).map(Arc::new);
         let found = found.or(known).unwrap_or_default();
         all().insert(cluster, Instant::now(), found.clone());
         found
@@ -184,7 +184,7 @@ impl Authorizer {
         let Some(ask) = &self.history else { return Arc::default() };
         let mut kept = self.kept.lock().await;
         if kept.is_due(&()) {
-            match timeout(READ, ask()).await.ok().flatten() {
+            match timeout(NAMESPACES_TIMEOUT, ask()).await.ok().flatten() {
                 Some(places) => kept.insert((), Instant::now(), Arc::new(places)),
                 None => kept.record_failure(Instant::now()),
             }

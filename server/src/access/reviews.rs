@@ -20,10 +20,10 @@ pub(super) const POLICY: RefreshPolicy = RefreshPolicy {
     expire_after: Duration::from_secs(48),
     retry_after: Duration::from_secs(4),
 };
-/// All questions of one round together take no longer.
-pub(super) const PATIENCE: Duration = Duration::from_secs(8);
+/// Timeout of all reviews of one round together.
+pub(super) const REVIEW_TIMEOUT: Duration = Duration::from_secs(8);
 /// Namespaces that are asked about at once, for one viewer.
-const AT_ONCE: usize = 16;
+const REVIEWS_AT_ONCE: usize = 16;
 
 /// Whether a viewer may see a namespace of a cluster, or all of them (`None`).
 pub(super) type ClusterReviews = RefreshingCache<Option<String>, bool>;
@@ -51,7 +51,7 @@ impl ClusterReviews {
             return;
         }
         let has_failed_before = self.has_failed();
-        match self.refresh_until(Instant::now() + PATIENCE, &hub.reviewer, subject, namespaces).await {
+        match self.refresh_until(Instant::now() + REVIEW_TIMEOUT, &hub.reviewer, subject, namespaces).await {
             Ok(()) => self.clear_failure(),
             Err(why) => {
                 if !has_failed_before {
@@ -89,7 +89,7 @@ impl ClusterReviews {
             let answer = reviewer.may_list_pods(subject, namespace.as_deref()).await;
             (namespace, asked_at, answer)
         }));
-        let mut answers = pin!(asked.buffer_unordered(AT_ONCE));
+        let mut answers = pin!(asked.buffer_unordered(REVIEWS_AT_ONCE));
         while let Some((namespace, asked_at, answer)) = timeout_at(by, answers.next()).await.map_err(late)? {
             self.insert(namespace, asked_at, answer?);
         }

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use crate::telemetry::panics::locked;
 
 /// Sessions of one owner of which it is known one by one that they are over, and owners.
-const MOST_OF_ONE: usize = 64;
+const SESSIONS_PER_OWNER: usize = 64;
 const MOST_OWNERS: usize = 4_096;
 
 /// Sessions that are over, for as long as the program runs. What is remembered is bounded, and forgetting never opens a session again:
@@ -46,7 +46,7 @@ impl<O: Clone + Eq + Hash> RevokedSessions<O> {
         let mut owners = locked(&self.0);
         let of = owners.each.entry(owner.clone()).or_default();
         of.each.insert((began, id.to_owned()));
-        if of.each.len() > MOST_OF_ONE {
+        if of.each.len() > SESSIONS_PER_OWNER {
             of.before = of.each.pop_first().map(|(began, _)| began).max(of.before);
         }
         if owners.each.len() > MOST_OWNERS
@@ -80,7 +80,7 @@ mod tests {
             ended.insert(&"ann", *began, id);
         }
         assert!(all.iter().all(|(began, id)| ended.contains(&"ann", *began, id)));
-        assert_eq!(ended.0.lock().unwrap().each["ann"].each.len(), MOST_OF_ONE);
+        assert_eq!(ended.0.lock().unwrap().each["ann"].each.len(), SESSIONS_PER_OWNER);
         assert!(!ended.contains(&"ann", 2_000, "new"));
         assert!(ended.contains(&"ann", 1_050, "forgotten"), "rather one too many than one too few");
         assert!(!ended.contains(&"bob", 1_050, "forgotten"), "somebody else's");

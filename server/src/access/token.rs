@@ -32,9 +32,10 @@ const POLICY: RefreshPolicy = RefreshPolicy {
     expire_after: Duration::from_secs(45),
     retry_after: Duration::from_secs(5),
 };
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout of the review of a token by one cluster.
+const REVIEW_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of cached tokens, accepted and rejected ones each.
-const MOST: u64 = 4_096;
+const MOST_TOKENS: u64 = 4_096;
 /// Rejected tokens of one client: a burst, then one in each period. Clusters are asked about each, and one client must
 /// not have them asked without end. A client that is not known by an address is not limited.
 pub(super) const REFUSED_AT_ONCE: u32 = 20;
@@ -90,7 +91,7 @@ impl TokenAuth {
     /// Authenticates tokens at these clusters.
     pub fn new(keys: SessionKeys, clusters: Vec<(String, Reviewer)>) -> Arc<Self> {
         // The one that nobody has shown for longest goes first.
-        let cache = || Cache::builder().max_capacity(MOST).eviction_policy(EvictionPolicy::lru()).build();
+        let cache = || Cache::builder().max_capacity(MOST_TOKENS).eviction_policy(EvictionPolicy::lru()).build();
         Arc::new(Self {
             keys,
             clusters,
@@ -248,7 +249,7 @@ impl TokenAuth {
     ) -> TokenReviews {
         let asked_at = Instant::now();
         let answers = join_all(clusters.iter().map(|(name, reviewer)| async move {
-            (name.clone(), reviewer.place(), timeout(PATIENCE, reviewer.review_token(token, sender)).await)
+            (name.clone(), reviewer.place(), timeout(REVIEW_TIMEOUT, reviewer.review_token(token, sender)).await)
         }));
         let (answers, mut said) = (answers.await, Arc::unwrap_or_clone(before));
         for (name, place, answer) in answers {

@@ -14,14 +14,14 @@ use crate::hub::{FrozenTimeline, Handle};
 use crate::kube::Observed;
 
 /// Number of rollouts that one client follows at once.
-pub const MOST_OF_ONE: usize = 8;
+pub const ROLLOUTS_PER_CLIENT: usize = 8;
 /// Sizes are numbers of observations.
 const LIMITS: CacheLimits = CacheLimits {
     cached: (12, 400_000),
     used: (48, 800_000),
     builds: 1, // it takes a processor, and the others are for pages
-    of_one: MOST_OF_ONE,
-    of_links: 2 * MOST_OF_ONE,
+    of_one: ROLLOUTS_PER_CLIENT,
+    of_links: 2 * ROLLOUTS_PER_CLIENT,
 };
 /// Time after which a rollout that goes on is built again for later clients.
 const FRESH: Duration = Duration::from_secs(5);

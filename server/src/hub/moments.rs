@@ -16,7 +16,7 @@ use super::handle::Handle;
 use super::topic::encode;
 
 /// Maximum number of cached histories, one for each Deployment.
-const MOST: u64 = 4;
+const CACHED_HISTORIES: u64 = 4;
 /// Time without requests after which a history is evicted, by the next request for another one.
 const KEPT_FOR: Duration = Duration::from_secs(30);
 
@@ -24,7 +24,7 @@ const KEPT_FOR: Duration = Duration::from_secs(30);
 pub(super) type HistoryCache = Arc<Mutex<Cache<Uid, Arc<CachedHistory>>>>;
 
 pub(super) fn empty_cache() -> HistoryCache {
-    Arc::new(Mutex::new(Cache::builder().max_capacity(MOST).time_to_idle(KEPT_FOR).build()))
+    Arc::new(Mutex::new(Cache::builder().max_capacity(CACHED_HISTORIES).time_to_idle(KEPT_FOR).build()))
 }
 
 /// Queue of the streams that ask for moments: the holder of the lock asks.

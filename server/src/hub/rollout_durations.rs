@@ -11,7 +11,7 @@ use crate::telemetry::panics::locked;
 /// Upper bounds of what is counted together, in seconds.
 const BOUNDS: [f64; 12] = [1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0];
 /// Deployments and outcomes that are counted by themselves; more are counted together, without names.
-const MOST: usize = 5_000;
+const MOST_SERIES: usize = 5_000;
 /// The stream of ReplicaSets may be later than that of Deployments by less than this.
 const LATE_MILLIS: Millis = 60_000;
 
@@ -76,7 +76,7 @@ impl RolloutDurations {
             return;
         }
         let own = Series { namespace: deployment.namespace.clone(), deployment: deployment.name.clone(), outcome };
-        let is_own = counted.series.len() < MOST || counted.series.contains_key(&own);
+        let is_own = counted.series.len() < MOST_SERIES || counted.series.contains_key(&own);
         let series = if is_own { own } else { Series { outcome, ..Series::default() } };
         let seconds = (at_millis - began) as f64 / 1_000.0;
         counted.series.entry(series).or_insert_with(|| Histogram::new(BOUNDS)).observe(seconds);
@@ -120,7 +120,7 @@ mod tests {
         assert!(!own.is_empty() && own.iter().all(|series| series.deployment == "web"), "{own:?}");
         let nameless: Vec<Series> =
             own.iter().map(|series| Series { outcome: series.outcome, ..Series::default() }).collect();
-        assert_eq!(counted(MOST), nameless);
+        assert_eq!(counted(MOST_SERIES), nameless);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::history::store::StoreError;
 use crate::web::client_view::ClientView;
 
 /// Rollouts that one is compared with.
-const MOST: u32 = 100;
+const MOST_COMPARED: u32 = 100;
 
 /// Returns the UID of a Deployment: the named one, or that of the Deployment with the name. `None` if there is none.
 ///
@@ -38,7 +38,7 @@ pub(crate) async fn find_uid(view: &ClientView, workload: &Workload) -> Result<O
 pub(crate) async fn list(view: &ClientView, workload: &Workload, uid: Uid) -> Result<Vec<PastRollout>, StoreError> {
     let cluster = workload.cluster.clone();
     if view.has_history() {
-        let kept = view.read_stored(workload, uid, move |reader| reader.rollouts(&cluster, uid, MOST)).await;
+        let kept = view.read_stored(workload, uid, move |reader| reader.rollouts(&cluster, uid, MOST_COMPARED)).await;
         return Ok(kept?.unwrap_or_default());
     }
     let Some(hub) = view.live_hub(workload).await else { return Ok(Vec::new()) };
@@ -47,7 +47,7 @@ pub(crate) async fn list(view: &ClientView, workload: &Workload, uid: Uid) -> Re
         if named.find(reader.timeline.model()).is_none() {
             return Vec::new();
         }
-        let mut rollouts = index::rollouts(&cluster, reader.timeline, uid, reader.now, MOST as usize);
+        let mut rollouts = index::rollouts(&cluster, reader.timeline, uid, reader.now, MOST_COMPARED as usize);
         // Without a history, no episode tells whether trouble after completion belongs to the rollout.
         rollouts.iter_mut().for_each(PastRollout::clear_aftermath);
         rollouts.reverse();

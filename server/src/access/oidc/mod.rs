@@ -40,11 +40,11 @@ use crate::telemetry::clock;
 use crate::telemetry::rate::RateLimit;
 
 /// Longest time between the start of a sign-in and its callback, in seconds.
-const AWAY: i64 = 600;
+const SIGN_IN_SECONDS: i64 = 600;
 /// Codes that the provider is asked about at once.
-const AT_ONCE: usize = 16;
-/// Somebody waits for their turn so long.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+const CODES_AT_ONCE: usize = 16;
+/// Longest wait for the turn to ask the provider about a code.
+const TURN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Sign-in at one provider.
 pub struct Oidc {
@@ -135,7 +135,7 @@ impl Oidc {
     /// When this machine names no authorities to trust.
     pub fn new(options: Options, keys: SessionKeys) -> std::io::Result<Arc<Self>> {
         let (provider, sessions) = (Provider::new(options)?, Sessions::default());
-        let (asking, attempts) = (Semaphore::new(AT_ONCE), RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY));
+        let (asking, attempts) = (Semaphore::new(CODES_AT_ONCE), RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY));
         Ok(Arc::new(Self { keys, provider, sessions, asking, attempts }))
     }
 
@@ -215,15 +215,16 @@ impl Oidc {
             .keys
             .open(SealPurpose::PendingSignIn, headers)
             .and_then(|text| serde_json::from_str::<PendingSignIn>(&text).ok());
-        let pending =
-            pending.filter(|pending| (0..AWAY).contains(&(now() - pending.since))).ok_or(SignInFailure::NotStarted)?;
+        let pending = pending
+            .filter(|pending| (0..SIGN_IN_SECONDS).contains(&(now() - pending.since)))
+            .ok_or(SignInFailure::NotStarted)?;
         // Compared as nonces are: in the same time wherever they differ.
         let is_state = Nonce::new(pending.state);
         if openidconnect::NonceVerifier::verify(&is_state, Some(&Nonce::new(back.state))).is_err() {
             return Err(SignInFailure::NotStarted);
         }
         // Whoever invents codes takes turns as well: others wait for theirs a while.
-        let turn = tokio::time::timeout(PATIENCE, self.asking.acquire()).await;
+        let turn = tokio::time::timeout(TURN_TIMEOUT, self.asking.acquire()).await;
         let _turn = turn.map_err(|_| SignInFailure::Unavailable)?.map_err(|_| SignInFailure::Unavailable)?;
         let payer = client.map(client_network);
         if payer.is_some_and(|payer| self.attempts.take(&payer).is_err()) {

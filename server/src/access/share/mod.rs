@@ -35,13 +35,15 @@ use crate::database::address::DatabaseServer;
 use crate::telemetry::error_chain;
 use crate::telemetry::panics::locked;
 
-/// Links that there may be, of all people and of one of them.
-const MOST: usize = 10_000;
-const MOST_OF_ONE: usize = 100;
+/// Links at once, of all people and of one of them.
+const MOST_LINKS: usize = 10_000;
+const LINKS_PER_MAKER: usize = 100;
+/// Links that wait to be removed from the store.
+const MOST_PENDING_REMOVALS: usize = 100;
 /// Longest wait for the store.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest wait for the store when an unknown link is opened.
-const LOOK: Duration = Duration::from_secs(3);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Intervals for reading shared links.
 #[derive(Debug, Clone, Copy)]
@@ -164,7 +166,7 @@ impl Shares {
         self: &Arc<Self>,
         act: impl FnOnce(&Self, &mut dyn LinkStore) -> Result<T, LinkStoreError> + Send + 'static,
     ) -> Result<T, LinkStoreError> {
-        let store = timeout(PATIENCE, self.store.clone().lock_owned()).await.map_err(|_| LinkStoreError::Busy)?;
+        let store = timeout(STORE_TIMEOUT, self.store.clone().lock_owned()).await.map_err(|_| LinkStoreError::Busy)?;
         let this = self.clone();
         let done = tokio::task::spawn_blocking(move || {
             let mut store = store;
@@ -223,7 +225,11 @@ impl Shares {
         self.checked()?;
         match self.copy {
             None => Ok(()),
-            Some(_) => timeout(LOOK, self.poll(Instant::now())).await.ok().and_then(Result::ok).ok_or(LinksUnavailable),
+            Some(_) => timeout(LOOKUP_TIMEOUT, self.poll(Instant::now()))
+                .await
+                .ok()
+                .and_then(Result::ok)
+                .ok_or(LinksUnavailable),
         }
     }
 
@@ -260,7 +266,7 @@ impl Shares {
                 let mut all = locked(&this.all);
                 all.retain(|_, share| share.until_millis > now_millis);
                 let own = all.values().filter(|share| share.is_of(&maker)).count();
-                all.len() < MOST && own < MOST_OF_ONE
+                all.len() < MOST_LINKS && own < LINKS_PER_MAKER
             })?;
             if is_added {
                 locked(&this.all).insert(made.id.clone(), made);
@@ -282,7 +288,7 @@ impl Shares {
     /// knows it.
     fn remove_later(&self, id: &str) {
         let mut pending_removals = locked(&self.pending_removals);
-        if self.copy.is_some() && pending_removals.len() < MOST_OF_ONE {
+        if self.copy.is_some() && pending_removals.len() < MOST_PENDING_REMOVALS {
             pending_removals.insert(id.to_owned());
         }
     }

@@ -65,7 +65,7 @@ async fn only_who_signed_in_makes_links_and_not_without_end() {
     for lasts in [0, SHORTEST - 1, LONGEST + 1, Millis::MAX, -DAY] {
         assert!(matches!(shares.make(&ann, wanted(web(), "/x", lasts), 0).await, Err(ShareError::Time)), "{lasts}");
     }
-    for _ in 1..MOST_OF_ONE {
+    for _ in 1..LINKS_PER_MAKER {
         shares.make(&ann, wanted(web(), "/x", DAY), 0).await.unwrap();
     }
     assert!(matches!(shares.make(&ann, wanted(web(), "/x", DAY), 0).await, Err(ShareError::TooMany)));

@@ -26,7 +26,7 @@ use crate::web::client_view::ClientView;
 /// Rollouts on a page.
 const LINES: u32 = 50;
 /// Most rollouts of one answer.
-const MOST: u32 = 500;
+const MOST_ROLLOUTS: u32 = 500;
 /// Workloads of a page whose last rollouts are drawn, and how many of each.
 const WORKLOADS: usize = LINES as usize;
 const BARS: u32 = 24;
@@ -123,7 +123,7 @@ fn overview(
 pub(super) async fn json(view: ClientView, RequestAddress(address): RequestAddress) -> Result<Json<Value>, Refusal> {
     view.throttle().await;
     let HistoryQuery { search, after, .. } = history_query(&address, clock::now_millis())?;
-    let limit = |text: &str| text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
+    let limit = |text: &str| text.parse().ok().filter(|limit| (1..=MOST_ROLLOUTS).contains(limit));
     let limit = address.check("limit", limit)?.unwrap_or(LINES);
     let none = || Refusal(StatusCode::NOT_FOUND, "This server stores no history.".to_owned());
     let archive = view.archive().ok_or_else(none)?;

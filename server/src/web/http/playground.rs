@@ -17,7 +17,7 @@ use crate::feed::playground::{self, Playground, controls};
 use crate::web::state::Rollcast;
 
 /// Timeout for a new cluster to appear.
-const PATIENCE: Duration = Duration::from_secs(10);
+const APPEAR_TIMEOUT: Duration = Duration::from_secs(10);
 /// Media type that the page's program accepts; without it, a form is redirected to the page.
 const BYTES: &str = "application/octet-stream";
 
@@ -80,5 +80,5 @@ async fn follow(rollcast: &Rollcast, playground: &Playground) {
     let mut list = hub.follow_list();
     let is_there = list.wait_for(|list| list.iter().any(|listed| listed.summary.uid == uid));
     // A page that comes too early says that the old one is gone.
-    let _ = tokio::time::timeout(PATIENCE, is_there).await;
+    let _ = tokio::time::timeout(APPEAR_TIMEOUT, is_there).await;
 }

@@ -27,9 +27,9 @@ use crate::telemetry::panics::locked;
 use crate::web::limits::{Limit, LimitCounters};
 
 /// Different lists of one client at once.
-const MOST_OF_ONE: usize = 64;
+const LISTS_PER_CLIENT: usize = 64;
 /// Maximum for all links of one maker together.
-const MOST_OF_LINKS: usize = 4 * MOST_OF_ONE;
+const LISTS_PER_MAKER: usize = 4 * LISTS_PER_CLIENT;
 /// A list is chosen anew at most this often while things change, and at least this often: groups change by time alone.
 const CHOOSE_EVERY: Duration = Duration::from_millis(250);
 const CHOOSE_AGAIN: Duration = Duration::from_secs(15);
@@ -57,9 +57,9 @@ impl Changes {
 }
 
 /// Different lists that are followed at once, and what those are told who would follow one more.
-const MOST: usize = 1_000;
+const MOST_LISTS: usize = 1_000;
 const FULL: &str = "The server is busy. This list loads as soon as it can.";
-const FULL_OF_ONE: &str = "You have too many different lists open. This one loads when you close another one.";
+const FULL_FOR_CLIENT: &str = "You have too many different lists open. This one loads when you close another one.";
 
 type ListKey = (Query, Arc<Permissions>);
 
@@ -111,7 +111,7 @@ impl Drop for SubscriptionGuard {
 impl Listings {
     /// Lists of these clusters, which nobody follows yet.
     pub fn new(clusters: Vec<Handle>, limits: Arc<LimitCounters>) -> Arc<Self> {
-        let by = SubscriptionLimit::new(MOST_OF_ONE, MOST_OF_LINKS);
+        let by = SubscriptionLimit::new(LISTS_PER_CLIENT, LISTS_PER_MAKER);
         Arc::new(Self { clusters, limits, followed: Mutex::new(Subscriptions { lists: HashMap::new(), by }) })
     }
 
@@ -185,10 +185,10 @@ impl Listings {
         let entered = {
             let mut followed = self.followed();
             let known = followed.lists.get(&key).map(signal::Sender::subscribe);
-            if known.is_none() && followed.lists.len() >= MOST {
+            if known.is_none() && followed.lists.len() >= MOST_LISTS {
                 Err((Limit::Lists, FULL))
             } else if !followed.by.enter(follower, &key) {
-                Err((Limit::ClientLists, FULL_OF_ONE))
+                Err((Limit::ClientLists, FULL_FOR_CLIENT))
             } else {
                 Ok(known)
             }
@@ -364,14 +364,15 @@ mod tests {
     #[tokio::test]
     async fn who_would_follow_one_list_too_many_is_told_so_and_may_come_again() {
         let (listings, permissions) = listings();
-        let mut all: Vec<_> = (0..MOST).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
+        let mut all: Vec<_> =
+            (0..MOST_LISTS).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
         let full = listings.follow(&of("more"), &permissions, &MANY);
         assert_eq!(full.chosen.borrow().overall.trouble, FULL);
         assert!(!is_followed(&full), "nobody chooses it");
         assert!(is_followed(&listings.follow(&of("7"), &permissions, &MANY)), "which is followed already");
-        assert_eq!((listings.limits.count(Limit::Lists), listings.count()), (1, MOST));
+        assert_eq!((listings.limits.count(Limit::Lists), listings.count()), (1, MOST_LISTS));
         all.pop();
-        while listings.count() == MOST {
+        while listings.count() == MOST_LISTS {
             tokio::task::yield_now().await;
         }
         assert!(is_followed(&listings.follow(&of("more"), &permissions, &MANY)));
@@ -385,11 +386,11 @@ mod tests {
         let at = |address: &str| ClientKey::of_address(address.parse().unwrap());
         let (greedy, other) = (at("2001:db8::1"), at("2001:db8:0:1::1"));
         let mut all: Vec<_> =
-            (0..MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &permissions, &greedy)).collect();
+            (0..LISTS_PER_CLIENT).map(|n| listings.follow(&of(&n.to_string()), &permissions, &greedy)).collect();
         assert!(all.iter().all(is_followed));
         let more = listings.follow(&of("more"), &permissions, &at("2001:db8::2"));
         assert!(!is_followed(&more), "an address of the same network");
-        assert_eq!(more.chosen.borrow().overall.trouble, FULL_OF_ONE);
+        assert_eq!(more.chosen.borrow().overall.trouble, FULL_FOR_CLIENT);
         assert_eq!((listings.limits.count(Limit::ClientLists), listings.limits.count(Limit::Lists)), (1, 0));
         let shared = listings.follow(&of("more"), &permissions, &other);
         assert!(is_followed(&shared), "somebody else");
@@ -412,7 +413,7 @@ mod tests {
             assert!(is_followed(last));
         }
         let local: Vec<_> =
-            (0..=MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
+            (0..=LISTS_PER_CLIENT).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
         assert!(local.iter().all(is_followed), "many may be behind them");
         drop((all, more, shared, local));
         assert_eq!(listings.followed().by.count(), 0, "nobody is remembered");
@@ -426,7 +427,9 @@ mod tests {
             ClientKey::Subjects(Arc::new(Subjects::Same(subject)), link.map(|link| link.to_string()))
         };
         let many = |follower: &ClientKey, link: usize| -> Vec<ListSubscription> {
-            (0..MOST_OF_ONE).map(|n| listings.follow(&of(&format!("{link}.{n}")), &permissions, follower)).collect()
+            (0..LISTS_PER_CLIENT)
+                .map(|n| listings.follow(&of(&format!("{link}.{n}")), &permissions, follower))
+                .collect()
         };
         let of_links: Vec<Vec<ListSubscription>> = (0..4).map(|link| many(&by("ann", Some(link)), link)).collect();
         assert!(of_links.iter().flatten().all(is_followed));
