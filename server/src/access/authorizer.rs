@@ -19,17 +19,17 @@ use crate::telemetry::panics::locked;
 
 /// Namespaces that were not there before are looked for this often, once for all viewers.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-const THERE: RefreshPolicy =
+const NAMESPACES_POLICY: RefreshPolicy =
     RefreshPolicy { refresh_after: LOOK_EVERY, expire_after: Duration::MAX, retry_after: LOOK_EVERY };
 /// Namespaces of the history are read again like permissions. While they cannot be read, the last ones count.
-const KEPT: RefreshPolicy =
+const HISTORY_POLICY: RefreshPolicy =
     RefreshPolicy { expire_after: Duration::MAX, retry_after: reviews::POLICY.refresh_after, ..reviews::POLICY };
 /// A refusal is not asked about again for this long.
 const REFUSED_FOR: Duration = Duration::from_secs(5);
-const REFUSED: RefreshPolicy =
+const REFUSAL_POLICY: RefreshPolicy =
     RefreshPolicy { refresh_after: REFUSED_FOR, expire_after: REFUSED_FOR, retry_after: REFUSED_FOR };
 /// A viewer without requests is removed from the cache after this time.
-const FORGET: Duration = Duration::from_secs(60);
+const FORGET_AFTER: Duration = Duration::from_secs(60);
 /// Most viewers whose rights are held.
 const MOST_VIEWERS: usize = 4_096;
 /// Most namespaces that a viewer named whose answers are held: refusals, those seen anyway, and beside these as many more.
@@ -90,8 +90,8 @@ impl Authorizer {
             history,
             viewers: Cache::builder().build(),
             room: Arc::new(Semaphore::new(MOST_VIEWERS)),
-            namespaces: Mutex::new(RefreshingCache::new(THERE)),
-            kept: tokio::sync::Mutex::new(RefreshingCache::new(KEPT)),
+            namespaces: Mutex::new(RefreshingCache::new(NAMESPACES_POLICY)),
+            kept: tokio::sync::Mutex::new(RefreshingCache::new(HISTORY_POLICY)),
             all: signal::Sender::new(Arc::new(Permissions::All)),
         })
     }
@@ -199,7 +199,7 @@ impl ViewerState {
             permissions: Some(signal::Sender::new(Arc::new(Permissions::none()))),
             looked: Instant::now(),
             named: NamespacesByCluster::new(),
-            refused: RefreshingCache::new(REFUSED),
+            refused: RefreshingCache::new(REFUSAL_POLICY),
         };
         Arc::new(Self { state: Mutex::new(state), turns: Semaphore::new(NAMED_AT_ONCE) })
     }
@@ -234,7 +234,7 @@ impl Inner {
             *now = Arc::new(permissions);
             is_new
         });
-        self.looked.elapsed() < FORGET
+        self.looked.elapsed() < FORGET_AFTER
     }
 
     /// Returns the cached result for a namespace, with `None` inside if its cluster did not respond. A visible

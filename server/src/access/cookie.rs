@@ -47,9 +47,9 @@ impl SealPurpose {
 }
 
 /// Shortest secret of a key, in bytes.
-const SHORTEST: usize = 32;
+const SHORTEST_KEY: usize = 32;
 /// Longest cookie that browsers keep, in bytes.
-const LONGEST: usize = 4_000;
+const LONGEST_COOKIE: usize = 4_000;
 
 /// The file with keys is looked at this often.
 const LOOK_EVERY: Wait = Wait::from_secs(5);
@@ -71,10 +71,10 @@ pub enum SessionKeysError {
     #[error("cannot read the session keys of {}", path.display())]
     File { path: PathBuf, source: std::io::Error },
     #[error(
-        "the file of session keys is empty: write one key of at least {SHORTEST} characters on each line, the newest first"
+        "the file of session keys is empty: write one key of at least {SHORTEST_KEY} characters on each line, the newest first"
     )]
     None,
-    #[error("line {0} of the file of session keys is too short: a key has at least {SHORTEST} characters")]
+    #[error("line {0} of the file of session keys is too short: a key has at least {SHORTEST_KEY} characters")]
     Short(usize),
 }
 
@@ -135,7 +135,7 @@ impl SessionKeys {
     /// When there is none, or one is too short.
     pub fn parse(text: &str) -> Result<Self, SessionKeysError> {
         let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
-        let key = |(number, line): (usize, &str)| match line.len() >= SHORTEST {
+        let key = |(number, line): (usize, &str)| match line.len() >= SHORTEST_KEY {
             true => Ok(Key::derive_from(line.as_bytes())),
             false => Err(SessionKeysError::Short(number)),
         };
@@ -190,7 +190,7 @@ impl SessionKeys {
     /// Returns a cookie with an encrypted value; `None` if the value is missing or too long.
     pub fn cookie_of(purpose: SealPurpose, value: &str) -> Option<HeaderValue> {
         let cookie = HeaderValue::from_str(&base(purpose, value.to_owned()).to_string()).ok();
-        cookie.filter(|cookie| cookie.len() <= LONGEST)
+        cookie.filter(|cookie| cookie.len() <= LONGEST_COOKIE)
     }
 
     /// Returns the header that removes a cookie.

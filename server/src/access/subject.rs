@@ -10,7 +10,7 @@ const RESERVED: &str = "system:";
 /// The group that clusters count everybody to who signed in.
 const SIGNED_IN: &str = "system:authenticated";
 /// Longest name of a user or a group, in bytes, and most groups.
-const LONGEST: usize = 256;
+const LONGEST_NAME: usize = 256;
 const MOST_GROUPS: usize = 200;
 
 /// Prefixes that the clusters' API servers put before the names of an issuer.
@@ -27,7 +27,7 @@ impl SubjectPrefixes {
     /// Names are not trimmed: to clusters, a space makes another name.
     pub fn subject<'a>(&self, user: &str, groups: impl IntoIterator<Item = &'a str>) -> Option<Subject> {
         let is_name =
-            |name: &str| name.len() <= LONGEST && !name.starts_with(RESERVED) && !name.contains(char::is_control);
+            |name: &str| name.len() <= LONGEST_NAME && !name.starts_with(RESERVED) && !name.contains(char::is_control);
         let name = format!("{}{user}", self.user);
         if user.is_empty() || !is_name(&name) {
             return None;

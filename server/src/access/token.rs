@@ -41,7 +41,7 @@ const MOST_TOKENS: u64 = 4_096;
 pub(super) const REFUSED_AT_ONCE: u32 = 20;
 pub(super) const REFUSED_EVERY: Duration = Duration::from_secs(2);
 /// Longest token, in bytes: with it, the head of a request has 16 KB at most. One that a browser keeps has to fit into a cookie besides.
-const LONGEST: usize = 12 << 10;
+const LONGEST_TOKEN: usize = 12 << 10;
 
 /// The digest under which the reviews of a token are cached.
 type TokenDigest = [u8; 32];
@@ -157,7 +157,7 @@ impl TokenAuth {
         sender: TokenSender,
         client: Option<IpAddr>,
     ) -> Result<Viewer, AuthError> {
-        if token.is_empty() || token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if token.is_empty() || token.len() > LONGEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(AuthError::SignInRequired);
         }
         let digest = digest(token);

@@ -30,9 +30,9 @@ use crate::hub::{FrozenTimeline, Handle, HubReader};
 const LIMITS: CacheLimits =
     CacheLimits { cached: (64, 4 * MOST_CHANGES), used: (256, 8 * MOST_CHANGES), builds: 4, of_one: 64, of_links: 64 };
 /// An excerpt that nobody uses is made again after this: it may not be stored any more. So is what is not known.
-const FRESH: Duration = Duration::from_secs(30);
-/// Like [`FRESH`] for a rollout in progress, for unreadable history, and for clusters that are still connecting.
-const SHORTLY: Duration = Duration::from_secs(2);
+const SETTLED_TTL: Duration = Duration::from_secs(30);
+/// Like [`SETTLED_TTL`] for a rollout in progress, for unreadable history, and for clusters that are still connecting.
+const UNSETTLED_TTL: Duration = Duration::from_secs(2);
 
 /// The excerpts that were opened lately or are still in use.
 pub struct Excerpts {
@@ -97,7 +97,7 @@ async fn create(
     let size = frozen.history.changes().count() + 2 * objects;
     let mut hub = Handle::frozen(live.name(), frozen);
     (hub.accent, hub.is_over) = (live.accent, is_settled);
-    let fresh_until = Some(Instant::now() + if is_settled { FRESH } else { SHORTLY });
+    let fresh_until = Some(Instant::now() + if is_settled { SETTLED_TTL } else { UNSETTLED_TTL });
     Ok(StaticHub { hub, size, to_millis, most_millis: to_millis, is_settled, fresh_until })
 }
 
@@ -105,8 +105,8 @@ async fn create(
 fn missing_for(live: &Handle, why: &OpenError) -> Duration {
     let is_listed = !matches!(live.connection().borrow().state, ConnectionState::Connecting);
     match why {
-        OpenError::Unknown if is_listed => FRESH,
-        OpenError::Unknown | OpenError::Unreadable(_) => SHORTLY,
+        OpenError::Unknown if is_listed => SETTLED_TTL,
+        OpenError::Unknown | OpenError::Unreadable(_) => UNSETTLED_TTL,
         OpenError::Full => Duration::ZERO,
     }
 }
@@ -264,18 +264,18 @@ mod tests {
         assert!(opened.is_err());
         assert!(excerpts.hubs.find(&moment("prod", 0), None).is_some_and(|known| known.is_err()), "it is remembered");
         assert!(excerpts.hubs.find(&moment("prod", 1), None).is_none(), "of that one alone");
-        tokio::time::advance(SHORTLY).await;
+        tokio::time::advance(UNSETTLED_TTL).await;
         assert!(excerpts.hubs.find(&moment("prod", 0), None).is_none(), "it may have been listed meanwhile");
         let clock = OwnClock { start_millis: 0, started: Instant::now(), speed: 0.0 };
         events.send(SourceEvent::Played { name: String::new(), clock }).await.unwrap();
         live.connection().wait_for(|connection| connection.state.is_live()).await.unwrap();
         assert!(excerpts.open(&live, None, &moment("prod", 0)).await.is_err());
-        tokio::time::advance(FRESH - SHORTLY).await;
+        tokio::time::advance(SETTLED_TTL - UNSETTLED_TTL).await;
         assert!(
             excerpts.hubs.find(&moment("prod", 0), None).is_some(),
             "everything was listed: it is not asked for again soon"
         );
-        tokio::time::advance(SHORTLY).await;
+        tokio::time::advance(UNSETTLED_TTL).await;
         assert!(excerpts.hubs.find(&moment("prod", 0), None).is_none());
     }
 

@@ -24,7 +24,7 @@ const LIMITS: CacheLimits = CacheLimits {
     of_links: 2 * ROLLOUTS_PER_CLIENT,
 };
 /// Time after which a rollout that goes on is built again for later clients.
-const FRESH: Duration = Duration::from_secs(5);
+const OPEN_ROLLOUT_TTL: Duration = Duration::from_secs(5);
 
 /// The cache of stored rollouts.
 #[derive(Clone)]
@@ -77,7 +77,7 @@ async fn build(
     });
     let (size, frozen) = played.await.ok().flatten().ok_or(OpenError::Unknown)?;
     let hub = Handle::frozen(&workload.cluster, frozen);
-    let fresh_until = (!is_settled).then(|| Instant::now() + FRESH);
+    let fresh_until = (!is_settled).then(|| Instant::now() + OPEN_ROLLOUT_TTL);
     Ok(StaticHub { hub, size, to_millis, most_millis, is_settled, fresh_until })
 }
 

@@ -36,7 +36,7 @@ use crate::web::limits::{Limit, LimitCounters};
 use crate::web::tls::Acceptor;
 
 /// Headers that take longer than this are not waited for.
-const HEADERS: Duration = Duration::from_secs(10);
+const HEADERS_TIMEOUT: Duration = Duration::from_secs(10);
 /// A trusted proxy may ask again on a connection for so long after an answer. Proxies that keep connections open ask on one that is being
 /// closed otherwise, and tell their clients 502. They keep them for a minute, and for ten at most.
 const IDLE_OF_PROXY: Duration = Duration::from_secs(620);
@@ -46,10 +46,10 @@ const MOST_HEADERS: usize = 16 << 10;
 const MOST_CONNECTIONS: usize = 10_000;
 /// Connections that the system completes before they are accepted. After a restart all viewers come back at once: one for which there
 /// is no room tries again after a second.
-const WAITING: u32 = 4_096;
+const BACKLOG: u32 = 4_096;
 /// Descriptors that are kept for other things than viewers' connections: files, databases, API servers (four watches for each cluster, or
 /// for each namespace that is named), and telling those who are one too many.
-const OTHERS: usize = 200;
+const OTHER_DESCRIPTORS: usize = 200;
 /// Connections of one address at once; proxies and this machine may have more.
 const CONNECTIONS_PER_CLIENT: usize = 256;
 /// Response to one connection too many.
@@ -88,7 +88,7 @@ impl Default for Connections {
 
 /// Connections at once for which there are descriptors.
 fn most() -> usize {
-    MOST_CONNECTIONS.min(descriptors().saturating_sub(OTHERS)).max(1)
+    MOST_CONNECTIONS.min(descriptors().saturating_sub(OTHER_DESCRIPTORS)).max(1)
 }
 
 /// Returns the limit on open files and connections.
@@ -100,7 +100,7 @@ fn descriptors() -> usize {
 /// Says so where that is less than all connections need.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
-    let needed = (MOST_CONNECTIONS + OTHERS) as u64;
+    let needed = (MOST_CONNECTIONS + OTHER_DESCRIPTORS) as u64;
     // Some systems say that there is no limit and take no number above theirs.
     let allowed = limit.maximum.unwrap_or(needed);
     if limit.current.is_some_and(|current| current < allowed) {
@@ -159,7 +159,7 @@ fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?; // as a restart needs it: connections of the last run may still be closing
     socket.bind(address)?;
-    socket.listen(WAITING)
+    socket.listen(BACKLOG)
 }
 
 /// Serves for ever. `is_trusted` says of which addresses many viewers come; `tls` is spoken where it is given.
@@ -191,7 +191,7 @@ pub async fn serve(
         let _ = stream.set_nodelay(true); // only makes it faster
         let _ = set_socket_send_buffer_size(&stream, SENT_AHEAD); // the system may allow less
         let caller = Caller { peer, is_proxy, router: router.clone(), open, limits: connections.limits.clone() };
-        let until = Instant::now() + HEADERS;
+        let until = Instant::now() + HEADERS_TIMEOUT;
         match tls.as_ref().map(|tls| tls.borrow().clone()) {
             None => drop(tokio::spawn(read_first_request(stream, caller, until))),
             Some(tls) => drop(tokio::spawn(async move {
@@ -249,7 +249,7 @@ async fn read_first_request(
 /// Answers what is asked, of which the head has come.
 async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head: Bytes, caller: Caller) {
     let Caller { peer, is_proxy, router, open, limits } = caller;
-    let idle = if is_proxy { IDLE_OF_PROXY } else { HEADERS };
+    let idle = if is_proxy { IDLE_OF_PROXY } else { HEADERS_TIMEOUT };
     let answer = MapRequest::new(router, move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer));
         request

@@ -11,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::access::scope::LinkScope;
 
 /// A picture is used again for this long.
-const FRESH: Duration = Duration::from_secs(10);
+const PICTURE_TTL: Duration = Duration::from_secs(10);
 /// Pictures that are cached.
 const CACHED_PICTURES: u64 = 128;
 /// Pictures that wait for their turn; whoever asks for another one may come again later.
@@ -59,7 +59,7 @@ pub struct DrawPermit(#[expect(dead_code, reason = "held until the picture is dr
 
 impl Default for Previews {
     fn default() -> Self {
-        let drawn = Cache::builder().max_capacity(CACHED_PICTURES).time_to_live(FRESH).build();
+        let drawn = Cache::builder().max_capacity(CACHED_PICTURES).time_to_live(PICTURE_TTL).build();
         let of = |many| Arc::new(Semaphore::new(many));
         Self { drawn, places: of(1 + MOST_WAITING), turns: of(1) }
     }

@@ -25,7 +25,7 @@ use timeline::Millis;
 use tokio::time::{Instant, timeout};
 
 use self::file::FileLinkStore;
-pub use self::link::{LONGEST, LinkRequest, SHORTEST, Share};
+pub use self::link::{LONGEST_LIFETIME, LinkRequest, SHORTEST_LIFETIME, Share};
 use self::postgres::PostgresLinkStore;
 pub use self::store::{LinkChanges, LinkStore, LinkStoreError};
 use super::Viewer;

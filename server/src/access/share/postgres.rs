@@ -24,7 +24,7 @@ const ALL_AFTER: Duration = Duration::from_secs(60);
 /// Rows that no key opens are looked at again after this long: a key may be known here later than to who sealed them.
 const SEALED_AFTER: Duration = Duration::from_secs(10);
 /// Removed and expired links stay in the table for this time, in milliseconds.
-const TOLD: i64 = 5 * 60_000;
+const REMOVED_KEPT_MILLIS: i64 = 5 * 60_000;
 /// The time of the server.
 const NOW: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
 
@@ -138,7 +138,7 @@ impl LinkStore for PostgresLinkStore {
         self.change(|store, database, edition| {
             let sealed = store.sealed(link)?;
             let old = format!("DELETE FROM links WHERE until_millis < {NOW} - $1");
-            database.run(&old, &[TOLD.into()])?;
+            database.run(&old, &[REMOVED_KEPT_MILLIS.into()])?;
             let rows = database.number("SELECT count(*) FROM links", &[])?.unwrap_or_default();
             if !has_room(store.read_changes(database)?) || rows >= MOST_ROWS {
                 return Ok(false);

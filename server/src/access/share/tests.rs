@@ -8,7 +8,7 @@ use crate::access::Subjects;
 use crate::access::scope::{LinkScope, WorkloadName};
 use crate::kube::review::Subject;
 
-const DAY: Millis = 24 * SHORTEST;
+const DAY: Millis = 24 * SHORTEST_LIFETIME;
 
 fn viewer(user: &str) -> Viewer {
     Viewer::signed_in(user.into(), Subjects::Same(Subject { user: user.to_owned(), ..Subject::default() }))
@@ -62,7 +62,7 @@ async fn only_who_signed_in_makes_links_and_not_without_end() {
     for maker in [by_link, Viewer::anonymous()] {
         assert!(matches!(shares.make(&maker, wanted(web(), "/x", DAY), 0).await, Err(ShareError::NotSignedIn)));
     }
-    for lasts in [0, SHORTEST - 1, LONGEST + 1, Millis::MAX, -DAY] {
+    for lasts in [0, SHORTEST_LIFETIME - 1, LONGEST_LIFETIME + 1, Millis::MAX, -DAY] {
         assert!(matches!(shares.make(&ann, wanted(web(), "/x", lasts), 0).await, Err(ShareError::Time)), "{lasts}");
     }
     for _ in 1..LINKS_PER_MAKER {

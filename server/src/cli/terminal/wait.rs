@@ -25,7 +25,7 @@ use crate::export;
 use crate::telemetry::print;
 
 /// Nobody waits longer; clocks cannot count for ever.
-const LONGEST: Duration = Duration::from_hours(365 * 24);
+const LONGEST_WAIT: Duration = Duration::from_hours(365 * 24);
 
 /// The file of the rollout is there this long after the deadline at the latest: a server may have stopped to respond.
 const EXPORT_GRACE: Duration = Duration::from_secs(30);
@@ -72,9 +72,9 @@ struct WaitSettings {
 /// When a Deployment cannot be followed, or there is none of that name.
 pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
     let started = Instant::now();
-    let deadline = tokio::time::Instant::now() + arguments.timeout.min(LONGEST);
+    let deadline = tokio::time::Instant::now() + arguments.timeout.min(LONGEST_WAIT);
     let is_json = arguments.output == options::Output::Json;
-    let (fail_fast, settle) = (arguments.fail_fast, arguments.settle.unwrap_or_default().min(LONGEST));
+    let (fail_fast, settle) = (arguments.fail_fast, arguments.settle.unwrap_or_default().min(LONGEST_WAIT));
     let wait = WaitSettings { fail_fast, settle, is_json, started, deadline };
     let names: Vec<&str> = arguments.deployment.iter().map(|deployment| deployment.0.as_str()).collect();
     let from = &arguments.from;
