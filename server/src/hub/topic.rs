@@ -41,6 +41,16 @@ pub(super) struct Topic {
     counters: Arc<HubCounters>,
 }
 
+/// How far the hub is when a topic publishes.
+pub(super) struct Progress {
+    /// Number of the last change.
+    pub(super) seq: u64,
+    /// The time of the cluster.
+    pub(super) now_millis: Millis,
+    /// Sentences change by time alone.
+    pub(super) is_ticking: bool,
+}
+
 /// Whether a publication sends new sentences at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flush {
@@ -93,16 +103,15 @@ impl Topic {
         self.needs_snapshot = true;
     }
 
-    /// Sends what has gathered, up to the change of a number. `is_ticking`: time passes for sentences.
+    /// Sends the pending changes, and sentences that are due.
     pub(super) fn publish(
         &mut self,
-        seq: u64,
+        progress: &Progress,
         flush: Flush,
-        now_millis: Millis,
-        is_ticking: bool,
         snapshot: impl FnOnce() -> Snapshot,
         said: impl FnOnce() -> Said,
     ) {
+        let Progress { seq, now_millis, is_ticking } = *progress;
         let frame = if self.needs_snapshot {
             self.pending.clear();
             let snapshot = snapshot();
