@@ -15,7 +15,7 @@ pub fn json(status: StatusCode, body: impl Into<Bytes>) -> Response {
     response
 }
 
-/// JSON of a value, with 200.
+/// Returns the JSON of a value, with 200.
 pub fn ok(value: &Value) -> Response {
     json(StatusCode::OK, value.to_string())
 }

@@ -73,7 +73,7 @@ fn warned(mut response: Response, strange: &[String]) -> Response {
     response
 }
 
-/// The object is in the place that the address names.
+/// Checks that the object is in the place that the address names, and sets it.
 fn placed(target: &Target, mut object: Object) -> Result<Object, ApiError> {
     let meta = object.meta_mut();
     if target.resource.is_namespaced() {
@@ -237,7 +237,7 @@ fn options(target: &Target, sent: &Value) -> Result<DeleteOptions, ApiError> {
     })
 }
 
-/// DELETE of one object.
+/// Answers DELETE of one object.
 pub fn delete(cluster: &Cluster, target: &Target, bytes: &Bytes) -> Result<Response, ApiError> {
     // kubectl sends JSON; a body that is none says how to delete in a way that is not understood.
     let options = options(target, &if bytes.is_empty() { Value::Null } else { json(bytes)? })?;
@@ -255,7 +255,7 @@ fn success(code: StatusCode, details: Option<&Value>) -> Response {
     answer::json(code, status.to_string())
 }
 
-/// POST of an Eviction, as `kubectl drain` sends it. There are no disruption budgets, so it is never too early.
+/// Answers POST of an Eviction, as `kubectl drain` sends it. There are no disruption budgets, so it is never too early.
 pub fn evict(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
     let eviction = body(headers, bytes)?;
     let key = target.key();
