@@ -70,17 +70,8 @@ enum LinkTarget {
 /// Renders the page of a workload, or of a moment of it.
 pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     if !asked_for.parameters.has("rollout") && !view.has_cluster(&workload.cluster) {
-        // What was watched once may be kept.
-        if let (Ok(named), Ok(Some(workload))) = (LinkParameters::read(asked_for), asked_for.workload()) {
-            match stored_link(view, &workload, named, None, crate::telemetry::clock::now_millis()).await {
-                Ok(Some(link)) => return redirect(&link, asked_for),
-                Ok(None) => {}
-                Err(why) => return refuse(view, unreadable_history(view, &why), Vec::new(), request).await,
-            }
-        }
-        let (why, instead) = (no_cluster(view, &workload.cluster), in_other_clusters(view, &workload).await);
-        return refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await;
-    };
+        return unwatched(view, &workload, asked_for, request).await;
+    }
     let page = address::whatever_bears_the_name(&workload);
     let name = safe(&workload.name);
     let now = |page: &str| vec![(page.to_owned(), format!("{name} as it is now"))];
@@ -143,6 +134,19 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
         moment,
     };
     render(view, Payload::Deployment(Box::new(page)), status, request).await
+}
+
+/// Answers for a workload of a cluster that is not watched, but may have been.
+async fn unwatched(view: &ClientView, workload: &Workload, asked_for: &Address, request: Request) -> Response {
+    if let (Ok(named), Ok(Some(workload))) = (LinkParameters::read(asked_for), asked_for.workload()) {
+        match stored_link(view, &workload, named, None, crate::telemetry::clock::now_millis()).await {
+            Ok(Some(link)) => return redirect(&link, asked_for),
+            Ok(None) => {}
+            Err(why) => return refuse(view, unreadable_history(view, &why), Vec::new(), request).await,
+        }
+    }
+    let (why, instead) = (no_cluster(view, &workload.cluster), in_other_clusters(view, workload).await);
+    refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await
 }
 
 /// Leads elsewhere; what is to be played is played there.
