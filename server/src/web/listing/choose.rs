@@ -92,13 +92,21 @@ pub fn choose(sources: &[Source], query: &Query) -> ListResult {
     let age = |(_, cluster, listed): &Match| now_millis(*cluster) - listed.summary.since_millis;
     // By place already; the sort keeps that where nothing else decides.
     found.sort_by(|a, b| in_order(query, a, b, age));
-    for (group, cluster, listed) in &found {
+    overall.heads = headings(query, &found);
+    let lines = found.into_iter().map(|(_, cluster, listed)| (cluster, listed.clone())).collect();
+    ListResult { is_wrong: !overall.trouble.is_empty(), overall, lines }
+}
+
+/// Returns the headings of lines that are in order, each with the number of its lines.
+fn headings(query: &Query, found: &[Match<'_>]) -> Vec<Head> {
+    let mut heads: Vec<Head> = Vec::new();
+    for (group, cluster, listed) in found {
         let is_same = |of: &Common| match of {
             Common::Group(last) => last == group,
             Common::Place(last, namespace) => last == cluster && *namespace == listed.summary.namespace,
             Common::Sorted(_) => true,
         };
-        match overall.heads.last_mut().filter(|head| is_same(&head.of)) {
+        match heads.last_mut().filter(|head| is_same(&head.of)) {
             Some(head) => head.lines += 1,
             None => {
                 let of = match (query.by, query.sort.column) {
@@ -106,12 +114,11 @@ pub fn choose(sources: &[Source], query: &Query) -> ListResult {
                     (By::Verdict, column) => Common::Sorted(column),
                     (By::Place, _) => Common::Place(*cluster, listed.summary.namespace.clone()),
                 };
-                overall.heads.push(Head { of, lines: 1 });
+                heads.push(Head { of, lines: 1 });
             }
         }
     }
-    let lines = found.into_iter().map(|(_, cluster, listed)| (cluster, listed.clone())).collect();
-    ListResult { is_wrong: !overall.trouble.is_empty(), overall, lines }
+    heads
 }
 
 /// Refuses a search that would take long, whoever asks it.
