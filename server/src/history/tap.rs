@@ -141,28 +141,7 @@ impl Tap {
         mut requests: mpsc::Receiver<oneshot::Sender<()>>,
     ) -> Result<(), HubEnded> {
         let (mut unwritten, mut reopened) = (self.archive.unwritten(), self.archive.reopened());
-        match self.archive.restore(&self.name).await {
-            RestoreResult::Restored(mut stored) => {
-                self.heard_millis = stored.heard_millis;
-                let exists = |known: &Deployment| known.deleted_millis.is_none();
-                if stored.timeline.model().deployments.values().any(exists) {
-                    self.identity = Some(IdentityCheck::default());
-                }
-                self.end_unwatched(&mut stored, namespaces);
-                if let Some(identity) = &mut self.identity {
-                    let known = stored.timeline.model().deployments.values().filter(|known| exists(known));
-                    identity.deployments = known.map(|known| (known.uid, known.namespace.clone())).collect();
-                }
-                tracing::info!("cluster {} is restored from its history", self.name);
-                let _ = initial.send(*stored); // the hub may have ended
-            }
-            RestoreResult::Empty | RestoreResult::Unusable => drop(initial),
-            RestoreResult::Unavailable => {
-                let (next, pause) = (Instant::now(), HEARD_EVERY);
-                self.restoring = Some(LateRestore { request: None, has_checkpoint: true, next, pause });
-                drop(initial);
-            }
-        }
+        self.begin(initial, namespaces).await;
         if unwritten.borrow().is_some() {
             unwritten.mark_changed();
         }
@@ -201,6 +180,33 @@ impl Tap {
             self.send(event).await?;
         }
         Ok(())
+    }
+
+    /// Begins with what is stored of the cluster, if it can be read: the hub gets the state, and the identity of the cluster
+    /// is checked if Deployments are known.
+    async fn begin(&mut self, initial: oneshot::Sender<InitialState>, namespaces: &[String]) {
+        match self.archive.restore(&self.name).await {
+            RestoreResult::Restored(mut stored) => {
+                self.heard_millis = stored.heard_millis;
+                let exists = |known: &Deployment| known.deleted_millis.is_none();
+                if stored.timeline.model().deployments.values().any(exists) {
+                    self.identity = Some(IdentityCheck::default());
+                }
+                self.end_unwatched(&mut stored, namespaces);
+                if let Some(identity) = &mut self.identity {
+                    let known = stored.timeline.model().deployments.values().filter(|known| exists(known));
+                    identity.deployments = known.map(|known| (known.uid, known.namespace.clone())).collect();
+                }
+                tracing::info!("cluster {} is restored from its history", self.name);
+                let _ = initial.send(*stored); // the hub may have ended
+            }
+            RestoreResult::Empty | RestoreResult::Unusable => drop(initial),
+            RestoreResult::Unavailable => {
+                let (next, pause) = (Instant::now(), HEARD_EVERY);
+                self.restoring = Some(LateRestore { request: None, has_checkpoint: true, next, pause });
+                drop(initial);
+            }
+        }
     }
 
     /// Sends an event to the hub and the journal. `false` if the history is of another cluster: nothing is stored from then on.
