@@ -34,7 +34,7 @@ const ASSESS_EVERY: Duration = Duration::from_millis(100);
 const PRUNE_EVERY: Duration = Duration::from_secs(60);
 /// Events taken from the queue before anything is published.
 const DRAIN: usize = 512;
-/// What pages say until the cluster answers after a restart.
+/// What pages show until the cluster answers after a restart.
 const RESTARTED: &str = "Rollcast restarted and is connecting";
 
 /// A request, which sends its answer itself.
@@ -51,7 +51,7 @@ pub(super) struct Hub {
     /// Name of the cluster.
     name: Arc<str>,
     epoch: u64,
-    /// Positions of the earlier life up to this one are known, too.
+    /// Positions of the timeline before the restart, up to this one, are known, too.
     before: Option<Position>,
     timeline: Timeline,
     history: History,
@@ -59,9 +59,9 @@ pub(super) struct Hub {
     clock: Clock,
     looking_since_millis: Millis,
     observed: Option<(Millis, Millis)>,
-    /// The last word of what it began with: nothing is told to have come before.
+    /// Until when the restored state was observed: nothing after it is dated earlier.
     heard_millis: Option<Millis>,
-    /// Something was listed since it began.
+    /// A list was completed since the start.
     is_listed: bool,
     watches: Watches,
     unwritten: Option<Unwritten>,
@@ -69,7 +69,7 @@ pub(super) struct Hub {
     /// Number of the last change that touched a Deployment.
     touched: BTreeMap<Uid, u64>,
     listed: ListedDeployments,
-    /// Deployments whose summary may be old.
+    /// Deployments whose summary may be outdated.
     outdated: BTreeSet<Uid>,
     is_list_old: bool,
     is_dirty: bool,
@@ -145,7 +145,7 @@ impl Hub {
             tokio::select! {
                 command = commands.recv() => match command {
                     Some(command) => {
-                        // Whoever asks learns of what was there before.
+                        // A request sees every event that was queued before it.
                         self.drain(&mut events, kube::QUEUE);
                         command(&mut self);
                     }
@@ -179,7 +179,7 @@ impl Hub {
         }
     }
 
-    /// Topics may have something to say though nothing happened just now.
+    /// Returns whether topics may have sentences to send although nothing happened just now.
     fn is_to_say_again(&self) -> bool {
         !self.is_dirty && !self.topics.is_empty() && (self.is_ticking() || self.topics.values().any(Topic::is_behind))
     }
@@ -199,7 +199,7 @@ impl Hub {
             ConnectionState::Stale { since_millis, .. } => {
                 Some(self.observed.map_or(*since_millis, |(_, last)| last.max(*since_millis)))
             }
-            // What was known before a restart, until the connection says so.
+            // The state from before a restart, until the cluster answers.
             ConnectionState::Connecting => self.heard_millis,
             _ => None,
         };

@@ -14,7 +14,7 @@ use super::counters::HubCounters;
 
 /// Frames that a viewer may lag behind before it is given a fresh snapshot.
 const LAG: usize = 256;
-/// What is said of a Deployment goes out at most this often, and is looked at again, for sentences that tell a duration,
+/// Sentences about a Deployment are sent at most this often, and are made again, because they may contain a duration,
 /// at least this often.
 const SEND_SAID_EVERY: Duration = Duration::from_millis(200);
 const SEND_SAID_AGAIN: Duration = Duration::from_secs(1);
@@ -32,11 +32,11 @@ pub(super) struct Topic {
     snapshot: Option<(u64, Bytes)>,
     /// The last delta for a viewer that came back, encoded, and the viewer's position: many come back at once.
     resumed: Option<(Position, Bytes)>,
-    /// What viewers were told, when that was, and whether it may be old.
+    /// The sentences that viewers have, when they were sent, and whether they may be outdated.
     said: Said,
     said_at: Option<Instant>,
     is_said_old: bool,
-    /// The verdict is another one: that is told together with what changed it.
+    /// The verdict changed: the sentences are sent together with the change.
     is_verdict_new: bool,
     counters: Arc<HubCounters>,
 }
@@ -130,7 +130,7 @@ impl Topic {
         self.sent = seq;
         (self.snapshot, self.resumed) = (None, None);
         if let Some(bytes) = self.encode(&frame) {
-            let _ = self.frames.send(bytes); // nobody listening is no failure
+            let _ = self.frames.send(bytes); // without viewers there is nobody to send to
         }
     }
 
@@ -143,7 +143,7 @@ impl Topic {
         }
         let mut snapshot = snapshot();
         if self.said_at.is_some() {
-            snapshot.said = self.said.clone(); // what is told next builds on what others were told
+            snapshot.said = self.said.clone(); // the next sentences are a difference to these
         } else {
             self.set_said(snapshot.said.clone());
         }

@@ -55,7 +55,7 @@ pub struct Status {
 /// # Errors
 /// When it is no JSON, as where it was cut off.
 pub fn decode_line(kind: Kind, line: &[u8]) -> serde_json::Result<LineResult> {
-    // Text that was checked once is read faster than bytes, whose every string is checked.
+    // UTF-8 is checked once for the whole line; from bytes, serde would check each string.
     let text = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
     let decoded = match kind {
         Kind::Deployment => decode(&text, Object::Deployment),

@@ -4,8 +4,8 @@
 //!  scheduling ─► starting ─► unready ⇄ ready ─(minReadySeconds)─► available ─► terminating ─► gone
 //!                    └────────► failing ◄───────┘                 finished ─────────┘
 //! ```
-//! The phase alone lies: a terminating pod stays Running and even Ready until it is gone, and a crash-looping pod is
-//! Running most of the time. The order of the rules in [`read`] is therefore the meaning.
+//! `status.phase` alone misleads: a terminating pod stays Running and even Ready until it is gone, and a crash-looping
+//! pod is Running most of the time. So the order of the rules in [`read`] matters.
 
 use crate::Millis;
 use crate::model::PodState;
@@ -15,9 +15,9 @@ use crate::model::fact::{
 };
 use crate::rules::messages::is_ordinary_wait;
 
-/// Probes that allow more than this are not believed.
+/// Longest start that probes are taken to allow.
 pub const LONGEST_PROBE_MILLIS: Millis = 3_600_000;
-/// A pod may take this many times what the slowest of the pods before it took.
+/// A pod may take this many times as long as the slowest pod before it.
 pub const SLOWER: Millis = 2;
 /// Containers may run this long without being ready whatever their probes say.
 const READY_MILLIS: Millis = 30_000;

@@ -1,4 +1,4 @@
-//! What sources say, taken into the timeline; its changes go to the history and to the topics that they touch.
+//! Applies the events of sources to the timeline; the changes go to the history and to the topics that they touch.
 
 use std::sync::atomic::Ordering;
 
@@ -12,14 +12,14 @@ use crate::kube::{Health, InitialState, Observed, SourceEvent, odd};
 use crate::telemetry::clock::Clock;
 
 impl Hub {
-    /// Takes what a source said into the timeline.
+    /// Applies an event of a source to the timeline.
     pub(in crate::hub) fn event(&mut self, event: SourceEvent) {
         match event {
             SourceEvent::Page { objects, at_millis, .. } => {
                 objects.into_iter().for_each(|object| self.object(at_millis, object, Seen::InList));
             }
             SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis } => {
-                // As in the timeline: Events that were not heard leave no gap.
+                // As in the timeline: missed Events leave no gap.
                 let since_millis = gap_since_millis.filter(|_| kind != Kind::Event);
                 let is_gap = since_millis.is_some_and(|since_millis| since_millis < at_millis);
                 self.counters.gaps.fetch_add(u64::from(is_gap), Ordering::Relaxed);
