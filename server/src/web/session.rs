@@ -33,24 +33,25 @@ use crate::telemetry::rate::RateLimit;
 use crate::web::client_view::ClientView;
 use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
 
-/// A ping follows so many heartbeats. Its answer is all that a viewer sends, and some proxies close a connection on which one side
-/// sends nothing for a minute.
+/// Heartbeats between two pings. The answers to pings are all that a viewer sends, and some proxies close a connection
+/// on which one side sends nothing for a minute.
 const PING_AFTER: u32 = 5;
-/// A viewer that answered none of so many pings, in about three minutes, is gone: the system would send to it for a quarter of an hour.
-/// A slow line may need two minutes for what waits before a ping.
+/// Unanswered pings in a row after which a viewer is gone: about three minutes. The system would go on sending for a
+/// quarter of an hour; a slow line may need two minutes for what is queued before a ping.
 const MOST_UNANSWERED: u32 = 8;
 
 /// Interval for authenticating a viewer again.
 const CHECK_VIEWER_EVERY: Duration = Duration::from_secs(10);
 /// Interval for checking a link: a revoked one closes its streams within five seconds, on every server.
 const CHECK_LINK_EVERY: Duration = Duration::from_secs(3);
-/// A namespace that was named stays seen for so long while its cluster does not say whether it still may be: with how often it is
-/// asked, and how long that may take, this is under a minute.
+/// A named namespace stays visible for this long while its cluster does not answer reviews. With the interval and the
+/// timeout of reviews this is under a minute.
 const UNCHECKED_FOR: Duration = Duration::from_secs(40);
-/// A signed-in viewer comes again after this long, and up to a fifth later: what a proxy says of them is said when a stream begins.
+/// A signed-in viewer connects again after this long, or up to a fifth later: a proxy names them only at the start of a
+/// stream.
 const RECONNECT_AFTER: Duration = Duration::from_secs(15 * 60);
 
-/// The reason for who is not signed in, or not any more.
+/// The reason of a close for a viewer who is not signed in, or not any more.
 const SIGN_IN: &str = "sign in";
 
 /// Headers and addresses of the request that opened a stream.
@@ -101,7 +102,7 @@ struct Session<'s> {
     subscription: Subscription,
     /// The review of a named namespace that is under way.
     review: Fuse<BoxFuture<'static, Option<bool>>>,
-    /// The Deployment that is followed when the review ends. Until then no further request is read.
+    /// The Deployment to follow when the review ends. Until then no further request is read.
     pending: Option<(Workload, Option<Position>)>,
     /// When the last review that allowed a named namespace ended.
     allowed_at: Instant,
@@ -136,7 +137,7 @@ impl<'s> Session<'s> {
     async fn apply_check(&mut self, viewer: Result<Viewer, AuthError>) -> Result<(), SessionEnd> {
         match viewer {
             Ok(viewer) if viewer.is_same(self.view.viewer()) => {}
-            // Somebody else to a cluster, or nobody says at present: they may come again.
+            // Another viewer, or one who cannot be checked now: they may connect again.
             Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => {
                 return Err(SessionEnd::Broken);
             }
@@ -225,7 +226,7 @@ impl<'s> Session<'s> {
             (Update::Connection(_), Subscription::Deployment(followed)) => {
                 let (cluster, connection) = (followed.hub.name().to_owned(), self.view.connection(&followed.hub));
                 send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
-                // How fast time passes is news of what time it is: until now the viewer may have let it pass at another speed.
+                // With the pace of time the time itself is sent: the viewer's clock may have run at another pace.
                 let now_millis = now(&self.subscription);
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await
             }
@@ -280,7 +281,7 @@ async fn run(
     send_frame(out, &hello).await?;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
-    // Pings that all come late leave no time to answer.
+    // Late ticks must not be made up for: a burst of pings leaves no time to answer.
     heartbeat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let (mut heartbeats, mut unanswered) = (0, 0);
     let viewer = session.view.viewer();
@@ -288,7 +289,7 @@ async fn run(
         tokio::time::interval(if viewer.link.is_some() { CHECK_LINK_EVERY } else { CHECK_VIEWER_EVERY });
     check_due.reset();
     let is_signed_in = viewer.subjects.is_some();
-    // The check of the viewer that is under way. What is sent does not wait for it: a cluster or a provider may take seconds to answer.
+    // The check of the viewer that is under way. Frames do not wait for it: a cluster or a provider may take seconds.
     let mut check: Fuse<BoxFuture<'_, Result<Viewer, AuthError>>> = Fuse::terminated();
     let end = Instant::now() + RECONNECT_AFTER.mul_f64(1.0 + fastrand::f64() / 5.0);
     let questions = RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY);
@@ -300,9 +301,9 @@ async fn run(
     }));
     loop {
         tokio::select! {
-            biased; // a permission that ended counts before anything more is sent
+            biased; // changed permissions apply before anything else is sent
             changed = session.permissions.changed() => {
-                changed.map_err(|_| SessionEnd::Broken)?; // nothing tells any more what may be seen
+                changed.map_err(|_| SessionEnd::Broken)?; // without permissions nothing may be sent
                 Box::pin(session.apply_permissions(out)).await?;
             }
             _ = check_due.tick(), if check.is_terminated() => {
@@ -336,15 +337,15 @@ async fn run(
     }
 }
 
-/// Returns the followed Deployment if only the review of its named namespace shows it: what was told of all permissions does not.
+/// Returns the followed Deployment if it is visible only by the review of its named namespace, not by the permissions.
 fn named_only<'s>(view: &ClientView, told: &Arc<Permissions>, subscription: &'s Subscription) -> Option<&'s Workload> {
     let Subscription::Deployment(followed) = subscription else { return None };
     let shared = view.clone().with_permissions(told.clone());
     (view.can_see(&followed.workload) && !shared.can_see(&followed.workload)).then_some(&followed.workload)
 }
 
-/// Returns the view with new permissions. They say nothing of a namespace that only its review showed: it stays until the next
-/// review.
+/// Returns the view with new permissions. They do not cover a namespace that is visible by its review: it stays visible
+/// until the next review.
 fn with_told(
     view: &ClientView,
     before: &Arc<Permissions>,
@@ -380,7 +381,7 @@ fn request(message: Message) -> Result<Option<ViewerFrame>, SessionEnd> {
         Message::Binary(bytes) => bytes,
         Message::Close(_) => return Err(SessionEnd::Left),
         Message::Ping(_) | Message::Pong(_) => return Ok(None),
-        Message::Text(_) => Bytes::new(), // no frame of ours
+        Message::Text(_) => Bytes::new(), // frames are binary
     };
     let refused = |why: String| Err(SessionEnd::Closed(REFUSED, format!("{why}; use the same version of Rollcast")));
     match wire::decode(&bytes) {
@@ -392,7 +393,7 @@ fn request(message: Message) -> Result<Option<ViewerFrame>, SessionEnd> {
     }
 }
 
-/// Tells what was said at another time; not where that may not be seen any more by when it is known.
+/// Sends the state at another time, unless the permissions changed while it was computed.
 async fn moment(
     out: &mut (impl Sink<Message> + Unpin),
     followed: &FollowedDeployment,
@@ -401,12 +402,12 @@ async fn moment(
 ) -> Result<(), SessionEnd> {
     let moment = followed.hub.moment_frame(&followed.workload, at_millis).await.map_err(|_| SessionEnd::Broken)?;
     if permissions.has_changed().unwrap_or(true) {
-        return Ok(()); // what may be seen is looked at first; the page asks again
+        return Ok(()); // the changed permissions are applied first; the page asks again
     }
     send(out, moment.ok_or(SessionEnd::Broken)?).await
 }
 
-/// Writes down what somebody looks at, where that is wanted.
+/// Writes what a viewer follows to the audit log, if there is one.
 fn audit(view: &ClientView, scope: &Scope, from: Option<IpAddr>, did: &str) {
     let Some(audit) = &view.rollcast().site.audit else { return };
     let at = match scope {

@@ -25,15 +25,15 @@ pub enum LineKind {
     Revision,
     /// `spec.replicas` of ReplicaSets changed.
     Step,
-    /// Somebody or something other than the rollout did it: scaled, paused, deleted a pod, drained a node.
+    /// An action from outside the rollout: a scaling, a pause, a deleted pod, a drained node.
     Outside,
     /// A rollout is complete.
     Done,
     /// Something failed, was lost or was deleted.
     Bad,
-    /// A Warning Event, in the words of who sent it.
+    /// A Warning Event, in the words of its sender.
     Event,
-    /// Something cannot be told, because nobody looked or the history is not kept.
+    /// Something is unknown, because the cluster was not observed or the history has expired.
     Unknown,
 }
 
@@ -60,18 +60,18 @@ impl LineKind {
 /// An entry of the story.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Tells it from the other entries of its Deployment; later entries have higher ones.
+    /// Its number among the entries of its Deployment; later entries have higher ones.
     pub id: u64,
     /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time, at the end of its second.
     pub at_millis: Millis,
-    /// The event that it tells.
+    /// What happened.
     pub what: Happening,
 }
 
 /// An event in the life of a Deployment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Happening {
-    /// It was there when watching began.
+    /// The Deployment existed when watching began.
     Begins {
         /// The revision that it is of.
         revision: u64,
@@ -84,13 +84,13 @@ pub enum Happening {
     Completed {
         /// The revision that it is of.
         revision: u64,
-        /// Somebody looked when it finished.
+        /// Its completion was observed.
         was_seen: bool,
         /// Its duration; `None` when its start or its end was not seen.
         took_millis: Option<Millis>,
-        /// Time since Recreate began to take down the revision before; `None` where it took nothing down.
+        /// Time since Recreate began to remove the pods of the revision before; `None` if there were none.
         taken_down_millis: Option<Millis>,
-        /// It is for Kubernetes alone: the Deployment was scaled to zero before everything was available.
+        /// It is complete only by Kubernetes' rules: the Deployment was scaled to zero before everything was available.
         was_scaled_to_zero: bool,
     },
     /// A rollout is superseded by the next one.
@@ -127,7 +127,7 @@ pub enum Happening {
         parts: Vec<Part>,
         /// The limits that it kept.
         budget: StepBudget,
-        /// It is like the steps before: with another one like it, it is folded.
+        /// It is like the steps before, and is folded with the next one like it.
         is_repeat: bool,
     },
     /// After a gap ReplicaSets have other replicas than before it; the steps in between were not seen.
@@ -174,18 +174,18 @@ pub enum Happening {
         /// Number of pods.
         pods: u32,
     },
-    /// Pods went while nobody looked, or were asked to.
+    /// Pods went, or were deleted, while the cluster was not observed.
     Unseen {
-        /// Name of the first one; empty where a scaling explains others, as nobody saw which.
+        /// Name of the first one; empty if a scaling explains some of them, because it is unknown which.
         pod: String,
         /// Number of pods.
         pods: u32,
-        /// They are gone; else they were asked to go.
+        /// They are gone; otherwise their deletion was requested.
         is_gone: bool,
         /// When the last one was told, in milliseconds.
         last_millis: Millis,
     },
-    /// A pod ended in another way worth telling.
+    /// A pod ended in another way.
     Ended {
         /// Name of the pod.
         pod: String,
@@ -211,7 +211,7 @@ pub enum Happening {
         /// When the last one had to leave, in milliseconds.
         last_millis: Millis,
     },
-    /// Pods failed as a whole, one after the other, in a way that is none of the above.
+    /// Pods failed as a whole, one after the other, for another reason than those above.
     Failed {
         /// Name of the first one.
         pod: String,
@@ -224,7 +224,7 @@ pub enum Happening {
         /// When the last one failed, in milliseconds.
         last_millis: Millis,
     },
-    /// A container ended and was started again, in one pod or in several, once or again and again.
+    /// A container ended and was restarted, in one pod or several, once or more.
     Restarted {
         /// Name of the first pod.
         pod: String,
@@ -237,7 +237,7 @@ pub enum Happening {
         /// Time from the first of them to the last, in milliseconds.
         lasted_millis: Millis,
     },
-    /// A ReplicaSet let go of a pod.
+    /// A ReplicaSet released a pod.
     Released {
         /// Name of the pod.
         pod: String,
@@ -246,7 +246,7 @@ pub enum Happening {
         /// The ReplicaSet was being deleted without its pods; else their labels no longer match.
         is_orphaned: bool,
     },
-    /// A ReplicaSet took a pod up.
+    /// A ReplicaSet adopted a pod.
     Adopted {
         /// Name of the pod.
         pod: String,
@@ -264,7 +264,7 @@ pub enum Happening {
         /// Another Deployment controls it.
         is_taken: bool,
     },
-    /// The Deployment took a ReplicaSet up that it had let go, or that belonged to another one.
+    /// The Deployment adopted a ReplicaSet that it had released, or that belonged to another one.
     SetTaken {
         /// Name of the ReplicaSet.
         name: String,
@@ -272,7 +272,7 @@ pub enum Happening {
         pods: u32,
         /// It was this Deployment's before.
         is_again: bool,
-        /// It was nobody's before, as far as that was seen.
+        /// It had no controller before, as far as that was observed.
         is_orphan: bool,
     },
     /// The Deployment was gone, and exists again: the cluster was restored from a backup.
@@ -293,7 +293,7 @@ pub enum Happening {
     SetDeleted {
         /// Its pod-template-hash.
         hash: String,
-        /// Somebody looked when it went; else who deleted it cannot be told.
+        /// Its deletion was observed; otherwise it is unknown who deleted it.
         was_seen: bool,
         /// Time until its Deployment made another one of the same template, in milliseconds.
         again_millis: Option<Millis>,
@@ -333,7 +333,7 @@ pub enum Happening {
     Deleting,
     /// The Deployment is gone.
     Deleted,
-    /// Nobody looked for a while.
+    /// The cluster was not observed for a while.
     Gap {
         /// Its duration, in milliseconds.
         millis: Millis,

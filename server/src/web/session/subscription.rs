@@ -16,12 +16,12 @@ use crate::hub::{FirstFrame, FollowedDeployment, Update};
 use crate::web::client_view::ClientView;
 use crate::web::followed_list::FollowedList;
 
-/// Why nothing is heard of a cluster while one of them does not say what may be seen of it. Which one is not told.
+/// Why a cluster is stale while some cluster does not answer reviews. The text does not say which one.
 const UNCHECKED: &str = "your permissions cannot be checked right now";
 
 pub(super) enum Subscription {
     Nothing,
-    /// A cluster that does not exist, or is hidden; or a workload of which nobody says whether it may be seen.
+    /// A cluster that does not exist, or is hidden; or a workload whose visibility cannot be checked now.
     Unknown(Workload),
     List(Box<FollowedList>),
     Deployment(Box<FollowedDeployment>),
@@ -42,7 +42,7 @@ pub(super) async fn resubscribe(
         }
         Subscription::Deployment(followed) => {
             let workload = followed.workload.clone();
-            // What is hidden is followed without objects, for as long as something of its cluster is seen.
+            // A hidden Deployment is followed without objects while something of its cluster is visible.
             let seen = |view: &ClientView| (view.can_see(&workload), view.has_cluster(&workload.cluster));
             if seen(before) == seen(view) {
                 return Ok(Subscription::Deployment(followed));
@@ -60,7 +60,7 @@ pub(super) async fn resubscribe(
     }
 }
 
-/// Follows something as far as the view shows it. What may not be seen any more by when it is known is not sent.
+/// Follows a scope as far as the view shows it. Nothing is sent that became hidden while it was computed.
 pub(super) async fn follow(
     out: &mut (impl Sink<Message> + Unpin),
     view: &ClientView,
@@ -95,7 +95,7 @@ async fn follow_list(
             Box::new(FollowedList::new(query, window, choice))
         }
     };
-    // With other permissions it is chosen anew before anything is sent.
+    // With changed permissions the list is chosen again before anything is sent.
     if permissions.has_changed().is_ok_and(|has_changed| !has_changed)
         && let Some(bytes) = listed.delta()
     {
@@ -112,7 +112,7 @@ async fn follow_deployment(
     before: Subscription,
     (workload, since): (Workload, Option<Position>),
 ) -> Result<Subscription, SessionEnd> {
-    // It may be seen again: it is not told as one that is not there, nor its cluster as one that is not watched.
+    // It may become visible again: neither the workload nor its cluster is reported as missing.
     if view.permissions().is_silent() && !view.can_see(&workload) {
         let since_millis = crate::telemetry::clock::now_millis();
         let state = ConnectionState::Stale { since_millis, retry_at_millis: None, why: UNCHECKED.to_owned() };
@@ -125,7 +125,7 @@ async fn follow_deployment(
             send_state(out, &workload, ConnectionState::Unknown).await?;
             return Ok(Subscription::Unknown(workload));
         }
-        // It may be asked for again in a moment, as after a connection that broke.
+        // The viewer connects again in a moment, as after a broken connection.
         Err(_) => return Err(SessionEnd::Broken),
     };
     if !hub.watches(&workload.namespace) {
@@ -133,14 +133,14 @@ async fn follow_deployment(
         return Ok(Subscription::Nothing);
     }
     drop(before); // its seat is free
-    // One for which there is no seat may be asked for again in a moment, as after a connection that broke.
+    // Without a free seat the viewer connects again in a moment, as after a broken connection.
     let hub = view.subscribe_to(hub).ok_or(SessionEnd::Broken)?;
-    view.throttle().await; // the hub makes what a stream begins with itself
+    view.throttle().await; // the hub's task makes the first frame
     let (first, followed) = hub.follow(workload, since).await.map_err(|_| SessionEnd::Broken)?;
     if permissions.has_changed().unwrap_or(true) {
         let shared = view.clone().with_permissions(permissions.borrow().clone());
         if view.can_see(&followed.workload) && !shared.can_see(&followed.workload) {
-            return Err(SessionEnd::Broken); // whether they may see it is asked when they come again
+            return Err(SessionEnd::Broken); // the review is made when they connect again
         }
     }
     send_first(out, view, first).await?;
@@ -157,7 +157,7 @@ async fn send_state(
     send_frame(out, &ServerFrame::Connection { cluster: workload.cluster.clone(), connection }).await
 }
 
-/// Brings the viewer to where a Deployment stands. The heartbeat tells the time: a shared snapshot may carry an older one.
+/// Sends the first frame of a subscription. The heartbeat carries the time: that of a shared snapshot may be older.
 pub(super) async fn send_first(
     out: &mut (impl Sink<Message> + Unpin),
     view: &ClientView,
@@ -173,7 +173,7 @@ pub(super) async fn next(subscription: &mut Subscription) -> Result<Update, Sess
         Subscription::Nothing | Subscription::Unknown(_) => std::future::pending().await,
         Subscription::List(listed) => loop {
             tokio::time::sleep_until(listed.not_before).await;
-            listed.changed().await.map_err(|_| SessionEnd::Broken)?; // it may be asked for again in a moment
+            listed.changed().await.map_err(|_| SessionEnd::Broken)?; // the viewer connects again in a moment
             if let Some(bytes) = listed.delta() {
                 return Ok(Update::Frame(bytes));
             }
