@@ -11,15 +11,15 @@ use cookie::{Cookie, CookieJar, Key, SameSite};
 /// The use of an encrypted value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SealPurpose {
-    /// It holds a session.
+    /// The cookie of a session.
     Session,
-    /// It is with somebody who signs in elsewhere.
+    /// A cookie during a sign-in at a provider.
     PendingSignIn,
-    /// It is with somebody who came by a link, and is what stands in the link.
+    /// A share link, and the cookie of a viewer who opened it.
     Link,
-    /// It is no cookie, but stands in the address of a preview.
+    /// No cookie: a part of the address of a preview.
     Preview,
-    /// It is no cookie, but a link as a database keeps it.
+    /// No cookie: a link as the database stores it.
     StoredLink,
 }
 

@@ -79,7 +79,7 @@ impl Auth {
         matches!(self, Self::Proxy(proxy) if is_among(&proxy.from, address))
     }
 
-    /// Viewers have to be somebody who is known.
+    /// Returns whether viewers must sign in.
     pub const fn requires_sign_in(&self) -> bool {
         !matches!(self, Self::None | Self::Open)
     }

@@ -10,7 +10,7 @@ use timeline::wire::{Connection, ConnectionState};
 use crate::access::scope::{LinkScope, WorkloadName};
 use crate::hub::List;
 
-/// Why a cluster is not heard of, and why history is not written, as those are told who do not see all of the cluster.
+/// Why a cluster is stale, or its history is not written, in words for viewers who do not see all of the cluster.
 const NO_WORD: &str = "the cluster does not respond";
 pub(crate) const UNWRITTEN: &str = "it cannot be written right now";
 
@@ -19,11 +19,11 @@ pub(crate) const UNWRITTEN: &str = "it cannot be written right now";
 pub enum Permissions {
     /// Everything.
     All,
-    /// These clusters, as far as said; the others are not there.
+    /// These clusters, as far as given; all others are hidden.
     Part {
         /// By name.
         clusters: BTreeMap<String, ClusterPermissions>,
-        /// A cluster does not say what may be seen of it.
+        /// A cluster does not respond to reviews.
         is_silent: bool,
     },
 }
@@ -118,11 +118,11 @@ impl Permissions {
                 let is_there = self.has(&of.cluster, of.kind, &of.namespace, &of.name);
                 let only = is_there.then(|| (of.cluster.clone(), ClusterPermissions::Workload(of.clone())));
                 let clusters = only.into_iter().collect();
-                // Other clusters are no business of who has this link.
+                // Other clusters do not concern the viewer of this link.
                 Self::Part { clusters, is_silent: is_silent && !is_there }
             }
             LinkScope::Wall { cluster, namespace } => {
-                let Self::Part { clusters, .. } = self else { return of(BTreeMap::new()) }; // where nobody signs in there are no links
+                let Self::Part { clusters, .. } = self else { return of(BTreeMap::new()) }; // no sign-in, no links
                 let named = clusters.iter().filter(|(name, _)| cluster.as_ref().is_none_or(|only| only == *name));
                 let narrow = |(name, seen): (&String, &ClusterPermissions)| {
                     let seen = match namespace {

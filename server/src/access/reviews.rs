@@ -13,8 +13,8 @@ use crate::hub::Handle;
 use crate::kube::error::RequestError;
 use crate::kube::review::{Reviewer, Subject};
 
-/// An answer is good for so long: with the longest that asking takes, and with how often its result is told, this is under a minute, for
-/// which a right may be used that was taken away.
+/// Lifetime of an answer. With the timeout of a round and the interval of publishing, a revoked permission works for
+/// less than a minute.
 pub(super) const POLICY: RefreshPolicy = RefreshPolicy {
     refresh_after: Duration::from_secs(30),
     expire_after: Duration::from_secs(48),
@@ -22,7 +22,7 @@ pub(super) const POLICY: RefreshPolicy = RefreshPolicy {
 };
 /// Timeout of all reviews of one round together.
 pub(super) const REVIEW_TIMEOUT: Duration = Duration::from_secs(8);
-/// Namespaces that are asked about at once, for one viewer.
+/// Namespaces that are reviewed at once, for one viewer.
 const REVIEWS_AT_ONCE: usize = 16;
 
 /// Whether a viewer may see a namespace of a cluster, or all of them (`None`).
@@ -45,7 +45,7 @@ impl ClusterReviews {
         self.get(&None).is_some_and(|sees_all| *sees_all || namespaces.iter().all(has))
     }
 
-    /// Asks what is not known, or was said a while ago; what was said longest ago first, so that a slow cluster gets around to everything.
+    /// Has missing and old answers reviewed, the oldest first, so that a slow cluster gets around to all of them.
     pub(super) async fn refresh(&mut self, hub: &Handle, subject: &Subject, namespaces: &BTreeSet<&String>) {
         if self.is_backing_off() {
             return;
@@ -57,7 +57,7 @@ impl ClusterReviews {
                 if !has_failed_before {
                     tracing::warn!("cannot check the permissions of viewers in cluster {}: {why}", hub.name());
                 }
-                // Not when the round began: one that timed out began longer ago than the pause after it lasts.
+                // Now, not at the start of the round: the pause after a timeout is shorter than the timeout.
                 self.record_failure(Instant::now());
             }
         }
@@ -77,7 +77,7 @@ impl ClusterReviews {
             self.insert(None, asked_at, answer);
         }
         self.retain(|namespace| namespace.as_ref().is_none_or(|name| namespaces.contains(name)));
-        // Who may see everything needs not be asked for parts.
+        // A viewer who may see everything needs no reviews of namespaces.
         if self.get(&None) == Some(&true) {
             return Ok(());
         }

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::{Subjects, Viewer};
 use crate::kube::review::Subject;
 
-/// Names that clusters keep for themselves: nobody gets one from outside.
+/// Prefix of names that clusters reserve for themselves: no user from outside may have one.
 const RESERVED: &str = "system:";
-/// The group that clusters count everybody to who signed in.
+/// The group of all signed-in users.
 const SIGNED_IN: &str = "system:authenticated";
 /// Longest name of a user or a group, in bytes, and most groups.
 const LONGEST_NAME: usize = 256;

@@ -36,8 +36,8 @@ const POLICY: RefreshPolicy = RefreshPolicy {
 const REVIEW_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of cached tokens, accepted and rejected ones each.
 const MOST_TOKENS: u64 = 4_096;
-/// Rejected tokens of one client: a burst, then one in each period. Clusters are asked about each, and one client must
-/// not have them asked without end. A client that is not known by an address is not limited.
+/// Rejected tokens of one client: a burst, then one in each period. Each is a review by every cluster, so one client
+/// must not cause them without limit. A client without a known address is not limited.
 pub(super) const REFUSED_AT_ONCE: u32 = 20;
 pub(super) const REFUSED_EVERY: Duration = Duration::from_secs(2);
 /// Longest token, in bytes: with it, the head of a request has 16 KB at most. One that a browser keeps has to fit into a cookie besides.
@@ -60,9 +60,9 @@ pub struct TokenAuth {
     strange: Cache<TokenDigest, Arc<TokenReviews>>,
     /// Rate limit of rejected tokens of each client.
     attempts: RateLimit<IpAddr>,
-    /// By the tokens that they rest on.
+    /// Ended sessions, by their token.
     revoked: RevokedSessions<TokenDigest>,
-    /// Clusters whose last review failed: strangers could fill the log if each failure were logged.
+    /// Clusters whose last review failed: if each failure were logged, strangers could fill the log.
     failing: Mutex<BTreeSet<String>>,
 }
 
@@ -71,26 +71,26 @@ pub struct TokenAuth {
 struct TokenSession {
     /// Start, in seconds of the Unix epoch.
     began: i64,
-    /// Tells those apart that began in the same second.
+    /// Distinguishes sessions that began in the same second.
     id: String,
     token: String,
 }
 
 impl TokenSession {
-    /// Reads it from a cookie: no token has a space.
+    /// Reads a session from a cookie: no token has a space.
     fn from_text(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, ' ').map(str::to_owned);
         Some(Self { began: parts.next()?.parse().ok()?, id: parts.next()?, token: parts.next()? })
     }
 }
 
-/// The review of a token by each cluster: its user. The key is the API server that said it, of which there is one at a time.
+/// The review of a token by each cluster: its user. The key is the API server that reviewed it, one at a time.
 type TokenReviews = BTreeMap<String, RefreshingCache<Option<u64>, Option<Subject>>>;
 
 impl TokenAuth {
     /// Authenticates tokens at these clusters.
     pub fn new(keys: SessionKeys, clusters: Vec<(String, Reviewer)>) -> Arc<Self> {
-        // The one that nobody has shown for longest goes first.
+        // The least recently used token goes first.
         let cache = || Cache::builder().max_capacity(MOST_TOKENS).eviction_policy(EvictionPolicy::lru()).build();
         Arc::new(Self {
             keys,
@@ -106,7 +106,7 @@ impl TokenAuth {
     /// Authenticates a request; `client` is the address that limits count.
     ///
     /// # Errors
-    /// When it carries no token that a cluster takes.
+    /// When it carries no token that a cluster accepts.
     pub async fn viewer(self: &Arc<Self>, headers: &HeaderMap, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
         if let Some(token) = bearer_token(headers) {
             return self.authenticate(token, client).await;
@@ -115,7 +115,7 @@ impl TokenAuth {
             .session(headers)
             .filter(|session| !self.revoked.contains(&digest(&session.token), session.began, &session.id));
         match session {
-            // A cluster took it when the session began: nobody made it up.
+            // A cluster accepted it when the session began: it is not invented.
             Some(session) => self.review(&session.token, TokenSender::Known, client).await,
             None => Err(AuthError::SignInRequired),
         }
@@ -146,7 +146,7 @@ impl TokenAuth {
     /// Authenticates a token.
     ///
     /// # Errors
-    /// When no cluster takes it, or none says, or too many of the same client were refused lately.
+    /// When no cluster accepts it, none responds, or too many of the same client were rejected lately.
     pub async fn authenticate(self: &Arc<Self>, token: &str, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
         self.review(token, TokenSender::Unverified, client).await
     }
@@ -167,13 +167,13 @@ impl TokenAuth {
         self.ask_silent_clusters(digest, token).await;
         let asked = self.strange.entry_by_ref(&digest).and_try_compute_with(|strange| async move {
             if self.remembered(&digest).await.is_some() {
-                return Ok::<_, AuthError>(Op::Nop); // somebody else asked meanwhile
+                return Ok::<_, AuthError>(Op::Nop); // another request had it reviewed meanwhile
             }
             let known = self.known.get(&digest).await;
-            // Strangers may make up tokens without end: who was known does not wait for them.
+            // Strangers may invent tokens without limit: known viewers do not wait for them.
             let (was_known, before) = (known.is_some(), known.or_else(|| strange.map(Entry::into_value)));
             let sender = if was_known { TokenSender::Known } else { sender };
-            // All at once: of many that are shown at the same time no more are asked about.
+            // Counted before the reviews: of many tokens at the same time no more than the limit are reviewed.
             let payer = client.filter(|_| sender == TokenSender::Unverified).map(client_network);
             if payer.is_some_and(|payer| self.attempts.take(&payer).is_err()) {
                 return Err(AuthError::TooManyAttempts);
@@ -207,11 +207,11 @@ impl TokenAuth {
             let mut said = known.map(Arc::unwrap_or_clone).unwrap_or_default();
             for (name, reviewer) in &self.clusters {
                 let (is_asked, here) = (is_due(&said, name, reviewer), reviewer.place());
-                // What another API server said before is of no use.
+                // Answers of another API server do not count.
                 let is_here =
                     |said: &RefreshingCache<Option<u64>, _>| said.unexpired().all(|(place, _)| *place == here);
                 if let Some(said) = said.get_mut(name).filter(|said| is_asked && said.has_failed() && is_here(said)) {
-                    said.record_failure(Instant::now()); // until then nobody else asks
+                    said.record_failure(Instant::now()); // until then no other request has it reviewed
                     silent.push(name.clone());
                 }
             }
@@ -227,7 +227,7 @@ impl TokenAuth {
             let clusters: Vec<&(String, Reviewer)> = this.clusters.iter().filter(is_asked).collect();
             let mut said = this.ask_clusters(&clusters, &token, TokenSender::Known, before).await;
             said.retain(|name, _| silent.contains(name));
-            // Others may have said something meanwhile, also that it is nobody's any more.
+            // Other clusters may have answered meanwhile, also that the token is invalid now.
             let added = this.known.entry_by_ref(&digest).and_compute_with(|known| {
                 let known = known.map(|known| Arc::unwrap_or_clone(known.into_value()));
                 ready(known.map_or(Op::Nop, |mut known| {
@@ -239,7 +239,7 @@ impl TokenAuth {
         });
     }
 
-    /// Asks these clusters whose token it is, and adds what they say to what was said before.
+    /// Has these clusters review a token, and adds their answers to the known ones.
     async fn ask_clusters(
         &self,
         clusters: &[&(String, Reviewer)],
