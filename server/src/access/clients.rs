@@ -16,11 +16,11 @@ const CLIENT_NETWORK: u128 = u128::MAX << 64;
 /// A client, as limits count it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ClientKey {
-    /// Somebody whom clusters know, from wherever; or who came by that link of theirs.
+    /// A signed-in viewer, from any address; or a viewer of that link of theirs.
     Subjects(Arc<Subjects>, Option<String>),
-    /// Whoever has an address, or one of its network.
+    /// All clients with an address, or in its network.
     Address(IpAddr),
-    /// This machine, or a proxy that does not say from whom it has a request: behind these may be many.
+    /// This machine, or a proxy that does not name its clients: many viewers may share it.
     Shared,
 }
 

@@ -6,12 +6,12 @@ use std::sync::Mutex;
 
 use crate::telemetry::panics::locked;
 
-/// Sessions of one owner of which it is known one by one that they are over, and owners.
+/// Most ended sessions of one owner that are stored one by one, and most owners.
 const SESSIONS_PER_OWNER: usize = 64;
 const MOST_OWNERS: usize = 4_096;
 
-/// Sessions that are over, for as long as the program runs. What is remembered is bounded, and forgetting never opens a session again:
-/// rather one too many of the same owner is over, and of everybody only where there are very many owners.
+/// Sessions that ended, for as long as the program runs. Memory is bounded, and no ended session ever becomes valid
+/// again: beyond the bound further sessions of the same owner end, and those of everybody only with very many owners.
 pub(super) struct RevokedSessions<O>(Mutex<Owners<O>>);
 
 struct Owners<O> {

@@ -67,8 +67,8 @@ impl Discovery {
         Arc::new(Self { client, issuer, times, known, turn: Arc::default() })
     }
 
-    /// Returns the metadata. Nobody waits while it is cached: old metadata is refreshed in the background. Concurrent
-    /// requests share one attempt.
+    /// Returns the metadata. Cached metadata is returned at once, and refreshed in the background when it is old.
+    /// Concurrent requests share one attempt.
     pub(super) async fn metadata(self: &Arc<Self>) -> Result<Arc<Metadata>, OidcError> {
         let metadata = || locked(&self.known).get(&()).cloned();
         if let Some(known) = metadata() {

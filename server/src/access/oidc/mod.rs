@@ -10,7 +10,7 @@
 //!        ▼ sign out                       ▼                    ▼
 //!      over, also for who kept the cookie                counts for a minute more
 //! ```
-//! What is asked of the provider knows nothing of requests; what became of sessions is in memory, and in no other Rollcast.
+//! Renewed and ended sessions are in memory: another Rollcast does not know them.
 
 mod client;
 mod discovery;
@@ -41,9 +41,9 @@ use crate::telemetry::rate::RateLimit;
 
 /// Longest time between the start of a sign-in and its callback, in seconds.
 const SIGN_IN_SECONDS: i64 = 600;
-/// Codes that the provider is asked about at once.
+/// Codes that are exchanged at once.
 const CODES_AT_ONCE: usize = 16;
-/// Longest wait for the turn to ask the provider about a code.
+/// Longest wait of a code for its turn to be exchanged.
 const TURN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// Sign-in at one provider.
@@ -74,7 +74,7 @@ pub struct CallbackParameters {
     pub code: String,
     /// The state of the sign-in.
     pub state: String,
-    /// The provider names itself.
+    /// The issuer, as the provider names itself.
     pub issuer: String,
     /// Why there is no code: for the log.
     pub error: String,
@@ -159,7 +159,8 @@ impl Oidc {
         if now() < session.until {
             return Ok(session.viewer());
         }
-        // On its own: whoever asked may leave before the answer is here, and what a rotated token is followed by is told once.
+        // In a task of its own: the request may be cancelled, and the provider sends the next token of a rotation only
+        // once.
         let renewed = tokio::spawn(self.clone().renew_session(session)).await;
         renewed.map_err(|_| AuthError::Unavailable)?.map(Session::viewer)
     }
@@ -191,14 +192,14 @@ impl Oidc {
         };
         let seal =
             |pending: &PendingSignIn| self.keys.seal(SealPurpose::PendingSignIn, &serde_json::to_string(pending).ok()?);
-        // Who wanted to go somewhere that does not fit is led to the list.
+        // If the address is too long for the cookie, the user is led to the list.
         let cookie = seal(&pending)
             .or_else(|| seal(&PendingSignIn { to: "/".to_owned(), ..pending }))
             .ok_or(SignInFailure::TooLong)?;
         Ok((there, cookie))
     }
 
-    /// Signs somebody in who came back; `client` is the address that limits count.
+    /// Signs in a user who comes back from the provider; `client` is the address that limits count.
     ///
     /// # Errors
     /// When they were not sent to the provider by this browser, or it does not say who they are, or too many of the same client were
@@ -218,12 +219,12 @@ impl Oidc {
         let pending = pending
             .filter(|pending| (0..SIGN_IN_SECONDS).contains(&(now() - pending.since)))
             .ok_or(SignInFailure::NotStarted)?;
-        // Compared as nonces are: in the same time wherever they differ.
+        // Compared as nonces are: in constant time.
         let is_state = Nonce::new(pending.state);
         if openidconnect::NonceVerifier::verify(&is_state, Some(&Nonce::new(back.state))).is_err() {
             return Err(SignInFailure::NotStarted);
         }
-        // Whoever invents codes takes turns as well: others wait for theirs a while.
+        // Invented codes take turns, too: genuine ones wait for theirs a while.
         let turn = tokio::time::timeout(TURN_TIMEOUT, self.asking.acquire()).await;
         let _turn = turn.map_err(|_| SignInFailure::Unavailable)?.map_err(|_| SignInFailure::Unavailable)?;
         let payer = client.map(client_network);
@@ -250,9 +251,9 @@ impl Oidc {
         Ok(NewSession { viewer: session.viewer(), cookie, to: pending.to })
     }
 
-    /// Ends the session of a request, also for whoever kept its cookie.
+    /// Ends the session of a request, also for copies of its cookie.
     pub fn end(self: &Arc<Self>, headers: &HeaderMap) {
-        // Once: whoever kept the cookie does not have the provider asked again.
+        // Once: copies of the cookie cause no further requests to the provider.
         let Some(newest) = self.session(headers).and_then(|session| self.sessions.newest(session)) else { return };
         self.sessions.end(&newest);
         if let Some(token) = newest.refresh {

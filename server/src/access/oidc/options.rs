@@ -48,11 +48,11 @@ impl std::str::FromStr for Issuer {
 pub struct Times {
     /// The provider answers within this time.
     pub answer: Duration,
-    /// It is asked again whether somebody may still look after this long, also when it said that they may for longer.
+    /// A session is refreshed after this time, also if the provider's token lasts longer.
     pub refresh_after: Duration,
     /// An expired session stays valid for this time while the provider does not respond.
     pub grace_period: Duration,
-    /// It is asked again this long after it did not answer.
+    /// Pause after a failed request.
     pub retry_after: Duration,
     /// Metadata and keys are read again after this time: keys may be withdrawn.
     pub metadata_refresh_after: Duration,

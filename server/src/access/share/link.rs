@@ -33,9 +33,9 @@ pub struct Share {
     pub made_millis: Millis,
     /// Expiry, in milliseconds since 1970.
     pub until_millis: Millis,
-    /// It lasts this long again when it is used, as walls do.
+    /// The lifetime that its use renews, as for walls; `None` if it is not renewed.
     renews_millis: Option<Millis>,
-    /// Whoever is shown the link may see a preview of what it opens, without opening it.
+    /// It has a preview, which anybody who has the link sees without opening it.
     #[serde(default)]
     pub allows_preview: bool,
 }

@@ -70,7 +70,7 @@ pub enum ShareError {
     TooMany,
     #[error("cannot store the links: {0}")]
     Store(#[from] LinkStoreError),
-    /// It was taken away, and that cannot be written down.
+    /// The link is revoked, but the store did not take that.
     #[error(
         "this server has revoked the link, but cannot store this: the link may still work after a restart and on other servers ({0})"
     )]
@@ -78,7 +78,7 @@ pub enum ShareError {
     /// The file is of another version, or damaged.
     #[error("{0} is not a valid file of share links: {1}")]
     Unreadable(PathBuf, String),
-    /// Only who signed in makes links, and not who came by one.
+    /// Only signed-in viewers make links, not those who opened one.
     #[error("only people who signed in can create links")]
     NotSignedIn,
 }
@@ -161,7 +161,7 @@ impl Shares {
         Self { keys, all: Mutex::default(), pending_removals: Mutex::default(), store, copy }
     }
 
-    /// Does something at the store, one after the other.
+    /// Runs a job at the store, one after the other.
     async fn with_store<T: Send + 'static>(
         self: &Arc<Self>,
         act: impl FnOnce(&Self, &mut dyn LinkStore) -> Result<T, LinkStoreError> + Send + 'static,
@@ -176,18 +176,18 @@ impl Shares {
         done.await.unwrap_or(Err(LinkStoreError::Ends))
     }
 
-    /// Takes away what could not be taken away before.
+    /// Removes links from the store whose removal failed before.
     fn retry_removals(&self, store: &mut dyn LinkStore) {
         let pending_removals = locked(&self.pending_removals).clone();
         for id in pending_removals {
             if store.remove(&id).is_err() {
-                return; // it is tried again
+                return; // the removal is tried again
             }
             locked(&self.pending_removals).remove(&id);
         }
     }
 
-    /// Keeps in mind what happened.
+    /// Applies the result of a read to the copy.
     fn apply(&self, changes: LinkChanges) {
         let pending_removals = locked(&self.pending_removals);
         let mut all = locked(&self.all);
@@ -198,7 +198,7 @@ impl Shares {
         changes.gone.iter().chain(pending_removals.iter()).for_each(|id| drop(all.remove(id)));
     }
 
-    /// Looks what others did, unless somebody has looked since.
+    /// Reads the changes of other servers, unless they were read since `since`.
     async fn poll(self: &Arc<Self>, since: Instant) -> Result<(), LinkStoreError> {
         self.with_store(move |this, store| {
             let Some(copy) = &this.copy else { return Ok(()) };
@@ -220,7 +220,7 @@ impl Shares {
         is_current.then_some(()).ok_or(LinksUnavailable)
     }
 
-    /// Brings what is known up to date.
+    /// Updates the copy of the links.
     pub async fn refresh(self: &Arc<Self>) -> Result<(), LinksUnavailable> {
         self.checked()?;
         match self.copy {
@@ -247,7 +247,7 @@ impl Shares {
         Ok(found.filter(|share| share.until_millis > now_millis))
     }
 
-    /// Makes a link; returns it with its secret. Walls renew themselves for as long as they are looked at.
+    /// Makes a link; returns it with its secret. Links of walls are renewed by their use.
     pub async fn make(
         self: &Arc<Self>,
         maker: &Viewer,
@@ -278,7 +278,7 @@ impl Shares {
             Ok(false) => Err(ShareError::TooMany),
             Err(why) => {
                 tracing::debug!("cannot store a share link: {}", error_chain::join(&why));
-                self.remove_later(&share.id); // it may have been written down
+                self.remove_later(&share.id); // the store may have it all the same
                 Err(why.into())
             }
         }
@@ -319,7 +319,7 @@ impl Shares {
                 known.until_millis = until_millis;
             }
             let (this, renewed) = (self.clone(), share.clone());
-            // Where it is not written down it lasts as long as what is known, or is renewed again.
+            // If the store does not take it, the link keeps its expiry or is renewed later.
             tokio::spawn(async move {
                 let written = this.with_store(move |_, store| store.prolong(&renewed)).await;
                 written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", error_chain::join(why)))
@@ -331,7 +331,7 @@ impl Shares {
     /// Returns the path segment of the link's preview: it opens the preview and nothing else.
     pub fn preview_of(&self, share: &Share) -> Option<String> {
         let sealed = self.keys.seal_value(SealPurpose::Preview, &share.id).filter(|_| share.allows_preview)?;
-        // What is sealed has signs that mean something else in a path.
+        // The encrypted form has characters with another meaning in a path.
         Some(sealed.replace('+', "-").replace('/', "_").replace('=', "."))
     }
 
@@ -386,7 +386,7 @@ impl Shares {
             pending_removals.insert(id.to_owned());
         }
         let id = id.to_owned();
-        // With all that were taken away and are there still.
+        // With all earlier links whose removal failed.
         let removed = self.with_store(move |this, store| {
             if locked(&this.pending_removals).contains(&id) {
                 store.remove(&id)?;
