@@ -123,7 +123,7 @@ impl SessionKeys {
                     }
                     Err(why) => tracing::error!("{why}; still using the previous keys"),
                 }
-                known = text; // what is wrong is told once
+                known = text; // an error is logged once
             }
         });
         Ok(keys)

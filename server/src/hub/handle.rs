@@ -30,7 +30,7 @@ const DOCUMENTS: usize = 4;
 /// Pages of Deployments that are made at once; who wants the same one at the same time shares it.
 const PAGES: usize = 4;
 
-/// Whoever asks for the list waits this long for a hub that still reads what it begins with.
+/// Longest wait for the list of a hub that still reads its initial state.
 const LIST_WAIT: Duration = Duration::from_secs(1);
 
 /// Counts a handle as in use until it is dropped.
@@ -44,7 +44,7 @@ pub struct FrozenTimeline {
     pub history: History,
     /// Nothing is told to have been seen before.
     pub from_millis: Millis,
-    /// The time that it stands at.
+    /// The time at which it is frozen.
     pub at_millis: Millis,
     /// Name of what is shown.
     pub name: String,
@@ -75,7 +75,7 @@ pub struct Handle {
     /// Pages that are being made. None is kept: each is of its moment.
     pages: Cache<Workload, Arc<Snapshot>>,
     page_turns: Arc<Semaphore>,
-    /// It stands still at the end of what it shows.
+    /// It is frozen at the end of what it shows.
     pub is_over: bool,
     /// What counts those who have a way to it, where they are counted.
     pub lease: Option<Lease>,
@@ -97,7 +97,7 @@ impl Handle {
         Self::begin(name, sources, retention, Some(initial), Vec::new())
     }
 
-    /// Starts a hub that stands still with what it is given: time does not pass in it, and nothing is observed.
+    /// Starts a frozen hub with a given state: time does not pass in it, and nothing is observed.
     pub fn frozen(name: &str, frozen: FrozenTimeline) -> Self {
         let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
         let FrozenTimeline { timeline, history, from_millis, at_millis, name: title } = frozen;
@@ -255,7 +255,7 @@ impl Handle {
             let (turn, named) = (self.page_turns.clone().acquire_owned().await, workload.clone());
             let page = ask(&self.commands, move |hub| hub.page(&named)).await?;
             let made = tokio::task::spawn_blocking(move || {
-                let _turn = turn; // whoever asked may have left
+                let _turn = turn; // the request may have been cancelled
                 Arc::new(page())
             });
             made.await.map_err(|_| HubEnded)
@@ -283,7 +283,7 @@ impl Handle {
         });
         let Some((model, (from, to))) = copy.await? else { return Ok(None) };
         let written = tokio::task::spawn_blocking(move || {
-            let _turn = turn; // whoever asked may have left: writing is not called off
+            let _turn = turn; // the request may have been cancelled; the writing goes on
             document::document(&model, from, to)
         });
         written.await.map(Some).map_err(|_| HubEnded)

@@ -1,4 +1,4 @@
-//! A Deployment in the list of its cluster, and the group that it stands in: what flaps does not jump between groups.
+//! A Deployment in the list of its cluster, and its group: one that flaps does not jump between groups.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct ListedDeployment {
     pub labels: BTreeMap<String, String>,
     /// What words are looked for in, in small letters.
     pub text: String,
-    /// Since when it stands in its group, on the clock of its cluster; what its place within the group follows from.
+    /// Since when it is in its group, by the clock of its cluster; its place within the group follows from that.
     pub since_millis: Millis,
     /// When it was well again last.
     recovered_millis: Option<Millis>,

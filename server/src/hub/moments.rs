@@ -150,7 +150,7 @@ impl Handle {
         let (tell, seen) = oneshot::channel();
         tokio::task::spawn_blocking(move || {
             let began = std::time::Instant::now();
-            let _ = tell.send(past.read_at(now, asked_millis.is_some(), job)); // the asker may have left
+            let _ = tell.send(past.read_at(now, asked_millis.is_some(), job)); // the request may have been cancelled
             // The next one has its turn when as much time was left to pages and to everything else: moments take half of a core at most,
             // however many ask for them. Who waits for their turn waits for this, too; the hub does not.
             std::thread::sleep(began.elapsed());

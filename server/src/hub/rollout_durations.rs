@@ -1,4 +1,4 @@
-//! How long rollouts took and how they ended, counted while somebody looks; for dashboards.
+//! Durations and outcomes of rollouts that ended while they were observed; for dashboards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -33,12 +33,12 @@ pub struct RolloutDurations(Mutex<DurationState>);
 #[derive(Debug, Default)]
 struct DurationState {
     series: BTreeMap<Series, Histogram>,
-    /// What was counted of the last moment: a moment may tell of a rollout more than once.
+    /// The rollouts counted at the last instant: there may be several changes of one rollout.
     last: (Millis, BTreeSet<(Uid, u64, &'static str)>),
 }
 
 impl RolloutDurations {
-    /// Counts what a change tells to have ended just now, if its begin was seen.
+    /// Counts a rollout that ends by a change, if its start was observed.
     pub(super) fn note(&self, model: &Model, at_millis: Millis, change: &Change) {
         let (uid, ended) = match change {
             Change::Rollout(uid, _, rollout) => {
@@ -47,7 +47,8 @@ impl RolloutDurations {
                     (rollout.superseded_millis, "superseded"),
                     (rollout.deadline_exceeded_millis, "deadline-passed"),
                 ];
-                // One is superseded when the Deployment names the next one, and told to be when a ReplicaSet carries it.
+                // A rollout is superseded when the Deployment has the next revision, and known to be when a ReplicaSet
+                // carries it.
                 let is_now = |(at, outcome): &&(Option<Millis>, &str)| {
                     let late = at.map(|at| at_millis - at);
                     late.is_some_and(|late| late == 0 || (*outcome == "superseded" && (0..LATE_MILLIS).contains(&late)))
@@ -66,7 +67,7 @@ impl RolloutDurations {
         let Some(began) = timeline::rollout::began_millis(model, deployment, rollout) else { return };
         let is_in_gap = deployment.gaps.last().is_some_and(|gap| gap.to_millis == at_millis);
         if is_in_gap || timeline::rollout::is_part_unseen(model, deployment, rollout) {
-            return; // it began or ended while nobody looked
+            return; // its start or end was not observed
         }
         let mut counted = locked(&self.0);
         if counted.last.0 != at_millis {

@@ -177,7 +177,7 @@ impl Access {
 
     /// Takes note of how a request with the client of that generation failed.
     pub(super) fn failed(&self, generation: u64, error: &RequestError, pace: &Pace) {
-        // A certificate that one side does not take. Which side's file is old cannot be told.
+        // One side refuses the other's certificate. Which side's file is outdated is unknown.
         let is_certificate = |why: &str| why.contains("certificate") || why.contains("fatal alert");
         match error {
             RequestError::Unreachable(why) if !is_certificate(why) => {
@@ -241,7 +241,7 @@ impl Access {
                 Ok(None) | Err(_) => access.0.current.borrow().fetched.expires_at_millis,
             };
             let left = ends.and_then(|ends| u64::try_from(ends - clock::now_millis()).ok()).map(Duration::from_millis);
-            // First the end: whoever the new client wakes may meet the next refusal at once.
+            // The end comes first: a task that the new client wakes may be refused again at once.
             locked(&access.0.renewals).end(Instant::now(), left, &pace);
             access.take(credentials.name(), fetched);
         };

@@ -1,4 +1,4 @@
-//! Tells addresses of this machine from others: secrets are sent in the clear to nobody else.
+//! Distinguishes addresses of this machine from others: secrets are sent without TLS to this machine only.
 
 use std::net::IpAddr;
 

@@ -121,7 +121,7 @@ fn command(exec: &ExecConfig, name: &str, asks: bool) -> Command {
     if asks {
         command.stdin(Stdio::inherit()).stderr(Stdio::inherit());
     } else {
-        // What it complains about may hold secrets: it is shown to nobody, and kept nowhere.
+        // Its error output may contain secrets: it is neither shown nor stored.
         command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0);
     }
     command

@@ -30,7 +30,7 @@ pub struct Subject {
     pub user: String,
     /// Groups.
     pub groups: Vec<String>,
-    /// UID of the user, where the cluster told one.
+    /// UID of the user, if the cluster gave one.
     pub uid: Option<String>,
     /// Further attributes that the cluster gave the user: a token may carry less than all rights of its owner.
     pub extra: BTreeMap<String, Vec<String>>,
@@ -142,7 +142,7 @@ async fn post<T: Resource + DeserializeOwned>(
     pace: &Pace,
     review: Vec<u8>,
 ) -> Result<T, RequestError> {
-    // Whoever reads a token can use it.
+    // Anybody who reads a token can use it.
     if T::KIND == TokenReview::KIND && !given.is_confidential {
         return Err(RequestError::NotConfidential);
     }

@@ -181,7 +181,7 @@ impl ClientView {
         }
         if let (Some(uid), Some(_)) = (workload.uid, workload.rollout) {
             self.throttle().await; // to read and play one takes long
-            // A UID of another workload leads to nothing, as one that is nobody's.
+            // A UID of another workload is answered like one that does not exist.
             let known =
                 self.read_stored(workload, uid, |_| Ok(())).await.map_err(|why| Arc::new(OpenError::from(why)))?;
             known.ok_or_else(unknown)?;

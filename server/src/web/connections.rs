@@ -259,7 +259,7 @@ async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + '
     let is_awaited = Arc::new(AtomicBool::new(true));
     let io = TokioIo::new(CountedStream::new(head, stream, open, is_awaited.clone()));
     if let Err(why) = http.http1_only().serve_connection_with_upgrades(io, TowerToHyperService::new(answer)).await {
-        // Connections that nobody uses any more end in the same way.
+        // Idle connections end in the same way.
         let is_awaited = is_awaited.load(Ordering::Relaxed);
         if is_awaited && why.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout) {
             limits.count_hit(Limit::Headers);

@@ -35,7 +35,7 @@ impl FollowedList {
         self.choice.chosen.mark_changed();
     }
 
-    /// Waits until it is another one; for ever where nobody chooses it. Fails once its task ended.
+    /// Waits for a change of the list, forever if no task chooses it. Fails once its task has ended.
     pub(super) async fn changed(&mut self) -> Result<(), RecvError> {
         match self.choice.chosen.changed().await {
             Err(_) if self.choice.is_turned_away() => std::future::pending().await,

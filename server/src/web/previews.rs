@@ -14,7 +14,7 @@ use crate::access::scope::LinkScope;
 const PICTURE_TTL: Duration = Duration::from_secs(10);
 /// Pictures that are cached.
 const CACHED_PICTURES: u64 = 128;
-/// Pictures that wait for their turn; whoever asks for another one may come again later.
+/// Most pictures that wait for their turn; further requests are refused and may be repeated later.
 const MOST_WAITING: usize = 16;
 
 /// The file format of a picture.

@@ -48,7 +48,7 @@ pub(crate) async fn list(view: &ClientView, workload: &Workload, uid: Uid) -> Re
             return Vec::new();
         }
         let mut rollouts = index::rollouts(&cluster, reader.timeline, uid, reader.now, MOST_COMPARED as usize);
-        // Without a history, no episode tells whether trouble after completion belongs to the rollout.
+        // Without a history, it is unknown whether trouble after completion belongs to the rollout.
         rollouts.iter_mut().for_each(PastRollout::clear_aftermath);
         rollouts.reverse();
         rollouts

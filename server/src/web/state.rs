@@ -144,7 +144,7 @@ impl Rollcast {
         })
     }
 
-    /// Returns all hubs, whoever the viewer is.
+    /// Returns all hubs, without regard to permissions.
     pub fn all_hubs(&self) -> impl Iterator<Item = &Handle> {
         self.clusters.values()
     }
@@ -221,7 +221,8 @@ impl Rollcast {
         opened
     }
 
-    /// Waits until something that takes long may be made for a client once more. Who is not told from others is not held back.
+    /// Waits until the rate limit of a client allows another expensive response. Clients that cannot be distinguished
+    /// are not limited.
     pub(crate) async fn throttle(&self, key: &ClientKey) {
         if *key != ClientKey::Shared {
             self.budgets.ready(key).await;

@@ -66,7 +66,7 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
     let missing = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let all = past_rollouts(view, asked_for).await.unwrap_or_default();
     let (standing, measure) = compare_last_rollout(view, asked_for, &all).await.unzip();
-    // Without a history nothing tells of trouble that passed.
+    // Without a history, past trouble is unknown.
     let past = if view.has_history() { all } else { Vec::new() };
     let find = move |_: &Workload, then: &DeploymentState<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;

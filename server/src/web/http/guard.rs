@@ -75,7 +75,7 @@ struct HeaderRules {
     is_secure_only: bool,
     /// Pages of other sites may show it.
     is_for_others: bool,
-    /// Whatever the handler says, nobody caches it.
+    /// The response is never cached, whatever the handler sets.
     is_private: bool,
 }
 
@@ -131,7 +131,7 @@ async fn answer_and_audit(rollcast: &Arc<Rollcast>, client: &Client, request: Re
         let status = response.status().as_u16();
         match response.extensions().get::<AuditEntry>() {
             Some(AuditEntry { who, did, at }) => audit.record(who, client.address, did, at, status),
-            // What stands behind it shows something of a link to whoever has it.
+            // The rest of the path is a part of a link, which must not be logged.
             None if path.starts_with(SHARED) => audit.record(&who, client.address, method.as_str(), SHARED, status),
             None => audit.record(&who, client.address, method.as_str(), &path, status),
         }
@@ -147,7 +147,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     let is_public = is_public_picture(rollcast, &request);
     let address = address(request.uri());
     let viewer = match is_public {
-        true => Ok(Viewer::anonymous()), // whoever asks, with a session or without one, gets the same
+        true => Ok(Viewer::anonymous()), // all clients get the same response, with a session or without
         false => rollcast.viewer(request.headers(), client.peer, client.address).await,
     };
     let viewer = match viewer {

@@ -58,7 +58,7 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
     let (asked, permissions, days) = (search.clone(), view.permissions().clone(), days(now_millis, &zone));
     let unwritten = unwritten_notice(view, archive.unwritten().borrow().clone(), &zone);
     let read = archive.read(move |reader| {
-        // The strip tells of all days, whichever was asked for.
+        // The strip shows all days, whichever was requested.
         let days = reader.days(&asked, &permissions, days)?;
         let found = reader.search(&asked, &permissions, after, LINES)?;
         let (workloads, total) = overview(reader, &asked, &permissions, &found.rollouts)?;

@@ -9,7 +9,8 @@
 //! | `…?uid=U&rollout=N` | one of its rollouts by itself, from what is kept |
 //! | `/deployments/U` | leads to `…?uid=U`, wherever that is |
 //!
-//! What the hub does not hold any more leads to what is kept of it, and so does a cluster that is not watched any more. Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
+//! What the hub no longer holds is redirected to the history, and so is a cluster that is no longer watched. For
+//! everything else there is a page that says why it cannot be shown, with the nearest link that can.
 
 use std::sync::Arc;
 
@@ -166,7 +167,7 @@ async fn stored_link(
 ) -> Result<Option<String>, StoreError> {
     let Some(uid) = named.uid.or(known).filter(|_| workload.rollout.is_none()) else { return Ok(None) };
     if named.at_millis.is_some_and(|at| at > now_millis) {
-        return Ok(None); // nobody has seen that yet
+        return Ok(None); // that time has not come yet
     }
     let sought = match (named.at_millis, named.revision) {
         (Some(at_millis), _) => EpisodeSelector::At(at_millis),
@@ -189,7 +190,7 @@ struct KnownLink<'l> {
     named: LinkParameters,
     workload: &'l Workload,
     now_millis: Millis,
-    /// The hub holds one rollout or one moment, and stands still.
+    /// The hub holds one rollout or one moment, and is frozen.
     is_part: bool,
 }
 
@@ -208,7 +209,7 @@ impl KnownLink<'_> {
         let is_by_itself = self.workload.rollout.is_some();
         let time_of_day = crate::telemetry::clock::now_millis();
         if (is_by_itself || self.is_part) && at_millis > now_millis {
-            // What is over stands still at its end; the time of day goes on.
+            // A rollout that is over is frozen at its end, while the clock goes on.
             let why = if at_millis > time_of_day + AHEAD_MILLIS {
                 format!("That moment is in the future: it is {} UTC now.", clock(time_of_day))
             } else if is_by_itself {

@@ -1,4 +1,5 @@
-//! The strip over HTTP: what it tells, and what its buttons ask for. Pages of other sites may not ask for anything.
+//! The strip of the playground over HTTP: its state, and the actions of its buttons. Pages of other sites may request
+//! nothing.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! `…/preview.svg` and `…/preview.png`: the score as one picture. Drawn at most once in a while per Deployment, whoever asks.
+//! `…/preview.svg` and `…/preview.png`: the score as one picture. Drawn at most once in a while per Deployment, for all
+//! clients.
 
 use std::sync::{Arc, LazyLock};
 
@@ -41,7 +42,7 @@ pub(super) async fn picture(view: &ClientView, workload: &Workload, format: Imag
             ImageFormat::Svg => Ok(Bytes::from(svg)),
             ImageFormat::Png => {
                 let drawing = tokio::task::spawn_blocking(move || {
-                    let _turn: DrawPermit = turn; // whoever asked may have left
+                    let _turn: DrawPermit = turn; // the request may have been cancelled
                     pixels(&svg)
                 });
                 drawing.await.ok().flatten().map(Bytes::from).ok_or(PreviewError::Failed)

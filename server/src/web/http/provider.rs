@@ -34,7 +34,8 @@ pub(super) async fn start(
     }
 }
 
-/// Leads whom the provider sent back to where they wanted to go. What the provider says besides is logged, and shown to nobody.
+/// Redirects a user who comes back from the provider to the requested page. Messages of the provider are logged, and
+/// not shown.
 pub(super) async fn finish_sign_in(
     State(rollcast): State<Arc<Rollcast>>,
     Extension(client): Extension<Client>,

@@ -1,4 +1,4 @@
-//! A QR code of one of this server's own pages, for whoever stands before a wall with a telephone.
+//! A QR code of one of this server's own pages, for people with a telephone in front of a wall.
 
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};

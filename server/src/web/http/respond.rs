@@ -210,7 +210,7 @@ pub(super) fn unreadable_history(view: &ClientView, why: &StoreError) -> Refusal
     Refusal(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
-/// Returns a response with status 503 that browsers retry by themselves, so that a wall needs nobody.
+/// Returns a response with status 503 that browsers retry by themselves, so that a wall needs no attention.
 pub(super) fn turn_away(why: &str) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [(header::REFRESH, "5")], why.to_owned()).into_response()
 }

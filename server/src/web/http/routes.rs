@@ -18,7 +18,7 @@ use super::{
 };
 use crate::web::state::Rollcast;
 
-/// Compression level of responses (brotli's and gzip's scale). Somebody waits while a page is rendered.
+/// Compression level of responses (brotli's and gzip's scale). It is low, because a person waits for the page.
 const COMPRESSION: i32 = 4;
 
 /// Longest body of a request in bytes, and the time within which all of it has to arrive: forms are small.

@@ -27,7 +27,7 @@ use crate::web::state::Rollcast;
 #[derive(Deserialize)]
 pub(super) struct LinkForm {
     secret: String,
-    /// `yes` where somebody was asked whether it is to take the place of what they see.
+    /// `yes` if the viewer confirmed that the link replaces their present one.
     #[serde(default)]
     confirmed: String,
 }
@@ -113,7 +113,7 @@ pub(super) async fn open_link(
     headers: HeaderMap,
     FormBody(LinkForm { secret, confirmed }): FormBody<LinkForm>,
 ) -> Response {
-    // The script hands in what stands behind the #; a person may have put in the whole link.
+    // The script sends the part behind the #; a person may have pasted the whole link.
     let part = secret.trim().rsplit('#').next().unwrap_or_default();
     let decoded = percent_decode_str(part).decode_utf8().unwrap_or_default();
     let secret = &*decoded;
@@ -129,7 +129,7 @@ pub(super) async fn open_link(
     if let Some(share) = found.as_ref().filter(|_| confirmed != "yes") {
         let address = rollcast.client(client.address);
         let sees_it = match rollcast.site.auth.viewer(&headers, client.peer, address).await {
-            // What another link opens may stand in the way of it.
+            // With another link open, the viewer sees its scope alone.
             Ok(viewer) => {
                 Some(!is_by_link(&rollcast, &headers).await && view_of(&rollcast, viewer, &share.scope).await.is_some())
             }

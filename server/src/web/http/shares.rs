@@ -120,7 +120,7 @@ async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Re
         (Some(named), Some(revision)) if named != revision => return Err(unshareable()),
         (named, of_path) => named.or(of_path),
     };
-    // Nothing is kept here: which rollout that is cannot be told.
+    // Without a history the rollout cannot be found.
     if workload.rollout.is_some() && !view.has_history() {
         return Err(unshareable());
     }
@@ -141,7 +141,7 @@ async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Re
             LinkScope::Rollout { of, uid, revision: named.ok_or_else(unshareable)?.revision }
         }
     };
-    // It is looked for and not cut out: whoever may make links may ask for as many as they want.
+    // The excerpt is only looked up, not made: makers of links may send any number of requests.
     if !view.rollcast().has_excerpt(&scope).await.map_err(unreadable)? {
         return Err(unshareable());
     }

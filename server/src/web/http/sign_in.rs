@@ -75,7 +75,7 @@ pub(super) async fn sign_in(
     render_page(&rollcast, status, payload, Request::default()).await
 }
 
-/// Lets somebody in whose session that cookie holds: whoever signs in is who they are, whichever link they came by before.
+/// Begins the session in that cookie. It replaces the cookie of a link that the viewer came by.
 pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Response {
     let who = Extension(AuditEntry { who: viewer.name, did: "signed in", at: Route::SignIn.pattern().to_owned() });
     let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))]);

@@ -98,7 +98,7 @@ async fn cluster(view: &ClientView, hub: &Handle) -> Result<ClusterStatus, HubEn
 }
 
 /// Returns the worst state of the watches of a kind. A namespace that is forbidden is named, though others are watched.
-/// Errors are for viewers who see all of the cluster; others learn what the connection tells.
+/// Errors are for viewers who see all of the cluster; others get the connection state alone.
 fn kind_status(kind: Kind, watches: &[&Health], sees_all: bool, connection: &ConnectionStatus) -> KindStatus {
     let refused = watches.iter().find_map(|health| match health {
         Health::Forbidden { verb } => Some(*verb),

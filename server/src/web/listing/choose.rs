@@ -121,7 +121,7 @@ fn headings(query: &Query, found: &[Match<'_>]) -> Vec<Head> {
     heads
 }
 
-/// Refuses a search that would take long, whoever asks it.
+/// Refuses a search that would take too long.
 pub(super) fn bounded(query: &Query) -> Result<(), &'static str> {
     if query.text.len() > MOST_TEXT || query.text.split_whitespace().count() > MOST_WORDS {
         return Err("A search may have at most 12 words and 400 characters. This one was ignored.");

@@ -56,7 +56,7 @@ impl Changes {
     }
 }
 
-/// Different lists that are followed at once, and what those are told who would follow one more.
+/// Most different lists at once, and the text for a client that would follow one more.
 const MOST_LISTS: usize = 1_000;
 const FULL: &str = "The server is busy. This list loads as soon as it can.";
 const FULL_FOR_CLIENT: &str = "You have too many different lists open. This one loads when you close another one.";
@@ -109,7 +109,7 @@ impl Drop for SubscriptionGuard {
 }
 
 impl Listings {
-    /// Lists of these clusters, which nobody follows yet.
+    /// Creates the lists of these clusters, without followers.
     pub fn new(clusters: Vec<Handle>, limits: Arc<LimitCounters>) -> Arc<Self> {
         let by = SubscriptionLimit::new(LISTS_PER_CLIENT, LISTS_PER_MAKER);
         Arc::new(Self { clusters, limits, followed: Mutex::new(Subscriptions { lists: HashMap::new(), by }) })
@@ -124,7 +124,7 @@ impl Listings {
         locked(&self.followed)
     }
 
-    /// Returns whether somebody follows that list: another follower makes no work.
+    /// Returns whether that list has followers: another one costs nothing.
     pub fn is_followed(&self, query: &Query, permissions: &Arc<Permissions>) -> bool {
         self.followed().lists.contains_key(&(normalized(query), permissions.clone()))
     }
@@ -205,7 +205,7 @@ impl Listings {
         }
     }
 
-    /// Chooses a list for the first time, and from then on; somebody else may have done so meanwhile.
+    /// Chooses a list, and keeps it up to date; another request may have begun that meanwhile.
     fn start(self: &Arc<Self>, key: ListKey) -> signal::Receiver<Arc<ListResult>> {
         // Before the first choice, so that nothing in between is missed.
         let changes = Changes::new(&self.clusters);
@@ -237,7 +237,7 @@ impl Listings {
         ListResult { overall, ..ListResult::default() }
     }
 
-    /// Chooses for as long as somebody follows.
+    /// Chooses the list again after changes, while it has followers.
     async fn run(self: Arc<Self>, key: ListKey, chosen: signal::Sender<Arc<ListResult>>, mut changes: Changes) {
         loop {
             let is_time = async {
@@ -247,7 +247,7 @@ impl Listings {
             tokio::select! {
                 () = chosen.closed() => {
                     let mut followed = self.followed();
-                    // Somebody may have come since.
+                    // A new follower may have come since.
                     if chosen.is_closed() {
                         followed.lists.remove(&key);
                         return;
