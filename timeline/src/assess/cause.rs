@@ -57,7 +57,7 @@ pub struct Evidence {
     pub message: String,
     /// Since when, by arrival; `None` when that is not known.
     pub since_millis: Option<Millis>,
-    /// Nobody saw it begin: it lasts at least since then.
+    /// Its start was not observed: it lasts at least since then.
     pub is_least: bool,
 }
 
@@ -117,7 +117,7 @@ pub struct CrashCause {
     pub container: String,
     /// Its part in the pod.
     pub role: Role,
-    /// Exit code; `None` where nobody saw it.
+    /// Exit code; `None` if it was not observed.
     pub exit_code: Option<i32>,
     /// Killed for want of memory.
     pub is_out_of_memory: bool,
@@ -188,7 +188,7 @@ pub enum CauseKind {
         /// The replicas that the ReplicaSets were scaled for last: scaled back to them, the rollout goes on.
         replicas: u32,
     },
-    /// Somebody paused it.
+    /// It is paused.
     Paused {
         /// The template was edited meanwhile, or no revision was made of it yet.
         is_edited: bool,
@@ -274,7 +274,7 @@ pub enum CauseKind {
         /// All of them are ready, and none was not lately.
         is_over: bool,
     },
-    /// Their node was reported not to be ready: nobody asks their probes.
+    /// Their node was reported not to be ready: no kubelet runs their probes.
     NodeSilent {
         /// Its name, where it is known.
         node: Option<String>,

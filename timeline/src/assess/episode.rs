@@ -30,7 +30,7 @@ pub struct Episode<'m> {
     pub is_whole: bool,
     /// Replicas before and after, where they changed.
     pub scaled: Option<(u32, u32)>,
-    /// The entries of the story that tell of losses, in order, each with whether its node was not ready when pods left it.
+    /// The entries of the story about losses, in order, each with whether its node was not ready when pods left it.
     pub losses: Vec<(&'m Happening, bool)>,
     /// The words of the API server when it refused the ReplicaSet of the next revision last.
     pub refused: Option<&'m str>,
@@ -51,7 +51,7 @@ pub struct Restarted<'m> {
     pub pod: &'m Pod,
     /// How often they restarted.
     pub times: u32,
-    /// The last end of the container that restarted last; `None` where nobody saw how it ended.
+    /// The last end of the container that restarted last; `None` if that was not observed.
     pub exit: Option<&'m Exit>,
     /// The probe or hook for which the kubelet stopped that container.
     pub probe: Option<ProbeKill>,
@@ -102,7 +102,7 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         (None, Some(refusal)) if !is_of_pods && !deployment.is_over() => refusal.until_millis,
         (None, _) => ended(deployment, &pods, scaled, &shortage),
     };
-    // A gap behind its end is no part of it, unless it brought something that is told.
+    // A gap behind its end is no part of it, unless the gap led to an entry of the story.
     let is_told = |entry: &&Entry| !matches!(entry.what, Happening::Gap { .. } | Happening::Event { .. });
     let last_told_millis = deployment.story.iter().filter(is_told).map(|entry| entry.at_millis).max();
     let over_millis = ended_millis.max(last_told_millis).filter(|_| ended_millis.is_some());
@@ -162,7 +162,7 @@ pub fn outage(
     if !is_known {
         return None;
     }
-    // A pod out of rotation serves nobody.
+    // A pod out of rotation serves no requests.
     let ready = |pod: &Pod| {
         let counted = counted_stretches(model, deployment.uid, pod);
         let states = pod.spans().filter(|(state, ..)| state.is_ready());

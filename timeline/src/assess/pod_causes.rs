@@ -43,7 +43,7 @@ impl<'m> Assessment<'m> {
             *is_mixed |= shown.has_other_message(&cause);
             let is_better = !shown.says_why_no_pull() && cause.says_why_no_pull();
             match (&mut shown.kind, &cause.kind) {
-                // Since when is told of the first.
+                // The sentence has the start of the first.
                 (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) => {
                     *saw = saw.take().or_else(|| other.clone());
                 }

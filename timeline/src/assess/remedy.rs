@@ -76,7 +76,7 @@ impl Assessment<'_> {
                 let back = || if self.came_to_nothing() { self.undo() } else { None };
                 Some(self.quota().or_else(back).unwrap_or_else(|| self.show()))
             }
-            // Nothing is wrong, and whoever started it may think otherwise.
+            // Nothing is wrong, unless the person who started it thinks otherwise.
             Standing::Progressing | Standing::Waiting | Standing::Slow | Standing::TakingDown if self.is_of_nodes() => {
                 Some(self.show())
             }

@@ -215,7 +215,7 @@ impl<'m> Assessment<'m> {
             let pods = || self.model.controlled_pods(set.uid);
             let moved = pods().map(Pod::since_millis).chain(set.scales.iter().map(|scale| scale.at_millis)).max();
             let since = moved.unwrap_or(set.first_seen_millis);
-            // A list that tells of the ReplicaSet with its pods tells of no moment.
+            // A list shows the ReplicaSet and its pods without the times of their changes.
             let is_least = moved.is_none() || pods().any(|pod| pod.now.listed_millis == Some(since));
             (self.now.millis - since > PODS_MISSING_MILLIS).then(|| {
                 let evidence = Evidence {

@@ -51,7 +51,7 @@ pub enum Standing {
     Deleted,
     /// It is being deleted.
     Deleting,
-    /// Somebody paused it.
+    /// It is paused.
     Paused,
     /// Its controller does not react.
     NotObserved {
@@ -243,7 +243,7 @@ impl Assessment<'_> {
         };
         let served = LazyCell::new(|| names(|_| true));
         let released = LazyCell::new(|| names(Pod::is_out_of_rotation));
-        // Those that are told together have no names.
+        // Pods that share a sentence are not named.
         let deleted = LazyCell::new(|| {
             let told = self.deployment.story.iter().filter_map(|entry| match &entry.what {
                 Happening::Killed { pod, .. } => Some(pod.as_str()),

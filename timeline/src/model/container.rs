@@ -115,9 +115,9 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// Returns whether nobody saw how the container ended, so that its exit code is made up: the kubelet writes 137 for
-    /// a container that it cannot find any more or that it removes to start all of a pod again, and containerd 255 for
-    /// one that ran before its node was started again.
+    /// Returns whether the end of the container was not observed, so that its exit code is made up: the kubelet writes
+    /// 137 for a container that it cannot find any more or that it removes to start all of a pod again, and containerd
+    /// 255 for one that ran before its node was started again.
     pub fn is_unseen(&self) -> bool {
         let (reason, code) = (self.reason.as_str(), self.code);
         matches!((reason, code), (STATUS_UNKNOWN | RESTARTING_ALL, _) | ("Unknown", 255))

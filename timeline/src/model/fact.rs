@@ -1,6 +1,6 @@
 //! Facts: what was observed of one object, in the core's own words. The only way into a [`crate::Timeline`].
 //!
-//! A fact carries the fields that the timeline shows or derives from and nothing else; whoever makes facts (the
+//! A fact carries the fields that the timeline shows or derives from and nothing else; the maker of facts (the
 //! server's `translate`) decides what an absent Kubernetes field means, so there is no "maybe missing" number here.
 
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ pub enum Fact {
         namespace: Option<String>,
         /// The UIDs that the list held.
         present: Vec<Uid>,
-        /// For another list after the first: nobody looked from then until now, so what happened is not known.
+        /// For another list after the first: nothing was observed from then until now, so what happened is not known.
         gap_since_millis: Option<Millis>,
     },
     /// A kind may not be listed any more, or may be again: what is known of it is of then.

@@ -116,7 +116,7 @@ pub struct Deployment {
     /// The verdict of `kubectl rollout status`, with the moments in which it changed.
     #[serde(with = "server_only")]
     pub verdicts: Vec<(Millis, KubectlVerdict)>,
-    /// Stretches of time in which nobody looked, in order, not touching each other.
+    /// Stretches of time without observation, in order, not touching each other.
     pub gaps: Vec<Gap>,
     /// Events about it and what belongs to it, by arrival: Warnings, and those that say what is waited for.
     #[serde(with = "server_only")]
@@ -144,7 +144,7 @@ impl Deployment {
     }
 }
 
-/// A stretch of time in which nobody looked.
+/// A stretch of time without observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     /// The last word before it.
@@ -243,9 +243,9 @@ pub struct Rollout {
     /// is missing below is lost.
     #[serde(with = "server_only")]
     pub available_of: Option<u32>,
-    /// Somebody looked when it started.
+    /// Its start was observed.
     pub was_start_seen: bool,
-    /// It ended while nobody looked: the list after that tells its end, and not when it was.
+    /// Its end was not observed: a list shows that it ended, and not when.
     pub is_end_unseen: bool,
     /// It is complete for Kubernetes because the Deployment was scaled to zero before everything was available.
     pub was_scaled_to_zero: bool,
@@ -254,7 +254,8 @@ pub struct Rollout {
     pub passed_before: Option<Millis>,
     /// Arrival of the next revision's start, when this one was not complete.
     pub superseded_millis: Option<Millis>,
-    /// When its progress deadline passed: arrival of the first deadlineExceeded verdict, or the time of its condition where nobody saw that.
+    /// When its progress deadline passed: arrival of the first deadlineExceeded verdict, or the time of its condition
+    /// if that was not observed.
     pub deadline_exceeded_millis: Option<Millis>,
     /// Least `status.availableReplicas` from start to completion.
     pub min_available: u32,

@@ -10,7 +10,7 @@ use crate::model::story::{Entry, Happening};
 use crate::model::{PodState, server_only};
 use crate::{Millis, Uid};
 
-/// A pod that arrives this long after its creation was there before somebody looked. Creation times are whole seconds.
+/// A pod that arrives this long after its creation existed before it was observed. Creation times are whole seconds.
 const LATE_MILLIS: Millis = 2_500;
 
 /// The readiness of a pod flaps from this many losses on within [`FLAP_MILLIS`].
@@ -73,7 +73,7 @@ impl Pod {
     /// Returns the ReplicaSet that controls it, or was the last one to do so.
     pub fn last_owner(&self) -> Option<Uid> {
         let adopted = self.releases.iter().rev().find_map(|release| release.adopted);
-        // One that was never adopted was let go by the one that made it, whoever adopts it later.
+        // A pod without an earlier adoption was released by the ReplicaSet that created it.
         self.owner.or(adopted.map(|(_, set)| set)).or(self.replica_set())
     }
 
@@ -231,7 +231,7 @@ pub struct PodNow {
     pub deletion_at_millis: Option<Millis>,
     /// Since when its phase is Succeeded or Failed, which it never leaves: by arrival, or its creation where that was not seen.
     pub terminal_millis: Option<Millis>,
-    /// When a list told a state of it whose beginning nobody saw.
+    /// When a list showed a state of it whose start was not observed.
     #[serde(with = "server_only")]
     pub listed_millis: Option<Millis>,
     /// Since when it is ready, or was when it last was, by the kubelet's clock.
@@ -279,6 +279,6 @@ pub enum EndReason {
     ScaledDown,
     /// By someone or something outside the rollout.
     DeletedManually,
-    /// Cannot be told: it went while nobody looked, or its ReplicaSet was never seen.
+    /// Unknown: its end was not observed, or its ReplicaSet never was.
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! Counts, moves and start times of the pods of each ReplicaSet, kept as pods change so that nobody counts them again.
+//! Counts, moves and start times of the pods of each ReplicaSet, kept as pods change, so that they need no counting.
 //!
 //! Everything here follows from the pods alone: nothing of it travels or is stored. [`PodIndex::replace`] is the one place that
 //! alters it, and [`crate::Model`] calls it around every change of a pod.

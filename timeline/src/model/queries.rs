@@ -83,7 +83,7 @@ impl Model {
         order::sort_by(pods.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
-    /// Counts the pods that count for nobody since `deployment` let go of their ReplicaSet, and that run on.
+    /// Counts the running pods without a Deployment since `deployment` released their ReplicaSet.
     pub fn count_let_go_pods(&self, deployment: Uid) -> u32 {
         let is_let_go = move |set: &&ReplicaSet| {
             set.owner.is_none() && set.removed_millis.is_none() && set.last_owner() == Some(deployment)
@@ -179,7 +179,7 @@ impl Model {
         self.index_pods();
     }
 
-    /// Keeps no index of pods: while nobody asks for what they count, changes cost less without.
+    /// Keeps no index of pods: without queries of counts, changes cost less.
     pub(crate) fn stop_pod_index(&mut self) {
         self.pod_index.stop();
     }

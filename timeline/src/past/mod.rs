@@ -48,17 +48,17 @@ pub struct PastRollout {
     pub started_millis: Millis,
     /// When it was complete or superseded.
     pub ended_millis: Option<Millis>,
-    /// It began or ended while nobody looked: neither its duration nor its extremes are known.
+    /// Its start or end was not observed: neither its duration nor its extremes are known.
     #[serde(default)]
     pub is_part_unseen: bool,
-    /// Nobody looked for a part of it: its extremes are not known.
+    /// A part of it was not observed: its extremes are not known.
     #[serde(default)]
     pub has_gap: bool,
     /// Outcome so far, or at the end.
     pub outcome: Outcome,
     /// Why it could not start or was stuck, or why its pods failed in its episode after it was complete, as a sentence; else empty.
     pub cause: String,
-    /// The refusal of its ReplicaSet before it began, as a sentence; it is told where there is no cause.
+    /// The refusal of its ReplicaSet before it began, as a sentence; it is shown if there is no cause.
     pub refusal: Option<String>,
     /// The losses in the episode of a rollout after it was complete, in words.
     pub losses: Option<String>,
@@ -92,7 +92,7 @@ pub struct PastRollout {
     /// The tool that deployed it and what it calls that: "Helm release web"; empty where none is known.
     #[serde(default)]
     pub managed_by: String,
-    /// The moment at which it is best looked at; `None` while it goes on.
+    /// Its most telling moment; `None` while it goes on.
     pub moment_millis: Option<Millis>,
     /// The last moment that knows nothing of the next rollout; `None` while there is none, and of rollouts that an older version wrote.
     pub last_millis: Option<Millis>,
@@ -111,7 +111,7 @@ impl PastRollout {
         self.moment_millis.map_or_else(|| page.clone(), |at_millis| format!("{page}&at={at_millis}"))
     }
 
-    /// Removes the trouble and the losses after it was complete, which are told elsewhere or are not known to be its own.
+    /// Removes the trouble and the losses after it was complete, which are shown elsewhere or not known to be its own.
     pub fn clear_aftermath(&mut self) {
         if matches!(self.outcome, Outcome::Complete | Outcome::ScaledToZero) {
             self.cause.clear();

@@ -102,7 +102,7 @@ pub fn last_step(message: &str) -> &str {
     step.strip_suffix(": unknown").unwrap_or(step)
 }
 
-/// Events may seem to come so much before what they are about: they are told in whole seconds.
+/// Events may seem to come this much before what they are about: their times are whole seconds.
 pub const EARLY_MILLIS: Millis = 2_000;
 
 /// Exit codes of a container that the kubelet stopped: SIGKILL and SIGTERM.

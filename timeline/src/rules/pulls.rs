@@ -28,7 +28,7 @@ pub enum PullFailure {
     Certificate,
     /// No answer in time.
     Timeout,
-    /// Nobody listens at the registry's address.
+    /// Nothing listens at the registry's address.
     ConnectionRefused,
     /// The registry answers with a server error.
     ServerError,

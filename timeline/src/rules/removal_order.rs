@@ -50,7 +50,7 @@ pub enum Comparison {
     Unclear,
 }
 
-/// Why pods went, for whoever asks about many of them: what is the same for those that went together is looked at once.
+/// Why pods went, for questions about many of them: what pods that went together share is computed once.
 pub struct Choices<'m> {
     model: &'m Model,
     skew_millis: Millis,
@@ -110,7 +110,7 @@ impl<'m> Choices<'m> {
 struct RemovalRound<'m> {
     from: Millis,
     to: Millis,
-    /// The pods that stayed; `None` before somebody asked.
+    /// The pods that stayed; `None` until they are needed.
     stayed: Option<Vec<&'m Pod>>,
 }
 

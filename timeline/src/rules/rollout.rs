@@ -302,7 +302,7 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
         }
     }
     match (is_first, rollout.is_restart) {
-        // Created while nobody looked, and rolled out again.
+        // Created without being observed, and rolled out again.
         (true, _) if rollout.revision > 1 && !rollout.was_start_seen => Trigger::Unknown,
         (true, _) => Trigger::Created,
         (false, true) => Trigger::Restart,

@@ -9,7 +9,8 @@ use crate::model::pod::FLAP_MILLIS;
 use crate::rules::messages::{self, StartHold};
 use crate::words::{count, duration, images, is_are, moment, safe, sentence_end};
 
-/// Why no pod is created and no refusal is told: in a namespace that is being deleted the API server refuses pods, and Events too.
+/// Why no pod is created and no refusal is known: in a namespace that is being deleted the API server refuses pods, and
+/// Events too.
 const NONE_CREATED: &str = "the namespace is being deleted, or the ReplicaSet controller cannot create pods.";
 
 /// A cause in one sentence.

@@ -13,7 +13,7 @@ use crate::model::{Deployment, KubectlVerdict, ReplicaSet};
 use crate::say::cause;
 use crate::words::{capitalized, count, duration, duration_in_words, is_are, list, moment, safe, sentence_end};
 
-/// The end of a headline, where nothing is worse than that nobody serves during a rollout or a pause.
+/// The end of a headline, if nothing is worse than that no pod serves during a rollout or a pause.
 const NO_POD: &str = "no pod is available.";
 
 /// Most kinds of losses that are named.
@@ -242,7 +242,7 @@ fn crashing(assessment: &Assessment<'_>) -> String {
     format!("{} was rolled out, but {what}.", subject(assessment))
 }
 
-/// Why it stands so: causes, what the budget forbids, what is left over; may be empty.
+/// Why the verdict is what it is: causes, what the budget forbids, what is left over; may be empty.
 pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     // The one that the headline names comes first, with its figures.
     let decisive = assessment.decisive();
@@ -258,7 +258,7 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     let outage = (!is_said && assessment.is_rollout_outage(standing)).then(|| capitalized(NO_POD.to_owned()));
     let is_loss_why = match standing {
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => true,
-        // Old pods that were lost are why nobody serves, beside what the new ones wait for.
+        // No pod serves because old pods were lost, and because of what the new ones wait for.
         Standing::Paused | Standing::Blocked | Standing::Waiting | Standing::Slow | Standing::Progressing => {
             assessment.is_rollout_outage(standing)
         }

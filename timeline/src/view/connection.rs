@@ -11,7 +11,7 @@ pub struct Connection {
     pub state: ConnectionState,
     /// The stale kinds, in the plural, while other kinds are live; empty where all are stale or none is.
     pub stale_kinds: Vec<String>,
-    /// The cluster's time against ours, in percent: 100 unless it is recorded or simulated, 0 while it stands still.
+    /// The cluster's time against ours, in percent: 100 unless it is recorded or simulated, 0 while it is stopped.
     pub speed_percent: u32,
     /// Resources that the server may not list or watch; the others go on.
     pub forbidden: Vec<Forbidden>,

@@ -106,7 +106,7 @@ pub struct Restart {
     pub revision: Option<u64>,
     /// How it ended last.
     pub end: ContainerEnd,
-    /// Somebody looked when it was started again.
+    /// Its restart was observed.
     pub was_seen: bool,
 }
 
@@ -143,7 +143,7 @@ pub struct RolloutStart {
     pub failure: Option<TargetFailure>,
     /// Annotation `kubernetes.io/change-cause`, when it differs from that of the revision before.
     pub change_cause: Option<String>,
-    /// Somebody looked when it started.
+    /// Its start was observed.
     pub was_seen: bool,
     /// The revision before had the same images.
     pub has_same_images: bool,

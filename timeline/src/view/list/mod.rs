@@ -72,7 +72,7 @@ pub struct Sort {
 }
 
 impl Sort {
-    /// Returns the order after somebody chose a column; choosing the same column again reverses it.
+    /// Returns the order after a choice of a column; choosing the same column again reverses it.
     #[must_use]
     pub fn chosen(self, column: Column) -> Self {
         Self { column, is_descending: self.column == column && !self.is_descending }
