@@ -102,7 +102,7 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         (None, Some(refusal)) if !is_of_pods && !deployment.is_over() => refusal.until_millis,
         (None, _) => ended(deployment, &pods, scaled, &shortage),
     };
-    // A gap behind its end is no part of it, unless the gap led to an entry of the story.
+    // A gap behind its end is no part of it, unless it brought something that is told.
     let is_told = |entry: &&Entry| !matches!(entry.what, Happening::Gap { .. } | Happening::Event { .. });
     let last_told_millis = deployment.story.iter().filter(is_told).map(|entry| entry.at_millis).max();
     let over_millis = ended_millis.max(last_told_millis).filter(|_| ended_millis.is_some());

@@ -243,7 +243,7 @@ impl Assessment<'_> {
         };
         let served = LazyCell::new(|| names(|_| true));
         let released = LazyCell::new(|| names(Pod::is_out_of_rotation));
-        // Pods that share a sentence are not named.
+        // Those that are told together have no names.
         let deleted = LazyCell::new(|| {
             let told = self.deployment.story.iter().filter_map(|entry| match &entry.what {
                 Happening::Killed { pod, .. } => Some(pod.as_str()),

@@ -185,7 +185,7 @@ pub enum Happening {
         /// When the last one was told, in milliseconds.
         last_millis: Millis,
     },
-    /// A pod ended in another way.
+    /// A pod ended in another way worth telling.
     Ended {
         /// Name of the pod.
         pod: String,
