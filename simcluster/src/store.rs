@@ -16,7 +16,7 @@ use crate::{ApiError, meta};
 pub const HISTORY: usize = 1_000;
 
 #[derive(Debug, Default)]
-struct ResourceStore {
+struct Shelf {
     objects: BTreeMap<Key, Arc<Stored>>,
     history: VecDeque<Change>,
     /// Everything up to here is no longer in the history.
@@ -27,7 +27,7 @@ struct ResourceStore {
 #[derive(Debug)]
 pub struct Store {
     revision: u64,
-    by_resource: BTreeMap<Resource, ResourceStore>,
+    shelves: BTreeMap<Resource, Shelf>,
     /// Pods by the UID of their controller, and by namespace those that have none.
     pods: BTreeMap<String, BTreeSet<Key>>,
     history: usize,
@@ -36,9 +36,9 @@ pub struct Store {
 impl Store {
     /// An empty one that keeps this many changes per kind, and counts on from a revision: nothing before it can be watched.
     pub fn new(history: usize, revision: u64) -> Self {
-        let resources = || ResourceStore { compacted: revision, ..ResourceStore::default() };
-        let by_resource = Resource::ALL.into_iter().map(|resource| (resource, resources())).collect();
-        Self { revision: revision.max(1), by_resource, pods: BTreeMap::new(), history }
+        let shelf = || Shelf { compacted: revision, ..Shelf::default() };
+        let shelves = Resource::ALL.into_iter().map(|resource| (resource, shelf())).collect();
+        Self { revision: revision.max(1), shelves, pods: BTreeMap::new(), history }
     }
 
     /// The newest resourceVersion.
@@ -46,14 +46,14 @@ impl Store {
         self.revision
     }
 
-    fn resource_store(&self, resource: Resource) -> &ResourceStore {
-        static NONE: ResourceStore = ResourceStore { objects: BTreeMap::new(), history: VecDeque::new(), compacted: 0 };
-        self.by_resource.get(&resource).unwrap_or(&NONE)
+    fn shelf(&self, resource: Resource) -> &Shelf {
+        static NONE: Shelf = Shelf { objects: BTreeMap::new(), history: VecDeque::new(), compacted: 0 };
+        self.shelves.get(&resource).unwrap_or(&NONE)
     }
 
     /// An object.
     pub fn get(&self, resource: Resource, key: &Key) -> Option<&Arc<Stored>> {
-        self.resource_store(resource).objects.get(key)
+        self.shelf(resource).objects.get(key)
     }
 
     /// An object as its type.
@@ -74,7 +74,7 @@ impl Store {
             (None, Some(first)) => Bound::Included(first),
             (None, None) => Bound::Unbounded,
         };
-        let range = self.resource_store(resource).objects.range::<Key, _>((from, Bound::Unbounded));
+        let range = self.shelf(resource).objects.range::<Key, _>((from, Bound::Unbounded));
         range.map_while(move |(key, object)| {
             namespace.is_none_or(|namespace| key.namespace == namespace).then_some(object)
         })
@@ -87,7 +87,7 @@ impl Store {
 
     /// Returns the number of objects of a kind.
     pub fn count(&self, resource: Resource) -> usize {
-        self.resource_store(resource).objects.len()
+        self.shelf(resource).objects.len()
     }
 
     /// Pods that the object with this UID controls.
@@ -140,15 +140,15 @@ impl Store {
         }
         let stored = Arc::new(Stored::new(object, self.revision));
         let verb = if before.is_some() { Verb::Modified } else { Verb::Added };
-        if let Some(resources) = self.by_resource.get_mut(&resource) {
-            resources.objects.insert(key, stored.clone());
+        if let Some(shelf) = self.shelves.get_mut(&resource) {
+            shelf.objects.insert(key, stored.clone());
         }
         self.remember(resource, Change { verb, object: stored, before })
     }
 
     /// Takes an object away and returns what happened.
     pub fn remove(&mut self, resource: Resource, key: &Key) -> Option<Change> {
-        let before = self.by_resource.get_mut(&resource)?.objects.remove(key)?;
+        let before = self.shelves.get_mut(&resource)?.objects.remove(key)?;
         self.revision += 1;
         let mut object = before.object.clone();
         object.meta_mut().resource_version = Some(self.revision.to_string());
@@ -161,30 +161,30 @@ impl Store {
 
     /// Changes of a kind after a revision, oldest first; `None` if some of them are compacted.
     pub fn since(&self, resource: Resource, revision: u64) -> Option<impl Iterator<Item = &Change>> {
-        let resources = self.resource_store(resource);
-        let from = resources.history.partition_point(|change| change.object.revision <= revision);
-        (revision >= resources.compacted).then(|| resources.history.range(from..))
+        let shelf = self.shelf(resource);
+        let from = shelf.history.partition_point(|change| change.object.revision <= revision);
+        (revision >= shelf.compacted).then(|| shelf.history.range(from..))
     }
 
     /// The oldest revision from which a kind can be watched.
     pub fn compacted(&self, resource: Resource) -> u64 {
-        self.resource_store(resource).compacted
+        self.shelf(resource).compacted
     }
 
     /// Forgets the whole history: every watch from an older revision is told 410.
     pub fn compact(&mut self) {
-        for resources in self.by_resource.values_mut() {
-            resources.history.clear();
-            resources.compacted = self.revision;
+        for shelf in self.shelves.values_mut() {
+            shelf.history.clear();
+            shelf.compacted = self.revision;
         }
     }
 
     fn remember(&mut self, resource: Resource, change: Change) -> Change {
-        if let Some(resources) = self.by_resource.get_mut(&resource) {
-            resources.history.push_back(change.clone());
-            while resources.history.len() > self.history {
-                if let Some(gone) = resources.history.pop_front() {
-                    resources.compacted = gone.object.revision;
+        if let Some(shelf) = self.shelves.get_mut(&resource) {
+            shelf.history.push_back(change.clone());
+            while shelf.history.len() > self.history {
+                if let Some(gone) = shelf.history.pop_front() {
+                    shelf.compacted = gone.object.revision;
                 }
             }
         }
