@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use server::export::{ExportRequest, html};
 use server::feed::recording::Recording;
-use server::history::past;
+use server::history::rollout_cache;
 use server::hub::Handle;
 use simcluster::action::Action;
 use timeline::Workload;
@@ -30,7 +30,7 @@ fn rollout_of(pods: i32) -> Recording {
 async fn print(pods: i32) {
     let recording = rollout_of(pods);
     let (_, end_millis) = recording.span().unwrap();
-    let initial = past::play_to_end(recording.observed, end_millis).unwrap();
+    let initial = rollout_cache::play_to_end(recording.observed, end_millis).unwrap();
     let hub = Handle::frozen("simulated", "simulated", initial);
     let workload = Workload::deployment("simulated", "default", "web");
     let request = ExportRequest { workload, revision: None, is_redacted: false };

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 use server::cli::commands::completion;
 use server::cli::{self, run};
-use server::telemetry::{causes, log, print};
+use server::telemetry::{error_chain, log, print};
 
 /// glibc's allocator keeps the memory of a burst; this one gives it back.
 #[global_allocator]
@@ -34,6 +34,6 @@ fn main() -> ExitCode {
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {
-    print::error(&causes::join(&**error));
+    print::error(&error_chain::join(&**error));
     ExitCode::from(2)
 }

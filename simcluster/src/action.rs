@@ -55,30 +55,31 @@ pub enum Action {
     Uncordon(String),
 }
 
-/// The label that tells which pods are of a Deployment: the first one of its selector.
+/// Returns the label that selects the pods of a Deployment: the first one of its selector.
 fn label(deployment: &Deployment) -> Option<(String, String)> {
     let labels = deployment.spec.as_ref()?.selector.match_labels.as_ref()?;
     labels.iter().next().map(|(name, value)| (name.clone(), value.clone()))
 }
 
-/// A quota on the number of pods.
+/// Returns a quota on the number of pods.
 pub fn quota(namespace: &str, pods: u32) -> Value {
     json!({ "metadata": { "name": QUOTA, "namespace": namespace }, "spec": { "hard": { "pods": pods.to_string() } } })
 }
 
-/// A word of a command, quoted for a shell where that is needed: names of objects never need it.
+/// Quotes a word of a command for a shell, if needed: names of objects never need it.
 fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,".contains(&byte);
     if text.bytes().all(is_plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// A node as it is brought back, with what kubectl needs to know of it.
+/// Returns a node as it is brought back, with the fields that kubectl needs.
 fn node_manifest(name: &str) -> Value {
     json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name } })
 }
 
 impl Action {
-    /// The kubectl command that does the same, as a line for a shell; the namespace is named unless it is "default".
+    /// Returns the kubectl command for the action, as a line for a shell; the namespace is named unless it is
+    /// "default".
     pub fn command(&self, world: &World, of: &Key) -> String {
         let (name, deployment) = (format!("deployment/{}", of.name), world.get::<Deployment>(of).unwrap_or_default());
         let (label, value) = label(&deployment).unwrap_or_default();
@@ -141,7 +142,7 @@ impl Action {
                 } else {
                     labels.remove(&label);
                 }
-                world.update(pod.into_object(), Write::Spec, false).map(drop)
+                world.update(pod.into_object(), Write::Spec).map(drop)
             }
             Self::Scale(replicas) => edit(world, of, |deployment| {
                 deployment.spec.get_or_insert_default().replicas = Some(*replicas);
@@ -161,22 +162,22 @@ impl Action {
             Self::Patch(patch) => {
                 let mut value = deployment(world, of)?.into_object().to_value();
                 strategic_patch::apply(&mut value, patch);
-                world.update(Object::read(Resource::Deployment, value)?, Write::Spec, false).map(drop)
+                world.update(Object::read(Resource::Deployment, value)?, Write::Spec).map(drop)
             }
             Self::MakeConfigMap(map) => {
                 let meta = json!({ "name": map, "namespace": of.namespace });
                 let made = json!({ "metadata": meta, "data": { "greeting": "hello" } });
-                world.create(Object::read(Resource::ConfigMap, made)?, false).map(drop)
+                world.create(Object::read(Resource::ConfigMap, made)?).map(drop)
             }
             Self::Quota(pods) => {
                 let key = Key::new(&of.namespace, QUOTA);
                 let object = Object::read(Resource::ResourceQuota, quota(&of.namespace, *pods))?;
                 match world.get::<ResourceQuota>(&key) {
-                    Some(_) => world.update(object, Write::Spec, false).map(drop),
-                    None => world.create(object, false).map(drop),
+                    Some(_) => world.update(object, Write::Spec).map(drop),
+                    None => world.create(object).map(drop),
                 }
             }
-            Self::AddNode(name) => world.create(Object::read(Resource::Node, node_manifest(name))?, false).map(drop),
+            Self::AddNode(name) => world.create(Object::read(Resource::Node, node_manifest(name))?).map(drop),
             Self::Drain(node) => {
                 cordon(world, node, true)?;
                 let pods: Vec<Key> = world.store().pods_on(node).map(|pod| Key::of(&pod.metadata)).collect();
@@ -192,7 +193,7 @@ fn cordon(world: &mut World, name: &str, is_cordoned: bool) -> Result<(), ApiErr
     let node = world.get::<Node>(&Key::new("", name));
     let mut node = node.ok_or_else(|| ApiError::not_found(Resource::Node, name))?;
     node.spec.get_or_insert_default().unschedulable = is_cordoned.then_some(true);
-    world.update(node.into_object(), Write::Spec, false).map(drop)
+    world.update(node.into_object(), Write::Spec).map(drop)
 }
 
 fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
@@ -203,10 +204,10 @@ fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {
 pub fn edit(world: &mut World, of: &Key, change: impl FnOnce(&mut Deployment)) -> Result<(), ApiError> {
     let mut deployment = deployment(world, of)?;
     change(&mut deployment);
-    world.update(deployment.into_object(), Write::Spec, false).map(drop)
+    world.update(deployment.into_object(), Write::Spec).map(drop)
 }
 
-/// ReplicaSets of a Deployment with their revisions, oldest first.
+/// Returns the ReplicaSets of a Deployment with their revisions, oldest first.
 pub fn revisions(world: &World, of: &Key) -> Vec<(i64, ReplicaSet)> {
     let uid = world.store().typed::<Deployment>(of).and_then(|deployment| deployment.metadata.uid.clone());
     let sets = world.store().all::<ReplicaSet>(Some(&of.namespace));
@@ -217,7 +218,7 @@ pub fn revisions(world: &World, of: &Key) -> Vec<(i64, ReplicaSet)> {
     all
 }
 
-/// As `kubectl rollout undo` does it: the template of that revision's ReplicaSet, without the hash.
+/// Restores the template of that revision's ReplicaSet, without the hash, as `kubectl rollout undo` does.
 fn undo(world: &mut World, of: &Key, revision: Option<i64>) -> Result<(), ApiError> {
     let deployment = deployment(world, of)?;
     if deployment.spec.as_ref().and_then(|spec| spec.paused) == Some(true) {
@@ -322,7 +323,8 @@ impl Choice {
         })
     }
 
-    /// The next version of the present image, with a word that decides how its pods live: `web:v4`, `web:crash-v4`.
+    /// Returns the next version of the current image, with a word that decides how its pods live: `web:v4`,
+    /// `web:crash-v4`.
     pub fn next_image(&self, fate: &str) -> String {
         let (name, tag) = self.image.rsplit_once(':').unwrap_or((&self.image, "v1"));
         let number: u32 = tag.rsplit('v').next().and_then(|number| number.parse().ok()).unwrap_or(1);

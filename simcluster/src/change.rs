@@ -17,12 +17,12 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// An object as it is stored; its metadata must carry the revision already.
+    /// Creates a stored object; its metadata must carry the revision already.
     pub fn new(object: Object, revision: u64) -> Self {
         Self { object, revision, json: OnceLock::new() }
     }
 
-    /// As JSON.
+    /// Returns its JSON.
     pub fn json(&self) -> Bytes {
         self.json.get_or_init(|| serde_json::to_vec(&self.object).unwrap_or_default().into()).clone()
     }

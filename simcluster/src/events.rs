@@ -177,7 +177,7 @@ impl Recorder {
         Some(key)
     }
 
-    /// An Event stays for another hour, because it was said again.
+    /// Keeps an Event for another hour, because it happened again.
     pub fn keep(&mut self, key: Key, last_millis: i64) {
         self.ends.push_back((last_millis + LIFE_MILLIS, key));
     }

@@ -17,12 +17,12 @@ pub fn of_template(template: &PodTemplateSpec, collisions: Option<i32>) -> Strin
     number.to_string().bytes().map(|digit| letter(usize::from(digit))).collect()
 }
 
-/// The five letters behind a generated name.
+/// Returns the five letters behind a generated name.
 pub fn suffix(random: &mut fastrand::Rng) -> String {
     (0..5).map(|_| letter(random.usize(..ALPHABET.len()))).collect()
 }
 
-/// A random UID (version 4).
+/// Returns a random UID (version 4).
 pub fn uid(random: &mut fastrand::Rng) -> String {
     let number = (random.u128(..) & !(0xf000 << 64) & !(0xc000 << 48)) | (0x4000 << 64) | (0x8000 << 48);
     let text = format!("{number:032x}");

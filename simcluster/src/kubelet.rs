@@ -139,7 +139,7 @@ pub fn run_step(world: &mut World, key: &Key, number: u64) {
     }
 }
 
-/// A node runs out of memory: its kubelet ends the pod, whose object lies about until somebody cleans it up.
+/// Ends a pod because its node runs out of memory; its object stays until somebody deletes it.
 pub fn evict(world: &mut World, key: &Key) {
     let message = "The node was low on resource: memory.";
     world.mark_disrupted(key, "TerminationByKubelet", message);

@@ -51,7 +51,7 @@ impl Load {
         let namespace = format!("load-{}", number / NAMESPACE);
         if number.is_multiple_of(NAMESPACE) {
             let made = json!({ "metadata": { "name": namespace } });
-            world.create(Object::read(Resource::Namespace, made)?, false)?;
+            world.create(Object::read(Resource::Namespace, made)?)?;
         }
         let name = format!("web-{number}");
         let labels = json!({ "app": name });
@@ -62,7 +62,7 @@ impl Load {
                 "template": { "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } },
             },
         });
-        let key = world.create(Object::read(Resource::Deployment, made)?, false)?.object.key();
+        let key = world.create(Object::read(Resource::Deployment, made)?)?.object.key();
         // The round that makes the ReplicaSet ends with a refused second status, as always; the next one writes it.
         let _ = deployment::sync(world, &key);
         for revision in 2..old_sets + 2 {

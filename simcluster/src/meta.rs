@@ -19,7 +19,7 @@ pub fn selector_text(object: &Object) -> String {
 /// Labels or annotations; none are as good as absent.
 pub type Map = BTreeMap<String, String>;
 
-/// The one that controls it.
+/// Returns the owner that controls the object.
 pub fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
     meta.owner_references.iter().flatten().find(|owner| owner.controller == Some(true))
 }
@@ -29,7 +29,7 @@ pub fn is_controlled_by(meta: &ObjectMeta, uid: Option<&str>) -> bool {
     uid.is_some_and(|uid| controller(meta).is_some_and(|owner| owner.uid == uid))
 }
 
-/// The reference that makes `owner` the controller.
+/// Returns the reference that makes `owner` the controller.
 pub fn reference<K: Kind>(owner: &ObjectMeta) -> OwnerReference {
     OwnerReference {
         api_version: K::RESOURCE.api_version(),
@@ -129,7 +129,7 @@ pub fn set_condition(status: &mut PodStatus, r#type: &str, is_true: bool, why: O
     }
 }
 
-/// The kind an owner reference means, if the cluster holds it.
+/// Returns the kind that an owner reference names, if the cluster holds it.
 pub fn resource_of(owner: &OwnerReference) -> Option<Resource> {
     Resource::ALL
         .into_iter()
@@ -147,7 +147,7 @@ pub fn has_gates(pod: &Pod) -> bool {
     pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty())
 }
 
-/// An amount in thousandths.
+/// Returns an amount in thousandths.
 pub fn quantity(quantity: &Quantity) -> i128 {
     let text = quantity.0.trim();
     let split =

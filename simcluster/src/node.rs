@@ -35,7 +35,7 @@ pub fn is_ready(node: &Node) -> bool {
     conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
-/// A node's status as its kubelet reports it.
+/// Sets a node's status as its kubelet reports it.
 pub fn set_ready(node: &mut Node, now: &Time) {
     let known = node.status.clone().unwrap_or_default().conditions.unwrap_or_default();
     let status = node.status.get_or_insert_default();

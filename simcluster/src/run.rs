@@ -36,7 +36,7 @@ impl World {
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
             let mut namespace = Namespace::default();
             namespace.metadata.name = Some(name.to_owned());
-            let _ = world.create(namespace.into_object(), false); // nothing is in the way of these
+            let _ = world.create(namespace.into_object()); // nothing is in the way of these
         }
         for name in world.settings.nodes.clone() {
             let key = Key::new("", &name);

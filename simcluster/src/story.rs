@@ -6,7 +6,7 @@
 //! ```
 
 mod lives;
-mod told;
+mod stories;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStrategy};
 use k8s_openapi::api::core::v1::Pod;
@@ -17,7 +17,7 @@ use crate::object::{Key, Kind, Object, Resource};
 use crate::runtime::Behavior;
 use crate::{World, meta};
 
-pub use self::told::STORIES;
+pub use self::stories::STORIES;
 
 /// Milliseconds that a sentence stands at least.
 const READ_MILLIS: i64 = 4_000;
@@ -247,7 +247,7 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
     let Some(choice) = Choice::of(world, of) else {
         // Somebody deleted it.
         if let Ok(made) = Object::read(Resource::Deployment, manifest(&of.namespace, &of.name, replicas)) {
-            let _ = world.create(made, false);
+            let _ = world.create(made);
         }
         return;
     };
@@ -357,7 +357,7 @@ mod tests {
         let of = Key::new("default", "web");
         let settings = Settings { pool: Some(Pool::default()), ..Settings::default() };
         let mut world = World::new(1, 1_800_000_000_000, settings);
-        world.create(Object::read(Resource::Deployment, manifest("default", "web", 4)).unwrap(), false).unwrap();
+        world.create(Object::read(Resource::Deployment, manifest("default", "web", 4)).unwrap()).unwrap();
         let mut player = Player::new(of);
         let mut seen = Vec::new();
         let end = world.now_millis() + 3_600_000;

@@ -55,8 +55,17 @@ struct RefusedFile {
     refused: Vec<Refused>,
 }
 
-/// Checks the chart; with `is_writing`, first writes what is generated from it.
-pub fn run(is_writing: bool) -> Result<()> {
+/// Checks the chart.
+pub fn check() -> Result<()> {
+    run(compare)
+}
+
+/// Writes the files that are generated from the chart, and checks it.
+pub fn write() -> Result<()> {
+    run(write_generated)
+}
+
+fn run(settle_generated: fn(&str, &str) -> Result<()>) -> Result<()> {
     let ChartTools { helm, kubeconform, kinds } = ensure_chart_tools()?;
     check_version(&std::fs::read_to_string(process::workspace_path(CHART).join("Chart.yaml"))?)?;
     let helm = Helm(helm);
@@ -64,7 +73,7 @@ pub fn run(is_writing: bool) -> Result<()> {
     let rendered: Vec<(String, String)> =
         cases.iter().map(|name| Ok((name.clone(), helm.render(name)?))).collect::<Result<_>>()?;
     for (path, content) in generated(&rendered)? {
-        compare(&path, &content, is_writing)?;
+        settle_generated(&path, &content)?;
     }
     let stale: Vec<String> = names("ci/snapshots", ".yaml")?.into_iter().filter(|name| !cases.contains(name)).collect();
     ensure!(stale.is_empty(), "{CHART}/ci/snapshots has files of no case; remove them: {}", stale.join(", "));
@@ -135,19 +144,24 @@ fn without_dashboard(rendered: &str, dashboard: &str) -> String {
     rendered.replace(&indented.join("\n"), &format!("    content of {DASHBOARD}"))
 }
 
-/// Compares a generated file with the one in the repository, or writes it.
-fn compare(path: &str, content: &str, is_writing: bool) -> Result<()> {
+/// Writes a generated file, if it differs from the one in the repository.
+fn write_generated(path: &str, content: &str) -> Result<()> {
     let file = process::workspace_path(path);
-    let found = std::fs::read_to_string(&file).unwrap_or_default();
-    if found == content {
+    if std::fs::read_to_string(&file).unwrap_or_default() == content {
         return Ok(());
     }
-    if is_writing {
-        if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        process::print_note(&format!("writing {path}"));
-        return std::fs::write(&file, content).with_context(|| format!("cannot write {path}"));
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    process::print_note(&format!("writing {path}"));
+    std::fs::write(&file, content).with_context(|| format!("cannot write {path}"))
+}
+
+/// Compares a generated file with the one in the repository.
+fn compare(path: &str, content: &str) -> Result<()> {
+    let found = std::fs::read_to_string(process::workspace_path(path)).unwrap_or_default();
+    if found == content {
+        return Ok(());
     }
     let line = found.lines().zip(content.lines()).position(|(found, new)| found != new);
     let line = line.unwrap_or_else(|| found.lines().count().min(content.lines().count()));

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use clap::Subcommand;
 
 use crate::setup::{self, Binaries};
-use crate::test_programs::{Tests, WHOLE};
+use crate::test_programs::{Extent, Tests};
 use crate::{process, story};
 
 const NODES: [&str; 4] = ["node-1", "node-2", "node-3", "node-4"];
@@ -83,7 +83,7 @@ pub fn run(command: Command) -> Result<()> {
             let kubectl = story::Kubectl::find()?;
             story.play(&kubectl.with("--kubeconfig", &kubeconfig), namespace, step_by_step)
         }
-        Command::Kubelet { situations } => test_real_node(&Tests::build()?, true, &situations.join(",")),
+        Command::Kubelet { situations } => test_real_node(&Tests::build()?, Extent::Whole, &situations.join(",")),
         Command::Kubectl { arguments } => {
             let kubernetes = setup::ensure_binaries()?.kubernetes;
             let status = std::process::Command::new(kubernetes)
@@ -98,7 +98,7 @@ pub fn run(command: Command) -> Result<()> {
 }
 
 /// Tests the sentences about pods on a real node: the named situations, else all or a sample, on a cluster of their own.
-pub fn test_real_node(tests: &Tests, is_whole: bool, situations: &str) -> Result<()> {
+pub fn test_real_node(tests: &Tests, extent: Extent, situations: &str) -> Result<()> {
     let running = Running(Cluster::named("real-node"));
     let cluster = &running.0;
     if setup::ensure_node()?.is_none() {
@@ -113,7 +113,7 @@ pub fn test_real_node(tests: &Tests, is_whole: bool, situations: &str) -> Result
         ("ROLLCAST_RECORDED", process::workspace_path("target/kubelet").into()),
         ("ROLLCAST_TEST_SITUATIONS", situations.into()),
     ];
-    environment.extend(is_whole.then(|| (WHOLE, "yes".into())));
+    environment.extend(extent.variable().map(|(name, value)| (name, value.into())));
     tests.run_ignored("server", &["kubelet::"], &["--nocapture"], &environment)
 }
 

@@ -28,6 +28,8 @@ mod test_programs;
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
+use crate::test_programs::Extent;
+
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "The commands of the Rollcast project")]
 struct Arguments {
@@ -181,13 +183,14 @@ fn run(command: Command) -> Result<()> {
         Command::Build { release: false } => build::build(page::Optimization::Full).map(drop),
         Command::Build { release: true } => build::release().map(|path| println!("{}", path.display())),
         Command::Check => test::check(),
-        Command::Test { only } => test::run(&only, false),
-        Command::Nightly { only } => test::run(&only, true),
+        Command::Test { only } => test::run(&only, Extent::Sample),
+        Command::Nightly { only } => test::run(&only, Extent::Whole),
         Command::Invariants => test::thousand_clusters(),
         Command::Simulate { seeds, first } => test::simulate(seeds, first),
         Command::Cluster(command) => cluster::run(command),
         Command::Chart { install: true, .. } => chart::install(),
-        Command::Chart { write, .. } => chart::run(write),
+        Command::Chart { write: true, .. } => chart::write(),
+        Command::Chart { write: false, .. } => chart::check(),
         Command::Lint => lint::lint(),
         Command::Size => size::print(),
         Command::Bench { peers: true, .. } => bench::print_peers(),

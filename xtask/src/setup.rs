@@ -44,20 +44,26 @@ pub fn everything() -> Result<()> {
             "no Go here: the control plane of the cluster tests cannot be built (set ROLLCAST_TEST_KUBECONFIG to use a cluster of yours), nor the provider of the sign-in tests, nor the tools that check the Helm chart",
         );
     }
-    build_with_go(true)?;
+    build_all_with_go()?;
     process::print_note("set-up complete");
     Ok(())
 }
 
-/// The control plane and the real node; by night also the provider at which people sign in, and the tools of the chart.
-pub fn build_with_go(is_whole: bool) -> Result<()> {
+/// Builds the control plane and the real node.
+pub fn build_with_go() -> Result<()> {
     if process::is_installed("go") {
         ensure_binaries()?;
-        if is_whole {
-            ensure_provider()?;
-            ensure_chart_tools()?;
-        }
         ensure_node()?;
+    }
+    Ok(())
+}
+
+/// Builds also the provider at which people sign in, and the tools of the chart.
+pub fn build_all_with_go() -> Result<()> {
+    build_with_go()?;
+    if process::is_installed("go") {
+        ensure_provider()?;
+        ensure_chart_tools()?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use anyhow::{Result, anyhow, ensure};
 use crate::cluster::{Cluster, Running, test_real_node};
 use crate::page::{self, Optimization};
 use crate::release::{self, Command as Release, Platform};
-use crate::test_programs::{self, Tests, WHOLE, XTASK};
+use crate::test_programs::{self, Extent, Tests, WHOLE, XTASK};
 use crate::{build, chart, process, setup};
 
 /// Where tests on clusters keep what happened in them.
@@ -51,50 +51,67 @@ pub fn check() -> Result<()> {
     cargo(&arguments)
 }
 
-/// Runs the named parts, or all; a sample of the long sets, or everything.
-pub fn run(only: &[String], is_whole: bool) -> Result<()> {
+/// Runs the named parts, or all.
+pub fn run(only: &[String], extent: Extent) -> Result<()> {
     for part in only {
         ensure!(PARTS.contains(&part.as_str()), "there is no part {part:?}; there are: {}", PARTS.join(", "));
     }
-    ensure!(is_whole || !only.iter().any(|part| part == "release"), "the part \"release\" is one of `nightly`");
+    ensure!(
+        extent.is_whole() || !only.iter().any(|part| part == "release"),
+        "the part \"release\" is one of `nightly`"
+    );
     let wants = |part: &str| only.is_empty() || only.iter().any(|wanted| wanted == part);
     // What is built with Go is built beside the rest, which leaves it room.
-    let needs_go = wants("cluster") || (wants("rust") && is_whole);
-    let go = std::thread::spawn(move || if needs_go { setup::build_with_go(is_whole) } else { Ok(()) });
+    let needs_go = wants("cluster") || (wants("rust") && extent.is_whole());
+    let go = std::thread::spawn(move || match extent {
+        _ if !needs_go => Ok(()),
+        Extent::Sample => setup::build_with_go(),
+        Extent::Whole => setup::build_all_with_go(),
+    });
     // The page first: the server embeds it, and a page that does not build should be known at once.
     page::build(Optimization::Full)?;
     if wants("lint") {
-        if is_whole { crate::lint::lint()? } else { crate::lint::sources()? }
+        match extent {
+            Extent::Whole => crate::lint::lint()?,
+            Extent::Sample => crate::lint::sources()?,
+        }
     }
     let tests = Tests::build()?;
     let rollcast = build::development();
     crate::size::check(&rollcast)?;
     go.join().map_err(|_| anyhow!("building with Go broke off"))??; // tests keep time, and have the machine to themselves
     if wants("rust") {
-        rust(&tests, is_whole)?;
+        rust(&tests, extent)?;
     }
     if wants("page") || wants("cluster") {
-        in_browsers(&tests, is_whole, wants("page"), wants("cluster"))?;
+        let wanted = Wanted { pages: wants("page"), clusters: wants("cluster") };
+        in_browsers(&tests, extent, &wanted)?;
     }
-    if is_whole && wants("release") { released() } else { Ok(()) }
+    if extent.is_whole() && wants("release") { released() } else { Ok(()) }
+}
+
+/// The parts that need browsers.
+struct Wanted {
+    pages: bool,
+    clusters: bool,
 }
 
 /// The pages on recordings and on the playground, and the tests on clusters.
-fn in_browsers(tests: &Tests, is_whole: bool, wants_pages: bool, wants_clusters: bool) -> Result<()> {
-    let mut browsers = browsers(is_whole)?;
-    if wants_pages {
-        add_pages(&mut browsers, is_whole)?;
+fn in_browsers(tests: &Tests, extent: Extent, wanted: &Wanted) -> Result<()> {
+    let mut browsers = browsers(extent)?;
+    if wanted.pages {
+        add_pages(&mut browsers, extent)?;
     }
     let mut running = None;
-    let is_recorded = wants_clusters && clusters(tests, is_whole, &mut running, &mut browsers)?;
+    let is_recorded = wanted.clusters && clusters(tests, extent, &mut running, &mut browsers)?;
     let passed = process::run(&mut browsers);
     if is_recorded {
         // What was recorded is looked at also when a browser test failed: it may say why.
-        invariants(tests, "invariants::of_what_was_recorded_on_clusters")?;
+        invariants(tests, "invariants::invariants_hold_in_recordings_of_clusters")?;
     }
     passed?;
     drop(running);
-    if is_whole && wants_clusters && std::env::var_os(setup::TEST_KUBERNETES).is_none() {
+    if extent.is_whole() && wanted.clusters && std::env::var_os(setup::TEST_KUBERNETES).is_none() {
         older_kubernetes()?;
     }
     Ok(())
@@ -129,7 +146,7 @@ fn older_kubernetes() -> Result<()> {
     Ok(())
 }
 
-fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
+fn rust(tests: &Tests, extent: Extent) -> Result<()> {
     // Backtraces of tests that wait name the runtime only, and hide the message in a short report.
     let mut environment: Vec<(&str, OsString)> = vec![("RUST_BACKTRACE", "0".into())];
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
@@ -143,12 +160,12 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
         environment.push(("ROLLCAST_TEST_NO_POSTGRES", "yes".into()));
         left_out.extend(["--skip", "in_postgres"]);
     }
-    environment.extend(is_whole.then(|| (WHOLE, "yes".into())));
+    environment.extend(extent.variable().map(|(name, value)| (name, value.into())));
     process::run(&mut process::command("cargo", &XTASK))?;
     let mut all = process::command("cargo", &test_programs::ALL);
     all.envs(environment.iter().cloned());
     process::run(all.arg("--").args(&left_out))?;
-    if !is_whole {
+    if !extent.is_whole() {
         return Ok(());
     }
     if setup::ensure_provider()?.is_none() {
@@ -158,31 +175,31 @@ fn rust(tests: &Tests, is_whole: bool) -> Result<()> {
     left_out.extend(NOT_BY_NIGHT.iter().flat_map(|module| ["--skip", module]));
     tests.run_ignored("server", &[""], &left_out, &environment)?;
     simulate(SEEDS_BY_NIGHT, 0)?;
-    invariants(tests, "invariants::of_a_thousand_simulated_clusters")
+    invariants(tests, "invariants::invariants_hold_on_a_thousand_simulated_clusters")
 }
 
 /// The command that runs tests in browsers, without the projects that it is to run.
-fn browsers(is_whole: bool) -> Result<Command> {
+fn browsers(extent: Extent) -> Result<Command> {
     let mut command = process::command("npx", &["playwright", "test"]);
     command
         .current_dir(process::workspace_path("end2end"))
         .env("ROLLCAST_BIN", build::development())
         .env("ROLLCAST_XTASK", std::env::current_exe()?);
-    command.envs(is_whole.then_some((WHOLE, "yes")));
+    command.envs(extent.variable());
     setup::ensure_browser()?.configure(&mut command);
     process::run(process::command("npx", &["tsc", "--project", "."]).current_dir(process::workspace_path("end2end")))?;
     Ok(command)
 }
 
 /// Adds the pages in Chromium and Firefox, by night in WebKit, too.
-fn add_pages(command: &mut Command, is_whole: bool) -> Result<()> {
+fn add_pages(command: &mut Command, extent: Extent) -> Result<()> {
     command.arg("--project=page");
     if let Some(firefox) = setup::ensure_firefox() {
         command.arg("--project=firefox").env("FIREFOX", firefox);
     } else {
         process::leave_out("the tests in Firefox", "FIREFOX names none, there is none here, and none to install")?;
     }
-    if !is_whole {
+    if !extent.is_whole() {
         return Ok(());
     }
     if let Some(webkit) = setup::ensure_webkit() {
@@ -194,10 +211,10 @@ fn add_pages(command: &mut Command, is_whole: bool) -> Result<()> {
 }
 
 /// The tests on clusters that need no browser; adds those that do. Returns whether there is a cluster, and recordings with it.
-fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browsers: &mut Command) -> Result<bool> {
-    if is_whole && process::is_installed("go") {
-        chart::run(false)?;
-    } else if is_whole {
+fn clusters(tests: &Tests, extent: Extent, running: &mut Option<Running>, browsers: &mut Command) -> Result<bool> {
+    if extent.is_whole() && process::is_installed("go") {
+        chart::check()?;
+    } else if extent.is_whole() {
         process::leave_out("the checks of the Helm chart", NO_GO)?;
     }
     let kubectl = kubectl(tests)?;
@@ -215,22 +232,24 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
         Some(program) => environment.push(("ROLLCAST_KUBECTL", program.into())),
         None => left_out = &["--skip", "the_account_of_the_manifests_may_do"], // said above
     }
-    environment.extend(is_whole.then(|| (WHOLE, "yes".into())));
+    environment.extend(extent.variable().map(|(name, value)| (name, value.into())));
     // Pods of a real node take their time, and so does a right until it is gone: both wait most of it.
     std::thread::scope(|scope| {
-        let node = scope.spawn(|| test_real_node(tests, is_whole, ""));
+        let node = scope.spawn(|| test_real_node(tests, extent, ""));
         let control_plane = tests.run_ignored("server", &["faithful::", "signed::"], left_out, &environment);
         let node = node.join().map_err(|_| anyhow!("the tests on a real node broke off"))?;
         control_plane.and(node)
     })?;
-    if is_whole {
+    if extent.is_whole() {
         tests.run_ignored("server", &["chaos::"], &[], &environment)?;
     }
     browsers.env("ROLLCAST_RECORDED", recorded).env("ROLLCAST_TEST_KUBECONFIG", kubeconfig);
     browsers.args(["--project=cluster", "--project=faithful"]);
     if process::is_installed("go") {
         browsers.env("ROLLCAST_ORACLE", setup::ensure_binaries()?.oracle);
-        if is_whole && let Some(provider) = setup::ensure_provider()? {
+        if extent.is_whole()
+            && let Some(provider) = setup::ensure_provider()?
+        {
             browsers.env("ROLLCAST_PROVIDER", provider);
         }
     } else {
@@ -241,7 +260,7 @@ fn clusters(tests: &Tests, is_whole: bool, running: &mut Option<Running>, browse
 
 /// Checks the invariants of every sentence on a thousand random clusters with their history cut again and again. Minutes.
 pub fn thousand_clusters() -> Result<()> {
-    invariants(&Tests::build()?, "invariants::of_a_thousand_simulated_clusters")
+    invariants(&Tests::build()?, "invariants::invariants_hold_on_a_thousand_simulated_clusters")
 }
 
 /// Plays so many seeds of the simulation, from the first one on.

@@ -19,6 +19,26 @@ pub const XTASK: [&str; 3] = ["test", "--package", "xtask"];
 /// Tells the tests to leave nothing out of their long sets.
 pub const WHOLE: &str = "ROLLCAST_TEST_WHOLE";
 
+/// How much of the long sets runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// A sample, for every change.
+    Sample,
+    /// Everything, by night.
+    Whole,
+}
+
+impl Extent {
+    pub fn is_whole(self) -> bool {
+        self == Self::Whole
+    }
+
+    /// Returns the environment variable that tells the tests; `None` for a sample.
+    pub fn variable(self) -> Option<(&'static str, &'static str)> {
+        self.is_whole().then_some((WHOLE, "yes"))
+    }
+}
+
 /// The test program of each package, by the folder of the package, in which it runs.
 pub struct Tests(BTreeMap<PathBuf, PathBuf>);
 

@@ -10,39 +10,40 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch as signal};
 use tokio::time::{Instant, timeout};
 
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
-use super::reviews::{self, ClusterReviews, PATIENCE};
+use super::reviews::{self, ClusterReviews, REVIEW_TIMEOUT};
 use super::{Subjects, Viewer};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::hub::Handle;
 use crate::kube::review::Subject;
 use crate::telemetry::panics::locked;
 
-/// Namespaces that were not there before are looked for this often, once for all viewers.
+/// Interval of looking for new namespaces, once for all viewers.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-const THERE: RefreshPolicy =
+const NAMESPACES_POLICY: RefreshPolicy =
     RefreshPolicy { refresh_after: LOOK_EVERY, expire_after: Duration::MAX, retry_after: LOOK_EVERY };
 /// Namespaces of the history are read again like permissions. While they cannot be read, the last ones count.
-const KEPT: RefreshPolicy =
+const HISTORY_POLICY: RefreshPolicy =
     RefreshPolicy { expire_after: Duration::MAX, retry_after: reviews::POLICY.refresh_after, ..reviews::POLICY };
-/// A refusal is not asked about again for this long.
+/// Time for which a refusal is not reviewed again.
 const REFUSED_FOR: Duration = Duration::from_secs(5);
-const REFUSED: RefreshPolicy =
+const REFUSAL_POLICY: RefreshPolicy =
     RefreshPolicy { refresh_after: REFUSED_FOR, expire_after: REFUSED_FOR, retry_after: REFUSED_FOR };
 /// A viewer without requests is removed from the cache after this time.
-const FORGET: Duration = Duration::from_secs(60);
-/// Most viewers whose rights are held.
-const MOST: usize = 4_096;
-/// Most namespaces that a viewer named whose answers are held: refusals, those seen anyway, and beside these as many more.
+const FORGET_AFTER: Duration = Duration::from_secs(60);
+/// Most viewers whose permissions are cached.
+const MOST_VIEWERS: usize = 4_096;
+/// Most named namespaces of a viewer that are refused and cached, or visible anyway and polled. Of those that only
+/// their review shows there may be as many more.
 const MOST_NAMED: usize = 64;
-/// Namespaces that one viewer names and that clusters are asked about at once: each may be a question to many clusters.
+/// Namespaces named by one viewer that are reviewed at once: each may be a review by many clusters.
 const NAMED_AT_ONCE: usize = 4;
 /// Timeout for reading the namespaces of a cluster, and of the history.
-const READ: Duration = Duration::from_secs(1);
+const NAMESPACES_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The namespaces of clusters, by their names.
 pub type NamespacesByCluster = BTreeMap<String, BTreeSet<String>>;
 
-/// Asks for the namespaces of everything that is kept; `None` when they cannot be read now.
+/// Reads the namespaces of the stored history; `None` if they cannot be read now.
 pub type StoredNamespaces = Box<dyn Fn() -> BoxFuture<'static, Option<NamespacesByCluster>> + Send + Sync>;
 
 /// Checks and caches the permissions of viewers.
@@ -50,7 +51,7 @@ pub struct Authorizer {
     clusters: Vec<Handle>,
     history: Option<StoredNamespaces>,
     viewers: Cache<Arc<Subjects>, Arc<ViewerState>>,
-    /// One permit for each viewer whose permissions are asked about.
+    /// One permit for each viewer whose permissions are polled.
     room: Arc<Semaphore>,
     /// The namespaces of each cluster.
     namespaces: Mutex<RefreshingCache<String, Arc<BTreeSet<String>>>>,
@@ -59,7 +60,7 @@ pub struct Authorizer {
     all: signal::Sender<Arc<Permissions>>,
 }
 
-/// There are too many viewers to know the rights of another one.
+/// The permissions of another viewer cannot be checked: there are too many viewers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many viewers at once")]
 pub struct TooManyViewers;
@@ -67,31 +68,32 @@ pub struct TooManyViewers;
 /// Permissions of the viewers with the same users in all clusters.
 struct ViewerState {
     state: Mutex<Inner>,
-    /// The turns of those who ask about what is named.
+    /// Permits of requests that have a named namespace reviewed.
     turns: Semaphore,
 }
 
 struct Inner {
-    /// Tells what they may see; `None` when nothing is asked for them any more.
+    /// The current permissions; `None` when they are no longer polled.
     permissions: Option<signal::Sender<Arc<Permissions>>>,
     /// Time of the last request.
     looked: Instant,
-    /// Namespaces that they named and may see. Nobody else asks about those in which nothing is, or will be by the next round.
+    /// Visible namespaces that they named. Empty ones are in no list of namespaces, so only this has them reviewed
+    /// again.
     named: NamespacesByCluster,
     /// Namespaces that they may not see (`false`), or whose cluster did not respond (`None`).
     refused: RefreshingCache<(String, String), Option<bool>>,
 }
 
 impl Authorizer {
-    /// In these clusters, and in what is kept of them.
+    /// Creates an authorizer for these clusters and for their stored history.
     pub fn new(clusters: Vec<Handle>, history: Option<StoredNamespaces>) -> Arc<Self> {
         Arc::new(Self {
             clusters,
             history,
             viewers: Cache::builder().build(),
-            room: Arc::new(Semaphore::new(MOST)),
-            namespaces: Mutex::new(RefreshingCache::new(THERE)),
-            kept: tokio::sync::Mutex::new(RefreshingCache::new(KEPT)),
+            room: Arc::new(Semaphore::new(MOST_VIEWERS)),
+            namespaces: Mutex::new(RefreshingCache::new(NAMESPACES_POLICY)),
+            kept: tokio::sync::Mutex::new(RefreshingCache::new(HISTORY_POLICY)),
             all: signal::Sender::new(Arc::new(Permissions::All)),
         })
     }
@@ -106,7 +108,7 @@ impl Authorizer {
             if let Some(told) = self.permissions(subjects).await?.subscribe() {
                 return Ok(told);
             }
-            self.viewers.invalidate(subjects).await; // asking ended a moment ago
+            self.viewers.invalidate(subjects).await; // its polling ended a moment ago
         }
     }
 
@@ -127,20 +129,20 @@ impl Authorizer {
         if let Some(said) = known.state().remembered(&place) {
             return said;
         }
-        // Whose turn does not come is told as little as whose cluster does not say.
-        let _turn = timeout(PATIENCE, known.turns.acquire()).await.ok()?.ok()?;
+        // Without a turn in time the result is the same as that of a cluster that does not respond.
+        let _turn = timeout(REVIEW_TIMEOUT, known.turns.acquire()).await.ok()?.ok()?;
         if let Some(said) = known.state().remembered(&place) {
-            return said; // somebody else asked meanwhile
+            return said; // another request had it reviewed meanwhile
         }
         let permissions = known.state().permissions();
         let sees = |cluster: &str| permissions.of(cluster).is_some();
-        // Of a cluster of which nothing is seen nobody may learn that it is there, nor from how long an answer takes: whichever is named, all
-        // that are hidden are asked, and all of them are waited for.
+        // No response, nor the time that it takes, may reveal a hidden cluster: whichever one is named, all hidden
+        // clusters review, and all of them are awaited.
         let is_asked = |hub: &&Handle| if sees(cluster) { hub.name() == cluster } else { !sees(hub.name()) };
         let asked = self.clusters.iter().filter(is_asked).filter_map(|hub| {
             let subject = subjects.of(hub.name())?;
             Some(async move {
-                let answer = timeout(PATIENCE, hub.reviewer.may_list_pods(subject, Some(namespace))).await;
+                let answer = timeout(REVIEW_TIMEOUT, hub.reviewer.may_list_pods(subject, Some(namespace))).await;
                 (hub.name(), answer.ok().and_then(Result::ok))
             })
         });
@@ -148,14 +150,15 @@ impl Authorizer {
         let said = answers.into_iter().find(|(name, _)| *name == cluster).map_or(Some(false), |(_, said)| said);
         match said {
             Some(true) => known.state().poll_namespace(&place, 2 * MOST_NAMED),
-            // It may say more the next time. Of a hidden one nobody may learn that it is there from being kept waiting twice.
+            // The next review may get a response. For a hidden cluster the silence is cached: a second wait would
+            // reveal it.
             None if sees(cluster) => {}
             _ => known.state().refuse(place, said),
         }
         said
     }
 
-    /// The namespaces of a cluster that there are now. While its hub does not respond, the last ones count, and rights stay.
+    /// Returns the namespaces of a cluster. While its hub does not respond, the last ones count, and permissions stay.
     async fn namespaces(&self, hub: &Handle) -> Arc<BTreeSet<String>> {
         let all = || locked(&self.namespaces);
         let cluster = hub.name().to_owned();
@@ -171,21 +174,22 @@ impl Authorizer {
             let found: BTreeSet<&str> = there.map(|known| known.namespace.as_str()).collect();
             found.into_iter().map(str::to_owned).collect::<BTreeSet<String>>()
         });
-        // A hub that still reads what it begins with knows of none.
-        let found = timeout(READ, namespaces).await.ok().and_then(Result::ok).map(Arc::new);
+        // A hub that still reads its initial state knows no namespaces.
+        let found = timeout(NAMESPACES_TIMEOUT, namespaces).await.ok().and_then(Result::ok).map(Arc::new);
         let found = found.or(known).unwrap_or_default();
         all().insert(cluster, Instant::now(), found.clone());
         found
     }
 
-    /// The namespaces of everything that is kept, as they were a while ago at most. What cannot be read cannot be shown either.
+    /// Returns the namespaces of the stored history, cached for a while. Namespaces that cannot be read cannot be shown
+    /// either.
     async fn stored_namespaces(&self) -> Arc<NamespacesByCluster> {
         let Some(ask) = &self.history else { return Arc::default() };
         let mut kept = self.kept.lock().await;
         if kept.is_due(&()) {
-            match timeout(READ, ask()).await.ok().flatten() {
+            match timeout(NAMESPACES_TIMEOUT, ask()).await.ok().flatten() {
                 Some(places) => kept.insert((), Instant::now(), Arc::new(places)),
-                None => kept.set_failed(Instant::now(), true),
+                None => kept.record_failure(Instant::now()),
             }
         }
         kept.get(&()).cloned().unwrap_or_default()
@@ -198,7 +202,7 @@ impl ViewerState {
             permissions: Some(signal::Sender::new(Arc::new(Permissions::none()))),
             looked: Instant::now(),
             named: NamespacesByCluster::new(),
-            refused: RefreshingCache::new(REFUSED),
+            refused: RefreshingCache::new(REFUSAL_POLICY),
         };
         Arc::new(Self { state: Mutex::new(state), turns: Semaphore::new(NAMED_AT_ONCE) })
     }
@@ -222,7 +226,7 @@ impl Inner {
             .map_or_else(|| Arc::new(Permissions::none()), |permissions| permissions.borrow().clone())
     }
 
-    /// Tells what may be seen now; `false` when nobody has looked lately.
+    /// Publishes the permissions; `false` if there was no request lately.
     fn publish(&mut self, permissions: Permissions) -> bool {
         let Some(told) = &self.permissions else { return false };
         if told.receiver_count() > 0 {
@@ -233,7 +237,7 @@ impl Inner {
             *now = Arc::new(permissions);
             is_new
         });
-        self.looked.elapsed() < FORGET
+        self.looked.elapsed() < FORGET_AFTER
     }
 
     /// Returns the cached result for a namespace, with `None` inside if its cluster did not respond. A visible
@@ -243,14 +247,14 @@ impl Inner {
         let Some(seen) = permissions.of(cluster).filter(|seen| seen.has_all_of(namespace)) else {
             return self.refused.get(place).copied();
         };
-        // Who sees all of a cluster need not name parts of it.
+        // A viewer of the whole cluster needs no named namespaces.
         if *seen != ClusterPermissions::All {
             self.poll_namespace(place, MOST_NAMED);
         }
         Some(Some(true))
     }
 
-    /// Asks about a place from now on, where fewer than so many are.
+    /// Polls a namespace from now on, if fewer than `most` are polled.
     fn poll_namespace(&mut self, (cluster, namespace): &(String, String), most: usize) {
         if self.named.values().map(BTreeSet::len).sum::<usize>() < most {
             self.named.entry(cluster.clone()).or_default().insert(namespace.clone());
@@ -268,7 +272,7 @@ impl Inner {
 struct ClusterAnswers {
     hub: Handle,
     subject: Subject,
-    /// The API server that said it.
+    /// The API server that gave the answers.
     place: Option<u64>,
     reviews: ClusterReviews,
 }
@@ -281,7 +285,7 @@ struct PermissionPoller {
     _room: OwnedSemaphorePermit,
 }
 
-/// However asking ends, nothing that was told before counts any longer: whoever listens hears that it ended.
+/// However the polling ends, its last permissions expire: the channel closes.
 impl Drop for PermissionPoller {
     fn drop(&mut self) {
         self.known.state().permissions = None;
@@ -289,7 +293,7 @@ impl Drop for PermissionPoller {
 }
 
 impl PermissionPoller {
-    /// Asks for the first time, and from then on for as long as somebody looks.
+    /// Makes the first reviews, and polls while there are requests.
     async fn start(authorizer: &Arc<Authorizer>, subjects: &Arc<Subjects>) -> Result<Arc<ViewerState>, TooManyViewers> {
         let room = authorizer.room.clone().try_acquire_owned().map_err(|_| TooManyViewers)?;
         let own = |hub: &Handle| {
@@ -305,7 +309,7 @@ impl PermissionPoller {
         Ok(known)
     }
 
-    /// Asks for as long as somebody looks, and a while longer: they may look again.
+    /// Polls while there are requests, and for a while after the last one.
     async fn run(mut self) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
@@ -315,8 +319,8 @@ impl PermissionPoller {
         }
     }
 
-    /// Asks all clusters at once, and tells what they said: one that does not answer keeps the others waiting for no longer than a round
-    /// may take. Returns `false` when nobody has looked lately.
+    /// Has all clusters review at once, and publishes the result. A cluster that does not respond delays the others by
+    /// one round at most. Returns `false` if there was no request lately.
     async fn poll(&mut self) -> bool {
         let (kept, named) = (self.authorizer.stored_namespaces().await, self.known.state().named.clone());
         let rounds = self.answers.iter_mut().map(|ClusterAnswers { hub, subject, place, reviews }| {
@@ -335,7 +339,7 @@ impl PermissionPoller {
         let do_all_say = join_all(rounds).await.into_iter().all(|does_say| does_say);
         let seen = self.answers.iter().filter_map(|of| Some((of.hub.name().to_owned(), of.reviews.permissions()?)));
         let clusters: BTreeMap<String, ClusterPermissions> = seen.collect();
-        // It does not say, and some or all of what it said before is not good any more.
+        // It does not respond, and some or all of its answers have expired.
         let is_hidden = |of: &ClusterAnswers| of.reviews.has_failed() && !clusters.contains_key(of.hub.name());
         let is_silent = !do_all_say || self.answers.iter().any(is_hidden);
         self.known.state().publish(Permissions::Part { clusters, is_silent })

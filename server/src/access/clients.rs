@@ -17,21 +17,21 @@ const CLIENT_NETWORK: u128 = u128::MAX << 64;
 /// A client, as limits count it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ClientKey {
-    /// Somebody whom clusters know, from wherever; or who came by that link of theirs.
+    /// A signed-in viewer, from any address; or a viewer of that link of theirs.
     Subjects(Arc<Subjects>, Option<String>),
-    /// Whoever has an address, or one of its network.
+    /// All clients with an address, or in its network.
     Address(IpAddr),
-    /// This machine, or a proxy that does not say from whom it has a request: behind these may be many.
+    /// This machine, or a proxy that does not name its clients: many viewers may share it.
     Shared,
 }
 
 impl ClientKey {
-    /// Somebody who is known by their address alone.
+    /// Returns the key of a client that is known by its address alone.
     pub fn of_address(address: IpAddr) -> Self {
         Self::Address(client_network(address))
     }
 
-    /// The key that all links of one maker share.
+    /// Returns the key that all links of one maker share.
     #[must_use]
     pub fn of_any_link(self) -> Self {
         match self {
@@ -41,7 +41,8 @@ impl ClientKey {
     }
 }
 
-/// The address under which the connections of a client are counted: one IPv4 address, or a network of IPv6 addresses.
+/// Returns the address under which the connections of a client are counted: one IPv4 address, or a network of IPv6
+/// addresses.
 pub(crate) fn client_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => IpAddr::V6((address.to_bits() & CLIENT_NETWORK).into()),
@@ -49,15 +50,15 @@ pub(crate) fn client_network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// What a subscription takes of both limits.
-type Taken = [UsageGuard<ClientKey>; 2];
+/// The places of a subscription in both limits.
+type SubscriptionGuards = [UsageGuard<ClientKey>; 2];
 
 pub(crate) struct SubscriptionLimit<T> {
     /// Different ones of one client at once, and of all links of one maker together.
     most_of_one: usize,
     most_of_links: usize,
     /// The subscriptions, each with the number of its uses.
-    uses: Mutex<HashMap<(ClientKey, T), (usize, Taken)>>,
+    uses: Mutex<HashMap<(ClientKey, T), (usize, SubscriptionGuards)>>,
     of_each: Arc<Usage<ClientKey>>,
     of_links: Arc<Usage<ClientKey>>,
 }
@@ -69,7 +70,7 @@ pub(crate) struct SubscriptionGuard<T: Eq + Hash> {
 }
 
 impl<T: Clone + Eq + Hash> SubscriptionLimit<T> {
-    /// Nobody follows anything; each may follow so many, and the links of one maker so many together.
+    /// Creates a limit on the subscriptions of each client, and of all links of one maker together.
     pub(crate) fn new(most_of_one: usize, most_of_links: usize) -> Arc<Self> {
         let uses = Mutex::new(HashMap::new());
         Arc::new(Self { most_of_one, most_of_links, uses, of_each: Arc::default(), of_links: Arc::default() })

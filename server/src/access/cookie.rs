@@ -11,21 +11,21 @@ use cookie::{Cookie, CookieJar, Key, SameSite};
 /// The use of an encrypted value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SealPurpose {
-    /// It holds a session.
+    /// The cookie of a session.
     Session,
-    /// It is with somebody who signs in elsewhere.
+    /// A cookie during a sign-in at a provider.
     PendingSignIn,
-    /// It is with somebody who came by a link, and is what stands in the link.
+    /// A share link, and the cookie of a viewer who opened it.
     Link,
-    /// It is no cookie, but stands in the address of a preview.
+    /// No cookie: a part of the address of a preview.
     Preview,
-    /// It is no cookie, but a link as a database keeps it.
+    /// No cookie: a link as the database stores it.
     StoredLink,
 }
 
 impl SealPurpose {
-    /// Name of the cookie. With this prefix browsers send it over TLS or to this machine only, and only to the host
-    /// that set it.
+    /// Returns the name of the cookie. With this prefix browsers send it over TLS or to this machine only, and only to
+    /// the host that set it.
     const fn cookie_name(self) -> &'static str {
         match self {
             Self::Session => "__Host-rollcast",
@@ -36,7 +36,7 @@ impl SealPurpose {
         }
     }
 
-    /// Lifetime in seconds; `None` until the browser is closed.
+    /// Returns the lifetime in seconds; `None` for until the browser is closed.
     const fn max_age_seconds(self) -> Option<i64> {
         match self {
             Self::Session | Self::Preview | Self::StoredLink => None,
@@ -47,9 +47,9 @@ impl SealPurpose {
 }
 
 /// Shortest secret of a key, in bytes.
-const SHORTEST: usize = 32;
+const SHORTEST_KEY: usize = 32;
 /// Longest cookie that browsers keep, in bytes.
-const LONGEST: usize = 4_000;
+const LONGEST_COOKIE: usize = 4_000;
 
 /// The file with keys is looked at this often.
 const LOOK_EVERY: Wait = Wait::from_secs(5);
@@ -71,15 +71,15 @@ pub enum SessionKeysError {
     #[error("cannot read the session keys of {}", path.display())]
     File { path: PathBuf, source: std::io::Error },
     #[error(
-        "the file of session keys is empty: write one key of at least {SHORTEST} characters on each line, the newest first"
+        "the file of session keys is empty: write one key of at least {SHORTEST_KEY} characters on each line, the newest first"
     )]
     None,
-    #[error("line {0} of the file of session keys is too short: a key has at least {SHORTEST} characters")]
+    #[error("line {0} of the file of session keys is too short: a key has at least {SHORTEST_KEY} characters")]
     Short(usize),
 }
 
 impl SessionKeys {
-    /// A key that nobody else knows: sessions end with the program.
+    /// Creates a random key: sessions end with the program.
     pub fn generate() -> Self {
         Self::from_keys(vec![Key::generate()])
     }
@@ -123,19 +123,19 @@ impl SessionKeys {
                     }
                     Err(why) => tracing::error!("{why}; still using the previous keys"),
                 }
-                known = text; // what is wrong is told once
+                known = text; // an error is logged once
             }
         });
         Ok(keys)
     }
 
-    /// The keys of a text, one in each line.
+    /// Parses the keys of a text, one in each line.
     ///
     /// # Errors
     /// When there is none, or one is too short.
     pub fn parse(text: &str) -> Result<Self, SessionKeysError> {
         let lines = (1..).zip(text.lines().map(str::trim)).filter(|(_, line)| !line.is_empty());
-        let key = |(number, line): (usize, &str)| match line.len() >= SHORTEST {
+        let key = |(number, line): (usize, &str)| match line.len() >= SHORTEST_KEY {
             true => Ok(Key::derive_from(line.as_bytes())),
             false => Err(SessionKeysError::Short(number)),
         };
@@ -148,8 +148,8 @@ impl SessionKeys {
         self.open_value(purpose, sent(purpose, headers)?.value())
     }
 
-    /// A cookie of a request that was sealed with a key which is not the first any more, sealed with the first: so that the others can be
-    /// taken out some day.
+    /// Returns the cookie of a request encrypted with the first key; `None` if it already is. Old keys can be removed
+    /// once no cookie uses them.
     pub fn resealed(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<HeaderValue> {
         Self::cookie_of(purpose, &self.resealed_value(purpose, sent(purpose, headers)?.value())?)
     }
@@ -160,7 +160,7 @@ impl SessionKeys {
         if key == 0 { None } else { self.seal_value(purpose, &content) }
     }
 
-    /// A cookie that holds something; `None` when that is too much for one.
+    /// Returns a cookie with encrypted content; `None` if the content is too long for one.
     pub fn seal(&self, purpose: SealPurpose, content: &str) -> Option<HeaderValue> {
         Self::cookie_of(purpose, &self.seal_value(purpose, content)?)
     }
@@ -180,17 +180,17 @@ impl SessionKeys {
         opened.next().map(|(at, cookie)| (at, cookie.value().to_owned()))
     }
 
-    /// The value of a cookie that holds something.
+    /// Encrypts the content of a cookie.
     pub fn seal_value(&self, purpose: SealPurpose, content: &str) -> Option<String> {
         let mut jar = CookieJar::new();
         jar.private_mut(self.all().first()?).add(base(purpose, content.to_owned()));
         jar.get(purpose.cookie_name()).map(|cookie| cookie.value().to_owned())
     }
 
-    /// A cookie of a value that was sealed before; `None` where it is none, or too long.
+    /// Returns a cookie with an encrypted value; `None` if the value is missing or too long.
     pub fn cookie_of(purpose: SealPurpose, value: &str) -> Option<HeaderValue> {
         let cookie = HeaderValue::from_str(&base(purpose, value.to_owned()).to_string()).ok();
-        cookie.filter(|cookie| cookie.len() <= LONGEST)
+        cookie.filter(|cookie| cookie.len() <= LONGEST_COOKIE)
     }
 
     /// Returns the header that removes a cookie.

@@ -27,7 +27,7 @@ pub struct ResponseLimits {
     pub max_bytes: usize,
 }
 
-/// Asks servers. hyper follows no redirect by itself: an answer that is one is given back as it is.
+/// A client for servers other than clusters. A redirect is returned as a response: hyper follows none by itself.
 #[derive(Clone)]
 pub struct HttpClient {
     pool: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
@@ -36,7 +36,7 @@ pub struct HttpClient {
     limits: ResponseLimits,
 }
 
-/// Why there is no answer.
+/// Why a request has no response.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     #[error("no response within {} s", .0.as_secs())]
@@ -51,7 +51,7 @@ pub enum FetchError {
 }
 
 impl HttpClient {
-    /// One that speaks HTTP without TLS only where that is said, and goes through the proxies of the environment.
+    /// Creates a client that uses the proxies of the environment. It speaks HTTP without TLS only if that is allowed.
     ///
     /// # Errors
     /// When this machine names no authorities to trust.
@@ -69,13 +69,14 @@ impl HttpClient {
         Ok(Self { pool, tls, proxies, limits })
     }
 
-    /// The proxy on the way to a server. Only over TLS, and only a proxy that speaks HTTP: other ways stay direct.
+    /// Returns the proxy for a server. Only requests over TLS use one, and only one that speaks HTTP; all others are
+    /// direct.
     fn proxy_to(&self, server: &Uri) -> Option<Uri> {
         let proxy = self.proxies.for_server(server).filter(|_| server.scheme_str() == Some("https"))?;
         Some(proxy).filter(|proxy| proxy.scheme_str() == Some("http"))
     }
 
-    /// A client for one request over TLS through a proxy: they are rare.
+    /// Creates a client for one request over TLS through a proxy. Such requests are rare.
     fn through(&self, proxy: &Uri) -> Client<HttpsConnector<Tunnel<HttpConnector>>, Full<Bytes>> {
         let mut tunnel = Tunnel::new(proxy.clone(), connector());
         let account = proxy.authority().and_then(|authority| authority.as_str().split_once('@'));
@@ -108,7 +109,7 @@ impl HttpClient {
     }
 }
 
-/// Of a connector for TLS: it is given addresses with `https`, too.
+/// Creates the connector under TLS, which is given `https` addresses as well.
 fn connector() -> HttpConnector {
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);

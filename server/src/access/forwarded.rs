@@ -8,7 +8,7 @@ use ipnet::IpNet;
 const FOR: &str = "x-forwarded-for";
 const PROTO: &str = "x-forwarded-proto";
 
-/// An address is in one of these networks.
+/// Returns whether an address is in one of these networks.
 pub fn is_among(networks: &[IpNet], address: IpAddr) -> bool {
     let address = address.to_canonical();
     networks.iter().any(|network| network.contains(&address))
@@ -29,13 +29,13 @@ pub fn client(peer: IpAddr, headers: &HeaderMap, is_proxy: impl Fn(IpAddr) -> bo
     client.to_canonical()
 }
 
-/// The request came to the proxy by TLS, as that says.
+/// Returns whether the request came to the proxy over TLS, by the proxy's header.
 pub fn is_secure(peer: IpAddr, headers: &HeaderMap, is_proxy: impl Fn(IpAddr) -> bool) -> bool {
     let mut said = headers.get_all(PROTO).iter().map(HeaderValue::as_bytes);
     is_proxy(peer) && said.next().is_some_and(|said| said.eq_ignore_ascii_case(b"https")) && said.next().is_none()
 }
 
-/// As proxies write it: some put a port behind it.
+/// Parses an address as proxies write it: some append a port.
 fn address(text: &str) -> Option<IpAddr> {
     let bare = || text.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
     text.parse::<SocketAddr>().map(|address| address.ip()).ok().or_else(bare)

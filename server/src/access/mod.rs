@@ -74,12 +74,12 @@ pub enum Auth {
 }
 
 impl Auth {
-    /// Many viewers may come from that address: a proxy's.
+    /// Returns whether that address is a trusted proxy, behind which many viewers may be.
     pub fn is_trusted(&self, address: IpAddr) -> bool {
         matches!(self, Self::Proxy(proxy) if is_among(&proxy.from, address))
     }
 
-    /// Viewers have to be somebody who is known.
+    /// Returns whether viewers must sign in.
     pub const fn requires_sign_in(&self) -> bool {
         !matches!(self, Self::None | Self::Open)
     }
@@ -99,12 +99,14 @@ impl Auth {
         }
     }
 
-    /// A request carries a token of its sender. What proxies put into that header besides is not for this server.
+    /// Returns whether a request carries a token of its sender. Other content of that header, which proxies may add, is
+    /// not for this server.
     pub fn has_token(&self, headers: &HeaderMap) -> bool {
         matches!(self, Self::Token(_) | Self::Oidc(_)) && token::bearer_token(headers).is_some()
     }
 
-    /// The cookie of a session that went on since the one that a request carries, or that was sealed with an older key.
+    /// Returns the new cookie of a session that was refreshed since the request's cookie, or whose cookie an older key
+    /// encrypted.
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         match self {
             Self::Oidc(oidc) => oidc.renewed_cookie(headers),

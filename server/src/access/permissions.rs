@@ -10,7 +10,7 @@ use timeline::wire::{Connection, ConnectionState};
 use crate::access::scope::{LinkScope, WorkloadName};
 use crate::hub::List;
 
-/// Why a cluster is not heard of, and why history is not written, as those are told who do not see all of the cluster.
+/// Why a cluster is stale, or its history is not written, in words for viewers who do not see all of the cluster.
 const NO_WORD: &str = "the cluster does not respond";
 pub(crate) const UNWRITTEN: &str = "it cannot be written right now";
 
@@ -19,11 +19,11 @@ pub(crate) const UNWRITTEN: &str = "it cannot be written right now";
 pub enum Permissions {
     /// Everything.
     All,
-    /// These clusters, as far as said; the others are not there.
+    /// These clusters, as far as given; all others are hidden.
     Part {
         /// By name.
         clusters: BTreeMap<String, ClusterPermissions>,
-        /// A cluster does not say what may be seen of it.
+        /// A cluster does not respond to reviews.
         is_silent: bool,
     },
 }
@@ -42,7 +42,7 @@ pub enum ClusterPermissions {
 }
 
 impl ClusterPermissions {
-    /// A workload of that name is among it, if there is one.
+    /// Returns whether a workload of that name would be visible.
     pub fn has(&self, kind: WorkloadKind, namespace: &str, name: &str) -> bool {
         self.has_all_of(namespace)
             || matches!(self, Self::Workload(of) if of.kind == kind && of.namespace == namespace && of.name == name)
@@ -57,7 +57,7 @@ impl ClusterPermissions {
         Arc::new(list.iter().filter(|listed| is_visible(&listed.summary)).cloned().collect())
     }
 
-    /// All of a namespace is among it.
+    /// Returns whether all of a namespace is visible.
     pub fn has_all_of(&self, namespace: &str) -> bool {
         match self {
             Self::All | Self::AllByLink => true,
@@ -66,7 +66,7 @@ impl ClusterPermissions {
         }
     }
 
-    /// Something of a namespace is among it.
+    /// Returns whether something of a namespace is visible.
     pub fn has_some_of(&self, namespace: &str) -> bool {
         self.has_all_of(namespace) || matches!(self, Self::Workload(of) if of.namespace == namespace)
     }
@@ -91,7 +91,7 @@ impl ClusterPermissions {
 }
 
 impl Permissions {
-    /// Nothing at all.
+    /// Returns permissions to see nothing.
     pub const fn none() -> Self {
         Self::Part { clusters: BTreeMap::new(), is_silent: false }
     }
@@ -104,7 +104,7 @@ impl Permissions {
         }
     }
 
-    /// A workload of that name may be seen, if there is one.
+    /// Returns whether a workload of that name would be visible.
     pub fn has(&self, cluster: &str, kind: WorkloadKind, namespace: &str, name: &str) -> bool {
         self.of(cluster).is_some_and(|seen| seen.has(kind, namespace, name))
     }
@@ -118,11 +118,11 @@ impl Permissions {
                 let is_there = self.has(&of.cluster, of.kind, &of.namespace, &of.name);
                 let only = is_there.then(|| (of.cluster.clone(), ClusterPermissions::Workload(of.clone())));
                 let clusters = only.into_iter().collect();
-                // Other clusters are no business of who has this link.
+                // Other clusters do not concern the viewer of this link.
                 Self::Part { clusters, is_silent: is_silent && !is_there }
             }
             LinkScope::Wall { cluster, namespace } => {
-                let Self::Part { clusters, .. } = self else { return of(BTreeMap::new()) }; // where nobody signs in there are no links
+                let Self::Part { clusters, .. } = self else { return of(BTreeMap::new()) }; // no sign-in, no links
                 let named = clusters.iter().filter(|(name, _)| cluster.as_ref().is_none_or(|only| only == *name));
                 let narrow = |(name, seen): (&String, &ClusterPermissions)| {
                     let seen = match namespace {
@@ -153,12 +153,12 @@ impl Permissions {
         more
     }
 
-    /// A cluster does not say what may be seen of it. Which one is not told: that it is there may be all that is hidden.
+    /// Returns whether a cluster does not respond to reviews. Which one stays secret: its existence may be hidden.
     pub const fn is_silent(&self) -> bool {
         matches!(self, Self::Part { is_silent: true, .. })
     }
 
-    /// A sentence about a cluster that does not say what may be seen; empty when all do.
+    /// Returns a sentence about a cluster that does not respond to reviews; empty if all do.
     pub const fn trouble(&self) -> &'static str {
         if self.is_silent() {
             "Cannot check your permissions on a cluster right now. Its workloads are hidden. If this lasts, see Rollcast's log: its account may lack create on subjectaccessreviews.authorization.k8s.io or tokenreviews.authentication.k8s.io."

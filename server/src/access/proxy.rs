@@ -31,7 +31,7 @@ impl ProxyAuth {
         }
         // Names need not be ASCII: proxies send them as UTF-8.
         let text = |value: &HeaderValue| String::from_utf8(value.as_bytes().to_vec()).ok();
-        // Twice the same header is how somebody smuggles a name past a proxy that adds its own.
+        // A header that occurs twice may be an attempt to smuggle a name past a proxy that adds its own.
         let mut users = headers.get_all(&self.user_header).iter();
         let user = text(users.next().filter(|_| users.next().is_none())?)?;
         let mut said = headers.get_all(&self.groups_header).iter();

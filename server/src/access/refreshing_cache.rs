@@ -70,9 +70,14 @@ impl<K: Ord, V> RefreshingCache<K, V> {
         self.failed_at = None;
     }
 
-    /// Records that the last request failed at that time, or that it did not fail.
-    pub(crate) const fn set_failed(&mut self, at: Instant, has_failed: bool) {
-        self.failed_at = if has_failed { Some(at) } else { None };
+    /// Records that the last request failed at that time.
+    pub(crate) const fn record_failure(&mut self, at: Instant) {
+        self.failed_at = Some(at);
+    }
+
+    /// Records that the last request did not fail.
+    pub(crate) const fn clear_failure(&mut self) {
+        self.failed_at = None;
     }
 
     /// Removes the responses to all other requests.

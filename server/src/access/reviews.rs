@@ -13,17 +13,17 @@ use crate::hub::Handle;
 use crate::kube::error::RequestError;
 use crate::kube::review::{Reviewer, Subject};
 
-/// An answer is good for so long: with the longest that asking takes, and with how often its result is told, this is under a minute, for
-/// which a right may be used that was taken away.
+/// Lifetime of an answer. With the timeout of a round and the interval of publishing, a revoked permission works for
+/// less than a minute.
 pub(super) const POLICY: RefreshPolicy = RefreshPolicy {
     refresh_after: Duration::from_secs(30),
     expire_after: Duration::from_secs(48),
     retry_after: Duration::from_secs(4),
 };
-/// All questions of one round together take no longer.
-pub(super) const PATIENCE: Duration = Duration::from_secs(8);
-/// Namespaces that are asked about at once, for one viewer.
-const AT_ONCE: usize = 16;
+/// Timeout of all reviews of one round together.
+pub(super) const REVIEW_TIMEOUT: Duration = Duration::from_secs(8);
+/// Namespaces that are reviewed at once, for one viewer.
+const REVIEWS_AT_ONCE: usize = 16;
 
 /// Whether a viewer may see a namespace of a cluster, or all of them (`None`).
 pub(super) type ClusterReviews = RefreshingCache<Option<String>, bool>;
@@ -39,24 +39,28 @@ impl ClusterReviews {
         (!all.is_empty()).then_some(ClusterPermissions::Namespaces(all))
     }
 
-    /// There is an answer that is good about each namespace.
+    /// Returns whether there is an unexpired answer for each namespace.
     pub(super) fn has_all(&self, namespaces: &BTreeSet<&String>) -> bool {
         let has = |namespace: &&String| self.get(&Some((*namespace).clone())).is_some();
         self.get(&None).is_some_and(|sees_all| *sees_all || namespaces.iter().all(has))
     }
 
-    /// Asks what is not known, or was said a while ago; what was said longest ago first, so that a slow cluster gets around to everything.
+    /// Has missing and old answers reviewed, the oldest first, so that a slow cluster gets around to all of them.
     pub(super) async fn refresh(&mut self, hub: &Handle, subject: &Subject, namespaces: &BTreeSet<&String>) {
         if self.is_backing_off() {
             return;
         }
-        let was_silent = self.has_failed();
-        let asked = self.refresh_until(Instant::now() + PATIENCE, &hub.reviewer, subject, namespaces).await;
-        if let (Err(why), false) = (&asked, was_silent) {
-            tracing::warn!("cannot check the permissions of viewers in cluster {}: {why}", hub.name());
+        let has_failed_before = self.has_failed();
+        match self.refresh_until(Instant::now() + REVIEW_TIMEOUT, &hub.reviewer, subject, namespaces).await {
+            Ok(()) => self.clear_failure(),
+            Err(why) => {
+                if !has_failed_before {
+                    tracing::warn!("cannot check the permissions of viewers in cluster {}: {why}", hub.name());
+                }
+                // Now, not at the start of the round: the pause after a timeout is shorter than the timeout.
+                self.record_failure(Instant::now());
+            }
         }
-        // The time of the failure: a round that timed out began longer ago than the pause after it lasts.
-        self.set_failed(Instant::now(), asked.is_err());
     }
 
     async fn refresh_until(
@@ -73,7 +77,7 @@ impl ClusterReviews {
             self.insert(None, asked_at, answer);
         }
         self.retain(|namespace| namespace.as_ref().is_none_or(|name| namespaces.contains(name)));
-        // Who may see everything needs not be asked for parts.
+        // A viewer who may see everything needs no reviews of namespaces.
         if self.get(&None) == Some(&true) {
             return Ok(());
         }
@@ -85,7 +89,7 @@ impl ClusterReviews {
             let answer = reviewer.may_list_pods(subject, namespace.as_deref()).await;
             (namespace, asked_at, answer)
         }));
-        let mut answers = pin!(asked.buffer_unordered(AT_ONCE));
+        let mut answers = pin!(asked.buffer_unordered(REVIEWS_AT_ONCE));
         while let Some((namespace, asked_at, answer)) = timeout_at(by, answers.next()).await.map_err(late)? {
             self.insert(namespace, asked_at, answer?);
         }

@@ -6,12 +6,12 @@ use std::sync::Mutex;
 
 use crate::telemetry::panics::locked;
 
-/// Sessions of one owner of which it is known one by one that they are over, and owners.
-const MOST_OF_ONE: usize = 64;
+/// Most ended sessions of one owner that are stored one by one, and most owners.
+const SESSIONS_PER_OWNER: usize = 64;
 const MOST_OWNERS: usize = 4_096;
 
-/// Sessions that are over, for as long as the program runs. What is remembered is bounded, and forgetting never opens a session again:
-/// rather one too many of the same owner is over, and of everybody only where there are very many owners.
+/// Sessions that ended, for as long as the program runs. Memory is bounded, and no ended session ever becomes valid
+/// again: beyond the bound further sessions of the same owner end, and those of everybody only with very many owners.
 pub(super) struct RevokedSessions<O>(Mutex<Owners<O>>);
 
 struct Owners<O> {
@@ -28,7 +28,7 @@ struct OwnerSessions {
 }
 
 impl OwnerSessions {
-    /// The latest second of which something is known.
+    /// Returns the latest second with an ended session.
     fn last(&self) -> Option<i64> {
         self.each.last().map(|(began, _)| *began).max(self.before)
     }
@@ -41,12 +41,12 @@ impl<O> Default for RevokedSessions<O> {
 }
 
 impl<O: Clone + Eq + Hash> RevokedSessions<O> {
-    /// The session of that id, which began in that second, is over.
+    /// Records that a session has ended, by its id and the second in which it began.
     pub(super) fn insert(&self, owner: &O, began: i64, id: &str) {
         let mut owners = locked(&self.0);
         let of = owners.each.entry(owner.clone()).or_default();
         of.each.insert((began, id.to_owned()));
-        if of.each.len() > MOST_OF_ONE {
+        if of.each.len() > SESSIONS_PER_OWNER {
             of.before = of.each.pop_first().map(|(began, _)| began).max(of.before);
         }
         if owners.each.len() > MOST_OWNERS
@@ -80,7 +80,7 @@ mod tests {
             ended.insert(&"ann", *began, id);
         }
         assert!(all.iter().all(|(began, id)| ended.contains(&"ann", *began, id)));
-        assert_eq!(ended.0.lock().unwrap().each["ann"].each.len(), MOST_OF_ONE);
+        assert_eq!(ended.0.lock().unwrap().each["ann"].each.len(), SESSIONS_PER_OWNER);
         assert!(!ended.contains(&"ann", 2_000, "new"));
         assert!(ended.contains(&"ann", 1_050, "forgotten"), "rather one too many than one too few");
         assert!(!ended.contains(&"bob", 1_050, "forgotten"), "somebody else's");

@@ -56,13 +56,13 @@ pub struct WorkloadName {
 }
 
 impl WorkloadName {
-    /// The name of a workload.
+    /// Returns the name of a workload.
     pub fn of(workload: &Workload) -> Self {
         let Workload { cluster, kind, namespace, name, uid: _, rollout: _ } = workload.clone();
         Self { cluster, kind, namespace, name }
     }
 
-    /// The workload of that name, or the one of them that is meant.
+    /// Returns the workload of that name, or the one with that UID.
     pub fn workload(&self, uid: Option<Uid>) -> Workload {
         let Self { cluster, kind, namespace, name } = self.clone();
         Workload { cluster, kind, namespace, name, uid, rollout: None }
@@ -74,7 +74,7 @@ impl WorkloadName {
 }
 
 impl LinkScope {
-    /// The kind of the scope, for programs.
+    /// Returns the kind of the scope, for programs.
     pub const fn sort(&self) -> &'static str {
         match self {
             Self::Workload(_) => "workload",
@@ -84,7 +84,7 @@ impl LinkScope {
         }
     }
 
-    /// The workload that it opens, or of which it opens a part.
+    /// Returns the workload that the link opens, or of which it opens a part.
     pub fn workload(&self) -> Option<Workload> {
         match self {
             Self::Workload(of) => Some(of.workload(None)),
@@ -93,7 +93,7 @@ impl LinkScope {
         }
     }
 
-    /// The cluster that it is of; `None` where it is of all.
+    /// Returns the cluster of the scope; `None` for all clusters.
     pub fn cluster(&self) -> Option<&String> {
         match self {
             Self::Workload(of) | Self::Rollout { of, .. } | Self::Moment { of, .. } => Some(&of.cluster),
@@ -101,7 +101,7 @@ impl LinkScope {
         }
     }
 
-    /// The workload, and which one of that name, where it opens one of its rollouts or moments alone.
+    /// Returns the workload and its UID if the link opens one rollout or one moment of it.
     pub const fn part(&self) -> Option<(&WorkloadName, Uid)> {
         match self {
             Self::Rollout { of, uid, .. } | Self::Moment { of, uid, .. } => Some((of, *uid)),
@@ -109,7 +109,7 @@ impl LinkScope {
         }
     }
 
-    /// A workload is the one of which it opens a part. Another rollout of it is not named.
+    /// Returns whether the link opens a part of that workload. A workload that names another rollout is not it.
     pub fn is_part_of(&self, workload: &Workload) -> bool {
         self.part().is_some_and(|(of, uid)| {
             *of == WorkloadName::of(workload)
@@ -118,7 +118,7 @@ impl LinkScope {
         })
     }
 
-    /// Something of a namespace may be within it.
+    /// Returns whether something of a namespace may be within the scope.
     pub fn has_some_of(&self, of: &str, namespace: &str) -> bool {
         match self {
             Self::Workload(own) | Self::Rollout { of: own, .. } | Self::Moment { of: own, .. } => {
@@ -130,7 +130,7 @@ impl LinkScope {
         }
     }
 
-    /// The address that shows a rollout or a moment; `None` where it opens more, and any address within it is good.
+    /// Returns the address of a rollout or a moment; `None` for wider scopes, within which any address is valid.
     pub fn address(&self) -> Option<String> {
         match self {
             Self::Rollout { of, uid, revision } => Some(address::permanent(&of.workload(None), *uid, Some(*revision))),

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::{Subjects, Viewer};
 use crate::kube::review::Subject;
 
-/// Names that clusters keep for themselves: nobody gets one from outside.
+/// Prefix of names that clusters reserve for themselves: no user from outside may have one.
 const RESERVED: &str = "system:";
-/// The group that clusters count everybody to who signed in.
+/// The group of all signed-in users.
 const SIGNED_IN: &str = "system:authenticated";
 /// Longest name of a user or a group, in bytes, and most groups.
-const LONGEST: usize = 256;
+const LONGEST_NAME: usize = 256;
 const MOST_GROUPS: usize = 200;
 
 /// Prefixes that the clusters' API servers put before the names of an issuer.
@@ -23,11 +23,11 @@ pub struct SubjectPrefixes {
 }
 
 impl SubjectPrefixes {
-    /// Somebody of that name in those groups; `None` where nobody may have that name. Groups that nobody may be in are left out. Names are
-    /// taken as they are: to clusters, a space makes another one.
+    /// Returns the subject of a user with groups; `None` if nobody may have that name. Reserved groups are left out.
+    /// Names are not trimmed: to clusters, a space makes another name.
     pub fn subject<'a>(&self, user: &str, groups: impl IntoIterator<Item = &'a str>) -> Option<Subject> {
         let is_name =
-            |name: &str| name.len() <= LONGEST && !name.starts_with(RESERVED) && !name.contains(char::is_control);
+            |name: &str| name.len() <= LONGEST_NAME && !name.starts_with(RESERVED) && !name.contains(char::is_control);
         let name = format!("{}{user}", self.user);
         if user.is_empty() || !is_name(&name) {
             return None;

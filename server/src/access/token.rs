@@ -32,24 +32,25 @@ const POLICY: RefreshPolicy = RefreshPolicy {
     expire_after: Duration::from_secs(45),
     retry_after: Duration::from_secs(5),
 };
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout of the review of a token by one cluster.
+const REVIEW_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum number of cached tokens, accepted and rejected ones each.
-const MOST: u64 = 4_096;
-/// Rejected tokens of one client: a burst, then one in each period. Clusters are asked about each, and one client must
-/// not have them asked without end. A client that is not known by an address is not limited.
+const MOST_TOKENS: u64 = 4_096;
+/// Rejected tokens of one client: a burst, then one in each period. Each is a review by every cluster, so one client
+/// must not cause them without limit. A client without a known address is not limited.
 pub(super) const REFUSED_AT_ONCE: u32 = 20;
 pub(super) const REFUSED_EVERY: Duration = Duration::from_secs(2);
 /// Longest token, in bytes: with it, the head of a request has 16 KB at most. One that a browser keeps has to fit into a cookie besides.
-const LONGEST: usize = 12 << 10;
+const LONGEST_TOKEN: usize = 12 << 10;
 
-/// A token as it is remembered: not the token itself.
+/// The digest under which the reviews of a token are cached.
 type TokenDigest = [u8; 32];
 
 fn digest(token: &str) -> TokenDigest {
     Sha256::digest(token).into()
 }
 
-/// Knows people by their tokens.
+/// Sign-in with Kubernetes tokens.
 pub struct TokenAuth {
     keys: SessionKeys,
     clusters: Vec<(String, Reviewer)>,
@@ -59,38 +60,38 @@ pub struct TokenAuth {
     strange: Cache<TokenDigest, Arc<TokenReviews>>,
     /// Rate limit of rejected tokens of each client.
     attempts: RateLimit<IpAddr>,
-    /// By the tokens that they rest on.
+    /// Ended sessions, by their token.
     revoked: RevokedSessions<TokenDigest>,
-    /// Clusters whose last review failed: strangers could fill the log if each failure were logged.
+    /// Clusters whose last review failed: if each failure were logged, strangers could fill the log.
     failing: Mutex<BTreeSet<String>>,
 }
 
-/// A session of somebody who showed a token in a browser, as its cookie holds it.
+/// A session with a token, as its cookie holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TokenSession {
     /// Start, in seconds of the Unix epoch.
     began: i64,
-    /// Tells those apart that began in the same second.
+    /// Distinguishes sessions that began in the same second.
     id: String,
     token: String,
 }
 
 impl TokenSession {
-    /// Reads it from a cookie: no token has a space.
+    /// Reads a session from a cookie: no token has a space.
     fn from_text(text: &str) -> Option<Self> {
         let mut parts = text.splitn(3, ' ').map(str::to_owned);
         Some(Self { began: parts.next()?.parse().ok()?, id: parts.next()?, token: parts.next()? })
     }
 }
 
-/// The review of a token by each cluster: its user. The key is the API server that said it, of which there is one at a time.
+/// The review of a token by each cluster: its user. The key is the API server that reviewed it, one at a time.
 type TokenReviews = BTreeMap<String, RefreshingCache<Option<u64>, Option<Subject>>>;
 
 impl TokenAuth {
     /// Authenticates tokens at these clusters.
     pub fn new(keys: SessionKeys, clusters: Vec<(String, Reviewer)>) -> Arc<Self> {
-        // The one that nobody has shown for longest goes first.
-        let cache = || Cache::builder().max_capacity(MOST).eviction_policy(EvictionPolicy::lru()).build();
+        // The least recently used token goes first.
+        let cache = || Cache::builder().max_capacity(MOST_TOKENS).eviction_policy(EvictionPolicy::lru()).build();
         Arc::new(Self {
             keys,
             clusters,
@@ -105,7 +106,7 @@ impl TokenAuth {
     /// Authenticates a request; `client` is the address that limits count.
     ///
     /// # Errors
-    /// When it carries no token that a cluster takes.
+    /// When it carries no token that a cluster accepts.
     pub async fn viewer(self: &Arc<Self>, headers: &HeaderMap, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
         if let Some(token) = bearer_token(headers) {
             return self.authenticate(token, client).await;
@@ -114,26 +115,26 @@ impl TokenAuth {
             .session(headers)
             .filter(|session| !self.revoked.contains(&digest(&session.token), session.began, &session.id));
         match session {
-            // A cluster took it when the session began: nobody made it up.
+            // A cluster accepted it when the session began: it is not invented.
             Some(session) => self.review(&session.token, TokenSender::Known, client).await,
             None => Err(AuthError::SignInRequired),
         }
     }
 
-    /// The cookie of a session that begins; `None` where the token is too long for one.
+    /// Returns the cookie of a new session; `None` if the token is too long for one.
     pub fn begin(&self, token: &str) -> Option<HeaderValue> {
         let (began, id) = (clock::now_millis() / 1_000, fastrand::u64(..));
         self.keys.seal(SealPurpose::Session, &format!("{began} {id:016x} {token}"))
     }
 
-    /// The session of a request is over, also for who kept its cookie.
+    /// Ends the session of a request, also for others who have its cookie.
     pub fn end(&self, headers: &HeaderMap) {
         if let Some(session) = self.session(headers) {
             self.revoked.insert(&digest(&session.token), session.began, &session.id);
         }
     }
 
-    /// A session that goes on, sealed anew where that was done with an older key.
+    /// Returns the new cookie of a session whose cookie an older key encrypted.
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         self.keys.resealed(SealPurpose::Session, headers)
     }
@@ -145,7 +146,7 @@ impl TokenAuth {
     /// Authenticates a token.
     ///
     /// # Errors
-    /// When no cluster takes it, or none says, or too many of the same client were refused lately.
+    /// When no cluster accepts it, none responds, or too many of the same client were rejected lately.
     pub async fn authenticate(self: &Arc<Self>, token: &str, client: Option<IpAddr>) -> Result<Viewer, AuthError> {
         self.review(token, TokenSender::Unverified, client).await
     }
@@ -156,7 +157,7 @@ impl TokenAuth {
         sender: TokenSender,
         client: Option<IpAddr>,
     ) -> Result<Viewer, AuthError> {
-        if token.is_empty() || token.len() > LONGEST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        if token.is_empty() || token.len() > LONGEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(AuthError::SignInRequired);
         }
         let digest = digest(token);
@@ -166,13 +167,13 @@ impl TokenAuth {
         self.ask_silent_clusters(digest, token).await;
         let asked = self.strange.entry_by_ref(&digest).and_try_compute_with(|strange| async move {
             if self.remembered(&digest).await.is_some() {
-                return Ok::<_, AuthError>(Op::Nop); // somebody else asked meanwhile
+                return Ok::<_, AuthError>(Op::Nop); // another request had it reviewed meanwhile
             }
             let known = self.known.get(&digest).await;
-            // Strangers may make up tokens without end: who was known does not wait for them.
+            // Strangers may invent tokens without limit: known viewers do not wait for them.
             let (was_known, before) = (known.is_some(), known.or_else(|| strange.map(Entry::into_value)));
             let sender = if was_known { TokenSender::Known } else { sender };
-            // All at once: of many that are shown at the same time no more are asked about.
+            // Counted before the reviews: of many tokens at the same time no more than the limit are reviewed.
             let payer = client.filter(|_| sender == TokenSender::Unverified).map(client_network);
             if payer.is_some_and(|payer| self.attempts.take(&payer).is_err()) {
                 return Err(AuthError::TooManyAttempts);
@@ -197,7 +198,8 @@ impl TokenAuth {
         self.cached(&digest).await.map_or(Err(AuthError::Unavailable), |said| viewer(&said))
     }
 
-    /// Who is known does not wait for clusters that did not say the last time whose token it is: these are asked meanwhile.
+    /// Asks clusters that did not review the token the last time, in the background: a known viewer does not wait for
+    /// them.
     async fn ask_silent_clusters(self: &Arc<Self>, digest: TokenDigest, token: &str) {
         let mut silent = Vec::new();
         let marked = self.known.entry_by_ref(&digest).and_compute_with(|known| {
@@ -205,11 +207,11 @@ impl TokenAuth {
             let mut said = known.map(Arc::unwrap_or_clone).unwrap_or_default();
             for (name, reviewer) in &self.clusters {
                 let (is_asked, here) = (is_due(&said, name, reviewer), reviewer.place());
-                // What another API server said before is of no use.
+                // Answers of another API server do not count.
                 let is_here =
                     |said: &RefreshingCache<Option<u64>, _>| said.unexpired().all(|(place, _)| *place == here);
                 if let Some(said) = said.get_mut(name).filter(|said| is_asked && said.has_failed() && is_here(said)) {
-                    said.set_failed(Instant::now(), true); // until then nobody else asks
+                    said.record_failure(Instant::now()); // until then no other request has it reviewed
                     silent.push(name.clone());
                 }
             }
@@ -225,7 +227,7 @@ impl TokenAuth {
             let clusters: Vec<&(String, Reviewer)> = this.clusters.iter().filter(is_asked).collect();
             let mut said = this.ask_clusters(&clusters, &token, TokenSender::Known, before).await;
             said.retain(|name, _| silent.contains(name));
-            // Others may have said something meanwhile, also that it is nobody's any more.
+            // Other clusters may have answered meanwhile, also that the token is invalid now.
             let added = this.known.entry_by_ref(&digest).and_compute_with(|known| {
                 let known = known.map(|known| Arc::unwrap_or_clone(known.into_value()));
                 ready(known.map_or(Op::Nop, |mut known| {
@@ -237,7 +239,7 @@ impl TokenAuth {
         });
     }
 
-    /// Asks these clusters whose token it is, and adds what they say to what was said before.
+    /// Has these clusters review a token, and adds their answers to the known ones.
     async fn ask_clusters(
         &self,
         clusters: &[&(String, Reviewer)],
@@ -247,7 +249,7 @@ impl TokenAuth {
     ) -> TokenReviews {
         let asked_at = Instant::now();
         let answers = join_all(clusters.iter().map(|(name, reviewer)| async move {
-            (name.clone(), reviewer.place(), timeout(PATIENCE, reviewer.review_token(token, sender)).await)
+            (name.clone(), reviewer.place(), timeout(REVIEW_TIMEOUT, reviewer.review_token(token, sender)).await)
         }));
         let (answers, mut said) = (answers.await, Arc::unwrap_or_clone(before));
         for (name, place, answer) in answers {
@@ -262,7 +264,7 @@ impl TokenAuth {
                 Ok(Err(why)) => why.to_string(),
                 Err(_) => "the API server did not respond in time".to_owned(),
             };
-            said.set_failed(Instant::now(), true);
+            said.record_failure(Instant::now());
             if locked(&self.failing).insert(name.clone()) {
                 tracing::warn!("cannot review tokens in cluster {name}: {failure}");
             }

@@ -35,17 +35,17 @@ pub struct ActiveLink {
 }
 
 impl Viewer {
-    /// A viewer of a server without sign-in.
+    /// Creates the viewer of a server without sign-in.
     pub fn anonymous() -> Self {
         Self { name: Arc::default(), subjects: None, link: None, is_unchecked: false }
     }
 
-    /// A viewer who signed in.
+    /// Creates a viewer who signed in.
     pub fn signed_in(name: Arc<str>, subjects: Subjects) -> Self {
         Self { name, subjects: Some(Arc::new(subjects)), link: None, is_unchecked: false }
     }
 
-    /// The name in the audit log.
+    /// Returns the name in the audit log.
     pub fn audit_name(&self) -> Arc<str> {
         match &self.link {
             Some(link) => format!("link {} of {}", link.id, self.name).into(),
@@ -84,7 +84,7 @@ pub enum Subjects {
 }
 
 impl Subjects {
-    /// The user in a cluster.
+    /// Returns the user in a cluster.
     pub fn of(&self, cluster: &str) -> Option<&Subject> {
         match self {
             Self::Same(subject) => Some(subject),

@@ -41,7 +41,7 @@ pub struct ClusterConfig {
     pub pace: Arc<Pace>,
 }
 
-/// The clusters that command line and file ask for, together.
+/// Returns the clusters of the command line and the file.
 ///
 /// # Errors
 /// When a kubeconfig cannot be read or lacks a context. Whether the clusters answer is not asked here.
@@ -156,7 +156,7 @@ impl ClusterConfig {
         Self { credentials: self.credentials.without_commands(), ..self }
     }
 
-    /// The way to it. Commands that fetch credentials may run, with a limit.
+    /// Creates access to the cluster. Commands that fetch credentials may run, with a limit.
     ///
     /// # Errors
     /// When its credentials cannot be had or used.

@@ -143,7 +143,7 @@ impl Config {
         };
         let config: Self = text.parse().map_err(|why| ConfigError::Wrong { path: path.clone(), why })?;
         if config.history.as_ref().is_some_and(DatabaseUrl::has_password) {
-            private::check(&path, true)?;
+            private::check(&path)?;
         }
         Ok(config)
     }

@@ -69,7 +69,7 @@ pub struct LimitOptions {
 }
 
 impl History {
-    /// As the timeline takes it; the file says what the command line does not.
+    /// Returns the retention of the timeline. The command line overrides the file.
     pub fn retention(&self, file: &Config) -> Retention {
         let usual = Retention::default();
         let age = self.history_age.or(file.history_age).and_then(|age| i64::try_from(age.as_millis()).ok());
@@ -120,13 +120,13 @@ impl LocationOptions {
 /// the password.
 fn read_password(file: &Path) -> Result<Vec<u8>, LocationError> {
     let mut password = std::fs::read(file).map_err(LocationError::PasswordFile)?;
-    private::check(file, true)?;
+    private::check(file)?;
     let length = password.trim_ascii_end().len();
     password.truncate(length);
     Ok(password)
 }
 
-/// The default folder on this platform; users without a home have none.
+/// Returns the default folder on this platform; `None` for users without a home.
 fn default_location() -> Result<Location, LocationError> {
     let folder = dirs::state_dir().or_else(dirs::data_local_dir).ok_or(LocationError::Folder)?;
     Ok(Location::Folder(folder.join("rollcast")))

@@ -66,7 +66,8 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// Somebody else than who sits at this machine is to reach it: it listens beyond loopback, or something in front passes requests on.
+    /// Returns whether others than the person at this machine reach the server: it listens beyond loopback, or a proxy
+    /// in front passes requests on.
     pub const fn is_for_others(&self) -> bool {
         matches!(self.site.auth, Auth::Open)
     }

@@ -56,7 +56,7 @@ fn version() -> &'static str {
 }
 
 impl Cli {
-    /// The events that are logged by default: none for the commands that print everything themselves.
+    /// Returns the events that are logged by default: none for the commands that print everything themselves.
     pub const fn usual_log(&self) -> &'static str {
         match self.command {
             None | Some(Command::Trace(_) | Command::Wait(_) | Command::Completion { .. } | Command::Manual { .. }) => {
@@ -105,7 +105,7 @@ fn is_named(program: Option<&OsString>, name: &str) -> bool {
     program.and_then(|path| Path::new(path).file_stem()).is_some_and(|stem| stem == name)
 }
 
-/// Whether kubectl asks for what may be typed next, instead of starting a command.
+/// Returns whether kubectl asks for completions instead of starting a command.
 pub fn asks_for_completion(arguments: &[OsString]) -> bool {
     is_named(arguments.first(), COMPLETER)
 }

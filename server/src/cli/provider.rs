@@ -81,7 +81,7 @@ fn secret(path: PathBuf) -> Result<ClientSecret, ProviderError> {
     }
 }
 
-/// No provider can be asked like that.
+/// The options name no usable provider.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum ProviderError {

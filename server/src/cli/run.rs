@@ -104,14 +104,14 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let every_context = clusters::every_context(&arguments.clusters, &file)?;
     let sign_in = arguments.sign_in;
     let served = arguments.listen.merge(&file)?;
-    let do_people_sign_in = sign_in.mode(&file) != AuthMode::None;
-    if (do_people_sign_in || served.is_for_others()) && !arguments.allow_exec_plugins && !file.allow_exec_plugins {
+    let mode = sign_in.mode(&file);
+    if (mode != AuthMode::None || served.is_for_others()) && !arguments.allow_exec_plugins && !file.allow_exec_plugins {
         wanted = wanted.into_iter().map(clusters::ClusterConfig::without_commands).collect();
     }
     for secret in sign_in.secrets(&file) {
-        private::check(&secret, served.is_for_others())?;
+        private::check_served(&secret, served.is_for_others())?;
     }
-    let listener = listen(&served, do_people_sign_in).await?;
+    let listener = listen(&served, mode).await?;
     if let [only] = wanted.as_slice() {
         only.target().await?; // with one cluster, what is wrong is said at once
     }
@@ -139,10 +139,10 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let auth = if matches!(auth, Auth::None) { served.site.auth } else { auth };
     let restart_notice = every_context.map(clusters::watch_contexts);
     let site = Site { auth, shares, audit, archive, restart_notice, ..served.site };
-    publish(hubs, viewers, listener, served.tls, site, "/", false).await
+    Publication { hubs, viewers, listener, tls: served.tls, site, path: "/", opens_browser: false }.publish().await
 }
 
-/// A server on loopback for one namespace, and a page of it in the browser.
+/// Serves one namespace on loopback, and opens a page of it in the browser.
 async fn open(arguments: Open) -> anyhow::Result<()> {
     let Open { deployment, from, all_namespaces, listen: address, no_browser } = arguments;
     let deployment = deployment.as_ref().map(|deployment| deployment.0.as_str());
@@ -172,13 +172,22 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
         cluster.namespaces = vec![namespace.clone()];
     }
     let served = Listen { listen: Some(address), ..Listen::default() }.merge(&Config::default())?;
-    let listener = listen(&served, false).await?;
+    let listener = listen(&served, AuthMode::None).await?;
     let path = match (deployment, all_namespaces) {
         (None, true) => "/".to_owned(),
         _ => terminal::path(&target.name, &namespace, deployment),
     };
     let (hub, _) = cluster.watch(&WATCHED, Retention::default(), None);
-    publish(vec![hub], Viewers::default(), listener, None, served.site, &path, !no_browser).await
+    let publication = Publication {
+        hubs: vec![hub],
+        viewers: Viewers::default(),
+        listener,
+        tls: None,
+        site: served.site,
+        path: &path,
+        opens_browser: !no_browser,
+    };
+    publication.publish().await
 }
 
 /// Opens a page in the browser of the person at this machine. Where that fails, people open the address themselves.
@@ -191,7 +200,7 @@ fn open_browser(address: String) -> JoinHandle<()> {
     })
 }
 
-/// The playground: a cluster of our own, watched like any other.
+/// Serves the playground, whose cluster is watched like any other.
 async fn demo(arguments: Demo) -> anyhow::Result<()> {
     if let Some(address) = arguments.listen.listen.filter(|address| !address.ip().is_loopback()) {
         anyhow::bail!(
@@ -199,7 +208,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
         );
     }
     let served = arguments.listen.clone().merge(&Config::default())?;
-    let listener = listen(&served, false).await?;
+    let listener = listen(&served, AuthMode::None).await?;
     let viewers = Viewers::default();
     let playground = Playground::start(&arguments.playground, arguments.data_dir.is_some(), viewers.clone()).await?;
     let kubeconfig = playground.kubeconfig.clone();
@@ -214,20 +223,21 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     };
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     let site = Site { playground: Some(playground), archive, ..served.site };
-    let ended = publish(hubs, viewers, listener, served.tls, site, "/", false).await;
+    let ended =
+        Publication { hubs, viewers, listener, tls: served.tls, site, path: "/", opens_browser: false }.publish().await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
 }
 
 async fn replay(arguments: Replay) -> anyhow::Result<()> {
-    let is_kept = arguments.data_dir.is_some();
+    let read = if arguments.data_dir.is_some() { replay::read_to_store } else { replay::read };
     let mut recordings = Vec::new();
     for file in &arguments.files {
         let name = file.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        recordings.push((name, replay::read(file, is_kept)?));
+        recordings.push((name, read(file)?));
     }
     let served = arguments.listen.merge(&Config::default())?;
-    let listener = listen(&served, false).await?;
+    let listener = listen(&served, AuthMode::None).await?;
     let options = arguments.playback;
     let location = arguments.data_dir.map(Location::Folder);
     // The data of recordings is old from the start.
@@ -255,7 +265,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         hubs.push(hub);
     }
     let site = Site { archive, ..served.site };
-    publish(hubs, viewers, listener, served.tls, site, "/", false).await
+    Publication { hubs, viewers, listener, tls: served.tls, site, path: "/", opens_browser: false }.publish().await
 }
 
 /// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
@@ -347,15 +357,15 @@ fn history_of(arguments: HistoryArguments) -> anyhow::Result<()> {
 }
 
 fn report(file: &Path) -> anyhow::Result<()> {
-    let recording = replay::read(file, false)?;
+    let recording = replay::read(file)?;
     let (from, to) = recording.span().unzip();
     let timeline = recording.play();
     let document = serde_json::to_string_pretty(&document::document(timeline.model(), from, to))?;
     Ok(writeln!(print::json(), "{document}")?)
 }
 
-/// Listens. Others reach an address only where people sign in, or somebody says that they need not.
-async fn listen(served: &ServerOptions, do_people_sign_in: bool) -> anyhow::Result<TcpListener> {
+/// Listens. Others may reach the address only with sign-in, or if the operator confirms that it is off.
+async fn listen(served: &ServerOptions, sign_in: AuthMode) -> anyhow::Result<TcpListener> {
     let address = served.listen;
     let is_reached = if address.ip().is_loopback() {
         "can be reached by others (--public-url, --trust-proxy, --allow-host)"
@@ -363,11 +373,11 @@ async fn listen(served: &ServerOptions, do_people_sign_in: bool) -> anyhow::Resu
         "can be reached from other machines"
     };
     anyhow::ensure!(
-        do_people_sign_in || served.is_insecure || !served.is_for_others(),
+        sign_in != AuthMode::None || served.is_insecure || !served.is_for_others(),
         "{address} {is_reached}, but sign-in is off: turn it on with --auth, or confirm with --insecure-no-auth that everyone who can connect may see everything"
     );
     if let Some(tls) = &served.tls {
-        private::check(&tls.key, served.is_for_others())?;
+        private::check_served(&tls.key, served.is_for_others())?;
     }
     connections::listen(address).map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
@@ -377,61 +387,69 @@ async fn listen(served: &ServerOptions, do_people_sign_in: bool) -> anyhow::Resu
     })
 }
 
-/// Serves until the program is interrupted. People begin at a path, which may be opened in their browser.
-async fn publish(
+/// A server that is ready to start.
+struct Publication<'p> {
     hubs: Vec<Handle>,
     viewers: Viewers,
     listener: TcpListener,
     tls: Option<TlsFiles>,
     site: Site,
-    path: &str,
-    is_opened: bool,
-) -> anyhow::Result<()> {
-    connections::raise_descriptor_limit();
-    let archive = site.archive.clone();
-    let address = listener.local_addr()?;
-    let tls = tls.map(TlsFiles::open).transpose()?;
-    address::set_base(site.server_address.base.as_str());
-    let rollcast = Rollcast::new(hubs, assets::build(), viewers, site);
-    // Whoever reads the line below may end the program at once.
-    let interrupted = signals::interrupted();
-    // The one line for people and scripts alike; logs go to standard error.
-    let here =
-        ServerAddress { public: None, ..rollcast.site.server_address.clone() }.origin(&address.to_string(), false);
-    let page = format!("{here}{}", address::at(below_base(path)));
-    writeln!(print::out(), "Rollcast is at {page}")?;
-    if is_opened {
-        drop(open_browser(page)); // it goes on beside the server
-    }
-    if let Some(playground) = &rollcast.site.playground {
-        // A script that reads the line above may have closed the pipe since.
-        let _ = write!(print::out(), "{}", playground.welcome(&here));
-    }
-    if matches!(rollcast.site.auth, Auth::Open) {
-        tracing::warn!(
-            "no sign-in: everyone who can connect to {address}, or to a proxy in front of it, sees all rollouts"
-        );
-    }
-    let (connections, trusted) = (rollcast.connections.clone(), rollcast.clone());
-    let is_trusted = move |address| trusted.is_proxy(address);
-    let server = accept(listener, http::router(rollcast), connections, is_trusted, tls);
-    // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
-    tokio::select! {
-        () = server => {}
-        () = interrupted => {}
-    }
-    if let Some(archive) = archive {
-        // A cluster whose history is still being read, and a store that does not respond, may take a while.
-        let again = signals::interrupted();
-        tracing::info!("storing the last observations; interrupt again to end at once");
-        let stored = async {
-            archive.checkpoint().await;
-            archive.close().await;
-        };
-        tokio::select! {
-            () = stored => {}
-            () = again => {}
+    /// Path of the first page.
+    path: &'p str,
+    /// Opens the first page in the browser of the person at this machine.
+    opens_browser: bool,
+}
+
+impl Publication<'_> {
+    /// Serves until the program is interrupted.
+    async fn publish(self) -> anyhow::Result<()> {
+        let Self { hubs, viewers, listener, tls, site, path, opens_browser } = self;
+        connections::raise_descriptor_limit();
+        let archive = site.archive.clone();
+        let address = listener.local_addr()?;
+        let tls = tls.map(TlsFiles::open).transpose()?;
+        address::set_base(site.server_address.base.as_str());
+        let rollcast = Rollcast::new(hubs, assets::build(), viewers, site);
+        // Whoever reads the line below may end the program at once.
+        let interrupted = signals::interrupted();
+        // The one line for people and scripts alike; logs go to standard error.
+        let here =
+            ServerAddress { public: None, ..rollcast.site.server_address.clone() }.origin(&address.to_string(), false);
+        let page = format!("{here}{}", address::at(below_base(path)));
+        writeln!(print::out(), "Rollcast is at {page}")?;
+        if opens_browser {
+            drop(open_browser(page)); // it goes on beside the server
         }
+        if let Some(playground) = &rollcast.site.playground {
+            // A script that reads the line above may have closed the pipe since.
+            let _ = write!(print::out(), "{}", playground.welcome(&here));
+        }
+        if matches!(rollcast.site.auth, Auth::Open) {
+            tracing::warn!(
+                "no sign-in: everyone who can connect to {address}, or to a proxy in front of it, sees all rollouts"
+            );
+        }
+        let (connections, trusted) = (rollcast.connections.clone(), rollcast.clone());
+        let is_trusted = move |address| trusted.is_proxy(address);
+        let server = accept(listener, http::router(rollcast), connections, is_trusted, tls);
+        // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
+        tokio::select! {
+            () = server => {}
+            () = interrupted => {}
+        }
+        if let Some(archive) = archive {
+            // A cluster whose history is still being read, and a store that does not respond, may take a while.
+            let again = signals::interrupted();
+            tracing::info!("storing the last observations; interrupt again to end at once");
+            let stored = async {
+                archive.checkpoint().await;
+                archive.close().await;
+            };
+            tokio::select! {
+                () = stored => {}
+                () = again => {}
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }

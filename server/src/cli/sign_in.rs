@@ -174,7 +174,7 @@ fn is_wide(network: &IpNet) -> bool {
     network.prefix_len() < if network.addr().is_ipv4() { 24 } else { 64 }
 }
 
-/// Nobody could be let in that way.
+/// The options of sign-in are incomplete or contradict each other.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum SignInError {

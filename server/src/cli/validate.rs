@@ -15,7 +15,7 @@ fn is_written(given: &ArgMatches, name: &str) -> bool {
     given.value_source(name) == Some(ValueSource::CommandLine)
 }
 
-/// Something that is written needs something else, which may come from the environment.
+/// Checks that an option of the command line has the one that it requires, which may come from the environment.
 fn needs(given: &ArgMatches, name: &str, other: &str, is_there: bool) -> Result<(), InvalidCombination> {
     if is_there || !is_written(given, name) {
         return Ok(());
@@ -24,7 +24,7 @@ fn needs(given: &ArgMatches, name: &str, other: &str, is_there: bool) -> Result<
     Err((ErrorKind::MissingRequiredArgument, format!("{} requires {}", option(name), option(other))))
 }
 
-/// A running Rollcast, or a cluster: what is written wins, and of what the environment names the first.
+/// Selects a running Rollcast or a cluster: the command line wins; the environment's server wins over its cluster.
 pub(super) fn follow(from: &mut FollowOptions, given: &ArgMatches) -> Result<(), InvalidCombination> {
     let of_cluster = ["context", "kubeconfig", "as"].into_iter().find(|name| is_written(given, name));
     match of_cluster {
@@ -41,7 +41,7 @@ pub(super) fn follow(from: &mut FollowOptions, given: &ArgMatches) -> Result<(),
     Ok(())
 }
 
-/// A stored replay plays once, from its start.
+/// Checks that a stored replay plays once, from its start.
 pub(super) fn replay(replay: &Replay) -> Result<(), InvalidCombination> {
     let other = if replay.playback.r#loop { Some("loop") } else { replay.playback.hold_at.map(|_| "hold-at") };
     match other.filter(|_| replay.data_dir.is_some()) {

@@ -20,7 +20,7 @@ use sqlx::{AssertSqlSafe, Either, FromRow, PgConnection, Postgres, SqlSafeStr, S
 use sqlx_core::any::{AnyArgumentBuffer, AnyConnectionBackend, AnyValueKind};
 use tokio::runtime::Runtime;
 
-use crate::telemetry::causes;
+use crate::telemetry::error_chain;
 
 /// Sockets and timers of all connections. Callers wait in threads of their own, without a runtime.
 #[expect(clippy::expect_used, reason = "without a thread no part of the program works")]
@@ -332,6 +332,6 @@ fn store_error(place: &str, error: &sqlx::Error) -> StoreError {
         }
         sqlx::Error::Database(error) => format!("{place}: {}", error.message()),
         sqlx::Error::PoolTimedOut => format!("{place}: it does not respond"),
-        error => format!("{place}: {}", causes::join(error)),
+        error => format!("{place}: {}", error_chain::join(error)),
     })
 }

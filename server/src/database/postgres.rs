@@ -11,14 +11,14 @@ use super::address::DatabaseServer;
 use super::{Connection, Inner, RUNTIME, Schema, StoreError, store_error};
 
 /// Longest time to connect.
-const CONNECT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest time of a statement.
-const STATEMENT: Duration = Duration::from_secs(10);
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest time of a migration.
-const MIGRATION: Duration = Duration::from_secs(3_600);
+const MIGRATION_TIMEOUT: Duration = Duration::from_secs(3_600);
 /// Longest wait for a migration of another server, and the time between two looks at it.
-const OTHER_MIGRATION: Duration = Duration::from_secs(4);
-const BETWEEN: Duration = Duration::from_millis(50);
+const OTHER_MIGRATION_TIMEOUT: Duration = Duration::from_secs(4);
+const POLL_EVERY: Duration = Duration::from_millis(50);
 /// "Roll", the first half of the numbers of our locks; migrations hold the one without a second half.
 pub(crate) const LOCKS: i64 = 0x526f_6c6c << 32;
 /// Settings of a session: the server notices soon that a connection is lost, as its locks end with it.
@@ -31,14 +31,14 @@ impl Connection {
         let place = server.to_string();
         let failed = |why: &str| StoreError::Failed(format!("{place}: {why}"));
         let _runtime = RUNTIME.enter();
-        let connected = block_on(async { timeout(CONNECT, server.options().connect()).await });
+        let connected = block_on(async { timeout(CONNECT_TIMEOUT, server.options().connect()).await });
         let connected = connected.map_err(|_| failed("it does not respond"))?.map_err(|error| {
             match matches!(error, sqlx::Error::Io(_) | sqlx::Error::Tls(_)) && server.lacks_authorities() {
                 true => failed("this machine has no trusted certificate authorities"),
                 false => store_error(&place, &error),
             }
         })?;
-        let mut connection = Self::new(Inner::Own(Box::new(connected)), place, STATEMENT);
+        let mut connection = Self::new(Inner::Own(Box::new(connected)), place, STATEMENT_TIMEOUT);
         connection.run(SESSION, &[])?;
         Ok(connection)
     }
@@ -54,21 +54,21 @@ impl Connection {
 
     /// Migrates the tables. If two servers do so, the second one waits, unless the first one takes long.
     fn migrate_alone(&mut self, schema: &Schema) -> Result<(), StoreError> {
-        let deadline = Instant::now() + OTHER_MIGRATION;
+        let deadline = Instant::now() + OTHER_MIGRATION_TIMEOUT;
         while !self.lock(LOCKS)? {
             if Instant::now() > deadline {
                 return Err(self.failed("another server is upgrading the tables"));
             }
-            std::thread::sleep(BETWEEN); // callers have threads of their own
+            std::thread::sleep(POLL_EVERY); // callers have threads of their own
         }
         self.run("SET statement_timeout = 0; SET lock_timeout = 0", &[])?;
-        self.timeout = MIGRATION;
+        self.timeout = MIGRATION_TIMEOUT;
         // Without the permission to create a schema, an administrator creates it.
         if self.number("SELECT count(*) FROM pg_namespace WHERE nspname = 'rollcast'", &[])? != Some(1) {
             self.run("CREATE SCHEMA rollcast", &[])?;
         }
         self.migrate(schema)?;
-        self.timeout = STATEMENT;
+        self.timeout = STATEMENT_TIMEOUT;
         self.run(SESSION, &[])?;
         self.unlock(LOCKS)
     }
@@ -93,7 +93,7 @@ impl ConnectionPool {
     /// Returns a pool for a server, which connects when it is used.
     pub(crate) fn new(server: DatabaseServer, most: u32) -> Self {
         let _runtime = RUNTIME.enter();
-        let pool = PoolOptions::new().max_connections(most).acquire_timeout(CONNECT);
+        let pool = PoolOptions::new().max_connections(most).acquire_timeout(CONNECT_TIMEOUT);
         let pool = pool.after_connect(|connection: &mut PgConnection, _| {
             Box::pin(async { connection.execute(SESSION).await.map(drop) })
         });
@@ -105,7 +105,7 @@ impl ConnectionPool {
     pub(crate) fn connection(&self) -> Result<Connection, StoreError> {
         let _runtime = RUNTIME.enter();
         match block_on(self.pool.acquire()) {
-            Ok(pooled) => Ok(Connection::new(Inner::Pooled(pooled), self.server.to_string(), STATEMENT)),
+            Ok(pooled) => Ok(Connection::new(Inner::Pooled(pooled), self.server.to_string(), STATEMENT_TIMEOUT)),
             // The error of the pool does not say what it waited for.
             Err(_) => Connection::connect(&self.server),
         }

@@ -17,18 +17,24 @@ pub struct ExposedSecret(PathBuf);
 /// error here: its reader says so.
 ///
 /// # Errors
-/// When all users can read or write it and others reach this server. If only the person at the machine does, it is logged.
-pub fn check(path: &Path, is_for_others: bool) -> Result<(), ExposedSecret> {
+/// When all users can read or write it.
+pub fn check(path: &Path) -> Result<(), ExposedSecret> {
     let is_exposed = path.metadata().is_ok_and(|known| known.permissions().mode() & 0o007 != 0);
-    if !is_exposed {
-        return Ok(());
+    if is_exposed { Err(ExposedSecret(path.to_owned())) } else { Ok(()) }
+}
+
+/// Like [`check`], for a secret of a server. If only the person at the machine reaches that, an exposed secret is logged.
+///
+/// # Errors
+/// When all users can read or write the file, and the server is for others.
+pub fn check_served(path: &Path, is_for_others: bool) -> Result<(), ExposedSecret> {
+    match check(path) {
+        Err(exposed) if !is_for_others => {
+            tracing::warn!("{exposed}");
+            Ok(())
+        }
+        checked => checked,
     }
-    let exposed = ExposedSecret(path.to_owned());
-    if is_for_others {
-        return Err(exposed);
-    }
-    tracing::warn!("{exposed}");
-    Ok(())
 }
 
 /// Creates a file for its owner alone, or restricts an existing one, which an earlier version may have created. That is not opened: SQLite
@@ -88,10 +94,11 @@ mod tests {
             (0o602, true),
         ] {
             set_permissions(file.path(), Permissions::from_mode(mode)).unwrap();
-            assert_eq!(check(file.path(), true).is_err(), is_refused, "{mode:o}");
-            assert!(check(file.path(), false).is_ok(), "{mode:o}");
+            assert_eq!(check(file.path()).is_err(), is_refused, "{mode:o}");
+            assert_eq!(check_served(file.path(), true).is_err(), is_refused, "{mode:o}");
+            assert!(check_served(file.path(), false).is_ok(), "{mode:o}");
         }
-        assert!(check(Path::new("/no/such/file"), true).is_ok());
+        assert!(check(Path::new("/no/such/file")).is_ok());
     }
 
     #[test]

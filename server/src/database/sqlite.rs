@@ -10,7 +10,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use super::{Connection, Inner, Schema, StoreError, store_error};
 
 /// Longest wait for another process, which only reads.
-const BUSY: Duration = Duration::from_secs(2);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Cache of a reader, which opens the file for one request (negative: in KiB).
 const READ_CACHE_KIB: &str = "-256";
 /// "Rolc": marks our files among those of other programs.
@@ -45,7 +45,7 @@ impl Connection {
 
 fn open(path: &Path, options: SqliteConnectOptions) -> Result<Connection, StoreError> {
     let place = path.display().to_string();
-    let options = options.filename(path).busy_timeout(BUSY).disable_statement_logging();
+    let options = options.filename(path).busy_timeout(BUSY_TIMEOUT).disable_statement_logging();
     let connection = block_on(options.connect()).map_err(|error| store_error(&place, &error))?;
     Ok(Connection::new(Inner::Own(Box::new(connection)), place, Duration::MAX))
 }

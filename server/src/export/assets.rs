@@ -25,7 +25,7 @@ struct Site;
 #[derive(Debug, Clone, Copy)]
 pub struct AssetBackend;
 
-/// There is a file at that address.
+/// Returns whether there is a file at that address.
 pub fn has(address: &str) -> bool {
     address.strip_prefix('/').is_some_and(|name| Site::get(name).is_some())
 }
@@ -105,7 +105,7 @@ impl AsyncSeek for AssetReader {
 /// Folder of the lazily loaded parts of the program.
 const PARTS: &str = "pkg/parts/";
 
-/// The file is named after what is in it, and so never changes.
+/// Returns whether a file is named after its content, and so never changes.
 pub fn names_content(path: &str) -> bool {
     path.ends_with(".woff2") || path.trim_start_matches('/').starts_with(PARTS)
 }
@@ -123,12 +123,12 @@ pub fn part_file(file: &str) -> Option<Cow<'static, [u8]>> {
     self::file(&format!("{PARTS}{file}"))
 }
 
-/// A file of the site.
+/// Returns a file of the site.
 pub fn file(path: &str) -> Option<Cow<'static, [u8]>> {
     Some(Site::get(path)?.data)
 }
 
-/// The fonts that previews are drawn with.
+/// Returns the fonts of previews.
 pub fn preview_fonts() -> impl Iterator<Item = Vec<u8>> {
     let names = ["previews/preview-regular.ttf", "previews/preview-bold.ttf"];
     names.into_iter().filter_map(|name| Some(Site::get(name)?.data.into_owned()))

@@ -53,7 +53,7 @@ fn text(name: &str) -> Option<String> {
     String::from_utf8(assets::file(name)?.into_owned()).ok()
 }
 
-/// The style sheet with its fonts in it, each once: what takes letters from one a second time does without.
+/// Embeds the fonts in a style sheet, each once: a second rule for the same font has none.
 fn with_fonts(sheet: &str) -> String {
     let mut parts = sheet.split("url(");
     let mut with = parts.next().unwrap_or_default().to_owned();

@@ -21,9 +21,9 @@ use crate::access::scope::LinkScope;
 use crate::export::rollout_data;
 use crate::history::Archive;
 use crate::history::hub_cache::{BuildPermit, CacheLimits, HubCache, OpenError, OpenResult, StaticHub};
-use crate::history::past::RolloutCache;
+use crate::history::rollout_cache::RolloutCache;
+use crate::history::rollout_span::LEAD_MILLIS;
 use crate::history::store::{EpisodeSelector, StoreError};
-use crate::history::stretch::LEAD_MILLIS;
 use crate::hub::{Handle, HubReader};
 use crate::kube::InitialState;
 
@@ -31,11 +31,11 @@ use crate::kube::InitialState;
 const LIMITS: CacheLimits =
     CacheLimits { cached: (64, 4 * MOST_CHANGES), used: (256, 8 * MOST_CHANGES), builds: 4, of_one: 64, of_links: 64 };
 /// An excerpt that nobody uses is made again after this: it may not be stored any more. So is what is not known.
-const FRESH: Duration = Duration::from_secs(30);
-/// Like [`FRESH`] for a rollout in progress, for unreadable history, and for clusters that are still connecting.
-const SHORTLY: Duration = Duration::from_secs(2);
+const SETTLED_TTL: Duration = Duration::from_secs(30);
+/// Like [`SETTLED_TTL`] for a rollout in progress, for unreadable history, and for clusters that are still connecting.
+const UNSETTLED_TTL: Duration = Duration::from_secs(2);
 
-/// The excerpts that were looked at lately, and those that somebody has still.
+/// The excerpts that were opened lately or are still in use.
 pub struct Excerpts {
     pub(crate) hubs: Arc<HubCache<LinkScope>>,
 }
@@ -47,7 +47,7 @@ impl Default for Excerpts {
 }
 
 impl Excerpts {
-    /// The excerpt that a link opens, out of the hub of its cluster or of what is stored of it.
+    /// Opens the excerpt of a link, from the hub of its cluster or from the stored history.
     ///
     /// # Errors
     /// When nothing is known of it, what is stored cannot be read, or there is no room for one more.
@@ -88,21 +88,21 @@ async fn create(
     let size = initial.history.changes().count() + 2 * objects;
     let mut hub = Handle::frozen(live.name(), title, initial);
     (hub.accent, hub.is_over) = (live.accent, is_settled);
-    let fresh_until = Some(Instant::now() + if is_settled { FRESH } else { SHORTLY });
+    let fresh_until = Some(Instant::now() + if is_settled { SETTLED_TTL } else { UNSETTLED_TTL });
     Ok(StaticHub { hub, size, to_millis, most_millis: to_millis, is_settled, fresh_until })
 }
 
-/// For how long a link is not asked for again. After nothing, the next client may have room.
+/// Returns for how long a failure is cached. If there was no room, the next client may have it.
 fn missing_for(live: &Handle, why: &OpenError) -> Duration {
     let is_listed = !matches!(live.connection().borrow().state, ConnectionState::Connecting);
     match why {
-        OpenError::Unknown if is_listed => FRESH,
-        OpenError::Unknown | OpenError::Unreadable(_) => SHORTLY,
+        OpenError::Unknown if is_listed => SETTLED_TTL,
+        OpenError::Unknown | OpenError::Unreadable(_) => UNSETTLED_TTL,
         OpenError::Full => Duration::ZERO,
     }
 }
 
-/// The stored episode of a rollout, frozen at its end or at the moment.
+/// Opens the stored episode of a rollout, frozen at its end or at the moment.
 async fn open_past(stored: Option<&(Archive, RolloutCache)>, scope: &LinkScope) -> OpenResult {
     let ((archive, past), (of, uid)) = stored.zip(scope.part()).ok_or(OpenError::Unknown)?;
     let number = find_stored(archive, scope).await?.ok_or(OpenError::Unknown)?;
@@ -187,7 +187,7 @@ fn find_span(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptSpan> {
                 false => rollout::last_moment_millis(model, known, at),
             };
             let last_millis = next.unwrap_or(reader.now_millis);
-            let (_, _, to_millis) = rollout_data::stretch(model, known, Some(*revision), last_millis)?;
+            let (_, _, to_millis) = rollout_data::shown_span(model, known, Some(*revision), last_millis)?;
             let from_millis = shown_since(known, at).max(first);
             let is_settled = to_millis < reader.now_millis;
             (Some(from_millis), to_millis, is_settled, format!("{} revision {revision}", of.name))
@@ -201,7 +201,7 @@ fn find_span(reader: &HubReader<'_>, scope: &LinkScope) -> Option<ExcerptSpan> {
     is_seen.then_some(ExcerptSpan { from_millis, to_millis, is_settled, title })
 }
 
-/// Start of a rollout's excerpt: a little before the rollout, and after the start of the previous one.
+/// Returns the start of a rollout's excerpt: a little before the rollout, and after the start of the previous one.
 fn shown_since(deployment: &Deployment, rollout: usize) -> Millis {
     let began = |at: usize| deployment.rollouts.get(at).and_then(|rollout| rollout.started_millis);
     let before = rollout.checked_sub(1).and_then(began).unwrap_or(Millis::MIN);
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
     use crate::access::scope::WorkloadName;
     use crate::feed::recording::Recording;
-    use crate::history::past;
+    use crate::history::rollout_cache;
     use crate::kube::SourceEvent;
     use crate::telemetry::clock::OwnClock;
 
@@ -257,18 +257,18 @@ mod tests {
         assert!(opened.is_err());
         assert!(excerpts.hubs.find(&moment("prod", 0), None).is_some_and(|known| known.is_err()), "it is remembered");
         assert!(excerpts.hubs.find(&moment("prod", 1), None).is_none(), "of that one alone");
-        tokio::time::advance(SHORTLY).await;
+        tokio::time::advance(UNSETTLED_TTL).await;
         assert!(excerpts.hubs.find(&moment("prod", 0), None).is_none(), "it may have been listed meanwhile");
         let clock = OwnClock { start_millis: 0, started: Instant::now(), speed: 0.0 };
         events.send(SourceEvent::Played { name: String::new(), clock }).await.unwrap();
         live.connection().wait_for(|connection| connection.state.is_live()).await.unwrap();
         assert!(excerpts.open(&live, None, &moment("prod", 0)).await.is_err());
-        tokio::time::advance(FRESH - SHORTLY).await;
+        tokio::time::advance(SETTLED_TTL - UNSETTLED_TTL).await;
         assert!(
             excerpts.hubs.find(&moment("prod", 0), None).is_some(),
             "everything was listed: it is not asked for again soon"
         );
-        tokio::time::advance(SHORTLY).await;
+        tokio::time::advance(UNSETTLED_TTL).await;
         assert!(excerpts.hubs.find(&moment("prod", 0), None).is_none());
     }
 
@@ -277,7 +277,8 @@ mod tests {
         let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
         let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
         let (from_millis, to_millis) = recording.span().unwrap();
-        let live = Handle::frozen("prod", "rollover", past::play_to_end(recording.observed, to_millis).unwrap());
+        let live =
+            Handle::frozen("prod", "rollover", rollout_cache::play_to_end(recording.observed, to_millis).unwrap());
         let uid = live.read(|reader| *reader.timeline.model().deployments.keys().next().unwrap()).await.unwrap();
         let (namespace, name) = ("rollover".to_owned(), "web".to_owned());
         let of = WorkloadName { cluster: "prod".to_owned(), kind: WorkloadKind::Deployment, namespace, name };

@@ -8,7 +8,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::access::clients::{ClientKey, Usage, UsageGuard};
 
 /// Exports that are made at once.
-const MOST: usize = 2;
+const EXPORTS_AT_ONCE: usize = 2;
 
 /// Exports in progress.
 pub struct ExportLimit {
@@ -32,7 +32,7 @@ impl ExportJob {
 
 impl Default for ExportLimit {
     fn default() -> Self {
-        Self { permits: Arc::new(Semaphore::new(MOST)), clients: Arc::default() }
+        Self { permits: Arc::new(Semaphore::new(EXPORTS_AT_ONCE)), clients: Arc::default() }
     }
 }
 

@@ -87,7 +87,7 @@ fn images(found: &BTreeSet<String>, names: &mut BTreeMap<String, String>) {
     }
 }
 
-/// An image without tag and digest.
+/// Returns an image without tag and digest.
 fn repository(image: &str) -> &str {
     let image = image.split_once('@').map_or(image, |(image, _)| image);
     match image.rsplit_once(':') {
@@ -96,7 +96,7 @@ fn repository(image: &str) -> &str {
     }
 }
 
-/// A name goes on with these: "web" is no name in "web-1".
+/// Returns whether a name continues with this letter: "web" is no name in "web-1".
 fn goes_on(letter: Option<char>) -> bool {
     letter.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_'))
 }
@@ -126,7 +126,7 @@ impl Names {
         found.names()
     }
 
-    /// The names in the lines of a recording.
+    /// Collects the names in the lines of a recording.
     ///
     /// # Errors
     /// When there are too many.
@@ -139,7 +139,7 @@ impl Names {
         found.names()
     }
 
-    /// The replacement of the longest name with which a text begins, and the text behind that.
+    /// Returns the replacement of the longest name with which a text begins, and the text behind that.
     fn longest<'a>(&self, text: &'a str) -> Option<(&str, &'a str)> {
         // The last name that is not behind the text begins with all the names with which the text begins.
         let last = self.0.get(self.0.partition_point(|known| known.name.as_str() <= text).checked_sub(1)?)?;
@@ -152,8 +152,8 @@ impl Names {
         })
     }
 
-    /// A text without these names.
-    pub fn without(&self, text: &str) -> String {
+    /// Replaces these names in a text.
+    pub fn redact_text(&self, text: &str) -> String {
         let mut told = String::with_capacity(text.len());
         let (mut rest, mut before) = (text, None);
         while let Some(letter) = rest.chars().next() {
@@ -169,7 +169,7 @@ impl Names {
         told
     }
 
-    /// The content of a file without these names.
+    /// Replaces these names in the content of a file.
     ///
     /// # Errors
     /// When what comes out cannot be read any more.
@@ -182,7 +182,7 @@ impl Names {
             match &mut quoted {
                 // A word ends before an escape, and may begin behind it.
                 Some(words) if matches!(letter, '"' | '\\') => {
-                    told.push_str(&self.without(words));
+                    told.push_str(&self.redact_text(words));
                     told.push(letter);
                     if letter == '\\' {
                         words.clear();
@@ -201,8 +201,8 @@ impl Names {
         ron::from_str(&told).map_err(|error| ExportError::Redaction(error.to_string()))
     }
 
-    /// A recording without these names. Hashes of templates, in which somebody could look for what is secret there, become numbers
-    /// that tell only which are equal.
+    /// Replaces these names in a recording. Hashes of templates, from which secrets could be guessed, become numbers
+    /// that show only which are equal.
     pub fn redact_lines(&self, text: &str) -> String {
         let mut hashes = BTreeMap::new();
         let redacted = text.lines().map(|line| match serde_json::from_str::<Value>(line) {
@@ -217,7 +217,7 @@ impl Names {
 
     fn clean(&self, value: &mut Value, hashes: &mut BTreeMap<u64, usize>) {
         match value {
-            Value::String(text) => *text = self.without(text),
+            Value::String(text) => *text = self.redact_text(text),
             Value::Array(values) => values.iter_mut().for_each(|value| self.clean(value, hashes)),
             Value::Object(fields) => {
                 for (field, value) in fields {
@@ -280,14 +280,14 @@ mod tests {
         let names = NameSets { namespaces: nested.collect(), ..NameSets::default() }.names().unwrap();
         let number = |name: &str| names.0.iter().position(|known| known.name == name).unwrap() + 1;
         let said = |name: &str| format!("namespace-{}", number(name));
-        assert_eq!(names.without("a.a.b"), said("a.a.b"));
-        assert_eq!(names.without("a.a.bc"), format!("{}.bc", said("a.a")));
-        assert_eq!(names.without("a.a.a.b"), format!("{}.{}.{}", said("a.a"), said("a"), said("b")));
+        assert_eq!(names.redact_text("a.a.b"), said("a.a.b"));
+        assert_eq!(names.redact_text("a.a.bc"), format!("{}.bc", said("a.a")));
+        assert_eq!(names.redact_text("a.a.a.b"), format!("{}.{}.{}", said("a.a"), said("a"), said("b")));
         let all = "a.".repeat(500);
-        assert_eq!(names.without(&all), said(&all));
+        assert_eq!(names.redact_text(&all), said(&all));
         let pairs = format!("{}.", said("a.a")).repeat(250);
-        assert_eq!(names.without(&format!("{all}a.")), format!("{pairs}{}", said("a.")));
-        assert_eq!(names.without("a. ab b"), format!("{} ab {}", said("a."), said("b")));
+        assert_eq!(names.redact_text(&format!("{all}a.")), format!("{pairs}{}", said("a.")));
+        assert_eq!(names.redact_text("a. ab b"), format!("{} ab {}", said("a."), said("b")));
     }
 
     #[test]
@@ -320,7 +320,7 @@ mod tests {
             ("", ""),
             ("täglich shop", "täglich namespace-1"),
         ] {
-            assert_eq!(names.without(text), told);
+            assert_eq!(names.redact_text(text), told);
         }
     }
 

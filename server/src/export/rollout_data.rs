@@ -15,7 +15,7 @@ use timeline::view::Now;
 use timeline::wire::{Connection, ConnectionState, Objects, Said, Snapshot};
 use timeline::{Change, Millis, Model, Uid, Workload};
 
-use crate::history::stretch;
+use crate::history::rollout_span;
 use crate::hub::{HubReader, describe_deployment};
 
 /// Interval of the moments without changes, and the maximum number of moments.
@@ -40,7 +40,7 @@ pub struct RolloutData {
 pub fn gather(reader: &HubReader<'_>, workload: Workload, revision: Option<u64>) -> Option<RolloutData> {
     let model = reader.timeline.model();
     let known = workload.find(model)?;
-    let (revision, from_millis, to_millis) = stretch(model, known, revision, reader.now_millis)?;
+    let (revision, from_millis, to_millis) = shown_span(model, known, revision, reader.now_millis)?;
     let from_millis = from_millis.max(reader.history.base_millis().unwrap_or(Millis::MIN));
     Some(RolloutData {
         revision,
@@ -53,8 +53,8 @@ pub fn gather(reader: &HubReader<'_>, workload: Workload, revision: Option<u64>)
     })
 }
 
-/// The revision that is meant, and the stretch of time in which its rollout is shown.
-pub(super) fn stretch(
+/// Returns the revision to show, and the begin and end of the time in which its rollout is shown.
+pub(super) fn shown_span(
     model: &Model,
     deployment: &Deployment,
     revision: Option<u64>,
@@ -70,9 +70,9 @@ pub(super) fn stretch(
     let ended = rollout.completed_millis.or(rollout.superseded_millis);
     let first = deployment.known_since_millis();
     let (from, to) = match (rollout.started_millis, ended) {
-        (Some(started), Some(_)) => stretch::stretch(started, ended, last),
+        (Some(started), Some(_)) => rollout_span::shown_span(started, ended, last),
         // What goes on is shown up to now, however long it does.
-        (Some(started), None) => (stretch::stretch(started, None, last).0, last.unwrap_or(now_millis)),
+        (Some(started), None) => (rollout_span::shown_span(started, None, last).0, last.unwrap_or(now_millis)),
         // One that was superseded ends before the first sign of the next one, or before the gap in which that one began.
         (None, _) => (first, rollout.completed_millis.or(last).unwrap_or(now_millis)),
     };
@@ -114,7 +114,7 @@ impl RolloutData {
         }
     }
 
-    /// The content of the file.
+    /// Returns the content of the file.
     pub fn export(&self) -> Export {
         let end = self.final_model();
         let pods: BTreeSet<Uid> = end
@@ -160,7 +160,7 @@ impl RolloutData {
         Now { millis, skew_millis: self.skew_millis }
     }
 
-    /// The moments at which something may be said anew.
+    /// Returns the times at which sentences may change.
     fn moments(&self) -> Vec<Millis> {
         // Recordings may have any times.
         let span = self.to_millis.saturating_sub(self.from_millis);
@@ -289,6 +289,6 @@ mod tests {
         }
         let model = timeline.model();
         let deployment = model.deployments.get(&Uid::from_bits(1)).unwrap();
-        assert_eq!(stretch(model, deployment, Some(1), 200_000), Some((1, 1_000, 89_999)));
+        assert_eq!(shown_span(model, deployment, Some(1), 200_000), Some((1, 1_000, 89_999)));
     }
 }

@@ -108,7 +108,7 @@ impl Recording {
     }
 
     /// Reads a recording that history stores.
-    pub fn read_to_keep(text: &str) -> Self {
+    pub fn read_to_store(text: &str) -> Self {
         Self::read_lines(text, true)
     }
 
@@ -127,7 +127,7 @@ impl Recording {
         recording
     }
 
-    /// Arrival of the first and the last line.
+    /// Returns the arrival of the first and the last line.
     pub fn span(&self) -> Option<(Millis, Millis)> {
         Some((self.observed.first()?.at_millis, self.observed.last()?.at_millis))
     }

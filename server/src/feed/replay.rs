@@ -14,9 +14,9 @@ use crate::telemetry::clock::{OwnClock, parse_speed};
 use crate::telemetry::viewers::Viewers;
 
 /// Pause after the end of a recording.
-const REST: Duration = Duration::from_secs(4);
+const END_PAUSE: Duration = Duration::from_secs(4);
 /// Longest wait for a line: timestamps may be absurd.
-const LONGEST: Duration = Duration::from_hours(365 * 24);
+const LONGEST_WAIT: Duration = Duration::from_hours(365 * 24);
 
 /// Options of a replay.
 #[derive(Debug, Clone, Copy, clap::Args)]
@@ -53,10 +53,21 @@ pub enum ReplayError {
 ///
 /// # Errors
 /// When the file cannot be read or has no valid line.
-pub fn read(path: &Path, is_kept: bool) -> Result<Recording, ReplayError> {
+pub fn read(path: &Path) -> Result<Recording, ReplayError> {
+    read_with(path, Recording::read)
+}
+
+/// Reads a recording that history stores, and logs its bad lines.
+///
+/// # Errors
+/// When the file cannot be read or has no valid line.
+pub fn read_to_store(path: &Path) -> Result<Recording, ReplayError> {
+    read_with(path, Recording::read_to_store)
+}
+
+fn read_with(path: &Path, parse: fn(&str) -> Recording) -> Result<Recording, ReplayError> {
     let text = std::fs::read(path).map_err(|error| ReplayError::File { path: path.into(), error })?;
-    let text = String::from_utf8_lossy(&text);
-    let recording = if is_kept { Recording::read_to_keep(&text) } else { Recording::read(&text) };
+    let recording = parse(&String::from_utf8_lossy(&text));
     for bad in &recording.bad_lines {
         tracing::warn!(error = %bad, recording = %path.display(), "skipped a line of the recording");
     }
@@ -116,10 +127,10 @@ pub async fn play(
         if held.is_some() {
             return Some(());
         }
-        tokio::time::sleep(REST).await;
+        tokio::time::sleep(END_PAUSE).await;
         if !options.r#loop {
             let end = OwnClock {
-                start_millis: to.saturating_add(REST.as_millis() as i64),
+                start_millis: to.saturating_add(END_PAUSE.as_millis() as i64),
                 started: Instant::now(),
                 speed: 0.0,
             };
@@ -132,7 +143,7 @@ pub async fn play(
 /// so a line may be a little older than the first one: it is played at once.
 fn offset(from_millis: Millis, at_millis: Millis, speed: f64) -> Duration {
     let seconds = at_millis.saturating_sub(from_millis).max(0) as f64 / 1000.0 / speed;
-    Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST).min(LONGEST)
+    Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT)
 }
 
 #[cfg(test)]
@@ -145,7 +156,7 @@ mod tests {
         assert_eq!(offset(1_000, 3_000, 4.0), Duration::from_millis(500));
         assert_eq!(
             [offset(Millis::MAX, Millis::MIN, 1.0), offset(Millis::MIN, Millis::MAX, 0.001)],
-            [Duration::ZERO, LONGEST]
+            [Duration::ZERO, LONGEST_WAIT]
         );
     }
 

@@ -24,32 +24,6 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     let model = timeline.model();
     let Some(deployment) = model.deployments.get(&uid) else { return Vec::new() };
     let first = deployment.rollouts.len().saturating_sub(most);
-    let cause = |outcome: Outcome| {
-        let assessment = Assessment::at(model, uid, now)?;
-        let view = Some(view::view_of(&assessment)).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
-        let standing = assessment.standing();
-        let is_outage = assessment.is_headline_outage(standing);
-        // A paused Deployment does not roll out what is edited: the outage is of the revision that runs.
-        let awaits_next = assessment.awaits_revision && !deployment.now.spec.paused;
-        let is_done = matches!(outcome, Outcome::Complete | Outcome::ScaledToZero);
-        let is_next_refused = assessment.decisive().is_some_and(|cause| cause.kind.is_refusal(Refused::ReplicaSet));
-        // What is no fault by itself is the cause where the progress deadline passed over it. Before that, the verdict names what is bad.
-        let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
-        let rollout = deployment.rollouts.last();
-        let is_late = rollout.is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
-        // One that was scaled to zero may never have had all of its pods.
-        let had_all = outcome == Outcome::Complete || rollout.is_some_and(|rollout| rollout.available_millis.is_some());
-        match (is_known, is_done) {
-            // Pods that a later scaling lacks are no trouble of a rollout that had all of them.
-            (_, true) if had_all && matches!(standing, Standing::ScalingUp { .. }) => None,
-            // Nor is that the ReplicaSet of the next one is refused.
-            (_, true) if is_next_refused => None,
-            // Once its template is edited, an outage is told of the next rollout.
-            (false, true) if !is_outage || awaits_next => None,
-            (false, false) if is_late => Some(UNKNOWN_CAUSE.to_owned()),
-            _ => Some(with_leading_cause(view, is_outage)),
-        }
-    };
     let last = deployment.rollouts.len().saturating_sub(1);
     let known = deployment.rollouts.iter().enumerate().skip(first);
     // A rollout that went on at the first observation got a row while it was open, and gets it once more when it is over.
@@ -78,8 +52,12 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             is_part_unseen: rollout::is_part_unseen(model, deployment, rollout),
             has_gap: rollout::has_gap(model, deployment, rollout),
             outcome,
-            cause: if index == last { cause(outcome) } else { course::never_ready(model, deployment, rollout) }
-                .unwrap_or_default(),
+            cause: if index == last {
+                last_cause(model, deployment, outcome, now)
+            } else {
+                course::never_ready(model, deployment, rollout)
+            }
+            .unwrap_or_default(),
             refusal: name_refusal_before(model, deployment, rollout),
             losses: name_losses(timeline, deployment, index, now.millis),
             next_refusal,
@@ -105,7 +83,35 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     .collect()
 }
 
-/// The headline, and where it says only that nobody serves, the sentence that comes first of why.
+/// Returns why the last rollout of a Deployment is in trouble; `None` if it is not, or the trouble is not its own.
+fn last_cause(model: &Model, deployment: &Deployment, outcome: Outcome, now: Now) -> Option<String> {
+    let assessment = Assessment::at(model, deployment.uid, now)?;
+    let view = Some(view::view_of(&assessment)).filter(|view| matches!(view.verdict.tone, Tone::Bad))?;
+    let standing = assessment.standing();
+    let is_outage = assessment.is_headline_outage(standing);
+    // A paused Deployment does not roll out what is edited: the outage is of the revision that runs.
+    let awaits_next = assessment.awaits_revision && !deployment.now.spec.paused;
+    let is_done = matches!(outcome, Outcome::Complete | Outcome::ScaledToZero);
+    let is_next_refused = assessment.decisive().is_some_and(|cause| cause.kind.is_refusal(Refused::ReplicaSet));
+    // What is no fault by itself is the cause where the progress deadline passed over it. Before that, the verdict names what is bad.
+    let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
+    let rollout = deployment.rollouts.last();
+    let is_late = rollout.is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
+    // One that was scaled to zero may never have had all of its pods.
+    let had_all = outcome == Outcome::Complete || rollout.is_some_and(|rollout| rollout.available_millis.is_some());
+    match (is_known, is_done) {
+        // Pods that a later scaling lacks are no trouble of a rollout that had all of them.
+        (_, true) if had_all && matches!(standing, Standing::ScalingUp { .. }) => None,
+        // Nor is that the ReplicaSet of the next one is refused.
+        (_, true) if is_next_refused => None,
+        // Once its template is edited, an outage is told of the next rollout.
+        (false, true) if !is_outage || awaits_next => None,
+        (false, false) if is_late => Some(UNKNOWN_CAUSE.to_owned()),
+        _ => Some(with_leading_cause(view, is_outage)),
+    }
+}
+
+/// Returns the headline; if that says only that no pod serves, the first sentence of the explanation as well.
 fn with_leading_cause(view: View, is_outage: bool) -> String {
     let leading = view.reasons.first().filter(|_| is_outage);
     let first = leading.and_then(|reason| reason.sentence.split_inclusive(". ").next());

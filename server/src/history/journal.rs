@@ -22,7 +22,7 @@ use crate::kube::translate::Object;
 /// Bytes of messages in the queue from all hubs to the writer, from which on it takes no more.
 pub const QUEUE_BYTES: usize = 64 << 20; // the first list of 100,000 pods
 /// Bytes that a message takes besides its texts.
-const EACH: usize = 256;
+const MESSAGE_BYTES: usize = 256;
 
 /// A message to the writer.
 #[derive(Debug)]
@@ -71,16 +71,17 @@ pub enum JournalEntry {
 
 impl Message {
     fn bytes(&self) -> usize {
-        let Self::Entry { entry, .. } = self else { return EACH };
-        EACH + match entry {
-            JournalEntry::Lines(lines) => lines.text.capacity(),
-            JournalEntry::Heard(_) => 0,
-            JournalEntry::Rollouts(rollouts) => rollouts.len() * size_of::<PastRollout>(),
-            JournalEntry::Activity(ActivityChanges { active, settled }) => {
-                (active.len() + settled.len()) * size_of::<Uid>()
+        let Self::Entry { entry, .. } = self else { return MESSAGE_BYTES };
+        MESSAGE_BYTES
+            + match entry {
+                JournalEntry::Lines(lines) => lines.text.capacity(),
+                JournalEntry::Heard(_) => 0,
+                JournalEntry::Rollouts(rollouts) => rollouts.len() * size_of::<PastRollout>(),
+                JournalEntry::Activity(ActivityChanges { active, settled }) => {
+                    (active.len() + settled.len()) * size_of::<Uid>()
+                }
+                JournalEntry::Checkpoint(_, checkpoint) => checkpoint.body.len(),
             }
-            JournalEntry::Checkpoint(_, checkpoint) => checkpoint.body.len(),
-        }
     }
 }
 
@@ -163,7 +164,7 @@ struct LatestStates {
     lines: BTreeMap<(Kind, Uid), (Millis, String)>,
 }
 
-/// One cluster's way to the writer.
+/// The journal of one cluster, which sends its lines to the writer.
 #[derive(Debug)]
 pub struct Journal {
     cluster: Arc<str>,
@@ -247,7 +248,8 @@ impl LatestStates {
         }
     }
 
-    /// Of what may come in any number only what exists is kept: the list at the end of the gap lacks pods that are gone.
+    /// Notes the last state of an object. Events are left out, and pods that are gone: the list at the end of the gap
+    /// lacks them.
     fn note_object(&mut self, object: &Object, seen: Seen, at_millis: Millis) {
         let (kind, Ok(uid)) = (object.kind(), object.uid()) else { return };
         let r#type = if seen == Seen::Deleted { LineType::Deleted } else { LineType::Modified };

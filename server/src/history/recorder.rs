@@ -14,8 +14,8 @@ use timeline::{Millis, Uid};
 use super::batch;
 use super::index;
 use super::latest_lines::{LatestLines, Metadata, ObjectRelations};
+use super::rollout_span::{LEAD_MILLIS, LONGEST_MILLIS};
 use super::store::{Episode, RecorderState, Snapshot};
-use super::stretch::{LEAD_MILLIS, LONGEST_MILLIS};
 use crate::feed::recording::{self, LineType, RawLine, RecordedLine};
 
 /// Most bytes of lines of one episode; afterwards only the objects at its end are recorded, behind a gap.
@@ -23,13 +23,13 @@ const MOST_BYTES: usize = 16 << 20;
 /// Lines are compressed together in chunks of this many bytes.
 const CHUNK: usize = 16 << 10;
 /// A change of a workload at rest, such as a label, is no episode if nothing follows for this long.
-const QUIET: Duration = Duration::from_secs(90);
+const QUIET_FOR: Duration = Duration::from_secs(90);
 /// Shortest and longest time between two writes of an open episode: the longer it lasts, the rarer.
 const WRITE_EVERY: (Millis, Millis) = (10_000, 300_000);
 /// Most bytes of lines of open episodes that are written at a time, and of quiet workloads: the lines of the log wait for them. Each takes
 /// as long as some bytes more, however few lines it has.
 const MOST_AT_A_TIME: usize = 4 << 20;
-const EACH: usize = 64 << 10;
+const EPISODE_BYTES: usize = 64 << 10;
 
 /// The workloads of one cluster: Deployments, and ReplicaSets without a known owner.
 #[derive(Default)]
@@ -215,7 +215,7 @@ impl Recorder {
         let (all, mut open) = (due.len(), 0);
         let due = due.into_iter().take_while(|(.., bytes)| {
             let is_room = open < MOST_AT_A_TIME;
-            open += EACH + bytes;
+            open += EPISODE_BYTES + bytes;
             is_room
         });
         let due: BTreeSet<Uid> = due.map(|(_, uid, _)| uid).collect();
@@ -228,7 +228,7 @@ impl Recorder {
                 recorded.forget_gone(&mut self.owners);
             } else if recorded.is_quiet() {
                 if quiet < MOST_AT_A_TIME {
-                    quiet += EACH + recorded.bytes;
+                    quiet += EPISODE_BYTES + recorded.bytes;
                     episodes.extend(recorded.settle(*uid, &mut self.owners));
                 } else {
                     self.has_more = true;
@@ -453,7 +453,7 @@ impl RecordedWorkload {
     /// changes each minute), so that the lines of the next episode would be left out.
     fn is_quiet(&self) -> bool {
         let is_full = self.overflow.is_some();
-        !self.is_active && self.last_line.is_some_and(|last| is_full || last.elapsed() >= QUIET)
+        !self.is_active && self.last_line.is_some_and(|last| is_full || last.elapsed() >= QUIET_FOR)
     }
 
     /// Returns `true` if it has no objects, and that was written.

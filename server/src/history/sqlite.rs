@@ -128,7 +128,7 @@ fn unwritable(action: &str, path: &Path, error: &std::io::Error) -> StoreError {
 /// Attempts to lock, and the time between them, 2 s in all: a program that is just ending may have the folder for a moment, and child
 /// processes (commands that fetch credentials) inherit the lock until they are another program.
 const TRIES: usize = 100;
-const BETWEEN: Duration = Duration::from_millis(20);
+const RETRY_EVERY: Duration = Duration::from_millis(20);
 
 fn lock(folder: &Path) -> Result<fs::File, StoreError> {
     let path = folder.join(LOCK);
@@ -137,7 +137,7 @@ fn lock(folder: &Path) -> Result<fs::File, StoreError> {
     for _ in 0..TRIES {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN), // the writer's thread may wait
+            Err(TryLockError::WouldBlock) => std::thread::sleep(RETRY_EVERY), // the writer's thread may wait
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
     }

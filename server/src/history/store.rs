@@ -137,7 +137,7 @@ pub struct RecorderState {
 
 /// Stores the log, episodes and their rows: in a file of its own, or in a database of a server.
 pub trait Store: Send {
-    /// Writes, all or nothing.
+    /// Writes the commits, all or nothing.
     fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError>;
 
     /// Returns the stored data of a cluster; `None` if there is none. A checkpoint of another version than `made_by` is left out.

@@ -42,7 +42,7 @@ const CHECKPOINT_EVERY: Duration = Duration::from_secs(300);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Most bytes of lines in memory while the history that they continue is not known.
 const MOST_HELD: usize = 32 << 20;
-/// A Deployment that is this much older than the last observation was observed, however clocks differ.
+/// A Deployment that is this much older than the last observation must be in the history, however much clocks differ.
 const LONG_BEFORE_MILLIS: Millis = 600_000;
 
 /// Starts the hub of a cluster, from its history if there is an archive; returns it, and the queue for its sources, whose observations are
@@ -122,7 +122,7 @@ struct IdentityCheck {
 /// Restores a history that could not be read at the start.
 struct LateRestore {
     request: Option<RestoreRequest>,
-    /// This version can use the checkpoint.
+    /// The checkpoint has not been refused as one of another version.
     has_checkpoint: bool,
     /// Time of the next request, and the pause after it.
     next: Instant,
@@ -144,28 +144,7 @@ impl Tap {
         mut requests: mpsc::Receiver<oneshot::Sender<()>>,
     ) -> Result<(), HubEnded> {
         let (mut unwritten, mut reopened) = (self.archive.unwritten(), self.archive.reopened());
-        match self.archive.restore(&self.name).await {
-            RestoreResult::Restored(mut stored) => {
-                self.heard_millis = stored.heard_millis;
-                let exists = |known: &Deployment| known.deleted_millis.is_none();
-                if stored.timeline.model().deployments.values().any(exists) {
-                    self.identity = Some(IdentityCheck::default());
-                }
-                self.end_unwatched(&mut stored, namespaces);
-                if let Some(identity) = &mut self.identity {
-                    let known = stored.timeline.model().deployments.values().filter(|known| exists(known));
-                    identity.deployments = known.map(|known| (known.uid, known.namespace.clone())).collect();
-                }
-                tracing::info!("cluster {} is restored from its history", self.name);
-                let _ = initial.send(*stored); // the hub may have ended
-            }
-            RestoreResult::Empty | RestoreResult::Unusable => drop(initial),
-            RestoreResult::Unavailable => {
-                let (next, pause) = (Instant::now(), HEARD_EVERY);
-                self.restoring = Some(LateRestore { request: None, has_checkpoint: true, next, pause });
-                drop(initial);
-            }
-        }
+        self.begin(initial, namespaces).await;
         if unwritten.borrow().is_some() {
             unwritten.mark_changed();
         }
@@ -204,6 +183,33 @@ impl Tap {
             self.send(event).await?;
         }
         Ok(())
+    }
+
+    /// Begins with what is stored of the cluster, if it can be read: the hub gets the state, and the identity of the cluster
+    /// is checked if Deployments are known.
+    async fn begin(&mut self, initial: oneshot::Sender<InitialState>, namespaces: &[String]) {
+        match self.archive.restore(&self.name).await {
+            RestoreResult::Restored(mut stored) => {
+                self.heard_millis = stored.heard_millis;
+                let exists = |known: &Deployment| known.deleted_millis.is_none();
+                if stored.timeline.model().deployments.values().any(exists) {
+                    self.identity = Some(IdentityCheck::default());
+                }
+                self.end_unwatched(&mut stored, namespaces);
+                if let Some(identity) = &mut self.identity {
+                    let known = stored.timeline.model().deployments.values().filter(|known| exists(known));
+                    identity.deployments = known.map(|known| (known.uid, known.namespace.clone())).collect();
+                }
+                tracing::info!("cluster {} is restored from its history", self.name);
+                let _ = initial.send(*stored); // the hub may have ended
+            }
+            RestoreResult::Empty | RestoreResult::Unusable => drop(initial),
+            RestoreResult::Unavailable => {
+                let (next, pause) = (Instant::now(), HEARD_EVERY);
+                self.restoring = Some(LateRestore { request: None, has_checkpoint: true, next, pause });
+                drop(initial);
+            }
+        }
     }
 
     /// Sends an event to the hub and the journal. `false` if the history is of another cluster: nothing is stored from then on.
@@ -359,7 +365,7 @@ impl Tap {
             (RestoreResult::Unavailable, _) | (RestoreResult::Restored(_), None) => return Ok(()),
             (RestoreResult::Empty | RestoreResult::Unusable, _) => {}
             (RestoreResult::Restored(mut stored), Some(since)) => {
-                self.heard_millis = stored.heard_millis; // a first list that is still to come ends a gap
+                self.heard_millis = stored.heard_millis; // a first list that is still to come ends the gap
                 self.end_unwatched(&mut stored, namespaces);
                 self.send(SourceEvent::Begins(stored)).await?;
                 self.send_again(&since, true).await?;
@@ -439,14 +445,14 @@ impl IdentityCheck {
         let (namespace, objects, is_complete) = match event {
             SourceEvent::Page { kind: Kind::Deployment, namespace, objects, .. } => (namespace, objects, false),
             SourceEvent::Reset { kind: Kind::Deployment, namespace, objects, .. } => (namespace, objects, true),
-            // No list will show it.
+            // Without permission no list can contradict it.
             SourceEvent::Health { kind: Kind::Deployment, health: Health::Forbidden { .. }, .. } => return Some(true),
             _ => return None,
         };
         let is_listed = |known: &&String| namespace.as_ref().is_none_or(|listed| listed == *known);
         let namespaces: BTreeSet<&str> = self.deployments.values().filter(is_listed).map(String::as_str).collect();
         if namespaces.is_empty() {
-            return self.deployments.is_empty().then_some(true); // else the list of another namespace shows it
+            return self.deployments.is_empty().then_some(true); // otherwise the list of another namespace decides
         }
         if objects.iter().filter_map(|object| object.uid().ok()).any(|uid| self.deployments.contains_key(&uid)) {
             return Some(true);

@@ -27,7 +27,8 @@ impl Watches {
         self.health.iter().filter(move |(_, health)| unlisted(health)).map(|(watch, _)| watch)
     }
 
-    /// One word for all: the worst wins, except that what is forbidden does not spoil the rest.
+    /// Returns the connection state of the cluster: the worst state of its watches. What is forbidden does not make the
+    /// rest worse.
     pub(super) fn connection(&self) -> Connection {
         if let Some(name) = &self.recording {
             return Connection { state: ConnectionState::Replay { name: name.clone() }, ..Connection::default() };
@@ -63,8 +64,8 @@ impl Watches {
         Connection { state, stale_kinds, forbidden: forbidden.collect(), listing, ..Connection::default() }
     }
 
-    /// The stale kinds while the API server answers and each other kind is live; empty where a kind is live in one namespace
-    /// and stale in another.
+    /// Returns the stale kinds while the API server answers and each other kind is live; empty if a kind is live in one
+    /// namespace and stale in another.
     fn stale_kinds(&self) -> Vec<String> {
         let kinds = |of: fn(&Health) -> bool| -> BTreeSet<Kind> {
             self.health.iter().filter(|(_, health)| of(health)).map(|((kind, _), _)| *kind).collect()
@@ -77,7 +78,8 @@ impl Watches {
         stale.into_iter().map(|kind| kind.plural().to_owned()).collect()
     }
 
-    /// The kind whose first lists hold the most so far, of all namespaces; `None` while none of them took long enough to tell.
+    /// Returns the kind whose first lists hold the most objects so far, in all namespaces; `None` until one of them
+    /// takes long enough to show.
     fn listing(&self) -> Option<Listing> {
         let mut listed: BTreeMap<Kind, u64> = BTreeMap::new();
         for ((kind, _), health) in &self.health {

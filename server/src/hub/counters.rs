@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use prometheus_client::metrics::histogram::Histogram;
 use timeline::Millis;
 
-use super::tally::Tally;
+use super::rollout_durations::RolloutDurations;
 use crate::kube::ByKind;
 
 /// Upper bounds of the lags that are counted together, in seconds.
 const BOUNDS: [f64; 9] = [0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 20.0, 60.0];
 
-/// What a hub counts; shown under `/metrics`.
+/// Counters of a hub, shown under `/metrics`.
 #[derive(Debug, Default)]
 pub struct HubCounters {
     /// Facts applied.
@@ -29,7 +29,7 @@ pub struct HubCounters {
     /// Lags of events.
     pub lags: ByKind<Lag>,
     /// Rollouts that ended.
-    pub rollouts: Tally,
+    pub rollouts: RolloutDurations,
     /// When the connection entered its state, in milliseconds of the cluster's time.
     pub(super) state_since_millis: AtomicI64,
 }

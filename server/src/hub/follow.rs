@@ -20,7 +20,7 @@ pub struct FollowedDeployment {
     pub workload: Workload,
     frames: broadcast::Receiver<Bytes>,
     connection: signal::Receiver<Connection>,
-    /// Told as soon as everything that was published before it has been passed on.
+    /// A connection state, which is passed on after all frames that were published before it.
     held: Option<Connection>,
 }
 
@@ -43,7 +43,7 @@ impl Handle {
         since: Option<Position>,
     ) -> Result<(FirstFrame, FollowedDeployment), HubEnded> {
         let mut connection = self.connection();
-        // Read before the data is: what is told after the data is never newer than the data.
+        // Read before the data: so the state that follows the data is never newer than the data.
         let held = Some(connection.borrow_and_update().clone());
         let (first, frames) = self.subscribe(&workload, since).await?;
         Ok((first, FollowedDeployment { hub: self.clone(), workload, frames, connection, held }))
@@ -55,7 +55,7 @@ impl FollowedDeployment {
     pub async fn next(&mut self) -> Result<Update, HubEnded> {
         loop {
             if let Some(held) = self.held.take() {
-                // The hub publishes before it tells: what is not there now came later.
+                // The hub publishes frames before the state: a frame that is not here yet came after it.
                 let told = match self.frames.try_recv() {
                     Ok(frame) => Update::Frame(frame),
                     Err(TryRecvError::Lagged(frames)) => self.missed(frames),

@@ -30,13 +30,13 @@ const DOCUMENTS: usize = 4;
 /// Pages of Deployments that are made at once; who wants the same one at the same time shares it.
 const PAGES: usize = 4;
 
-/// Whoever asks for the list waits this long for a hub that still reads what it begins with.
+/// Longest wait for the list of a hub that still reads its initial state.
 const LIST_WAIT: Duration = Duration::from_secs(1);
 
-/// What counts a way to a hub for as long as somebody has it.
+/// Counts a handle as in use until it is dropped.
 pub type Lease = Arc<dyn Any + Send + Sync>;
 
-/// The way to a hub.
+/// A handle of a hub: sends requests to its task.
 #[derive(Clone)]
 pub struct Handle {
     name: Arc<str>,
@@ -61,7 +61,7 @@ pub struct Handle {
     /// Pages that are being made. None is kept: each is of its moment.
     pages: Cache<Workload, Arc<Snapshot>>,
     page_turns: Arc<Semaphore>,
-    /// It stands still at the end of what it shows.
+    /// It is frozen at the end of what it shows.
     pub is_over: bool,
     /// What counts those who have a way to it, where they are counted.
     pub lease: Option<Lease>,
@@ -83,8 +83,8 @@ impl Handle {
         Self::begin(name, sources, retention, initial, Vec::new())
     }
 
-    /// Starts a hub that stands still at the last observation of what it is given, whose name is `title`: time does not pass in it, and
-    /// nothing is observed.
+    /// Starts a hub that is frozen at the last observation of a given state, and named `title`: time does not pass in
+    /// it, and nothing is observed.
     pub fn frozen(name: &str, title: impl Into<String>, initial: InitialState) -> Self {
         let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
         let (from_millis, at_millis) = initial.observed.unwrap_or_default();
@@ -152,29 +152,29 @@ impl Handle {
         (capacity > 0).then(|| (capacity.saturating_sub(room), capacity))
     }
 
-    /// Name of the cluster.
+    /// Returns the name of the cluster.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// That namespace of the cluster is watched.
+    /// Returns whether that namespace of the cluster is watched.
     pub fn watches(&self, namespace: &str) -> bool {
         self.namespaces.is_empty() || self.namespaces.iter().any(|watched| watched == namespace)
     }
 
-    /// Whoever has this way to it, or one that is made of it, has that as well.
+    /// Attaches a lease, which this handle and its clones hold.
     #[must_use]
     pub fn leased(self, lease: Lease) -> Self {
         Self { lease: Some(lease), ..self }
     }
 
-    /// With a cluster that says what people may see of it.
+    /// Adds the reviewer of permissions in the cluster.
     #[must_use]
     pub fn with_reviewer(self, reviewer: Reviewer) -> Self {
         Self { reviewer, ..self }
     }
 
-    /// A hub of the same cluster that holds no objects: it answers those who may not see what they ask for.
+    /// Returns a hub of the same cluster without objects, for viewers who may not see what they request.
     pub fn empty(&self) -> Self {
         let (nothing, _) = Self::start(&self.name, Arc::default(), Retention::default());
         let (connection, clock) = (self.connection.clone(), self.clock.clone());
@@ -182,18 +182,18 @@ impl Handle {
         Self { accent: self.accent, reviewer: self.reviewer.clone(), connection, clock, ..nothing }
     }
 
-    /// It is the way to the same hub.
+    /// Returns whether both are handles of the same hub.
     pub fn is_same(&self, other: &Self) -> bool {
         self.commands.same_channel(&other.commands)
     }
 
-    /// How the server gets on with the cluster.
+    /// Returns the state of the connection to the cluster, now and whenever it changes.
     #[must_use]
     pub fn connection(&self) -> signal::Receiver<Connection> {
         self.connection.clone()
     }
 
-    /// The cluster's list of Deployments, kept up to date for as long as the receiver lives.
+    /// Returns the cluster's list of Deployments, which is kept current for as long as the receiver lives.
     #[must_use]
     pub fn follow_list(&self) -> signal::Receiver<List> {
         let list = self.list.subscribe();
@@ -201,29 +201,29 @@ impl Handle {
         list
     }
 
-    /// The cluster's list of Deployments as it is now; as it was last where the hub does not answer.
+    /// Returns the cluster's list of Deployments as it is now, or the last one if the hub does not respond.
     pub async fn list(&self) -> List {
         let _ = tokio::time::timeout(LIST_WAIT, ask(&self.commands, Hub::refresh_list)).await;
         self.list.borrow().clone()
     }
 
-    /// The cluster's clock, for its sources.
+    /// Returns the cluster's clock, for its sources.
     #[must_use]
     pub fn clock(&self) -> signal::Receiver<Clock> {
         self.clock.clone()
     }
 
-    /// The time of its cluster.
+    /// Returns the time of the cluster.
     pub fn now_millis(&self) -> Millis {
         self.clock.borrow().now_millis()
     }
 
-    /// What the hub counts.
+    /// Returns the counters of the hub.
     pub fn counters(&self) -> &HubCounters {
         &self.counters
     }
 
-    /// When the connection entered its state, in milliseconds of the cluster's time.
+    /// Returns when the connection entered its state, in milliseconds of the cluster's time.
     pub fn state_since_millis(&self) -> Millis {
         self.counters.state_since_millis.load(Ordering::Relaxed)
     }
@@ -234,13 +234,14 @@ impl Handle {
         ask(&self.commands, move |hub| hub.subscribe(workload, since)).await
     }
 
-    /// Everything about a Deployment, for one page. Copied in the hub's task, told elsewhere.
+    /// Returns everything about a Deployment, for one page. It is copied in the hub's task; its sentences are made
+    /// elsewhere.
     pub async fn page(&self, workload: &Workload) -> Result<Snapshot, HubEnded> {
         let make = async {
             let (turn, named) = (self.page_turns.clone().acquire_owned().await, workload.clone());
             let page = ask(&self.commands, move |hub| hub.page(&named)).await?;
             let made = tokio::task::spawn_blocking(move || {
-                let _turn = turn; // whoever asked may have left
+                let _turn = turn; // the request may have been cancelled
                 Arc::new(page())
             });
             made.await.map_err(|_| HubEnded)
@@ -257,7 +258,8 @@ impl Handle {
         ask(&self.commands, move |hub| job(&hub.reader())).await
     }
 
-    /// The timeline document of a Deployment; `None` when there is none of that name. Copied in the hub's task, written elsewhere.
+    /// Returns the timeline document of a Deployment; `None` if there is none of that name. It is copied in the hub's
+    /// task and written elsewhere.
     pub async fn document(&self, workload: &Workload) -> Result<Option<Document>, HubEnded> {
         let workload = workload.clone();
         let turn = self.documents.clone().acquire_owned().await;
@@ -267,19 +269,19 @@ impl Handle {
         });
         let Some((model, (from, to))) = copy.await? else { return Ok(None) };
         let written = tokio::task::spawn_blocking(move || {
-            let _turn = turn; // whoever asked may have left: writing is not called off
+            let _turn = turn; // the request may have been cancelled; the writing goes on
             document::document(&model, from, to)
         });
         written.await.map(Some).map_err(|_| HubEnded)
     }
 
-    /// A way to the hub that does not keep it running.
+    /// Returns a handle that does not keep the hub running.
     pub fn downgrade(&self) -> WeakHandle {
         WeakHandle(self.commands.downgrade())
     }
 }
 
-/// A way to a hub that does not keep it running.
+/// A handle that does not keep its hub running.
 pub struct WeakHandle(mpsc::WeakSender<Command>);
 
 impl WeakHandle {

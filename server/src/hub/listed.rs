@@ -1,4 +1,4 @@
-//! A Deployment in the list of its cluster, and the group that it stands in: what flaps does not jump between groups.
+//! A Deployment in the list of its cluster, and its group: one that flaps does not jump between groups.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub struct ListedDeployment {
     pub labels: BTreeMap<String, String>,
     /// What words are looked for in, in small letters.
     pub text: String,
-    /// Since when it stands in its group, on the clock of its cluster; what its place within the group follows from.
+    /// Since when it is in its group, by the clock of its cluster; its place within the group follows from that.
     pub since_millis: Millis,
     /// When it was well again last.
     recovered_millis: Option<Millis>,
@@ -28,7 +28,7 @@ pub struct ListedDeployment {
 }
 
 impl ListedDeployment {
-    /// A line, and the text in which words are looked for.
+    /// Creates a line, with the text that searches look in.
     pub fn new(summary: Summary, labels: BTreeMap<String, String>) -> Self {
         let revision = summary.revision.map(|revision| format!("revision {revision}")).unwrap_or_default();
         let verdict = &summary.verdict;
@@ -38,8 +38,9 @@ impl ListedDeployment {
         Self { summary, labels, text, since_millis, recovered_millis: None, steady_until_millis: None }
     }
 
-    /// The line after another one of the same Deployment. It moves at once, but of pods that are lost and come back again and again
-    /// only the first ones move it: after that it moves back a minute after the last of them.
+    /// Returns the line that follows an earlier one of the same Deployment. A line moves between groups at once. If
+    /// pods are lost and come back again and again, only the first ones move it; it moves back a minute after the last
+    /// one.
     #[must_use]
     pub fn after(mut self, before: &Self, now_millis: Millis) -> Self {
         let rollout = |listed: &Self| (listed.summary.revision, listed.summary.finished_millis);
@@ -62,7 +63,7 @@ impl ListedDeployment {
         self
     }
 
-    /// The group that it stands in at a time of its cluster.
+    /// Returns the group of the line at a time of its cluster.
     pub fn group(&self, now_millis: Millis) -> Group {
         match self.steady_until_millis {
             Some(until) if now_millis < until => Group::InProgress,
@@ -107,7 +108,7 @@ impl ListedDeployments {
         true
     }
 
-    /// All of them in order, to be shared. The next change copies the pointers to them, and no Deployment.
+    /// Returns all lines in order, to be shared. The next change copies the pointers to them, and no Deployment.
     pub(super) fn list(&self) -> List {
         self.by_place.clone()
     }

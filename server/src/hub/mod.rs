@@ -21,7 +21,7 @@ mod follow;
 mod handle;
 mod listed;
 mod moments;
-mod tally;
+mod rollout_durations;
 mod task;
 mod topic;
 
@@ -31,4 +31,4 @@ pub use self::follow::{FollowedDeployment, Update};
 pub use self::handle::{Handle, Lease, WeakHandle};
 pub use self::listed::{List, ListedDeployment};
 pub use self::moments::DeploymentState;
-pub use self::tally::{Series, Tally};
+pub use self::rollout_durations::{RolloutDurations, Series};

@@ -16,7 +16,7 @@ use super::handle::Handle;
 use super::topic::encode;
 
 /// Maximum number of cached histories, one for each Deployment.
-const MOST: u64 = 4;
+const CACHED_HISTORIES: u64 = 4;
 /// Time without requests after which a history is evicted, by the next request for another one.
 const KEPT_FOR: Duration = Duration::from_secs(30);
 
@@ -24,7 +24,7 @@ const KEPT_FOR: Duration = Duration::from_secs(30);
 pub(super) type HistoryCache = Arc<Mutex<Cache<Uid, Arc<CachedHistory>>>>;
 
 pub(super) fn empty_cache() -> HistoryCache {
-    Arc::new(Mutex::new(Cache::builder().max_capacity(MOST).time_to_idle(KEPT_FOR).build()))
+    Arc::new(Mutex::new(Cache::builder().max_capacity(CACHED_HISTORIES).time_to_idle(KEPT_FOR).build()))
 }
 
 /// Queue of the streams that ask for moments: the holder of the lock asks.
@@ -63,8 +63,8 @@ impl CachedHistory {
     }
 }
 
-/// In the hub's task: finds the history that has a moment: a cached one or a new copy.
-/// Without a moment it is the present, which stands still while nothing is heard.
+/// Finds the history that has a moment: a cached one or a new copy. Runs in the hub's task. Without a moment it is the
+/// present, which stands still while the cluster is not heard.
 fn find(
     reader: &HubReader<'_>,
     workload: &Workload,
@@ -93,21 +93,21 @@ fn find(
     (Now { millis: at_millis, ..reader.now }, past)
 }
 
-/// What was said of a Deployment at that time.
+/// Returns the view and the story of a Deployment at that time.
 fn describe(then: &DeploymentState<'_>) -> Said {
     let millis = then.history.heard_millis(then.deployment, then.now.millis);
     describe_deployment(then.model, then.deployment, Now { millis, ..then.now })
 }
 
 impl Handle {
-    /// What was said of a Deployment at some time.
+    /// Returns the view and the story of a Deployment at some time.
     pub async fn moment(&self, workload: &Workload, at_millis: Millis) -> Result<Moment, HubEnded> {
         let (at_millis, said) = self.read_at(workload, Some(at_millis), describe).await?;
         Ok(Moment { at_millis, said })
     }
 
-    /// The same for a stream, as a frame; `None` when it cannot be encoded. Streams have a queue of their own: however many ask, a page that
-    /// is opened at a moment waits for two of them at most.
+    /// Like [`Self::moment`], as an encoded frame for a stream; `None` if it cannot be encoded. Streams have a queue of
+    /// their own: however many ask, a page that is opened at a moment waits for two of them at most.
     pub async fn moment_frame(&self, workload: &Workload, at_millis: Millis) -> Result<Option<Bytes>, HubEnded> {
         let _turn = self.streams.lock().await;
         let moment = self.moment(workload, at_millis).await?;
@@ -148,7 +148,7 @@ impl Handle {
         let (tell, seen) = oneshot::channel();
         tokio::task::spawn_blocking(move || {
             let began = std::time::Instant::now();
-            let _ = tell.send(past.read_at(now, asked_millis.is_some(), job)); // the asker may have left
+            let _ = tell.send(past.read_at(now, asked_millis.is_some(), job)); // the request may have been cancelled
             // The next one has its turn when as much time was left to pages and to everything else: moments take half of a core at most,
             // however many ask for them. Who waits for their turn waits for this, too; the hub does not.
             std::thread::sleep(began.elapsed());

@@ -34,13 +34,13 @@ const ASSESS_EVERY: Duration = Duration::from_millis(100);
 const PRUNE_EVERY: Duration = Duration::from_secs(60);
 /// Events taken from the queue before anything is published.
 const DRAIN: usize = 512;
-/// What pages say until the cluster answers after a restart.
+/// What pages show until the cluster answers after a restart.
 const RESTARTED: &str = "Rollcast restarted and is connecting";
 
 /// A request, which sends its answer itself.
 pub(super) type Command = Box<dyn FnOnce(&mut Hub) + Send>;
 
-/// What others read of the hub without asking it.
+/// State that others read without a request to the hub.
 pub(super) struct Signals {
     pub(super) connection: signal::Sender<Connection>,
     pub(super) list: signal::Sender<List>,
@@ -51,7 +51,7 @@ pub(super) struct Hub {
     /// Name of the cluster.
     name: Arc<str>,
     epoch: u64,
-    /// Positions of the earlier life up to this one are known, too.
+    /// Positions of the timeline before the restart, up to this one, are known, too.
     before: Option<Position>,
     timeline: Timeline,
     history: History,
@@ -59,9 +59,9 @@ pub(super) struct Hub {
     clock: Clock,
     looking_since_millis: Millis,
     observed: Option<(Millis, Millis)>,
-    /// The last word of what it began with: nothing is told to have come before.
+    /// Until when the restored state was observed: nothing after it is dated earlier.
     heard_millis: Option<Millis>,
-    /// Something was listed since it began.
+    /// A list was completed since the start.
     is_listed: bool,
     watches: Watches,
     unwritten: Option<Unwritten>,
@@ -69,7 +69,7 @@ pub(super) struct Hub {
     /// Number of the last change that touched a Deployment.
     touched: BTreeMap<Uid, u64>,
     listed: ListedDeployments,
-    /// Deployments whose summary may be old.
+    /// Deployments whose summary may be outdated.
     outdated: BTreeSet<Uid>,
     is_list_old: bool,
     is_dirty: bool,
@@ -143,7 +143,7 @@ impl Hub {
             tokio::select! {
                 command = commands.recv() => match command {
                     Some(command) => {
-                        // Whoever asks learns of what was there before.
+                        // A request sees every event that was queued before it.
                         self.drain(&mut events, kube::QUEUE);
                         command(&mut self);
                     }
@@ -177,7 +177,7 @@ impl Hub {
         }
     }
 
-    /// Topics may have something to say though nothing happened just now.
+    /// Returns whether topics may have sentences to send although nothing happened just now.
     fn is_to_say_again(&self) -> bool {
         !self.is_dirty && !self.topics.is_empty() && (self.is_ticking() || self.topics.values().any(Topic::is_behind))
     }
@@ -190,13 +190,14 @@ impl Hub {
         }
     }
 
-    /// The time for sentences: while nothing is heard it stands still, as our not hearing is nobody's doing there.
+    /// Returns the time for sentences. It stands still while the cluster is not heard: that Rollcast does not hear it
+    /// is nobody's doing there.
     fn now(&self) -> Now {
         let heard = match &self.signals.connection.borrow().state {
             ConnectionState::Stale { since_millis, .. } => {
                 Some(self.observed.map_or(*since_millis, |(_, last)| last.max(*since_millis)))
             }
-            // What was known before a restart, until the connection says so.
+            // The state from before a restart, until the cluster answers.
             ConnectionState::Connecting => self.heard_millis,
             _ => None,
         };
@@ -204,7 +205,7 @@ impl Hub {
         Now { millis: heard.map_or(millis, |heard| heard.min(millis)), skew_millis: self.timeline.skew_millis() }
     }
 
-    /// What is said changes by time alone: the cluster answers, and its clock goes.
+    /// Returns whether sentences change by time alone: the cluster answers, and its clock runs.
     fn is_ticking(&self) -> bool {
         !self.is_stale() && self.clock.speed() > 0.0
     }
@@ -232,7 +233,7 @@ impl Hub {
         self.signals.connection.send_replace(connection);
     }
 
-    /// Until the cluster answers, pages show what was known before this start.
+    /// Returns the state of pages after a restart: until the cluster answers, they show what was known before.
     fn since_restart(&self, mut connection: Connection) -> Connection {
         let Some(heard_millis) = self.heard_millis else { return connection };
         match &mut connection.state {
@@ -268,7 +269,7 @@ impl Hub {
         }
     }
 
-    /// Whoever looks gets everything anew: it is another timeline now.
+    /// Prepares everything to be sent again, as another timeline begins.
     fn renew(&mut self) {
         self.epoch = fastrand::u64(..);
         self.touched.clear();
@@ -278,7 +279,7 @@ impl Hub {
         self.is_dirty = true;
     }
 
-    /// Time does not go back where arrivals are told in it: the present clock ran on until the event came.
+    /// Limits a new clock so that time does not go back: the present clock ran on until the event came.
     fn not_before(&self, clock: OwnClock) -> OwnClock {
         let behind = self.clock.now_millis() - Clock::Own(clock).now_millis();
         OwnClock { start_millis: clock.start_millis + behind.max(0), ..clock }

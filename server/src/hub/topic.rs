@@ -14,7 +14,7 @@ use super::counters::HubCounters;
 
 /// Frames that a viewer may lag behind before it is given a fresh snapshot.
 const LAG: usize = 256;
-/// What is said of a Deployment goes out at most this often, and is looked at again, for sentences that tell a duration,
+/// Sentences about a Deployment are sent at most this often, and are made again, because they may contain a duration,
 /// at least this often.
 const SEND_SAID_EVERY: Duration = Duration::from_millis(200);
 const SEND_SAID_AGAIN: Duration = Duration::from_secs(1);
@@ -32,13 +32,23 @@ pub(super) struct Topic {
     snapshot: Option<(u64, Bytes)>,
     /// The last delta for a viewer that came back, encoded, and the viewer's position: many come back at once.
     resumed: Option<(Position, Bytes)>,
-    /// What viewers were told, when that was, and whether it may be old.
+    /// The sentences that viewers have, when they were sent, and whether they may be outdated.
     said: Said,
     said_at: Option<Instant>,
     is_said_old: bool,
-    /// The verdict is another one: that is told together with what changed it.
+    /// The verdict changed: the sentences are sent together with the change.
     is_verdict_new: bool,
     counters: Arc<HubCounters>,
+}
+
+/// How far the hub is when a topic publishes.
+pub(super) struct Progress {
+    /// Number of the last change.
+    pub(super) seq: u64,
+    /// The time of the cluster.
+    pub(super) now_millis: Millis,
+    /// Sentences change by time alone.
+    pub(super) is_ticking: bool,
 }
 
 /// Whether a publication sends new sentences at once.
@@ -76,7 +86,7 @@ impl Topic {
         self.frames.receiver_count() == 0
     }
 
-    /// What is said may be old, or something waits to be sent.
+    /// Returns whether sentences may be outdated, or something waits to be sent.
     pub(super) fn is_behind(&self) -> bool {
         self.is_said_old || self.needs_snapshot || !self.pending.is_empty()
     }
@@ -93,16 +103,15 @@ impl Topic {
         self.needs_snapshot = true;
     }
 
-    /// Sends what has gathered, up to the change of a number. `is_ticking`: time passes for sentences.
+    /// Sends the pending changes, and sentences that are due.
     pub(super) fn publish(
         &mut self,
-        seq: u64,
+        progress: &Progress,
         flush: Flush,
-        now_millis: Millis,
-        is_ticking: bool,
         snapshot: impl FnOnce() -> Snapshot,
         said: impl FnOnce() -> Said,
     ) {
+        let Progress { seq, now_millis, is_ticking } = *progress;
         let frame = if self.needs_snapshot {
             self.pending.clear();
             let snapshot = snapshot();
@@ -121,11 +130,11 @@ impl Topic {
         self.sent = seq;
         (self.snapshot, self.resumed) = (None, None);
         if let Some(bytes) = self.encode(&frame) {
-            let _ = self.frames.send(bytes); // nobody listening is no failure
+            let _ = self.frames.send(bytes); // without viewers there is nobody to send to
         }
     }
 
-    /// Everything, encoded; the same bytes for all who come before the next change.
+    /// Returns everything, encoded; the same bytes for all viewers who come before the next change.
     pub(super) fn snapshot(&mut self, snapshot: impl FnOnce() -> Snapshot) -> Bytes {
         if let Some((at, bytes)) = &self.snapshot
             && *at == self.sent
@@ -134,7 +143,7 @@ impl Topic {
         }
         let mut snapshot = snapshot();
         if self.said_at.is_some() {
-            snapshot.said = self.said.clone(); // what is told next builds on what others were told
+            snapshot.said = self.said.clone(); // the next sentences are a difference to these
         } else {
             self.set_said(snapshot.said.clone());
         }
@@ -143,7 +152,7 @@ impl Topic {
         bytes
     }
 
-    /// For a viewer that comes back: the changes and sentences that its copy lacks. `None` where it needs a snapshot.
+    /// Returns the changes and sentences that the copy of a returning viewer lacks; `None` if it needs a snapshot.
     pub(super) fn resume(
         &mut self,
         at: Position,

@@ -30,7 +30,7 @@ use crate::telemetry::panics::{exit_on_panic, locked};
 /// Credentials that end this soon are renewed now.
 const SOON_MILLIS: Millis = 60_000;
 
-/// A cluster that can be asked.
+/// A cluster with credentials.
 pub struct Target {
     /// Name of the context: the name of the cluster in pages and addresses.
     pub name: String,
@@ -44,7 +44,7 @@ pub struct Target {
     pub warnings: Vec<String>,
 }
 
-/// The way to a cluster's API.
+/// Access to the API of a cluster. Clones share the client.
 #[derive(Clone)]
 pub struct Access(Arc<Inner>);
 
@@ -90,7 +90,7 @@ impl VersionedClient {
         let response = tokio::time::timeout(pace.answer, self.client.send(request)).await;
         let response = response.map_err(|_| RequestError::Unreachable("the API server does not respond".to_owned()))?;
         response.map_err(|error| {
-            let why = reason::of(&error);
+            let why = reason::describe(&error);
             let is_sent = !reason::is_about_credentials(&error);
             if is_sent { RequestError::Unreachable(why) } else { RequestError::Credentials(why) }
         })
@@ -114,7 +114,7 @@ impl Credentials {
 }
 
 impl Access {
-    /// One client for ever.
+    /// Creates access with one client, which is never renewed.
     pub fn fixed(client: kube::Client) -> Self {
         let fetched = FetchedClient {
             client,
@@ -161,7 +161,7 @@ impl Access {
         }
     }
 
-    /// The client as it is now. Looks ahead: credentials that end soon are renewed while they are still good.
+    /// Returns the current client. Credentials that expire soon are renewed while they are still valid.
     fn client(&self, pace: &Pace) -> VersionedClient {
         let (client, ends) = {
             let ClientState { generation, fetched, .. } = &*self.0.current.borrow();
@@ -177,7 +177,7 @@ impl Access {
 
     /// Takes note of how a request with the client of that generation failed.
     pub(super) fn failed(&self, generation: u64, error: &RequestError, pace: &Pace) {
-        // A certificate that one side does not take. Which side's file is old cannot be told.
+        // One side refuses the other's certificate. Which side's file is outdated is unknown.
         let is_certificate = |why: &str| why.contains("certificate") || why.contains("fatal alert");
         match error {
             RequestError::Unreachable(why) if !is_certificate(why) => {
@@ -213,7 +213,7 @@ impl Access {
         address.host().map(|host| format!("{host}{port}"))
     }
 
-    /// Where the cluster is. Positions mean nothing at another place.
+    /// Identifies the API server. Positions in watches mean nothing at another one.
     pub(super) fn place(&self) -> u64 {
         self.0.current.borrow().fetched.fingerprint.place
     }
@@ -241,7 +241,7 @@ impl Access {
                 Ok(None) | Err(_) => access.0.current.borrow().fetched.expires_at_millis,
             };
             let left = ends.and_then(|ends| u64::try_from(ends - clock::now_millis()).ok()).map(Duration::from_millis);
-            // First the end: whoever the new client wakes may meet the next refusal at once.
+            // The end comes first: a task that the new client wakes may be refused again at once.
             locked(&access.0.renewals).end(Instant::now(), left, &pace);
             access.take(credentials.name(), fetched);
         };
@@ -270,7 +270,7 @@ impl Access {
     }
 }
 
-/// Other credentials, or another address, may help.
+/// Returns whether other credentials, or another address, may help.
 const fn is_of_connection(error: &RequestError) -> bool {
     matches!(error, RequestError::Unauthorized(_) | RequestError::Credentials(_) | RequestError::Unreachable(_))
 }

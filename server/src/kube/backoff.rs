@@ -19,7 +19,7 @@ impl Backoff {
         self.failures = 0;
     }
 
-    /// It failed: how long to wait. `chance` is in 0..1.
+    /// Counts a failure and returns the time to wait. `chance` is in 0..1.
     pub fn fail(&mut self, first: Duration, max: Duration, chance: f64) -> Duration {
         let limit = first.saturating_mul(1 << self.failures.min(16)).min(max);
         self.failures = self.failures.saturating_add(1);

@@ -86,7 +86,8 @@ pub(super) enum CredentialRequest {
 }
 
 impl Credentials {
-    /// A context of a kubeconfig, or the cluster that this runs in, under that name.
+    /// Creates credentials from a context of a kubeconfig, or from the service account of this pod, for a cluster of
+    /// that name.
     pub fn new(contexts: Contexts, context: Option<String>, name: String) -> Self {
         let (impersonation, busy) = (Impersonation::default(), Arc::new(Semaphore::new(1)));
         Self { contexts, context, name, impersonation, may_run_commands: true, busy }
@@ -105,7 +106,7 @@ impl Credentials {
         Self { may_run_commands: false, ..self }
     }
 
-    /// The cluster's name.
+    /// Returns the name of the cluster.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -162,19 +163,19 @@ impl Credentials {
             Ok(Some(FetchedClient { client, address, warnings, is_confidential, fingerprint, expires_at_millis }))
         };
         let built: kube::Result<_> = self.run_blocking(pace.credentials, build).await?;
-        built.map_err(|why| self.unusable(&reason::of(&why)))
+        built.map_err(|why| self.unusable(&reason::describe(&why)))
     }
 
     async fn config(&self) -> Result<kube::Config, TargetError> {
         let Some(context) = self.context.clone() else {
-            return kube::Config::incluster().map_err(|why| TargetError::InCluster(reason::of(&why)));
+            return kube::Config::incluster().map_err(|why| TargetError::InCluster(reason::describe(&why)));
         };
         self.contexts.choose(Some(&context))?;
         let Some(config) = self.contexts.config.clone() else { return Err(TargetError::None) };
         let named = proxy_url(&config, &context);
         let options = KubeConfigOptions { context: Some(context), ..Default::default() };
         let result = kube::Config::from_custom_kubeconfig(config, &options).await;
-        let mut config = result.map_err(|why| self.unusable(&reason::of(&why)))?;
+        let mut config = result.map_err(|why| self.unusable(&reason::describe(&why)))?;
         if config.default_namespace.is_empty() {
             config.default_namespace = "default".to_owned(); // as by kubectl
         }
@@ -266,13 +267,15 @@ fn is_confidential(config: &kube::Config) -> bool {
     !config.accept_invalid_certs && !is_read_on_the_way(config)
 }
 
-/// Something is shown with each request that lets whoever reads it ask as well. Because of it no command is asked.
+/// Returns whether requests carry a reusable secret, such as a token or a password. Then no command is run for
+/// credentials.
 fn has_secret(auth: &AuthInfo) -> bool {
     let has_password = auth.username.is_some() && auth.password.is_some();
     auth.auth_provider.is_some() || auth.token.is_some() || auth.token_file.is_some() || has_password
 }
 
-/// A command would fetch credentials: client-go's "exec plugin", or that of an old auth provider, which kube runs.
+/// Returns whether a command fetches credentials: client-go's "exec plugin", or that of an old auth provider, which
+/// kube runs.
 fn runs_command(auth: &AuthInfo) -> bool {
     let of_provider = auth.auth_provider.as_ref().is_some_and(|provider| provider.config.contains_key("cmd-path"));
     of_provider || (auth.exec.is_some() && !has_secret(auth))

@@ -361,7 +361,7 @@ fn hash_without_restart(mut template: Value) -> u64 {
     fnv1a(template.to_string().as_bytes())
 }
 
-/// The 64-bit FNV-1a hash: the same on every machine and in every version.
+/// Returns the 64-bit FNV-1a hash, which is the same on every machine and in every version.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-/// Why a request came to nothing.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum RequestError {
@@ -27,7 +27,7 @@ pub enum RequestError {
         /// The server's `Retry-After`.
         retry_after: Duration,
     },
-    /// It holds what nobody else is to read, and somebody could.
+    /// The request holds secrets, and the connection is not secure.
     #[error("no secrets are sent over this connection: it is not secure")]
     NotConfidential,
     /// The server was not reached, or the connection broke.

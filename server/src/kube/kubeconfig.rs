@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::config::{Kubeconfig, KubeconfigError};
 
-/// Why there is no client.
+/// Why no client can be created.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum TargetError {
@@ -67,17 +67,17 @@ impl Contexts {
         Self::read(self.asked.as_deref())
     }
 
-    /// The file that they are from.
+    /// Returns the path of the kubeconfig.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Their names.
+    /// Returns the names of the contexts.
     pub fn names(&self) -> Vec<String> {
         self.config.iter().flat_map(|config| &config.contexts).map(|context| context.name.clone()).collect()
     }
 
-    /// The context of that name, or the current one; `None` for the cluster that this runs in.
+    /// Returns the context of that name, or the current one; `None` for the cluster that this runs in.
     ///
     /// # Errors
     /// When there is none.
@@ -144,7 +144,7 @@ fn unreadable(name: &str, why: KubeconfigError) -> TargetError {
     TargetError::File { path, why }
 }
 
-/// A client that fails fast and never asks twice by itself: when to ask again is the watch loop's business alone.
+/// Creates a client that fails fast and never retries by itself: the watch loop alone decides when to ask again.
 ///
 /// # Errors
 /// When the configuration's credentials or certificates cannot be used.

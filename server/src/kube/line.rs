@@ -10,21 +10,21 @@ use timeline::fact::{Kind, Seen};
 
 use crate::kube::translate::{Object, Unusable};
 
-/// A line of a watch that goes on.
+/// A line of a watch, except for the one that ends it.
 #[derive(Debug)]
 pub enum WatchEvent {
     /// An object.
     Object(Object, Seen),
     /// An object that cannot be used.
     Skipped(Unusable),
-    /// A later position.
+    /// A bookmark: a later position of the watch.
     Bookmark(Bookmark),
 }
 
 /// Content of a line: an event, or the error that ends the watch.
 pub type LineResult = Result<WatchEvent, Status>;
 
-/// A later position.
+/// A bookmark: a later position of the watch.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Bookmark {
@@ -55,7 +55,7 @@ pub struct Status {
 /// # Errors
 /// When it is no JSON, as where it was cut off.
 pub fn decode_line(kind: Kind, line: &[u8]) -> serde_json::Result<LineResult> {
-    // Text that was checked once is read faster than bytes, whose every string is checked.
+    // UTF-8 is checked once for the whole line; from bytes, serde would check each string.
     let text = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
     let decoded = match kind {
         Kind::Deployment => decode(&text, Object::Deployment),

@@ -117,7 +117,7 @@ fn uptime() -> Option<Duration> {
     Duration::try_from_secs_f64(said.split_whitespace().next()?.parse().ok()?).ok()
 }
 
-/// By how much our clock was set while this machine ran that much longer; `None` while it was not.
+/// Returns by how much our clock was set while this machine ran from `before` to `after`; `None` if it was not set.
 fn step(before: Option<Duration>, after: Option<Duration>, passed_millis: Millis) -> Option<Millis> {
     let ran = Millis::try_from(after?.saturating_sub(before?).as_millis()).ok()?;
     Some(passed_millis.saturating_sub(ran)).filter(|by| by.saturating_abs() >= STEP_MILLIS)

@@ -46,7 +46,7 @@ fn is_odd_meta<L>(meta: &Meta<L>, arrived_millis: Millis) -> bool {
         || meta.owner_references.iter().filter(|owner| owner.controller == Some(true)).count() > 1
 }
 
-/// A revision that is there and no number.
+/// Returns whether the revision annotation is present but no number.
 fn is_no_number<L>(meta: &Meta<L>) -> bool {
     meta.annotations.revision.as_ref().is_some_and(|text| text.parse::<u64>().is_err())
 }

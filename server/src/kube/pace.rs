@@ -44,7 +44,7 @@ pub struct Pace {
     pub credentials_interactive: Duration,
     /// First wait after credentials were fetched anew, doubled with every time, and the longest.
     pub renewal: [Duration; 2],
-    /// Credentials that take longer than this to get at the start are told as silence.
+    /// At the start, credentials that take longer than this count as silence.
     pub patience: Duration,
     /// Credentials that could not be had at the start are asked for again after this long.
     pub again: Duration,

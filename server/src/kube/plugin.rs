@@ -26,7 +26,7 @@ pub(super) struct Credential {
     pub expires_at_millis: Option<Millis>,
 }
 
-/// Why there is none.
+/// Why a command returned no credentials.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
     #[error("its credential plugin (exec) names no command")]
@@ -60,7 +60,7 @@ struct Status {
     client_key_data: Option<String>,
 }
 
-/// Ends a command and all that it started, when it is let go of before it has ended.
+/// The process group of a command, which is killed if this is dropped before the command has ended.
 struct Group(Option<Pid>);
 
 impl Drop for Group {
@@ -121,7 +121,7 @@ fn command(exec: &ExecConfig, name: &str, asks: bool) -> Command {
     if asks {
         command.stdin(Stdio::inherit()).stderr(Stdio::inherit());
     } else {
-        // What it complains about may hold secrets: it is shown to nobody, and kept nowhere.
+        // Its error output may contain secrets: it is neither shown nor stored.
         command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0);
     }
     command

@@ -7,15 +7,15 @@ use std::io;
 use http::Uri;
 use kube::client::AuthError;
 
-use crate::telemetry::causes::{self, layers};
+use crate::telemetry::error_chain::{self, layers};
 
 /// Returns whether the credentials cannot be used: the request was not even sent.
 pub(super) fn is_about_credentials(error: &(dyn Error + 'static)) -> bool {
     layers(error).any(|error| error.is::<AuthError>())
 }
 
-/// The reasons of an error, or a sentence of our own where they may hold secrets.
-pub(super) fn of(error: &(dyn Error + 'static)) -> String {
+/// Returns the reasons of an error, or a fixed sentence if they may contain secrets.
+pub(super) fn describe(error: &(dyn Error + 'static)) -> String {
     if let Some(auth) = layers(error).find_map(|error| error.downcast_ref::<AuthError>()) {
         return of_credentials(auth);
     }
@@ -48,7 +48,7 @@ pub(super) fn of(error: &(dyn Error + 'static)) -> String {
         return timeline::words::safe(&why);
     }
     // Outer layers only say that a request failed.
-    timeline::words::safe(&causes::join(error))
+    timeline::words::safe(&error_chain::join(error))
 }
 
 fn of_credentials(error: &AuthError) -> String {
@@ -67,8 +67,7 @@ fn of_credentials(error: &AuthError) -> String {
     fixed.to_owned()
 }
 
-/// An address without the user and the password that some write into it: the client does not show them to the server, but writes
-/// addresses into its log.
+/// Removes user and password from an address. The client does not send them, but logs addresses.
 pub(super) fn without_user(address: Uri) -> Uri {
     let Some((_, host)) = address.authority().and_then(|authority| authority.as_str().rsplit_once('@')) else {
         return address;
@@ -98,15 +97,15 @@ mod tests {
     fn what_the_system_says_is_said_without_its_wrapping() {
         let refused = std::net::TcpStream::connect("127.0.0.1:1").unwrap_err();
         let deep = kube::Error::Service(Box::new(kube::Error::Service(Box::new(refused))));
-        assert_eq!(of(&deep), "connection refused");
+        assert_eq!(describe(&deep), "connection refused");
         let unresolved = io::Error::other("failed to lookup address information: Name or service not known");
         let unresolved = kube::Error::Service(Box::new(unresolved));
         assert_eq!(
-            of(&unresolved),
+            describe(&unresolved),
             "cannot resolve the name of the server, or of its proxy: Name or service not known"
         );
         let ours = kube::Error::Service(Box::new(io::Error::other("no life sign")));
-        assert!(of(&ours).contains("no life sign"), "{}", of(&ours));
+        assert!(describe(&ours).contains("no life sign"), "{}", describe(&ours));
     }
 
     #[test]
@@ -138,11 +137,11 @@ mod tests {
             ),
         ] {
             let error = kube::Error::Auth(auth);
-            assert_eq!((of(&error).as_str(), is_about_credentials(&error)), (told, true));
+            assert_eq!((describe(&error).as_str(), is_about_credentials(&error)), (told, true));
             let deeper = kube::Error::Service(Box::new(error));
-            assert_eq!(of(&deeper), told, "however deep it is");
+            assert_eq!(describe(&deeper), told, "however deep it is");
         }
         let other = kube::Error::Service("refused by <host>".into());
-        assert!(of(&other).contains("refused by"), "{}", of(&other));
+        assert!(describe(&other).contains("refused by"), "{}", describe(&other));
     }
 }

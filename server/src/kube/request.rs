@@ -16,7 +16,7 @@ use super::reason;
 /// Largest answer that is read where it is no list, in bytes.
 const MAX_ANSWER: usize = 1 << 20;
 
-/// What is read of a refusal. That of a proxy in front of the API server is no `Status`: its code may be a word.
+/// The fields of a refusal that are read. A proxy in front of the API server sends no `Status`: its code may be a word.
 #[derive(Default, Deserialize)]
 struct Refused {
     message: Option<String>,
@@ -38,7 +38,7 @@ pub(super) fn path_with_query(
     format!("{path}?{query}")
 }
 
-/// Path of a kind's collection; every kind is in version `v1` of its group.
+/// Returns the path of a kind's collection; every kind is in version `v1` of its group.
 pub(super) fn collection(kind: Kind, namespace: Option<&str>) -> String {
     let (group, plural) = match kind.resource().split_once('.') {
         Some((plural, group)) => (format!("/apis/{group}/v1"), plural),
@@ -92,7 +92,7 @@ pub(super) async fn gather(
             Some(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
                 return Err(RequestError::TooLong(most));
             }
-            Some(Err(error)) => return Err(RequestError::Unreachable(reason::of(error.as_ref()))),
+            Some(Err(error)) => return Err(RequestError::Unreachable(reason::describe(error.as_ref()))),
             Some(Ok(frame)) => {
                 heard();
                 whole.extend_from_slice(&frame.into_data().unwrap_or_default()); // trailers say nothing

@@ -23,14 +23,14 @@ const UNVERIFIED_AT_ONCE: usize = 8;
 /// Prefix of attributes that describe the token and not its owner: they would make a new subject of each token.
 const OF_TOKENS: &str = "authentication.kubernetes.io/";
 
-/// A person who wants to see something, as the cluster knows people.
+/// The user and the groups that a review asks about.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Subject {
     /// User name.
     pub user: String,
     /// Groups.
     pub groups: Vec<String>,
-    /// UID of the user, where the cluster told one.
+    /// UID of the user, if the cluster gave one.
     pub uid: Option<String>,
     /// Further attributes that the cluster gave the user: a token may carry less than all rights of its owner.
     pub extra: BTreeMap<String, Vec<String>>,
@@ -142,7 +142,7 @@ async fn post<T: Resource + DeserializeOwned>(
     pace: &Pace,
     review: Vec<u8>,
 ) -> Result<T, RequestError> {
-    // Whoever reads a token can use it.
+    // Anybody who reads a token can use it.
     if T::KIND == TokenReview::KIND && !given.is_confidential {
         return Err(RequestError::NotConfidential);
     }

@@ -28,13 +28,13 @@ const LIST_SECONDS: u32 = 600;
 pub(super) enum WatchEnd {
     /// The server closed it, as it does every few minutes.
     Closed,
-    /// Connections were lost all at once; a new one is needed.
+    /// All connections of the cluster were declared dead; a new one is needed.
     Lost,
-    /// It was left, as everything is to be listed anew.
+    /// The reader left it, because a new list was requested.
     Left,
-    /// It did not end when it should: its connection died without a word.
+    /// It outlived the time after which the server ends it: its connection is dead.
     Dead(RequestError),
-    /// It could not be started, or broke, or its position is lost.
+    /// It could not be started, broke, or its resource version has expired.
     Failed(RequestError),
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Stream {
     line: Vec<u8>,
     liveness: signal::Receiver<Liveness>,
     losses: u64,
-    /// The server was asked to end it before then. What is still there died without a word. One timer for all lines.
+    /// The server was asked to end the watch before then; one that is still open is dead. One timer for all lines.
     end: Pin<Box<Sleep>>,
 }
 
@@ -82,7 +82,7 @@ impl Stream {
         self.line.clear();
         let mut limited = (&mut self.lines).take(MAX_LINE);
         let read = tokio::select! {
-            biased; // what is there is read before anything is called dead: a slow hub makes readers late
+            biased; // lines that have arrived are read before the watch is declared dead: a slow hub delays readers
             read = limited.read_until(b'\n', &mut self.line) => read,
             () = liveness::wait_until(&mut self.liveness, |now| now.losses != losses) => return Err(WatchEnd::Lost),
             () = self.end.as_mut() => return Err(WatchEnd::Dead(RequestError::Unreachable(
@@ -98,7 +98,7 @@ impl Stream {
 }
 
 fn read_line(kind: Kind, line: &[u8]) -> Result<WatchEvent, RequestError> {
-    // A line cut off in the middle: the stream is of no more use, but the position is.
+    // A line was cut off: the stream is useless, but the position is still valid.
     decode_line(kind, line)?.map_err(|Status { code, message }| {
         let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         RequestError::of_status(status, &message, Duration::ZERO)

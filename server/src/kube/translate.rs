@@ -69,7 +69,7 @@ impl Object {
         })
     }
 
-    /// Its kind.
+    /// Returns the kind of the object.
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Deployment(_) => Kind::Deployment,
@@ -79,7 +79,7 @@ impl Object {
         }
     }
 
-    /// Where it stands in its resource's history.
+    /// Returns its `metadata.resourceVersion`.
     pub fn resource_version(&self) -> Option<&String> {
         match self {
             Self::Deployment(o) => &o.metadata.resource_version,
@@ -90,7 +90,7 @@ impl Object {
         .as_ref()
     }
 
-    /// Its UID.
+    /// Returns its UID.
     ///
     /// # Errors
     /// When there is none, or not in canonical form.
@@ -129,7 +129,7 @@ impl Object {
         self
     }
 
-    /// The fact that it states. An Event that is about nothing with a UID states none.
+    /// Translates the object into a fact; `None` for an Event about an object without a UID.
     ///
     /// # Errors
     /// When the object has no identity.
@@ -219,7 +219,7 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
     })
 }
 
-/// The tool that deploys it, as its annotations tell; they came with those of the Deployment. Empty where none does.
+/// Returns the tool that deploys the Deployment, from annotations that its ReplicaSet took over; empty if none names one.
 fn managed_by(annotations: &Annotations) -> String {
     let helm = annotations.helm_release.as_deref().map(|release| ("Helm release", release));
     // "application:group/Kind:namespace/name"
@@ -271,7 +271,7 @@ fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
     }))
 }
 
-/// The container that a path of a Pod names: "web" of `spec.initContainers{web}`.
+/// Returns the container that a path of a Pod names: "web" of `spec.initContainers{web}`.
 fn container_of(field_path: &str) -> &str {
     field_path.split_once('{').and_then(|(_, rest)| rest.strip_suffix('}')).unwrap_or_default()
 }
@@ -305,7 +305,8 @@ fn condition(conditions: &[decode::Condition], wanted: &str) -> Option<Condition
     })
 }
 
-/// The beginning of a text that the API server does not limit: nobody reads more of it here, and each change of the object keeps it.
+/// Returns the beginning of a text that the API server does not limit. The rest is not shown, and each change of the
+/// object would store it.
 fn cut(text: &str) -> String {
     beginning(text, Event::LONGEST)
 }
@@ -327,7 +328,7 @@ fn images(containers: Vec<decode::TemplateContainer>) -> Vec<Image> {
     containers.into_iter().take(MOST_CONTAINERS).map(|c| Image { container: c.name, image: cut(&c.image) }).collect()
 }
 
-/// Negative counts do not exist; what claims to be one is 0.
+/// Converts a count; a negative one is invalid and becomes 0.
 fn number(value: i64) -> u32 {
     u32::try_from(value.max(0)).unwrap_or(u32::MAX)
 }

@@ -1,4 +1,5 @@
-//! The watch loop of one kind: list, watch from there, relist when the position is lost, never hammer.
+//! The watch loop of one kind: list, watch from there, and list again when the position is lost, without hammering the
+//! API server.
 //!
 //! ```text
 //!            ┌── 410 or 400 in any form, three failures in a row, or everything is asked for ──┐
@@ -39,7 +40,7 @@ use super::stream::{Stream, WatchEnd};
 use crate::telemetry::panics::exit_on_panic;
 use crate::telemetry::rate::RateLimit;
 
-/// The hub is gone: time to end.
+/// The hub has ended, and so must its watches.
 pub(super) struct HubGone;
 
 /// The watch of one kind in one namespace or all.
@@ -51,10 +52,10 @@ pub(super) struct Watch {
     /// Only for the watch that ends sooner than the others: tells them that their connections are dead, too. Weak, because watches
     /// that wait for a response notice the end of the hub by the end of the probe, which owns the sender.
     sentinel: Option<Weak<signal::Sender<Liveness>>>,
-    /// Requests that brought nothing, as far as it may still make them; each list and watch begins with one.
+    /// The budget of requests that bring nothing; each list and watch takes one before it begins.
     budget: RateLimit<()>,
     backoff: Backoff,
-    /// The list in pages that has not ended.
+    /// The list in pages that is under way.
     list: Option<List>,
     lists: Arc<SharedLists>,
     /// Watches that failed in a row since the last list.
@@ -64,16 +65,16 @@ pub(super) struct Watch {
     /// Duration of watches without events or bookmarks, since the last one.
     mute: Duration,
     last_response: Option<Millis>,
-    /// Nothing was missed until then; `None` before the first list.
+    /// Until then every change was received; `None` before the first list.
     seen_until: Option<Millis>,
     health: Option<Health>,
-    /// A watch was open at some time.
+    /// A watch has been open since the start.
     has_watched: bool,
     /// The client that the last request was made with.
     generation: u64,
     /// Number of requests to list everything again, when the last list began.
     seen_relists: u64,
-    /// When it last told how far the first list is.
+    /// When the progress of the first list was last reported.
     progress_sent: Option<Instant>,
     /// Why the next list begins; `None` for the first one.
     relist: Option<RelistReason>,
@@ -126,7 +127,7 @@ impl Watch {
             self.generation = self.cluster.access.generation();
             let here = self.cluster.access.place();
             if std::mem::replace(&mut place, here) != here {
-                (position, self.list) = (None, None); // the same numbers mean something else there
+                (position, self.list) = (None, None); // resource versions of one API server mean nothing to another
                 self.relist_for(RelistReason::Moved);
                 self.lists.set_stream_refused(false);
             }
@@ -164,11 +165,11 @@ impl Watch {
         if is_restart {
             Counters::add(&self.cluster.counters.kind(self.kind).restarts);
         }
-        // Who ends a watch in time is there, also where nothing was said: API servers send no bookmarks of Events.
+        // A server that ends a watch in time is alive, even if it sent nothing: there are no bookmarks of Events.
         if has_lived && matches!(ended, WatchEnd::Closed) {
             self.last_response = Some(self.cluster.now_millis());
         }
-        // An orderly end: everything until now was sent. A watch that said nothing may have had nothing to say it from.
+        // An orderly end: everything until now was sent. A silent watch may stand at a position still to be reached.
         if has_lived && is_heard && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
             self.seen_until = Some(self.cluster.now_millis());
         }
@@ -232,12 +233,13 @@ impl Watch {
     /// Says that changes were missed and are being caught up with.
     async fn send_catching_up(&mut self, why: &str) -> Result<(), HubGone> {
         if !self.has_watched {
-            return Ok(()); // it is still beginning
+            return Ok(()); // the first list is still under way
         }
         self.send_stale(Duration::ZERO, why.to_owned()).await
     }
 
-    /// Nothing is heard since the last word; the next try comes after a while, or goes on already where there is no wait.
+    /// Sends that nothing is heard since the last response. The next try comes after `wait`; without one it is under
+    /// way.
     async fn send_stale(&mut self, wait: Duration, why: String) -> Result<(), HubGone> {
         let clock = *self.cluster.clock.borrow();
         let since_millis = *self.last_response.get_or_insert(clock.now_millis());
@@ -303,12 +305,12 @@ impl Watch {
         Ok(())
     }
 
-    /// Notes why the next list begins; before the first list is complete it is no other one.
+    /// Notes why the next list begins, unless the first one is not complete yet.
     fn relist_for(&mut self, reason: RelistReason) {
         self.relist = self.seen_until.map(|_| reason);
     }
 
-    /// A watch does what it is for: the next failure is another story.
+    /// Resets the count of failures, because a watch delivered something.
     const fn note_progress(&mut self) {
         self.backoff.reset();
         (self.failed_watches, self.has_expired) = (0, false);
@@ -321,7 +323,7 @@ impl Watch {
     }
 
     async fn failed(&mut self, verb: &'static str, error: &RequestError, wait: Duration) -> Result<(), HubGone> {
-        // Who was not answered for that long has waited.
+        // A request that got no response for that long counts as the wait.
         let wait = if self.heard_at.elapsed() < self.cluster.pace.answer { wait } else { Duration::ZERO };
         let wait = if let RequestError::Status { retry_after, .. } = error { wait.max(*retry_after) } else { wait };
         if matches!(error, RequestError::Forbidden(_)) {
@@ -332,9 +334,9 @@ impl Watch {
             let why = self.cluster.access.sentence(error);
             self.send_stale(wait, why).await?;
         }
-        // Other credentials are tried as soon as they are there.
+        // New credentials are tried at once.
         let _ = tokio::time::timeout(wait, self.cluster.access.renewed(self.generation)).await;
-        // The wait is over: a try that hangs must not name the time at which it began.
+        // The wait is over: while the next try hangs, no time of a retry may be shown.
         if let Some(Health::Stale { since_millis, retry_at_millis: Some(_), why }) = self.health.clone() {
             self.send_health(Health::Stale { since_millis, retry_at_millis: None, why }).await?;
         }
@@ -364,7 +366,7 @@ impl Watch {
     }
 }
 
-/// An object of a watch is older than what the watch sent before, which only a fresh list can put right.
+/// Returns whether an object of a watch is older than the position of the watch. Only a fresh list can put that right.
 fn is_earlier(version: Option<&String>, position: &str) -> bool {
     let number = |text: &str| text.parse::<u64>().ok();
     version
@@ -386,7 +388,7 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     tokio::spawn(exit_on_panic(name, probe).instrument(span.clone()));
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
-    // So many together last longer, one second each.
+    // Many watches last longer, a second for each: so about one is renewed per second.
     let many = u32::try_from(kinds.len() * scopes.len()).unwrap_or(u32::MAX).min(cluster.pace.most_watch_seconds);
     let has_sentinel = many > cluster.pace.watch_seconds;
     let watch_seconds = many.max(cluster.pace.watch_seconds);

@@ -3,8 +3,8 @@
 //! Must not know any other room.
 
 pub mod audit;
-pub mod causes;
 pub mod clock;
+pub mod error_chain;
 pub mod log;
 pub(crate) mod panics;
 pub mod print;

@@ -15,8 +15,8 @@ pub(crate) fn interrupted() -> impl Future<Output = ()> {
     }
 }
 
-/// Like [`interrupted`], in the first process of a container: the kernel drops signals that it does not catch. Never resolves in others,
-/// which signals end as usual.
+/// Like [`interrupted`], in the first process of a container, where the kernel drops signals that it does not catch.
+/// Never resolves in other processes, which signals end as usual.
 pub(crate) async fn interrupted_as_first_process() {
     if std::process::id() == 1 { interrupted().await } else { std::future::pending().await }
 }

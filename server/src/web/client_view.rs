@@ -86,7 +86,7 @@ impl ClientView {
         &self.permissions
     }
 
-    /// The clusters that are seen.
+    /// Returns the hubs of the visible clusters.
     pub fn hubs(&self) -> impl Iterator<Item = &Handle> {
         self.rollcast.all_hubs().filter(|hub| self.permissions.of(hub.name()).is_some())
     }
@@ -96,23 +96,23 @@ impl ClientView {
         self.permissions.of(cluster).is_some_and(|seen| seen.has_some_of(namespace))
     }
 
-    /// All of a cluster is seen, by who came without a link: figures of all of it are no part of what a link opens, nor are texts that
-    /// are written for operators.
+    /// Returns whether all of a cluster is visible to a viewer without a link. Figures of a whole cluster, and texts
+    /// for operators, are no part of what a link opens.
     pub fn sees_all_of(&self, cluster: &str) -> bool {
         self.permissions.of(cluster) == Some(&ClusterPermissions::All)
     }
 
-    /// All of every cluster is seen, and with it what tells of all of them together.
+    /// Returns whether all of every cluster is visible, and so texts about all of them together.
     pub fn sees_all(&self) -> bool {
         self.rollcast.all_hubs().all(|hub| self.sees_all_of(hub.name()))
     }
 
-    /// A cluster that is seen.
+    /// Returns whether a cluster is visible.
     pub fn has_cluster(&self, name: &str) -> bool {
         self.hubs().any(|hub| hub.name() == name)
     }
 
-    /// The Deployments of a cluster that are seen.
+    /// Returns the visible Deployments of a cluster.
     pub async fn list(&self, hub: &Handle) -> List {
         match self.list_permissions().of(hub.name()) {
             Some(seen) => seen.visible(hub.list().await),
@@ -183,7 +183,7 @@ impl ClientView {
             Some(uid) => {
                 self.throttle().await; // to read and play one takes long
                 let turn = self.history_turn().await;
-                // A UID of another workload leads to nothing, as one that is nobody's.
+                // A UID of another workload is answered like one that does not exist.
                 self.read_stored(workload, uid, |_| Ok(())).await?.ok_or(OpenError::Unknown)?;
                 turn
             }
@@ -204,12 +204,13 @@ impl ClientView {
         self.rollcast.limits.granted(Limit::Exports, self.rollcast.exports.begin(self.client_key()))
     }
 
-    /// A way to a hub that they follow; `None` where they follow too many rollouts that are over, or links too many excerpts, already.
+    /// Returns a handle of a hub that counts as followed; `None` if the client already follows too many past rollouts,
+    /// or links too many excerpts.
     pub fn subscribe_to(&self, hub: Handle) -> Option<Handle> {
         self.rollcast.subscribe_to(hub, &self.client_key())
     }
 
-    /// The cluster's hub, whichever rollout the workload names.
+    /// Returns the hub of the cluster, whichever rollout the workload names.
     pub async fn live_hub(&self, workload: &Workload) -> Option<Handle> {
         self.hub(&Workload { rollout: None, ..workload.clone() }).await
     }
@@ -263,12 +264,12 @@ impl ClientView {
         address.map_or_else(|| self.client_key(), ClientKey::of_address)
     }
 
-    /// Something is kept beyond the life of the program.
+    /// Returns whether a history is stored that the viewer may read.
     pub fn has_history(&self) -> bool {
         self.archive().is_some()
     }
 
-    /// The archive, for what asks it with [`Self::permissions`]; not for who came by a link to one rollout or moment.
+    /// Returns the archive, which callers ask with [`Self::permissions`]; `None` for a link to one rollout or moment.
     pub fn archive(&self) -> Option<&Archive> {
         self.rollcast.archive.as_ref().filter(|_| self.part().is_none())
     }

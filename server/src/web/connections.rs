@@ -36,22 +36,22 @@ use crate::web::limits::{Limit, LimitCounters};
 use crate::web::tls::Acceptor;
 
 /// Headers that take longer than this are not waited for.
-const HEADERS: Duration = Duration::from_secs(10);
+const HEADERS_TIMEOUT: Duration = Duration::from_secs(10);
 /// A trusted proxy may ask again on a connection for so long after an answer. Proxies that keep connections open ask on one that is being
 /// closed otherwise, and tell their clients 502. They keep them for a minute, and for ten at most.
 const IDLE_OF_PROXY: Duration = Duration::from_secs(620);
 /// Most bytes of headers.
 const MOST_HEADERS: usize = 16 << 10;
 /// Connections at once.
-const MOST: usize = 10_000;
+const MOST_CONNECTIONS: usize = 10_000;
 /// Connections that the system completes before they are accepted. After a restart all viewers come back at once: one for which there
 /// is no room tries again after a second.
-const WAITING: u32 = 4_096;
+const BACKLOG: u32 = 4_096;
 /// Descriptors that are kept for other things than viewers' connections: files, databases, API servers (four watches for each cluster, or
 /// for each namespace that is named), and telling those who are one too many.
-const OTHERS: usize = 200;
+const OTHER_DESCRIPTORS: usize = 200;
 /// Connections of one address at once; proxies and this machine may have more.
-const MOST_OF_ONE: usize = 256;
+const CONNECTIONS_PER_CLIENT: usize = 256;
 /// Response to one connection too many.
 const SERVICE_UNAVAILABLE: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -63,13 +63,13 @@ const HEADERS_TOO_LARGE: &[u8] =
 /// who reads slowly looks like who reads nothing.
 const SENT_AHEAD: usize = 256 << 10;
 /// Timeout of these responses, and the pause after a failed accept.
-const PATIENCE: Duration = Duration::from_millis(500);
+const REFUSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The other end of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
-/// Connections that there are.
+/// Open connections, limited in all and by address.
 #[derive(Debug)]
 pub struct Connections {
     most: usize,
@@ -88,7 +88,7 @@ impl Default for Connections {
 
 /// Connections at once for which there are descriptors.
 fn most() -> usize {
-    MOST.min(descriptors().saturating_sub(OTHERS)).max(1)
+    MOST_CONNECTIONS.min(descriptors().saturating_sub(OTHER_DESCRIPTORS)).max(1)
 }
 
 /// Returns the limit on open files and connections.
@@ -100,7 +100,7 @@ fn descriptors() -> usize {
 /// Says so where that is less than all connections need.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
-    let needed = (MOST + OTHERS) as u64;
+    let needed = (MOST_CONNECTIONS + OTHER_DESCRIPTORS) as u64;
     // Some systems say that there is no limit and take no number above theirs.
     let allowed = limit.maximum.unwrap_or(needed);
     if limit.current.is_some_and(|current| current < allowed) {
@@ -108,7 +108,7 @@ pub fn raise_descriptor_limit() {
         let _ = setrlimit(Resource::Nofile, limit); // what there are then is said
     }
     let most = most();
-    if most < MOST {
+    if most < MOST_CONNECTIONS {
         tracing::warn!(
             "at most {most} connections at once: the system allows this process {} file descriptors (ulimit -n)",
             descriptors()
@@ -117,7 +117,7 @@ pub fn raise_descriptor_limit() {
 }
 
 impl Connections {
-    /// None yet, and never more than that.
+    /// Creates a limit on connections.
     pub fn at_most(most: usize) -> Self {
         let (open, clients) = (Arc::default(), Arc::default());
         Self { most, open, clients, limits: Arc::default() }
@@ -128,16 +128,17 @@ impl Connections {
         self.open.total()
     }
 
-    /// One more request of somebody who comes through a proxy, with whom others share its connections; `None` where that is one too many.
+    /// Counts a request of a client behind a proxy, whose connections many clients share; `None` if the client has too
+    /// many.
     #[must_use]
     pub fn serve_client(&self, client: IpAddr) -> Option<UsageGuard<IpAddr>> {
-        let slot = self.clients.enter(client_network(client), 1, |_, own| own < MOST_OF_ONE);
+        let slot = self.clients.enter(client_network(client), 1, |_, own| own < CONNECTIONS_PER_CLIENT);
         self.limits.granted(Limit::Clients, slot)
     }
 
     /// Adds a connection from an address; `None` if there are too many.
     fn enter(&self, address: IpAddr, is_trusted: bool) -> Option<UsageGuard<IpAddr>> {
-        let fits = |all, own| all < self.most && (own < MOST_OF_ONE || is_trusted);
+        let fits = |all, own| all < self.most && (own < CONNECTIONS_PER_CLIENT || is_trusted);
         self.limits.granted(Limit::Connections, self.open.enter(client_network(address), 1, fits))
     }
 }
@@ -158,7 +159,7 @@ fn listen_at(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?; // as a restart needs it: connections of the last run may still be closing
     socket.bind(address)?;
-    socket.listen(WAITING)
+    socket.listen(BACKLOG)
 }
 
 /// Serves for ever. `is_trusted` says of which addresses many viewers come; `tls` is spoken where it is given.
@@ -175,7 +176,7 @@ pub async fn serve(
             // Descriptors ran out, or a caller left again: those that are open go on, and more may come later.
             Err(why) => {
                 tracing::warn!("cannot accept a connection: {why}");
-                tokio::time::sleep(PATIENCE).await;
+                tokio::time::sleep(REFUSE_TIMEOUT).await;
                 continue;
             }
         };
@@ -183,14 +184,14 @@ pub async fn serve(
         let is_proxy = is_trusted(address);
         let Some(open) = connections.enter(address, address.is_loopback() || is_proxy) else {
             if tls.is_none() {
-                tokio::spawn(timeout(PATIENCE, refuse(stream, SERVICE_UNAVAILABLE)));
+                tokio::spawn(timeout(REFUSE_TIMEOUT, refuse(stream, SERVICE_UNAVAILABLE)));
             }
             continue;
         };
         let _ = stream.set_nodelay(true); // only makes it faster
         let _ = set_socket_send_buffer_size(&stream, SENT_AHEAD); // the system may allow less
         let caller = Caller { peer, is_proxy, router: router.clone(), open, limits: connections.limits.clone() };
-        let until = Instant::now() + HEADERS;
+        let until = Instant::now() + HEADERS_TIMEOUT;
         match tls.as_ref().map(|tls| tls.borrow().clone()) {
             None => drop(tokio::spawn(read_first_request(stream, caller, until))),
             Some(tls) => drop(tokio::spawn(async move {
@@ -234,10 +235,10 @@ async fn read_first_request(
 ) {
     match timeout_at(until, head::read(&mut stream, MOST_HEADERS)).await {
         Ok(Ok(RequestHead::Complete(head))) => drop(tokio::spawn(serve_connection(stream, head.into(), caller))),
-        Ok(Ok(RequestHead::Invalid)) => drop(timeout(PATIENCE, refuse(stream, BAD_REQUEST)).await),
+        Ok(Ok(RequestHead::Invalid)) => drop(timeout(REFUSE_TIMEOUT, refuse(stream, BAD_REQUEST)).await),
         Ok(Ok(RequestHead::TooLong)) => {
             caller.limits.count_hit(Limit::Headers);
-            drop(timeout(PATIENCE, refuse(stream, HEADERS_TOO_LARGE)).await);
+            drop(timeout(REFUSE_TIMEOUT, refuse(stream, HEADERS_TOO_LARGE)).await);
         }
         Ok(Ok(RequestHead::Empty)) => {}
         Ok(Err(why)) => tracing::debug!("a connection failed: {why}"),
@@ -248,7 +249,7 @@ async fn read_first_request(
 /// Answers what is asked, of which the head has come.
 async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head: Bytes, caller: Caller) {
     let Caller { peer, is_proxy, router, open, limits } = caller;
-    let idle = if is_proxy { IDLE_OF_PROXY } else { HEADERS };
+    let idle = if is_proxy { IDLE_OF_PROXY } else { HEADERS_TIMEOUT };
     let answer = MapRequest::new(router, move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(Peer(peer));
         request
@@ -258,7 +259,7 @@ async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + '
     let is_awaited = Arc::new(AtomicBool::new(true));
     let io = TokioIo::new(CountedStream::new(head, stream, open, is_awaited.clone()));
     if let Err(why) = http.http1_only().serve_connection_with_upgrades(io, TowerToHyperService::new(answer)).await {
-        // Connections that nobody uses any more end in the same way.
+        // Idle connections end in the same way.
         let is_awaited = is_awaited.load(Ordering::Relaxed);
         if is_awaited && why.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout) {
             limits.count_hit(Limit::Headers);
@@ -286,20 +287,21 @@ mod tests {
 
     #[test]
     fn one_address_does_not_take_all_connections() {
-        let connections = Arc::new(Connections::at_most(MOST));
+        let connections = Arc::new(Connections::at_most(MOST_CONNECTIONS));
         let (greedy, other) = ("10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap());
         let mut open: Vec<UsageGuard<IpAddr>> =
-            (0..MOST_OF_ONE).map(|_| connections.enter(greedy, false).unwrap()).collect();
+            (0..CONNECTIONS_PER_CLIENT).map(|_| connections.enter(greedy, false).unwrap()).collect();
         assert!(connections.enter(greedy, false).is_none());
         assert!(connections.enter(greedy, true).is_some(), "a proxy");
         assert!(connections.enter(other, false).is_some());
-        assert_eq!((connections.count(), connections.limits.count(Limit::Connections)), (MOST_OF_ONE, 1));
+        assert_eq!((connections.count(), connections.limits.count(Limit::Connections)), (CONNECTIONS_PER_CLIENT, 1));
         open.pop();
         assert!(connections.enter(greedy, false).is_some());
         drop(open);
         assert_eq!(connections.count(), 0);
         assert_eq!(connections.limits.count(Limit::Connections), 1);
-        let _all: Vec<UsageGuard<IpAddr>> = (0..MOST).map(|_| connections.enter(greedy, true).unwrap()).collect();
+        let _all: Vec<UsageGuard<IpAddr>> =
+            (0..MOST_CONNECTIONS).map(|_| connections.enter(greedy, true).unwrap()).collect();
         assert!(connections.enter(other, true).is_none());
     }
 
@@ -308,16 +310,17 @@ mod tests {
         let connections = Connections::default();
         let of = |network: &str, n: usize| format!("2001:db8:0:{network}::{n:x}").parse::<IpAddr>().unwrap();
         let mut all: Vec<UsageGuard<IpAddr>> =
-            (1..=MOST_OF_ONE).map(|n| connections.serve_client(of("a", n)).unwrap()).collect();
+            (1..=CONNECTIONS_PER_CLIENT).map(|n| connections.serve_client(of("a", n)).unwrap()).collect();
         assert!(connections.serve_client(of("a", 0xffff)).is_none() && connections.serve_client(of("b", 1)).is_some());
-        all.extend((1..=MOST_OF_ONE).map(|n| connections.enter(of("a", n), false).unwrap()));
+        all.extend((1..=CONNECTIONS_PER_CLIENT).map(|n| connections.enter(of("a", n), false).unwrap()));
         assert!(connections.enter(of("a", 0xffff), false).is_none() && connections.enter(of("b", 1), false).is_some());
         drop(all);
         assert!(connections.serve_client(of("a", 1)).is_some() && connections.enter(of("a", 1), false).is_some());
         // An IPv4 address that is written as one of IPv6 is itself.
-        let mapped: Vec<UsageGuard<IpAddr>> =
-            (0..MOST_OF_ONE).filter_map(|_| connections.serve_client("::ffff:203.0.113.9".parse().unwrap())).collect();
-        assert_eq!(mapped.len(), MOST_OF_ONE);
+        let mapped: Vec<UsageGuard<IpAddr>> = (0..CONNECTIONS_PER_CLIENT)
+            .filter_map(|_| connections.serve_client("::ffff:203.0.113.9".parse().unwrap()))
+            .collect();
+        assert_eq!(mapped.len(), CONNECTIONS_PER_CLIENT);
         assert!(connections.serve_client("203.0.113.9".parse().unwrap()).is_none());
         assert!(connections.serve_client("203.0.113.10".parse().unwrap()).is_some());
     }

@@ -28,14 +28,14 @@ impl FollowedList {
         Self { query, window, choice, sent: SentRows::default(), not_before: Instant::now() }
     }
 
-    /// It is followed anew: something else may be seen, or there may be room now.
+    /// Follows the list again: something else may be visible, or there may be room now.
     pub(super) async fn follow_anew(&mut self, view: &ClientView) {
         self.choice.leave();
         self.choice = view.follow(&self.query).await;
         self.choice.chosen.mark_changed();
     }
 
-    /// Waits until it is another one; for ever where nobody chooses it. Fails once its task ended.
+    /// Waits for a change of the list, forever if no task chooses it. Fails once its task has ended.
     pub(super) async fn changed(&mut self) -> Result<(), RecvError> {
         match self.choice.chosen.changed().await {
             Err(_) if self.choice.is_turned_away() => std::future::pending().await,

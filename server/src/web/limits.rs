@@ -65,7 +65,7 @@ impl Limit {
 pub struct LimitCounters([AtomicU64; Limit::ALL.len()]);
 
 impl LimitCounters {
-    /// One was met.
+    /// Counts that a limit was reached.
     pub fn count_hit(&self, limit: Limit) {
         if let Some(count) = self.0.get(limit as usize) {
             count.fetch_add(1, Ordering::Relaxed);

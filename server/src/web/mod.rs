@@ -4,12 +4,12 @@
 
 pub mod client_view;
 pub mod connections;
-mod earlier;
 mod followed_list;
 pub mod http;
 pub mod limits;
 pub mod listing;
 pub mod previews;
+mod rollouts;
 pub mod send_queue;
 pub mod server_address;
 pub mod session;

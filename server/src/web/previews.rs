@@ -11,10 +11,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::access::scope::LinkScope;
 
 /// A picture is used again for this long.
-const FRESH: Duration = Duration::from_secs(10);
+const PICTURE_TTL: Duration = Duration::from_secs(10);
 /// Pictures that are cached.
-const MOST: u64 = 128;
-/// Pictures that wait for their turn; whoever asks for another one may come again later.
+const CACHED_PICTURES: u64 = 128;
+/// Most pictures that wait for their turn; further requests are refused and may be repeated later.
 const MOST_WAITING: usize = 16;
 
 /// The file format of a picture.
@@ -29,7 +29,7 @@ pub enum ImageFormat {
 /// A picture: its workload, the part of it that is shown and nothing of the rest, and its format.
 pub type PreviewKey = (Workload, Option<LinkScope>, ImageFormat);
 
-/// Why there is no picture.
+/// Why a picture cannot be drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreviewError {
     /// There is no such workload.
@@ -40,7 +40,7 @@ pub enum PreviewError {
     Busy,
 }
 
-/// Pictures that were drawn lately, and turns to draw one.
+/// The cache of pictures, and the permits to draw one.
 pub struct Previews {
     drawn: Cache<PreviewKey, Bytes>,
     /// Pictures that are being drawn or wait for that.
@@ -48,12 +48,12 @@ pub struct Previews {
     turns: Arc<Semaphore>,
 }
 
-/// A turn to draw. What cannot be cancelled keeps it.
+/// A permit to draw, which work that cannot be cancelled holds.
 pub struct DrawPermit(#[expect(dead_code, reason = "held until the picture is drawn")] [OwnedSemaphorePermit; 2]);
 
 impl Default for Previews {
     fn default() -> Self {
-        let drawn = Cache::builder().max_capacity(MOST).time_to_live(FRESH).build();
+        let drawn = Cache::builder().max_capacity(CACHED_PICTURES).time_to_live(PICTURE_TTL).build();
         let of = |many| Arc::new(Semaphore::new(many));
         Self { drawn, places: of(1 + MOST_WAITING), turns: of(1) }
     }

@@ -14,8 +14,8 @@ use crate::access::clients::{ClientKey, Usage, UsageGuard};
 /// Responses with fewer bytes are not counted.
 pub const SMALL: usize = 64 << 10;
 /// Bytes that wait at once, in all and of one client. One answer may wait where no other does, whatever its size.
-const MOST: usize = 128 << 20;
-const MOST_OF_ONE: usize = 32 << 20;
+const MOST_BYTES: usize = 128 << 20;
+const BYTES_PER_CLIENT: usize = 32 << 20;
 /// Bytes that are handed to a connection at once.
 const CHUNK: usize = 64 << 10;
 
@@ -32,7 +32,7 @@ impl SendQueue {
         }
         let is_full = |waiting: usize, most: usize| waiting > 0 && waiting.saturating_add(bytes) > most;
         let is_one = client != ClientKey::Shared;
-        self.0.enter(client, bytes, |all, own| !(is_full(all, MOST) || is_one && is_full(own, MOST_OF_ONE)))
+        self.0.enter(client, bytes, |all, own| !(is_full(all, MOST_BYTES) || is_one && is_full(own, BYTES_PER_CLIENT)))
     }
 }
 
@@ -50,7 +50,7 @@ pub fn owned_bytes(bytes: impl AsRef<[u8]> + Send + 'static, kept: impl Send + '
     Bytes::from_owner(OwnedBytes { bytes, _kept: kept })
 }
 
-/// A body that is handed to its connection piece by piece: a connection that has all of it would hold it after this has gone.
+/// A body that is sent in chunks: a connection that took all of it at once would hold it after this is dropped.
 pub struct ChunkedBody {
     /// The remaining bytes.
     pub left: Bytes,
@@ -87,15 +87,16 @@ mod tests {
     fn so_many_bytes_wait_of_one_client_and_in_all() {
         let unsent = SendQueue::default();
         let at = |last| ClientKey::of_address([10, 0, 0, last].into());
-        let first = unsent.begin(at(1), 2 * MOST_OF_ONE);
+        let first = unsent.begin(at(1), 2 * BYTES_PER_CLIENT);
         assert!(first.is_some(), "one may wait whatever its size");
         assert!(unsent.begin(at(1), SMALL).is_none(), "another one of the same");
-        let others: Vec<_> = (2..4).map(|last| unsent.begin(at(last), MOST_OF_ONE).unwrap()).collect();
+        let others: Vec<_> = (2..4).map(|last| unsent.begin(at(last), BYTES_PER_CLIENT).unwrap()).collect();
         assert!(unsent.begin(at(4), SMALL).is_none() && unsent.begin(ClientKey::Shared, SMALL).is_none(), "in all");
         assert!(unsent.begin(at(4), SMALL - 1).is_some(), "what is small");
         drop(first);
         assert!(
-            unsent.begin(at(1), MOST_OF_ONE).is_some() && unsent.begin(ClientKey::Shared, 2 * MOST_OF_ONE).is_some()
+            unsent.begin(at(1), BYTES_PER_CLIENT).is_some()
+                && unsent.begin(ClientKey::Shared, 2 * BYTES_PER_CLIENT).is_some()
         );
         drop(others);
         assert_eq!(unsent.0.total(), 0);

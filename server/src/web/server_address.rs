@@ -44,7 +44,7 @@ impl FromStr for BasePath {
 }
 
 impl BasePath {
-    /// The path.
+    /// Returns the path.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -104,7 +104,7 @@ struct Host<'t> {
 }
 
 impl<'t> Host<'t> {
-    /// `None` where it is neither a name nor an address, or its port is none.
+    /// Parses a Host header; `None` if it is neither a name nor an address, or its port is invalid.
     fn parse(text: &'t str) -> Option<Self> {
         let (name, rest, is_v6) = match text.strip_prefix('[') {
             Some(inside) => inside.split_once(']').map(|(name, rest)| (name, rest, true))?,
@@ -123,7 +123,7 @@ impl<'t> Host<'t> {
         (is_port && is_host).then_some(Self { name, is_address: address.is_some() })
     }
 
-    /// It means this machine.
+    /// Returns whether the host is this machine.
     fn is_loopback(self) -> bool {
         self.name.eq_ignore_ascii_case("localhost") || self.name.parse::<IpAddr>().is_ok_and(|it| it.is_loopback())
     }
@@ -137,8 +137,8 @@ impl ServerAddress {
             || self.hosts.iter().any(|name| is_other(name))
     }
 
-    /// It answers to that Host header. Where the public address is said, other machines' addresses are known for `is_health` only:
-    /// those who ask after this server's health may not know its name.
+    /// Returns whether the server answers to that Host header. With a public URL, other addresses of the machine count
+    /// for `is_health` only: probes may not know the server's name.
     pub fn answers_to(&self, host: &str, is_health: bool) -> bool {
         let Some(parsed) = Host::parse(host) else { return false };
         self.is_public(host)
@@ -147,7 +147,7 @@ impl ServerAddress {
             || self.hosts.iter().any(|known| known.eq_ignore_ascii_case(parsed.name))
     }
 
-    /// The page of that Origin is one of the server that was asked under that Host.
+    /// Returns whether a page of that Origin is one of the server that was requested under that Host.
     pub fn is_own(&self, origin: &str, host: &str) -> bool {
         let Some((scheme, authority)) = origin.split_once("://") else { return false };
         let is_secure = match scheme {
@@ -182,7 +182,7 @@ impl ServerAddress {
         is_own && is_secure
     }
 
-    /// People reach it by TLS.
+    /// Returns whether people reach the server over TLS.
     pub fn is_secure(&self) -> bool {
         self.has_tls || self.public.as_ref().is_some_and(|public| public.is_secure)
     }

@@ -2,6 +2,7 @@
 //! and never waited for.
 
 mod subscription;
+mod transport;
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -10,11 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use axum::extract::ws::{Message, WebSocket};
 use axum::http::HeaderMap;
 use bytes::Bytes;
 use futures::future::{BoxFuture, Fuse, FusedFuture, FutureExt};
-use futures::{Sink, SinkExt, Stream, StreamExt};
+use futures::{Sink, Stream, StreamExt};
 use timeline::wire::{
     self, HEARTBEAT_SECONDS, MAX_VIEWER_FRAME, OPEN_AGAIN, PROTOCOL, Position, REFUSED, SIGN_IN_REQUIRED, Scope,
     ServerFrame, ViewerFrame,
@@ -25,6 +26,7 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Error as TransportError;
 
 use self::subscription::{Subscription, follow, next, now, resubscribe, send_first};
+use self::transport::{SessionEnd, close, close_with, send, send_frame, send_message};
 use crate::access::permissions::Permissions;
 use crate::access::{AuthError, Viewer};
 use crate::hub::{FollowedDeployment, Update};
@@ -32,27 +34,25 @@ use crate::telemetry::rate::RateLimit;
 use crate::web::client_view::ClientView;
 use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
 
-/// A viewer that takes no frame for this long is gone.
-const SEND_LIMIT: Duration = Duration::from_secs(15);
-
-/// A ping follows so many heartbeats. Its answer is all that a viewer sends, and some proxies close a connection on which one side
-/// sends nothing for a minute.
+/// Heartbeats between two pings. The answers to pings are all that a viewer sends, and some proxies close a connection
+/// on which one side sends nothing for a minute.
 const PING_AFTER: u32 = 5;
-/// A viewer that answered none of so many pings, in about three minutes, is gone: the system would send to it for a quarter of an hour.
-/// A slow line may need two minutes for what waits before a ping.
+/// Unanswered pings in a row after which a viewer is gone: about three minutes. The system would go on sending for a
+/// quarter of an hour; a slow line may need two minutes for what is queued before a ping.
 const MOST_UNANSWERED: u32 = 8;
 
 /// Interval for authenticating a viewer again.
 const CHECK_VIEWER_EVERY: Duration = Duration::from_secs(10);
 /// Interval for checking a link: a revoked one closes its streams within five seconds, on every server.
 const CHECK_LINK_EVERY: Duration = Duration::from_secs(3);
-/// A namespace that was named stays seen for so long while its cluster does not say whether it still may be: with how often it is
-/// asked, and how long that may take, this is under a minute.
+/// A named namespace stays visible for this long while its cluster does not answer reviews. With the interval and the
+/// timeout of reviews this is under a minute.
 const UNCHECKED_FOR: Duration = Duration::from_secs(40);
-/// A signed-in viewer comes again after this long, and up to a fifth later: what a proxy says of them is said when a stream begins.
+/// A signed-in viewer connects again after this long, or up to a fifth later: a proxy names them only at the start of a
+/// stream.
 const RECONNECT_AFTER: Duration = Duration::from_secs(15 * 60);
 
-/// The reason for who is not signed in, or not any more.
+/// The reason of a close for a viewer who is not signed in, or not any more.
 const SIGN_IN: &str = "sign in";
 
 /// Headers and addresses of the request that opened a stream.
@@ -63,13 +63,6 @@ pub struct StreamRequest {
     pub peer: Option<IpAddr>,
     /// Its client, as a trusted proxy reports it.
     pub from: Option<IpAddr>,
-}
-
-enum SessionEnd {
-    Left,
-    /// The viewer is told why, by a code and a text.
-    Closed(u16, String),
-    Broken,
 }
 
 /// Serves one viewer until it leaves.
@@ -100,50 +93,206 @@ pub async fn refuse(mut socket: WebSocket) {
     close_with(&mut socket, SIGN_IN_REQUIRED, SIGN_IN.to_owned()).await;
 }
 
-/// Says why before it closes. A reason may have 123 bytes.
-async fn close_with(out: &mut (impl Sink<Message> + Unpin), code: u16, reason: String) {
-    let frame = CloseFrame { code, reason: reason.into() };
-    let _ = tokio::time::timeout(SEND_LIMIT, out.send(Message::Close(Some(frame)))).await; // who does not listen is gone
-    close(out).await;
+/// The state of a session: its viewer, their permissions, and what they follow.
+struct Session<'s> {
+    view: ClientView,
+    stream_request: &'s StreamRequest,
+    permissions: signal::Receiver<Arc<Permissions>>,
+    /// The permissions that `view` was given last; it may have a named namespace besides.
+    told: Arc<Permissions>,
+    subscription: Subscription,
+    /// The review of a named namespace that is under way.
+    review: Fuse<BoxFuture<'static, Option<bool>>>,
+    /// The Deployment to follow when the review ends. Until then no further request is read.
+    pending: Option<(Workload, Option<Position>)>,
+    /// When the last review that allowed a named namespace ended.
+    allowed_at: Instant,
 }
 
-/// Says goodbye, to one who may not listen any more: what was sent before has to be taken first.
-async fn close(out: &mut (impl Sink<Message> + Unpin)) {
-    let _ = tokio::time::timeout(SEND_LIMIT, out.close()).await; // either way the connection is dropped
+impl<'s> Session<'s> {
+    async fn start(view: ClientView, stream_request: &'s StreamRequest) -> Result<Self, SessionEnd> {
+        let mut permissions = view.watch_permissions().await.map_err(|_| SessionEnd::Broken)?;
+        let told = permissions.borrow_and_update().clone();
+        Ok(Self {
+            view: view.with_permissions(told.clone()),
+            stream_request,
+            permissions,
+            told,
+            subscription: Subscription::Nothing,
+            review: Fuse::terminated(),
+            pending: None,
+            allowed_at: Instant::now(),
+        })
+    }
+
+    /// Takes changed permissions.
+    async fn apply_permissions(&mut self, out: &mut (impl Sink<Message> + Unpin)) -> Result<(), SessionEnd> {
+        let told = self.permissions.borrow_and_update().clone();
+        let before = self.view.clone();
+        self.view = with_told(&before, &self.told, &told, &self.subscription);
+        self.told = told;
+        if self.pending.is_none() { self.resubscribe(out, &before).await } else { Ok(()) }
+    }
+
+    /// Takes the result of a check of the viewer.
+    async fn apply_check(&mut self, viewer: Result<Viewer, AuthError>) -> Result<(), SessionEnd> {
+        match viewer {
+            Ok(viewer) if viewer.is_same(self.view.viewer()) => {}
+            // Another viewer, or one who cannot be checked now: they may connect again.
+            Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => {
+                return Err(SessionEnd::Broken);
+            }
+            Err(AuthError::SignInRequired | AuthError::NotFromProxy) => {
+                return Err(SessionEnd::Closed(SIGN_IN_REQUIRED, SIGN_IN.to_owned()));
+            }
+        }
+        if self.review.is_terminated()
+            && let Some(workload) = named_only(&self.view, &self.told, &self.subscription)
+        {
+            self.review = start_review(&self.view, workload);
+        }
+        if let Subscription::List(listed) = &mut self.subscription
+            && listed.choice.is_turned_away()
+        {
+            listed.follow_anew(&self.view).await;
+        }
+        Ok(())
+    }
+
+    /// Takes the result of a review; `None` if the cluster did not respond.
+    async fn apply_review(
+        &mut self,
+        out: &mut (impl Sink<Message> + Unpin),
+        is_allowed: Option<bool>,
+    ) -> Result<(), SessionEnd> {
+        match (self.pending.take(), is_allowed) {
+            (Some((workload, since)), is_allowed) => {
+                self.reset_view();
+                self.allowed_at = Instant::now();
+                if is_allowed == Some(true) {
+                    self.view = self.view.clone().and_namespace(&workload.cluster, &workload.namespace);
+                }
+                self.follow(out, Scope::Workload(workload), since).await
+            }
+            (None, Some(true)) => {
+                self.allowed_at = Instant::now();
+                Ok(())
+            }
+            // A cluster that does not respond is trusted for a while.
+            (None, None) if self.allowed_at.elapsed() < UNCHECKED_FOR => Ok(()),
+            (None, _) => {
+                let before = self.view.clone();
+                self.view = before.clone().with_permissions(self.told.clone());
+                self.resubscribe(out, &before).await
+            }
+        }
+    }
+
+    /// Does what the viewer asks for.
+    async fn answer_request(
+        &mut self,
+        out: &mut (impl Sink<Message> + Unpin),
+        frame: ViewerFrame,
+    ) -> Result<(), SessionEnd> {
+        match frame {
+            ViewerFrame::Hello { .. } => Ok(()),
+            ViewerFrame::Subscribe { scope, since } => {
+                audit(&self.view, &scope, self.stream_request.from, "followed");
+                match scope {
+                    Scope::Workload(workload) => {
+                        self.review = start_review(&self.view, &workload);
+                        self.pending = Some((workload, since));
+                        Ok(())
+                    }
+                    scope => {
+                        self.review = Fuse::terminated();
+                        self.reset_view();
+                        self.follow(out, scope, since).await
+                    }
+                }
+            }
+            ViewerFrame::Moment { at_millis } => {
+                let Subscription::Deployment(followed) = &self.subscription else { return Ok(()) };
+                let scope = Scope::Workload(followed.workload.clone());
+                audit(&self.view, &scope, self.stream_request.from, "looked at a moment");
+                moment(out, &self.view, followed, at_millis, &self.permissions).await
+            }
+        }
+    }
+
+    /// Sends what is new of the subscription.
+    async fn send_update(&mut self, out: &mut (impl Sink<Message> + Unpin), update: Update) -> Result<(), SessionEnd> {
+        match (update, &mut self.subscription) {
+            (Update::Frame(bytes), _) => send(out, bytes).await,
+            (Update::Connection(_), Subscription::Deployment(followed)) => {
+                let (cluster, connection) = (followed.hub.name().to_owned(), self.view.connection(&followed.hub));
+                send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
+                // With the pace of time the time itself is sent: the viewer's clock may have run at another pace.
+                let now_millis = now(&self.subscription);
+                send_frame(out, &ServerFrame::Heartbeat { now_millis }).await
+            }
+            (Update::Missed, Subscription::Deployment(followed)) => {
+                self.view.rollcast().resyncs.fetch_add(1, Ordering::Relaxed);
+                let first = followed.resubscribe().await.map_err(|_| SessionEnd::Broken)?;
+                send_first(out, &self.view, first).await
+            }
+            (Update::Connection(_) | Update::Missed, _) => Ok(()),
+        }
+    }
+
+    /// Shows what the current permissions show, without a namespace that was named before.
+    fn reset_view(&mut self) {
+        self.told = self.permissions.borrow().clone();
+        self.view = self.view.clone().with_permissions(self.told.clone());
+    }
+
+    async fn follow(
+        &mut self,
+        out: &mut (impl Sink<Message> + Unpin),
+        scope: Scope,
+        since: Option<Position>,
+    ) -> Result<(), SessionEnd> {
+        let before = std::mem::replace(&mut self.subscription, Subscription::Nothing);
+        self.subscription = follow(out, &self.view, &self.permissions, before, (scope, since)).await?;
+        Ok(())
+    }
+
+    async fn resubscribe(
+        &mut self,
+        out: &mut (impl Sink<Message> + Unpin),
+        before: &ClientView,
+    ) -> Result<(), SessionEnd> {
+        let subscription = std::mem::replace(&mut self.subscription, Subscription::Nothing);
+        self.subscription = resubscribe(out, before, &self.view, &self.permissions, subscription).await?;
+        Ok(())
+    }
 }
 
-/// The loop of a session. Rare work runs in boxed futures: thousands of sessions wait here, and each would hold
+/// Runs the loop of a session. Rare work runs in boxed futures: thousands of sessions wait here, and each would hold
 /// memory for all of it.
 async fn run(
     out: &mut (impl Sink<Message> + Unpin),
     inbox: &mut (impl Stream<Item = Result<Message, axum::Error>> + Unpin),
-    mut view: ClientView,
+    view: ClientView,
     stream_request: &StreamRequest,
 ) -> Result<Infallible, SessionEnd> {
     let rollcast = view.rollcast().clone();
-    let mut permissions = Box::pin(view.watch_permissions()).await.map_err(|_| SessionEnd::Broken)?;
-    // The permissions as they were told last; the view may have a named namespace besides.
-    let mut told = permissions.borrow_and_update().clone();
-    view = view.with_permissions(told.clone());
+    let mut session = Box::pin(Session::start(view, stream_request)).await?;
     let hello = ServerFrame::Hello { protocol: PROTOCOL, build: rollcast.build.to_owned() };
     send_frame(out, &hello).await?;
-    let mut subscription = Subscription::Nothing;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
-    // Pings that all come late leave no time to answer.
+    // Late ticks must not be made up for: a burst of pings leaves no time to answer.
     heartbeat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let (mut heartbeats, mut unanswered) = (0, 0);
-    let mut known =
-        tokio::time::interval(if view.viewer().link.is_some() { CHECK_LINK_EVERY } else { CHECK_VIEWER_EVERY });
-    known.reset();
-    // The check of the viewer that is under way. What is sent does not wait for it: a cluster or a provider may take seconds to answer.
+    let viewer = session.view.viewer();
+    let mut check_due =
+        tokio::time::interval(if viewer.link.is_some() { CHECK_LINK_EVERY } else { CHECK_VIEWER_EVERY });
+    check_due.reset();
+    let is_signed_in = viewer.subjects.is_some();
+    // The check of the viewer that is under way. Frames do not wait for it: a cluster or a provider may take seconds.
     let mut check: Fuse<BoxFuture<'_, Result<Viewer, AuthError>>> = Fuse::terminated();
-    // The review of a named namespace that is under way, and the Deployment that is followed when it ends: the loop sends heartbeats
-    // until then, and reads no further request.
-    let mut review: Fuse<BoxFuture<'static, Option<bool>>> = Fuse::terminated();
-    let mut asked: Option<(Workload, Option<Position>)> = None;
     let end = Instant::now() + RECONNECT_AFTER.mul_f64(1.0 + fastrand::f64() / 5.0);
-    let is_signed_in = view.viewer().subjects.is_some();
     let questions = RateLimit::new(QUESTIONS_AT_ONCE, QUESTION_EVERY);
     let mut inbox = pin!(inbox.then(async |message| {
         if questions.ready(&()).await {
@@ -151,62 +300,22 @@ async fn run(
         }
         message
     }));
-    // When the cluster said last that a namespace which was named may be seen.
-    let mut said = Instant::now();
     loop {
         tokio::select! {
-            biased; // a permission that ended counts before anything more is sent
-            changed = permissions.changed() => {
-                changed.map_err(|_| SessionEnd::Broken)?; // nothing tells any more what may be seen
-                let (before, told_before) = (view.clone(), told);
-                told = permissions.borrow_and_update().clone();
-                view = with_told(&before, &told_before, &told, &subscription);
-                if asked.is_none() {
-                    subscription = Box::pin(resubscribe(out, &before, &view, &permissions, subscription)).await?;
-                }
+            biased; // changed permissions apply before anything else is sent
+            changed = session.permissions.changed() => {
+                changed.map_err(|_| SessionEnd::Broken)?; // without permissions nothing may be sent
+                Box::pin(session.apply_permissions(out)).await?;
             }
-            _ = known.tick(), if check.is_terminated() => {
+            _ = check_due.tick(), if check.is_terminated() => {
                 let StreamRequest { headers, peer, from } = stream_request;
                 check = rollcast.viewer(headers, *peer, *from).boxed().fuse();
             }
-            viewer = &mut check => match viewer {
-                Ok(viewer) if viewer.is_same(view.viewer()) => {
-                    if review.is_terminated() && let Some(workload) = named_only(&view, &told, &subscription) {
-                        review = start_review(&view, workload);
-                    }
-                    if let Subscription::List(listed) = &mut subscription && listed.choice.is_turned_away() {
-                        Box::pin(listed.follow_anew(&view)).await;
-                    }
-                }
-                // Somebody else to a cluster, or nobody says at present: they may come again.
-                Ok(_) | Err(AuthError::Unavailable | AuthError::LinkUnavailable | AuthError::TooManyAttempts) => return Err(SessionEnd::Broken),
-                Err(AuthError::SignInRequired | AuthError::NotFromProxy) => {
-                    return Err(SessionEnd::Closed(SIGN_IN_REQUIRED, SIGN_IN.to_owned()));
-                }
-            },
-            answer = &mut review => match (asked.take(), answer) {
-                (Some((workload, since)), answer) => {
-                    told = permissions.borrow().clone();
-                    view = view.with_permissions(told.clone());
-                    said = Instant::now();
-                    if answer == Some(true) {
-                        view = view.and_namespace(&workload.cluster, &workload.namespace);
-                    }
-                    let scope = Scope::Workload(workload);
-                    subscription = Box::pin(follow(out, &view, &permissions, subscription, (scope, since))).await?;
-                }
-                (None, Some(true)) => said = Instant::now(),
-                // A cluster that does not respond is trusted for a while.
-                (None, None) if said.elapsed() < UNCHECKED_FOR => {}
-                (None, _) => {
-                    let before = view.clone();
-                    view = view.with_permissions(told.clone());
-                    subscription = Box::pin(resubscribe(out, &before, &view, &permissions, subscription)).await?;
-                }
-            },
+            viewer = &mut check => Box::pin(session.apply_check(viewer)).await?,
+            is_allowed = &mut session.review => Box::pin(session.apply_review(out, is_allowed)).await?,
             () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Closed(OPEN_AGAIN, String::new())),
             _ = heartbeat.tick() => {
-                let now_millis = now(&subscription);
+                let now_millis = now(&session.subscription);
                 send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
                 heartbeats = (heartbeats + 1) % PING_AFTER;
                 if heartbeats == 0 {
@@ -217,65 +326,27 @@ async fn run(
                     send_message(out, Message::Ping(Bytes::new())).await?;
                 }
             }
-            message = inbox.next(), if asked.is_none() => {
+            message = inbox.next(), if session.pending.is_none() => {
                 let message = message.ok_or(SessionEnd::Left)?.map_err(unread)?;
                 unanswered = 0;
-                match request(message)? {
-                    None | Some(ViewerFrame::Hello { .. }) => {}
-                    Some(ViewerFrame::Subscribe { scope, since }) => {
-                        audit(&view, &scope, stream_request.from, "followed");
-                        match scope {
-                            Scope::Workload(workload) => {
-                                review = start_review(&view, &workload);
-                                asked = Some((workload, since));
-                            }
-                            scope => {
-                                review = Fuse::terminated();
-                                // What was named before is seen as far as everything else.
-                                told = permissions.borrow().clone();
-                                view = view.with_permissions(told.clone());
-                                subscription =
-                                    Box::pin(follow(out, &view, &permissions, subscription, (scope, since))).await?;
-                            }
-                        }
-                    }
-                    Some(ViewerFrame::Moment { at_millis }) => {
-                        if let Subscription::Deployment(followed) = &subscription {
-                            audit(&view, &Scope::Workload(followed.workload.clone()), stream_request.from, "looked at a moment");
-                            Box::pin(moment(out, &view, followed, at_millis, &permissions)).await?;
-                        }
-                    }
+                if let Some(frame) = request(message)? {
+                    Box::pin(session.answer_request(out, frame)).await?;
                 }
             }
-            update = next(&mut subscription), if asked.is_none() => match (update?, &mut subscription) {
-                (Update::Frame(bytes), _) => send(out, bytes).await?,
-                (Update::Connection(_), Subscription::Deployment(followed)) => {
-                    let (cluster, connection) = (followed.hub.name().to_owned(), view.connection(&followed.hub));
-                    send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
-                    // How fast time passes is news of what time it is: until now the viewer may have let it pass at another speed.
-                    let now_millis = now(&subscription);
-                    send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
-                }
-                (Update::Missed, Subscription::Deployment(followed)) => {
-                    rollcast.resyncs.fetch_add(1, Ordering::Relaxed);
-                    let first = followed.resubscribe().await.map_err(|_| SessionEnd::Broken)?;
-                    send_first(out, &view, first).await?;
-                }
-                (Update::Connection(_) | Update::Missed, _) => {}
-            },
+            update = next(&mut session.subscription), if session.pending.is_none() => session.send_update(out, update?).await?,
         }
     }
 }
 
-/// Returns the followed Deployment if only the review of its named namespace shows it: what was told of all permissions does not.
+/// Returns the followed Deployment if it is visible only by the review of its named namespace, not by the permissions.
 fn named_only<'s>(view: &ClientView, told: &Arc<Permissions>, subscription: &'s Subscription) -> Option<&'s Workload> {
     let Subscription::Deployment(followed) = subscription else { return None };
     let shared = view.clone().with_permissions(told.clone());
     (view.can_see(&followed.workload) && !shared.can_see(&followed.workload)).then_some(&followed.workload)
 }
 
-/// Returns the view with new permissions. They say nothing of a namespace that only its review showed: it stays until the next
-/// review.
+/// Returns the view with new permissions. They do not cover a namespace that is visible by its review: it stays visible
+/// until the next review.
 fn with_told(
     view: &ClientView,
     before: &Arc<Permissions>,
@@ -295,7 +366,7 @@ fn start_review(view: &ClientView, workload: &Workload) -> Fuse<BoxFuture<'stati
     async move { view.check_namespace(&cluster, &namespace).await }.boxed().fuse()
 }
 
-/// Why a session ends whose viewer's message cannot be read.
+/// Returns the end of a session whose viewer's message cannot be read.
 fn unread(error: axum::Error) -> SessionEnd {
     match error.into_inner().downcast_ref::<TransportError>() {
         Some(TransportError::Capacity(_)) => {
@@ -311,7 +382,7 @@ fn request(message: Message) -> Result<Option<ViewerFrame>, SessionEnd> {
         Message::Binary(bytes) => bytes,
         Message::Close(_) => return Err(SessionEnd::Left),
         Message::Ping(_) | Message::Pong(_) => return Ok(None),
-        Message::Text(_) => Bytes::new(), // no frame of ours
+        Message::Text(_) => Bytes::new(), // frames are binary
     };
     let refused = |why: String| Err(SessionEnd::Closed(REFUSED, format!("{why}; use the same version of Rollcast")));
     match wire::decode(&bytes) {
@@ -323,7 +394,7 @@ fn request(message: Message) -> Result<Option<ViewerFrame>, SessionEnd> {
     }
 }
 
-/// Tells what was said at another time; not where that may not be seen any more by when it is known.
+/// Sends the state at another time, unless the permissions changed while it was computed.
 async fn moment(
     out: &mut (impl Sink<Message> + Unpin),
     view: &ClientView,
@@ -335,12 +406,12 @@ async fn moment(
     let moment = followed.hub.moment_frame(&followed.workload, at_millis).await.map_err(|_| SessionEnd::Broken)?;
     drop(turn); // sending may take long
     if permissions.has_changed().unwrap_or(true) {
-        return Ok(()); // what may be seen is looked at first; the page asks again
+        return Ok(()); // the changed permissions are applied first; the page asks again
     }
     send(out, moment.ok_or(SessionEnd::Broken)?).await
 }
 
-/// Writes down what somebody looks at, where that is wanted.
+/// Writes what a viewer follows to the audit log, if there is one.
 fn audit(view: &ClientView, scope: &Scope, from: Option<IpAddr>, did: &str) {
     let Some(audit) = &view.rollcast().site.audit else { return };
     let at = match scope {
@@ -349,21 +420,6 @@ fn audit(view: &ClientView, scope: &Scope, from: Option<IpAddr>, did: &str) {
         Scope::Workload(workload) => timeline::address::workload(workload),
     };
     audit.record(&view.viewer().audit_name(), from, did, &at, 101);
-}
-
-async fn send_frame(out: &mut (impl Sink<Message> + Unpin), frame: &ServerFrame) -> Result<(), SessionEnd> {
-    send(out, wire::encode(frame).map_err(|_| SessionEnd::Broken)?.into()).await
-}
-
-async fn send(out: &mut (impl Sink<Message> + Unpin), bytes: Bytes) -> Result<(), SessionEnd> {
-    send_message(out, Message::Binary(bytes)).await
-}
-
-async fn send_message(out: &mut (impl Sink<Message> + Unpin), message: Message) -> Result<(), SessionEnd> {
-    match tokio::time::timeout(SEND_LIMIT, out.send(message)).await {
-        Ok(Ok(())) => Ok(()),
-        _ => Err(SessionEnd::Broken),
-    }
 }
 
 #[cfg(test)]
@@ -375,16 +431,6 @@ mod tests {
     use crate::hub::Handle;
     use crate::telemetry::viewers::Viewers;
     use crate::web::state::{Rollcast, Site};
-
-    #[tokio::test(start_paused = true)]
-    async fn a_viewer_that_takes_nothing_is_let_go_of_in_time() {
-        let never = |(), _: Message| std::future::pending::<Result<(), ()>>();
-        let mut full = Box::pin(futures::sink::unfold((), never));
-        let began = Instant::now();
-        assert!(send(&mut full, Bytes::new()).await.is_err());
-        close(&mut full).await;
-        assert!(began.elapsed() < 3 * SEND_LIMIT);
-    }
 
     #[tokio::test]
     async fn what_may_not_be_seen_any_more_by_when_it_is_known_is_not_sent() {

@@ -23,7 +23,7 @@ use crate::export::export_limit::ExportLimit;
 use crate::feed::playground::Playground;
 use crate::history::Archive;
 use crate::history::hub_cache::OpenError;
-use crate::history::past::RolloutCache;
+use crate::history::rollout_cache::RolloutCache;
 use crate::history::store::StoreError;
 use crate::hub::Handle;
 use crate::telemetry::audit::Audit;
@@ -150,7 +150,7 @@ impl Rollcast {
         })
     }
 
-    /// All hubs, whoever looks.
+    /// Returns all hubs, without regard to permissions.
     pub fn all_hubs(&self) -> impl Iterator<Item = &Handle> {
         self.clusters.values()
     }
@@ -174,17 +174,17 @@ impl Rollcast {
         self.site.auth.viewer(headers, peer, self.client(from)).await
     }
 
-    /// One client, by its address; `None` for addresses from which many come.
+    /// Returns the address of one client; `None` for addresses from which many clients come.
     pub fn client(&self, from: Option<IpAddr>) -> Option<IpAddr> {
         from.filter(|from| !from.is_loopback() && !self.is_proxy(*from))
     }
 
-    /// A proxy that is believed is at that address; many viewers may come from there.
+    /// Returns whether a trusted proxy is at that address, from which many viewers may come.
     pub fn is_proxy(&self, address: IpAddr) -> bool {
         self.site.auth.is_trusted(address) || is_among(&self.site.proxies, address)
     }
 
-    /// The viewer, as the foot of each page names them.
+    /// Describes the viewer for the foot of each page.
     pub fn audience(&self, viewer: &Viewer) -> Audience {
         if let Some(link) = &viewer.link {
             return Audience::ByLink { maker: safe(&viewer.name), until: clock::stamp(link.until_millis) };
@@ -223,7 +223,8 @@ impl Rollcast {
         opened
     }
 
-    /// Waits until something that takes long may be made for a client once more. Who is not told from others is not held back.
+    /// Waits until the rate limit of a client allows another expensive response. Clients that cannot be distinguished
+    /// are not limited.
     pub(crate) async fn throttle(&self, key: &ClientKey) {
         if *key != ClientKey::Shared {
             self.budgets.ready(key).await;
@@ -246,14 +247,15 @@ impl Rollcast {
         opened
     }
 
-    /// A way to a hub for a client who follows it; `None` where too many of those that are made for clients are followed already.
+    /// Returns a handle of a hub that counts as followed; `None` if the client follows too many past rollouts or
+    /// excerpts.
     pub(crate) fn subscribe_to(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         let seat = self.past.hubs.add_follower(hub, follower);
         let seat = seat.and_then(|hub| self.excerpts.hubs.add_follower(hub, follower));
         self.limits.granted(Limit::Rollouts, seat)
     }
 
-    /// There is something that a link to one rollout or one moment opens.
+    /// Returns whether a link to one rollout or one moment opens something.
     ///
     /// # Errors
     /// When the history cannot be read.

@@ -14,7 +14,7 @@ use tokio_rustls::rustls::{self, ServerConfig};
 /// The files are looked at this often.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// Times in a row that they cannot be read before that is told.
+/// Failed reads of the files in a row before that is logged.
 const BEFORE_TOLD: u32 = 6;
 
 /// Paths of the certificate and its key, in PEM.
@@ -42,7 +42,8 @@ pub enum TlsError {
 pub type Acceptor = signal::Receiver<TlsAcceptor>;
 
 impl TlsFiles {
-    /// Speaks TLS with what is in the files, and with what is in them later; what cannot be used then is told, and the one before is kept.
+    /// Uses the certificate and key in the files, and reloads them after changes. Unusable ones are logged, and the
+    /// previous ones stay.
     ///
     /// # Errors
     /// When what is in them now cannot be used.
@@ -66,9 +67,9 @@ impl TlsFiles {
                             }
                             Err(why) => tracing::error!("{why}; still using the previous certificate"),
                         }
-                        read = now; // what is wrong is told once
+                        read = now; // an error is logged once
                     }
-                    // It may be written at this moment: only what stays so is told, once.
+                    // The files may be half written: only an error that persists is logged, once.
                     Err(why) if failures == BEFORE_TOLD => {
                         tracing::error!("{why}; still using the previous certificate")
                     }

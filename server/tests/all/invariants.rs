@@ -105,7 +105,7 @@ fn simulated(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (String, Vec<O
 }
 
 #[test]
-fn of_every_recording() {
+fn invariants_hold_in_every_recording() {
     hold(common::recordings().into_iter().flat_map(|(name, text)| overtaken(&name, &text)));
 }
 
@@ -126,7 +126,7 @@ fn overtaken(name: &str, text: &str) -> Vec<(String, Vec<Observed>)> {
 /// What tests on clusters recorded: every story on both, and chaos on the real control plane.
 #[test]
 #[ignore = "needs recordings of tests on clusters; `cargo xtask test` makes them"]
-fn of_what_was_recorded_on_clusters() {
+fn invariants_hold_in_recordings_of_clusters() {
     let folder = std::env::var("ROLLCAST_RECORDED").expect("ROLLCAST_RECORDED names the folder of recordings");
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -139,13 +139,13 @@ fn of_what_was_recorded_on_clusters() {
 }
 
 #[test]
-fn of_random_actions_on_simulated_clusters() {
+fn invariants_hold_under_random_actions_on_simulated_clusters() {
     hold(simulated(SEEDS));
 }
 
 #[test]
 #[ignore = "minutes; `cargo xtask invariants` runs it"]
-fn of_a_thousand_simulated_clusters() {
+fn invariants_hold_on_a_thousand_simulated_clusters() {
     // One of them can be looked at alone.
     let only = std::env::var("ROLLCAST_TEST_SEED").ok().map(|seed| seed.parse::<u64>().unwrap());
     hold(simulated(only.map_or(ALL_SEEDS, |seed| seed..seed + 1)));

@@ -279,12 +279,12 @@ fn hold(recordings: impl Iterator<Item = (String, Vec<Observed>)>) {
 }
 
 #[test]
-fn at_instants_of_every_recording() {
+fn whoever_joins_at_any_instant_of_a_recording_says_less_and_nothing_else() {
     hold(common::recordings().into_iter().map(|(name, text)| (name, Recording::read(&text).observed)));
 }
 
 #[test]
-fn in_the_middle_of_everything_on_simulated_clusters() {
+fn whoever_joins_in_the_middle_on_a_simulated_cluster_says_less_and_nothing_else() {
     hold((0..SEEDS).map(|seed| {
         let text = simulated::recording_of(seed, ACTIONS, chaos::act);
         (format!("seed {seed}"), Recording::read(&text).observed)

@@ -246,7 +246,7 @@ fn pods_that_nodes_refuse_are_told_together_and_the_rollout_gets_through() {
 fn label(world: &mut World, name: &str, app: &str) {
     let mut set = world.get::<ReplicaSet>(&Key::new("default", name)).unwrap();
     set.metadata.labels.as_mut().unwrap().insert("app".to_owned(), app.to_owned());
-    world.update(Object::ReplicaSet(Box::new(set)), Write::Spec, false).unwrap();
+    world.update(Object::ReplicaSet(Box::new(set)), Write::Spec).unwrap();
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_replica_set_that_another_deployment_took_over_counts_there() {
         let mut other = manifests::manifest("default", "other", 2);
         other["spec"]["selector"] = json!({ "matchLabels": { "app": "other" } });
         other["spec"]["template"]["metadata"]["labels"] = json!({ "app": "other" });
-        world.create(Object::read(Resource::Deployment, other).unwrap(), false).unwrap();
+        world.create(Object::read(Resource::Deployment, other).unwrap()).unwrap();
     });
     recorder.pass(20_000);
     let mut name = String::new();

@@ -12,7 +12,7 @@ pub fn json(status: StatusCode, body: impl Into<Body>) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-/// JSON of a value, with 200.
+/// Returns the JSON of a value, with 200.
 pub fn ok(value: &Value) -> Response {
     json(StatusCode::OK, value.to_string())
 }

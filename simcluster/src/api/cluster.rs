@@ -40,7 +40,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A cluster whose time begins to pass when [`Cluster::run`] does.
+    /// Creates a cluster whose time begins to pass with [`Cluster::run`].
     pub fn new(world: World) -> Self {
         let clock = Clock { real: Instant::now(), millis: world.now_millis(), speed: 1.0 };
         let revision = latest::Sender::new(world.store().revision());
@@ -108,7 +108,7 @@ impl Cluster {
     }
 }
 
-/// A listener for the API: on loopback and nowhere else, because nobody has to sign in.
+/// Creates a listener for the API: on loopback only, because nobody has to sign in.
 ///
 /// # Errors
 /// When the port is taken.
@@ -116,7 +116,7 @@ pub async fn listen(port: u16) -> std::io::Result<TcpListener> {
     TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await
 }
 
-/// A kubeconfig for a cluster at this address.
+/// Returns a kubeconfig for a cluster at this address.
 pub fn kubeconfig(name: &str, address: SocketAddr) -> String {
     let config = serde_json::json!({
         "apiVersion": "v1", "kind": "Config", "current-context": name, "preferences": {},

@@ -10,7 +10,7 @@ use crate::Resource;
 const VERSION: &str = "v1.36.3+simcluster";
 const GROUPS: [&str; 2] = ["apps", "discovery.k8s.io"];
 
-/// The answer, if the path is one of these.
+/// Answers the paths of discovery; `None` for others.
 pub fn answer(segments: &[&str]) -> Option<Response> {
     let value = match segments {
         ["version"] => version(),
@@ -51,7 +51,7 @@ fn of(group: &str) -> impl Iterator<Item = Resource> + use<'_> {
     Resource::ALL.into_iter().filter(move |resource| resource.group() == group)
 }
 
-/// Where the group is served, without the first slash.
+/// Returns the path of the group, without the first slash.
 fn path(group: &str) -> String {
     if group.is_empty() { "api/v1".to_owned() } else { format!("apis/{group}/v1") }
 }
@@ -88,7 +88,7 @@ fn resources(group: &str) -> Value {
     json!({ "kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": all })
 }
 
-/// kubectl looks here for whether the server checks fields; it does.
+/// Returns the document in which kubectl looks for whether the server checks fields; it does.
 fn index() -> Value {
     let paths = std::iter::once("").chain(GROUPS).map(path);
     let paths = paths.map(|path| (path.clone(), json!({ "serverRelativeURL": format!("/openapi/v3/{path}") })));

@@ -22,7 +22,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// From `labelSelector` and `fieldSelector`.
+    /// Reads `labelSelector` and `fieldSelector`.
     pub fn of(target: &Target) -> Result<Self, ApiError> {
         Ok(Self {
             labels: target.query.get("labelSelector").unwrap_or_default().parse().map_err(refused)?,
@@ -132,7 +132,7 @@ fn token(text: &str) -> Result<(u64, usize, Key), ApiError> {
     read().ok_or_else(|| ApiError::bad_request("continue key is not valid"))
 }
 
-/// An object, its scale where that is asked for, or its row if the client prefers tables.
+/// Answers with an object, with its scale for that subresource, or with its row if the client prefers tables.
 pub fn respond_with(cluster: &Cluster, target: &Target, status: StatusCode, object: &Arc<Stored>) -> Response {
     if target.part == Subresource::Scale {
         return answer::ok(&scale::of(object));

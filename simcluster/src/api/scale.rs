@@ -24,7 +24,7 @@ pub fn of(stored: &Stored) -> Value {
     })
 }
 
-/// The object with the size that a scale asks for.
+/// Returns the object with the size of a scale.
 pub fn into_object(object: &Object, scale: &Value) -> Result<Object, ApiError> {
     let replicas = scale.pointer("/spec/replicas").map_or(Some(0), Value::as_i64);
     let replicas = replicas.and_then(|number| i32::try_from(number).ok());

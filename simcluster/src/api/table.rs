@@ -41,7 +41,7 @@ const fn columns(resource: Resource) -> (&'static [&'static str], &'static [&'st
     }
 }
 
-/// A table of these objects; ages are counted up to now.
+/// Returns a table of these objects; ages are counted up to now.
 pub fn table(target: &Target, objects: &[Arc<Stored>], now_millis: i64, has_columns: bool) -> Value {
     let (narrow, wide) = columns(target.resource);
     let column = |name: &&str, priority: u8| {

@@ -27,7 +27,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// `[namespaces NAMESPACE] RESOURCE [NAME [PART]]` behind the group and version.
+    /// Parses `[namespaces NAMESPACE] RESOURCE [NAME [PART]]` behind the group and version.
     pub fn parse(segments: &[&str], query: Query, headers: &HeaderMap) -> Option<Self> {
         let (group, rest) = match segments {
             ["api", "v1", rest @ ..] => ("", rest),
@@ -71,7 +71,7 @@ impl Query {
         Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
     }
 
-    /// A value, unless it is empty.
+    /// Returns a value, unless it is empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }

@@ -98,7 +98,7 @@ fn check_initial_events(target: &Target) -> Result<(), ApiError> {
 }
 
 impl Watch {
-    /// The next lines; `None` when the watch is over.
+    /// Returns the next lines; `None` when the watch is over.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.is_over {

@@ -9,7 +9,7 @@ use super::read::respond_with;
 use super::target::{Subresource, Target};
 use super::{Cluster, answer, scale, unknown};
 use crate::object::{Object, Resource};
-use crate::world::{DeleteOptions, Propagation, Write};
+use crate::world::{DeleteOptions, DryRun, Propagation, Write};
 use crate::{ApiError, strategic_patch};
 
 const PROTOBUF: &str = "this cluster reads JSON only, and the request carries protobuf, as `kubectl create deployment` sends it. Use `kubectl apply -f`, or `kubectl create deployment … --dry-run=client -o json | kubectl apply -f -`";
@@ -37,8 +37,8 @@ fn json(body: &Bytes) -> Result<Value, ApiError> {
     serde_json::from_slice(body).map_err(|error| ApiError::bad_request(format!("the body is not JSON: {error}")))
 }
 
-fn is_dry(target: &Target) -> bool {
-    target.query.get("dryRun") == Some("All")
+fn dry_run(target: &Target) -> DryRun {
+    if target.query.get("dryRun") == Some("All") { DryRun::All } else { DryRun::None }
 }
 
 /// Reads an object, and refuses or names fields that its kind does not have, as `fieldValidation` asks.
@@ -73,7 +73,7 @@ fn warned(mut response: Response, strange: &[String]) -> Response {
     response
 }
 
-/// The object is in the place that the address names.
+/// Checks that the object is in the place that the address names, and sets it.
 fn placed(target: &Target, mut object: Object) -> Result<Object, ApiError> {
     let meta = object.meta_mut();
     if target.resource.is_namespaced() {
@@ -102,7 +102,7 @@ pub fn create(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
     }
     let (object, strange) = read(target, body(headers, bytes)?)?;
     let object = placed(target, object)?;
-    let made = cluster.with(|world| world.create(object, is_dry(target)))?;
+    let made = cluster.with(|world| world.create_with(object, dry_run(target)))?;
     Ok(warned(respond_with(cluster, target, StatusCode::CREATED, &made), &strange))
 }
 
@@ -112,13 +112,13 @@ pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
     if target.part == Subresource::Scale {
         let written = cluster.with(|world| {
             let object = scale::into_object(&world.store().existing(target.resource, &target.key())?.object, &value)?;
-            world.update(object, Write::Spec, is_dry(target))
+            world.update_with(object, Write::Spec, dry_run(target))
         })?;
         return Ok(respond_with(cluster, target, StatusCode::OK, &written));
     }
     let (object, strange) = read(target, value)?;
     let object = placed(target, object)?;
-    let written = cluster.with(|world| world.update(object, part(target), is_dry(target)))?;
+    let written = cluster.with(|world| world.update_with(object, part(target), dry_run(target)))?;
     Ok(warned(respond_with(cluster, target, StatusCode::OK, &written), &strange))
 }
 
@@ -163,7 +163,7 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
         let before = match world.store().existing(target.resource, &target.key()) {
             Err(_) if style == Style::Apply && target.part == Subresource::Whole => {
                 let (object, strange) = read(target, patch.clone())?;
-                let made = world.create(placed(target, object)?, is_dry(target))?;
+                let made = world.create_with(placed(target, object)?, dry_run(target))?;
                 return Ok((made, StatusCode::CREATED, strange));
             }
             before => before?,
@@ -180,7 +180,7 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
             read(target, value)?
         };
         let object = placed(target, object)?;
-        let written = world.update(object, part(target), is_dry(target))?;
+        let written = world.update_with(object, part(target), dry_run(target))?;
         Ok::<_, ApiError>((written, StatusCode::OK, strange))
     })?;
     Ok(warned(respond_with(cluster, target, status, &written), &strange))
@@ -227,17 +227,17 @@ fn options(target: &Target, sent: &Value) -> Result<DeleteOptions, ApiError> {
     let grace = sent.get("gracePeriodSeconds").and_then(Value::as_i64);
     let precondition =
         |name: &str| sent.pointer(&format!("/preconditions/{name}")).and_then(Value::as_str).map(str::to_owned);
+    let sent_dry_run = sent.get("dryRun").and_then(Value::as_array).is_some_and(|sent| !sent.is_empty());
     Ok(DeleteOptions {
         propagation,
         grace_seconds: grace.or_else(|| target.query.get("gracePeriodSeconds")?.parse().ok()),
         uid: precondition("uid"),
         resource_version: precondition("resourceVersion"),
-        is_dry: is_dry(target)
-            || sent.get("dryRun").is_some_and(|dry| dry.as_array().is_some_and(|dry| !dry.is_empty())),
+        dry_run: if sent_dry_run { DryRun::All } else { dry_run(target) },
     })
 }
 
-/// DELETE of one object.
+/// Answers DELETE of one object.
 pub fn delete(cluster: &Cluster, target: &Target, bytes: &Bytes) -> Result<Response, ApiError> {
     // kubectl sends JSON; a body that is none says how to delete in a way that is not understood.
     let options = options(target, &if bytes.is_empty() { Value::Null } else { json(bytes)? })?;
@@ -255,7 +255,7 @@ fn success(code: StatusCode, details: Option<&Value>) -> Response {
     answer::json(code, status.to_string())
 }
 
-/// POST of an Eviction, as `kubectl drain` sends it. There are no disruption budgets, so it is never too early.
+/// Answers POST of an Eviction, as `kubectl drain` sends it. There are no disruption budgets, so it is never too early.
 pub fn evict(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
     let eviction = body(headers, bytes)?;
     let key = target.key();

@@ -59,7 +59,7 @@ fn scale_up(world: &mut World, pool: &Pool, nodes: &[String]) {
     }
 }
 
-/// Why a new node of the pool would not help a pod.
+/// Returns why a new node of the pool would not help a pod.
 fn refused(pod: &Pod, pool: &Pool, is_full: bool) -> Option<String> {
     let mut new = node::new_node(&format!("{}-new", pool.name));
     node::set_ready(&mut new, &crate::time::second(0));

@@ -21,7 +21,7 @@ const QUARANTINE_MILLIS: i64 = 40_000;
 const COMPONENT: &str = "node-controller";
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 
-/// A node's kubelet reports: the node becomes ready.
+/// Takes a report of a node's kubelet: the node becomes ready.
 pub fn report(world: &mut World, key: &Key) {
     if world.silent.contains_key(&key.name) {
         return;
@@ -38,7 +38,7 @@ pub fn report(world: &mut World, key: &Key) {
 }
 
 impl World {
-    /// A node's kubelet falls silent, or speaks again: what a cut network or a dead machine does.
+    /// Silences a node's kubelet, or lets it report again: what a cut network or a dead machine does.
     pub fn silence(&mut self, node: &str, is_silent: bool) {
         if is_silent {
             self.silent.entry(node.to_owned()).or_insert(self.now_millis);
@@ -48,7 +48,7 @@ impl World {
     }
 }
 
-/// The node controller looks around: silent nodes are no longer ready, and tainted.
+/// Runs a round of the node controller: silent nodes are no longer ready, and tainted.
 pub fn round(world: &mut World) {
     let now = world.now_millis();
     world.agenda.add(now + ROUND_MILLIS, Task::Nodes);
@@ -125,7 +125,7 @@ fn patience(pod: &Pod) -> Option<i64> {
     fitting.into_iter().flatten().min().map(|seconds| seconds.max(0))
 }
 
-/// A pod's patience with its unreachable node is over.
+/// Evicts a pod whose toleration of its unreachable node has ended.
 pub fn evict(world: &mut World, key: &Key, uid: &str) {
     let Some(pod) = world.get::<Pod>(key).filter(|pod| pod.metadata.uid.as_deref() == Some(uid)) else { return };
     let node = Key::new("", meta::node_of(&pod).unwrap_or_default());
@@ -139,7 +139,7 @@ pub fn evict(world: &mut World, key: &Key, uid: &str) {
     world.delete_if_there(Resource::Pod, key);
 }
 
-/// The pod garbage collector looks around: pods whose node has been gone for long enough are written off.
+/// Runs a round of the pod garbage collector: pods whose node has been gone for long enough are written off.
 pub fn collect_pods(world: &mut World) {
     let now = world.now_millis();
     world.agenda.add(now + PODS_ROUND_MILLIS, Task::CollectPods);
@@ -160,7 +160,7 @@ pub fn collect_pods(world: &mut World) {
     }
 }
 
-/// A pod whose node is gone has failed, and is deleted without waiting for a kubelet.
+/// Fails a pod whose node is gone, and deletes it without waiting for a kubelet.
 pub fn write_off(world: &mut World, key: &Key) {
     world.mark_disrupted(key, "DeletionByPodGC", "PodGC: node no longer exists");
     world.modify::<Pod>(key, Write::Status, |pod| {

@@ -48,7 +48,7 @@ impl Pods {
     }
 }
 
-/// Its active pods, after releasing those that no longer match and adopting those that do and are nobody's.
+/// Returns its active pods, after releasing those that no longer match and adopting matching pods without an owner.
 fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Pods {
     let uid = set.metadata.uid.as_deref().unwrap_or_default();
     let is_deleting = meta::is_deleting(&set.metadata);
@@ -120,7 +120,7 @@ pub fn make_pod(world: &mut World, set: &ReplicaSet) -> Result<Key, ApiError> {
         spec: template.spec,
         status: None,
     };
-    match world.create(pod.into_object(), false) {
+    match world.create(pod.into_object()) {
         Ok(made) => {
             let key = made.object.key();
             record_event(world, set, "SuccessfulCreate", format!("Created pod: {}", key.name));
@@ -192,7 +192,7 @@ fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &Pods,
     }
 }
 
-/// A failure to make or delete pods is kept with its first message until a round succeeds.
+/// Keeps a failure to make or delete pods, with its first message, until a round succeeds.
 fn conditions(
     before: &ReplicaSetStatus,
     desired: i32,

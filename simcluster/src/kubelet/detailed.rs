@@ -101,7 +101,7 @@ fn wake(world: &mut World, uid: &str, key: Key) {
     }
 }
 
-/// The kubelet looks at a pod: everything that is due happens.
+/// Runs everything of a pod that is due.
 pub(super) fn sync_pod(world: &mut World, pod: &Pod, number: u64) {
     let key = Key::of(&pod.metadata);
     let uid = pod.metadata.uid.clone().unwrap_or_default();

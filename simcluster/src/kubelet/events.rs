@@ -9,7 +9,7 @@ use crate::{World, meta};
 
 pub(super) const COMPONENT: &str = "kubelet";
 
-/// The Events that a kubelet writes about a step.
+/// Records the Events that a kubelet writes about a step.
 pub(super) fn record_step(world: &mut World, pod: &Pod, step: Step) {
     if !world.settings.has_container_events {
         return;

@@ -23,19 +23,19 @@ pub(crate) fn is_running(pod: &Pod) -> bool {
     first_state(pod).is_some_and(|state| state.running.is_some())
 }
 
-/// The gate that is still closed.
+/// Returns the gate that is still closed.
 pub(crate) fn closed_gate(pod: &Pod) -> Option<&str> {
     let gates = pod.spec.as_ref()?.readiness_gates.as_deref()?;
     gates.iter().map(|gate| gate.condition_type.as_str()).find(|gate| !meta::is_true(pod, gate))
 }
 
-/// As Go writes it: "10s", "1m20s".
+/// Formats a duration as Go does: "10s", "1m20s".
 pub(crate) fn duration(millis: i64) -> String {
     let (minutes, seconds) = (millis / 60_000, millis / 1000 % 60);
     if minutes == 0 { format!("{seconds}s") } else { format!("{minutes}m{seconds}s") }
 }
 
-/// A pod as kubelets name it.
+/// Returns the name of a pod as kubelets write it.
 pub(crate) fn long_name(pod: &Pod) -> String {
     let key = Key::of(&pod.metadata);
     format!("{}_{}({})", key.name, key.namespace, pod.metadata.uid.as_deref().unwrap_or_default())

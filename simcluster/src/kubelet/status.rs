@@ -124,7 +124,7 @@ pub(super) fn waiting_for(reason: &str, message: Option<&str>) -> ContainerState
     ContainerState { waiting: Some(waiting), ..ContainerState::default() }
 }
 
-/// A kubelet's words about a container that it will start again.
+/// Returns a kubelet's message about a container that it will start again.
 fn crash_loop(pod: &Pod, container: &ContainerStatus) -> String {
     let wait = duration(crash_back_off(container.restart_count));
     format!("back-off {wait} restarting failed container={} pod={}", container.name, long_name(pod))
@@ -160,7 +160,7 @@ fn containers(pod: &Pod, change: impl Fn(&mut ContainerStatus)) -> Vec<Container
 pub(super) const OUT_OF_CPU: &str =
     "Pod was rejected: Node didn't have enough resource: cpu, requested: 500, used: 1800, capacity: 2000";
 
-/// A pod fails as a whole, for good.
+/// Fails a pod as a whole, for good.
 pub(super) fn fail(world: &mut World, key: &Key, reason: &str, message: &str) {
     world.modify::<Pod>(key, Write::Status, |pod| {
         let status = pod.status.get_or_insert_default();

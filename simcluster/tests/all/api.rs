@@ -16,7 +16,7 @@ const JSON_PATCH: &str = "application/json-patch+json";
 /// A cluster with a Deployment of three pods that are ready.
 fn cluster() -> Cluster {
     let mut world = World::new(1, 1_800_000_000_000, Settings::default());
-    world.create(Object::read(Resource::Deployment, story::manifest("default", "web", 3)).unwrap(), false).unwrap();
+    world.create(Object::read(Resource::Deployment, story::manifest("default", "web", 3)).unwrap()).unwrap();
     world.rest(10_000, 60_000);
     Cluster::new(world)
 }
@@ -63,7 +63,7 @@ fn touch(cluster: &Cluster, label: &str) {
     cluster.with(|world| {
         let mut pod = world.store().list(Resource::Pod, None, None).next().unwrap().object.clone();
         pod.meta_mut().labels.as_mut().unwrap().insert("touched".to_owned(), label.to_owned());
-        world.update(pod, simcluster::Write::Spec, false).unwrap();
+        world.update(pod, simcluster::Write::Spec).unwrap();
     });
 }
 
@@ -165,7 +165,7 @@ async fn a_watch_from_a_compacted_position_is_told_so() {
     let now = get(&cluster, PODS).await["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
     cluster.replace(|millis, first_revision| {
         let mut world = World::new(1, millis, Settings { first_revision, ..Settings::default() });
-        world.create(Object::read(Resource::Deployment, story::manifest("default", "web", 3)).unwrap(), false).unwrap();
+        world.create(Object::read(Resource::Deployment, story::manifest("default", "web", 3)).unwrap()).unwrap();
         world
     });
     assert_ne!(get(&cluster, WEB).await["metadata"]["uid"], before);

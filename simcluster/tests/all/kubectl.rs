@@ -22,7 +22,7 @@ impl Kubectl {
     async fn begin(name: &str) -> Self {
         let now = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap();
         let mut world = World::new(1, i64::try_from(now.as_millis()).unwrap(), Settings::default());
-        world.create(Object::read(Resource::Deployment, story::manifest("default", "web", 3)).unwrap(), false).unwrap();
+        world.create(Object::read(Resource::Deployment, story::manifest("default", "web", 3)).unwrap()).unwrap();
         let cluster = Cluster::new(world);
         cluster.set_speed(5.0);
         let listener = api::listen(0).await.unwrap();
@@ -156,7 +156,7 @@ const POD: &str = "pods -l app=web -o jsonpath={.items[0].metadata.name}";
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs kubectl; `cargo xtask test` brings it"]
-async fn people_look_at_it() {
+async fn kubectl_gets_watches_and_describes() {
     let kubectl = Kubectl::begin("look").await;
     kubectl.settle();
     assert!(kubectl.get("deployments").contains("3/3"));
@@ -201,7 +201,7 @@ async fn people_look_at_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs kubectl; `cargo xtask test` brings it"]
-async fn people_change_it() {
+async fn kubectl_changes_a_deployment_and_takes_changes_back() {
     let kubectl = Kubectl::begin("change").await;
     let manifest = |replicas: i32, image: &str| {
         let mut manifest = story::manifest("default", "web", replicas);
@@ -314,7 +314,7 @@ async fn commands_do_what_they_stand_for() {
     kubectl.settle();
     let of = Key::new("default", "web");
     let quota = simcluster::action::quota("default", 50);
-    kubectl.cluster.with(|world| world.create(Object::read(Resource::ResourceQuota, quota).unwrap(), false).unwrap());
+    kubectl.cluster.with(|world| world.create(Object::read(Resource::ResourceQuota, quota).unwrap()).unwrap());
     let run = |action: &Action| {
         let command = kubectl.cluster.with(|world| action.command(world, &of));
         let (is_good, text) = kubectl.pasted(&command);

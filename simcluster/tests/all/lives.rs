@@ -28,10 +28,10 @@ impl Lived {
     fn with(spec: Value, others: &[(Resource, Value)]) -> Self {
         let mut world = World::new(5, START, Settings::default());
         for (resource, value) in others {
-            world.create(Object::read(*resource, value.clone()).unwrap(), false).unwrap();
+            world.create(Object::read(*resource, value.clone()).unwrap()).unwrap();
         }
         let pod = json!({ "metadata": { "name": "web", "namespace": "default" }, "spec": spec });
-        world.create(Object::read(Resource::Pod, pod).unwrap(), false).unwrap();
+        world.create(Object::read(Resource::Pod, pod).unwrap()).unwrap();
         Self { world, key: Key::new("default", "web"), told: Vec::new() }
     }
 

@@ -10,7 +10,7 @@ use simcluster::{Key, Object, Resource, Settings, World};
 fn played<T: PartialEq>(name: &str, look: impl Fn(&World) -> T) -> (World, Vec<(usize, i64, T)>) {
     let settings = Settings { pool: Some(Pool::default()), ..Settings::default() };
     let mut world = World::new(3, 1_800_000_000_000, settings);
-    world.create(Object::read(Resource::Deployment, manifest("default", "web", 4)).unwrap(), false).unwrap();
+    world.create(Object::read(Resource::Deployment, manifest("default", "web", 4)).unwrap()).unwrap();
     let mut player = Player::new(Key::new("default", "web"));
     assert!(player.choose(name));
     let (mut seen, begin) = (Vec::<(usize, i64, T)>::new(), world.now_millis());

@@ -34,7 +34,7 @@ fn manifest(replicas: i32, image: &str, spec: Value) -> Object {
 fn change(world: &mut World, change: impl FnOnce(&mut Deployment)) {
     let mut deployment = world.get::<Deployment>(&web()).unwrap();
     change(&mut deployment);
-    world.update(deployment.into_object(), Write::Spec, false).unwrap();
+    world.update(deployment.into_object(), Write::Spec).unwrap();
 }
 
 fn set_image(world: &mut World, image: &str) {
@@ -96,7 +96,7 @@ fn steps(world: &World) -> Vec<String> {
 
 fn deployed(seed: u64, replicas: i32, spec: Value) -> World {
     let mut world = world(seed);
-    world.create(manifest(replicas, "web:v1", spec), false).unwrap();
+    world.create(manifest(replicas, "web:v1", spec)).unwrap();
     settle(&mut world);
     assert_eq!(counts(&world), (replicas, replicas, replicas));
     world
@@ -241,14 +241,14 @@ fn a_quota_refuses_pods_until_it_grows() {
         )
         .unwrap()
     };
-    world.create(quota("3"), false).unwrap();
+    world.create(quota("3")).unwrap();
     settle(&mut world);
-    world.create(manifest(3, "web:v1", json!({})), false).unwrap();
+    world.create(manifest(3, "web:v1", json!({}))).unwrap();
     settle(&mut world);
     set_image(&mut world, "web:v2");
     world.advance_to(world.now_millis() + 5_000);
     assert_eq!(condition(&world, "ReplicaFailure").unwrap().1, "FailedCreate");
-    world.update(quota("9"), Write::Spec, false).unwrap();
+    world.update(quota("9"), Write::Spec).unwrap();
     settle(&mut world);
     assert_eq!(counts(&world), (3, 3, 3));
     assert_eq!(condition(&world, "ReplicaFailure"), None);
@@ -275,7 +275,7 @@ fn a_relabelled_pod_is_released_and_adopted_again() {
     let label = |world: &mut World, value: &str| {
         let mut pod = world.get::<Pod>(&key).unwrap();
         pod.metadata.labels.as_mut().unwrap().insert("app".to_owned(), value.to_owned());
-        world.update(pod.into_object(), Write::Spec, false).unwrap();
+        world.update(pod.into_object(), Write::Spec).unwrap();
         settle(world);
     };
     label(&mut world, "elsewhere");
@@ -292,7 +292,7 @@ fn orphans_are_adopted_by_the_next_deployment() {
     world.delete(Resource::Deployment, &web(), &options).unwrap();
     settle(&mut world);
     assert_eq!((world.store().count(Resource::Deployment), world.store().count(Resource::Pod)), (0, 2));
-    world.create(manifest(2, "web:v1", json!({})), false).unwrap();
+    world.create(manifest(2, "web:v1", json!({}))).unwrap();
     settle(&mut world);
     assert_eq!(sets(&world), [(1, 2)]);
     assert_eq!(counts(&world), (2, 2, 2));
@@ -388,7 +388,7 @@ fn what_no_node_can_hold_waits_and_says_so() {
 #[test]
 fn pods_count_after_min_ready_seconds() {
     let mut world = world(18);
-    world.create(manifest(2, "web:v1", json!({ "minReadySeconds": 10 })), false).unwrap();
+    world.create(manifest(2, "web:v1", json!({ "minReadySeconds": 10 }))).unwrap();
     world.advance_to(world.now_millis() + 6_000);
     assert_eq!(counts(&world).2, 0);
     world.advance_to(world.now_millis() + 10_000);
@@ -399,7 +399,7 @@ fn pods_count_after_min_ready_seconds() {
 fn a_namespace_takes_everything_with_it() {
     let mut world = deployed(19, 2, json!({}));
     world.delete(Resource::Namespace, &Key::new("", "default"), &DeleteOptions::default()).unwrap();
-    let refused = world.create(manifest(1, "web:v2", json!({})), false).unwrap_err();
+    let refused = world.create(manifest(1, "web:v2", json!({}))).unwrap_err();
     assert_eq!(refused.code, 403);
     settle(&mut world);
     assert!(world.store().get(Resource::Namespace, &Key::new("", "default")).is_none());
@@ -416,8 +416,8 @@ fn a_hash_that_is_taken_counts_a_collision() {
         "metadata": { "name": name, "namespace": "default" },
         "spec": { "replicas": 0, "selector": { "matchLabels": { "app": "other" } }, "template": { "metadata": { "labels": { "app": "other" } }, "spec": { "containers": [{ "name": "a", "image": "a" }] } } },
     });
-    world.create(Object::read(Resource::ReplicaSet, stranger).unwrap(), false).unwrap();
-    world.create(manifest(1, "web:v1", json!({})), false).unwrap();
+    world.create(Object::read(Resource::ReplicaSet, stranger).unwrap()).unwrap();
+    world.create(manifest(1, "web:v1", json!({}))).unwrap();
     settle(&mut world);
     assert_eq!(deployment(&world).status.unwrap().collision_count, Some(1));
     assert_eq!(counts(&world), (1, 1, 1));
@@ -465,7 +465,7 @@ fn wrong_manifests_are_refused_with_the_field() {
             "Required value",
         ),
     ] {
-        let error = world.create(manifest(1, "web:v1", spec), false).unwrap_err();
+        let error = world.create(manifest(1, "web:v1", spec)).unwrap_err();
         assert_eq!((error.code, error.causes[0].field.as_str(), error.causes[0].message.as_str()), (422, field, words));
     }
     let mut world = deployed(22, 1, json!({}));
@@ -473,6 +473,6 @@ fn wrong_manifests_are_refused_with_the_field() {
     let pod =
         json!({ "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "web", "image": "web:v1" }] } });
     let other = manifest(1, "web:v1", json!({ "selector": { "matchLabels": labels }, "template": pod }));
-    let error = world.update(other, Write::Spec, false).unwrap_err();
+    let error = world.update(other, Write::Spec).unwrap_err();
     assert!(error.causes[0].message.ends_with("field is immutable"), "{error}");
 }

@@ -10,7 +10,7 @@ pub fn set_base(path: &str) {
     let _ = BASE.set(path.to_owned());
 }
 
-/// The path below which all addresses are; empty at the root of a host.
+/// Returns the path below which all addresses are; empty at the root of a host.
 pub fn base() -> &'static str {
     BASE.get().map_or("", String::as_str)
 }

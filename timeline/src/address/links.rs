@@ -4,48 +4,48 @@ use super::{Address, Route};
 use crate::list::{By, Column, Group, Query};
 use crate::{Millis, Uid, Workload};
 
-/// The page of a workload: the one with its UID, or whichever has the name now.
+/// Returns the page of a workload: the one with its UID, or whichever has the name now.
 pub fn workload(workload: &Workload) -> String {
     Address::of_workload(Route::Workload, workload).to_string()
 }
 
-/// The page of the workload that has the name now.
+/// Returns the page of the workload that has the name now.
 pub fn whatever_bears_the_name(workload: &Workload) -> String {
     self::workload(&Workload { uid: None, rollout: None, ..workload.clone() })
 }
 
-/// An address below the page of a workload, such as [`pod`].
+/// Returns an address below the page of a workload, such as [`pod`].
 pub fn below(workload: &Workload, path: &str) -> String {
     let page = self::workload(workload);
     let (page, query) = page.split_at(page.find('?').unwrap_or(page.len()));
     format!("{page}/{path}{query}")
 }
 
-/// A link to a workload by its UID and, if given, to one of its revisions.
+/// Returns a link to a workload by its UID and, if given, to one of its revisions.
 pub fn permanent(workload: &Workload, uid: Uid, revision: Option<u64>) -> String {
     let workload = workload.clone().with_uid(Some(uid));
     Address::of_workload(Route::Workload, &workload).with("revision", revision).to_string()
 }
 
-/// The comparison of a rollout with earlier ones, drawn over the rollout of revision `with`.
+/// Returns the comparison of a rollout with earlier ones, drawn over the rollout of revision `with`.
 pub fn compare(workload: &Workload, uid: Uid, revision: u64, with: Option<u64>) -> String {
     let workload = Workload { uid: Some(uid), rollout: None, ..workload.clone() };
     let page = Address::of_workload(Route::Compare, &workload);
     page.with("revision", Some(revision)).with("with", with).to_string()
 }
 
-/// The HTML file of the last rollout of a workload, or of a revision.
+/// Returns the HTML file of the last rollout of a workload, or of a revision.
 pub fn file(workload: &Workload, revision: Option<u64>) -> String {
     Address::of_workload(Route::Export, workload).with("revision", revision).to_string()
 }
 
-/// A link to a moment of a workload by its UID.
+/// Returns a link to a moment of a workload by its UID.
 pub fn moment(workload: &Workload, uid: Uid, at_millis: Millis) -> String {
     let workload = workload.clone().with_uid(Some(uid));
     Address::of_workload(Route::Workload, &workload).with("at", Some(at_millis)).to_string()
 }
 
-/// A list.
+/// Returns the address of a list.
 pub fn list(query: &Query) -> String {
     let page = match (&query.cluster, &query.namespace) {
         (Some(cluster), Some(namespace)) => Address::new(Route::Namespace, &[cluster, namespace]),
@@ -62,7 +62,7 @@ pub fn list(query: &Query) -> String {
         .to_string()
 }
 
-/// The wall of a list.
+/// Returns the wall of a list.
 pub fn wall(query: &Query) -> String {
     Address::new(Route::Wall, &[])
         .with("q", Some(&query.text))
@@ -72,33 +72,33 @@ pub fn wall(query: &Query) -> String {
         .to_string()
 }
 
-/// The list of a cluster's Deployments.
+/// Returns the list of a cluster's Deployments.
 pub fn cluster(cluster: &str) -> String {
     Address::new(Route::Cluster, &[cluster]).to_string()
 }
 
-/// The list of a namespace's Deployments.
+/// Returns the list of a namespace's Deployments.
 pub fn namespace(cluster: &str, namespace: &str) -> String {
     Address::new(Route::Namespace, &[cluster, namespace]).to_string()
 }
 
-/// The details of a pod, below the page of its Deployment.
+/// Returns the details of a pod, below the page of its Deployment.
 pub fn pod(uid: Uid) -> String {
     format!("pods/{uid}")
 }
 
-/// The details of a revision, below the page of its Deployment.
+/// Returns the details of a revision, below the page of its Deployment.
 pub fn revision(revision: u64) -> String {
     format!("revisions/{revision}")
 }
 
-/// The timeline document of the workload that has the name now, in the read API.
+/// Returns the timeline document of the workload that has the name now, in the read API.
 pub fn timeline(workload: &Workload) -> String {
     let workload = Workload { uid: None, rollout: None, ..workload.clone() };
     Address::of_workload(Route::ApiTimeline, &workload).to_string()
 }
 
-/// The recording of a rollout in the history, in the read API.
+/// Returns the recording of a rollout in the history, in the read API.
 pub fn recording(workload: &Workload) -> String {
     Address::of_workload(Route::ApiRecording, workload).to_string()
 }

@@ -44,13 +44,13 @@ pub struct InvalidParameter {
 }
 
 impl Address {
-    /// An address without parameters. `values` are in the order of the pattern.
+    /// Creates an address without parameters. `values` are in the order of the pattern.
     pub fn new(route: Route, values: &[&str]) -> Self {
         let values = values.iter().map(|value| (*value).to_owned()).collect();
         Self { route, values, parameters: Parameters::default() }
     }
 
-    /// A path of a workload, with nothing after its name.
+    /// Returns the address of a workload's page or document; its path ends with the name.
     fn of_workload(route: Route, workload: &Workload) -> Self {
         let Workload { cluster, kind, namespace, name, uid, rollout } = workload;
         let address = Self::new(route, &[cluster.as_str(), namespace, kind.resource(), name]).with("uid", *uid);
@@ -75,13 +75,13 @@ impl Address {
         Some(Self { route, values, parameters: Parameters::parse(query) })
     }
 
-    /// The value of that name in the path; empty where the path has none.
+    /// Returns the value of that name in the path; empty if the path has none.
     pub fn value(&self, name: &str) -> &str {
         let names = self.route.pattern().split('/').filter_map(placeholder);
         names.zip(&self.values).find(|(known, _)| *known == name).map_or("", |(_, value)| value)
     }
 
-    /// The workload of the path; `None` for an unknown resource, or a path without a workload.
+    /// Returns the workload of the path; `None` for an unknown resource, or a path without a workload.
     pub fn named_workload(&self) -> Option<Workload> {
         let kind = WorkloadKind::of_resource(self.value("resource"))?;
         let [cluster, namespace, name] = ["cluster", "namespace", "name"].map(|name| self.value(name));
@@ -94,7 +94,7 @@ impl Address {
         Ok(self.named_workload().map(|workload| Workload { uid, rollout, ..workload }))
     }
 
-    /// A parameter that must be valid where it is not empty.
+    /// Reads a parameter that must be valid unless it is empty.
     pub fn check<T>(&self, name: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>, InvalidParameter> {
         let Some(text) = self.parameters.get(name) else { return Ok(None) };
         let invalid = || {
@@ -105,7 +105,7 @@ impl Address {
         read(text).map(Some).ok_or_else(invalid)
     }
 
-    /// A parameter that parses where it is not empty.
+    /// Parses a parameter, unless it is empty.
     pub fn parse<T: FromStr>(&self, name: &str) -> Result<Option<T>, InvalidParameter> {
         self.check(name, |text| text.parse().ok())
     }
@@ -126,7 +126,7 @@ impl Display for Address {
     }
 }
 
-/// The values of a path that has this pattern, still encoded.
+/// Returns the values of a path that has this pattern, still encoded.
 fn values<'p>(pattern: &str, path: &'p str) -> Option<Vec<&'p str>> {
     let (mut parts, mut values) = (path.split('/'), Vec::new());
     for expected in pattern.split('/') {
@@ -140,7 +140,7 @@ fn values<'p>(pattern: &str, path: &'p str) -> Option<Vec<&'p str>> {
     parts.next().is_none().then_some(values)
 }
 
-/// `name` of `{name}`.
+/// Returns `name` of `{name}`.
 fn placeholder(part: &str) -> Option<&str> {
     part.strip_prefix('{')?.strip_suffix('}')
 }

@@ -20,28 +20,28 @@ impl Parameters {
         }
     }
 
-    /// All names and values, in order.
+    /// Returns all names and values, in order.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The name occurs, also with an empty value.
+    /// Returns whether the name occurs, also with an empty value.
     pub fn has(&self, name: &str) -> bool {
         self.pairs().any(|(known, _)| known == name)
     }
 
-    /// A value; `None` where it is missing or empty.
+    /// Returns a value; `None` if it is missing or empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         let values = self.0.iter().rev().find(|(known, _)| known == name);
         values.map(|(_, value)| value.as_str()).filter(|text| !text.is_empty())
     }
 
-    /// A value; empty where it is missing.
+    /// Returns a value; empty if it is missing.
     pub fn text(&self, name: &str) -> String {
         self.get(name).unwrap_or_default().to_owned()
     }
 
-    /// The list that is requested, of the place in the path if it has one. Invalid values count as missing.
+    /// Returns the requested list, of the place in the path if it has one. Invalid values count as missing.
     pub fn query(&self, cluster: Option<String>, namespace: Option<String>) -> Query {
         let place = |name| self.get(name).map(str::to_owned);
         let (cluster, namespace) = match (cluster, namespace) {

@@ -13,7 +13,7 @@ macro_rules! routes {
             /// All routes, in the order in which [`super::Address::read`] tries them.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The path with names in braces for its values.
+            /// Returns the path with names in braces for its values.
             pub const fn pattern(self) -> &'static str {
                 match self { $(Self::$name => $pattern,)* }
             }
@@ -120,7 +120,7 @@ impl Route {
         }
     }
 
-    /// A picture of a workload.
+    /// Returns whether the address is a picture of a workload.
     pub const fn is_picture(self) -> bool {
         matches!(self, Self::Badge | Self::PreviewSvg | Self::PreviewPng)
     }

@@ -5,7 +5,7 @@ use crate::Millis;
 use crate::rules::messages::{self, NewNode, StartHold};
 use crate::rules::pulls::{PullFailure, read_pull_failure};
 
-/// Times of pods that differ by no more than this are told as one.
+/// Times of pods that differ by no more than this count as one.
 const ALIKE_MILLIS: Millis = 5_000;
 
 /// The cause that one pod shows.

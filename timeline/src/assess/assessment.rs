@@ -32,7 +32,7 @@ pub enum Hold {
 }
 
 impl Hold {
-    /// The word for it: "waiting", "blocked"; empty when nothing holds it.
+    /// Returns the word for the hold: "waiting", "blocked"; empty without one.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Free => "",
@@ -136,24 +136,25 @@ impl<'m> Assessment<'m> {
         Some(assessment)
     }
 
-    /// The revision that is scaled up.
+    /// Returns the revision that is scaled up.
     pub fn revision(&self) -> Option<u64> {
         let last = || self.deployment.rollouts.last().map(|rollout| rollout.revision);
         rollout::current_revision(self.model, self.deployment).or_else(last)
     }
 
-    /// No revision was ever made of the template: it was paused before.
+    /// Returns whether no revision was ever made of the template, because the Deployment was paused before.
     pub fn awaits_first_revision(&self) -> bool {
         self.current.is_none() && self.deployment.now.revision.is_none() && self.sees_sets
     }
 
-    /// A revision was rolled out, and all its ReplicaSets are gone.
+    /// Returns whether a revision was rolled out and all its ReplicaSets are gone.
     pub fn has_lost_all_sets(&self) -> bool {
         let mut sets = self.model.owned_sets(self.deployment.uid);
         self.deployment.now.revision.is_some() && self.sees_sets && sets.next().is_none()
     }
 
-    /// More pods are desired than the limits allow, because they were lowered since and nothing was raised since then.
+    /// Returns whether more pods are desired than the limits allow because the limits were lowered, and nothing was
+    /// raised since then.
     pub fn is_lowered(&self) -> bool {
         let [.., (_, before), (since, now)] = self.deployment.limits.as_slice() else { return false };
         let mut sets = self.model.owned_sets(self.deployment.uid);
@@ -164,13 +165,14 @@ impl<'m> Assessment<'m> {
         before.ceiling > now.ceiling && !sets.any(is_raised)
     }
 
-    /// ReplicaSets were given what a change of the Deployment allows that is not seen yet: each says what it was allowed with.
+    /// Returns whether ReplicaSets were scaled to what a change of the Deployment allows that is not seen yet: each has
+    /// the limit in an annotation.
     pub fn is_ahead(&self) -> bool {
         let mut sets = self.model.owned_sets(self.deployment.uid);
         sets.any(|set| set.now.max_replicas.is_some_and(|most| most >= self.counts.desired))
     }
 
-    /// The Deployment that bore the name before this one.
+    /// Returns the Deployment that had the name before this one.
     pub fn predecessor(&self) -> Option<&'m Deployment> {
         let first_seen = self.deployment.first_seen_millis;
         self.namesakes()
@@ -178,7 +180,7 @@ impl<'m> Assessment<'m> {
             .max_by_key(|other| other.first_seen_millis)
     }
 
-    /// The one that has the name now, when this one is gone.
+    /// Returns the Deployment that has the name now, if this one is gone.
     pub fn successor(&self) -> Option<&'m Deployment> {
         self.deployment.deleted_millis?;
         self.namesakes().find(|other| other.deleted_millis.is_none())
@@ -191,7 +193,7 @@ impl<'m> Assessment<'m> {
         self.model.deployments.values().filter(move |other| is_namesake(other))
     }
 
-    /// The hold that keeps the controller from its next step.
+    /// Returns the hold that keeps the controller from its next step.
     pub fn hold(&self) -> Hold {
         let has_next = self.sums.old_desired() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });
         match self.next {
@@ -206,7 +208,7 @@ impl<'m> Assessment<'m> {
         }
     }
 
-    /// The controllers have a next step and can take it.
+    /// Returns whether the controllers have a next step and can take it.
     fn may_go_on(&self) -> bool {
         let has = |kind: CauseKind| self.causes.iter().any(|cause| cause.kind == kind);
         let refused = |what: Refused| self.causes.iter().any(|cause| cause.kind.is_refusal(what));
@@ -220,7 +222,8 @@ impl<'m> Assessment<'m> {
         is_allowed && !has(CauseKind::ControllerSilent) && self.replicas_before_stuck_scaling().is_none()
     }
 
-    /// ReplicaSets that are replaced: those that the template in force is not of, and that still have something to lose.
+    /// Returns the ReplicaSets that are replaced: those of other templates than the current one that still desire or
+    /// have pods.
     pub fn replaced(&self) -> impl Iterator<Item = &'m ReplicaSet> {
         let current = self.current.filter(|_| !self.awaits_revision).map(|set| set.uid);
         let (model, sees_pods) = (self.model, self.sees_pods);
@@ -231,22 +234,22 @@ impl<'m> Assessment<'m> {
         model.owned_sets(self.deployment.uid).filter(move |set| Some(set.uid) != current).filter(has_pods)
     }
 
-    /// Nothing is rolled out: it is complete, or only its replicas are on their way.
+    /// Returns whether no rollout goes on: it is complete, or only its replicas are on their way.
     pub fn replaces_nothing(&self) -> bool {
         self.kubectl == KubectlVerdict::Complete || (self.sums.old_desired() == 0 && !self.awaits_revision)
     }
 
-    /// Something that waiting alone will not mend.
+    /// Returns whether there is a fault that waiting alone will not mend.
     pub fn has_fault(&self) -> bool {
         self.causes.iter().any(|cause| cause.severity == Severity::Bad)
     }
 
-    /// The ceiling and the floor of the budget are both reached.
+    /// Returns whether both the ceiling and the floor of the budget are reached.
     pub const fn at_limits(&self) -> bool {
         self.counts.desired >= self.limits.ceiling && self.counts.available <= self.limits.floor
     }
 
-    /// Since when the pods of the Deployment may not be listed, or its ReplicaSets, without which they are nobody's.
+    /// Returns since when the pods of the Deployment, or the ReplicaSets that own them, must not be listed.
     pub fn pods_unseen_millis(&self) -> Option<Millis> {
         let kinds = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod].into_iter();
         kinds.filter_map(|kind| self.model.unseen_since(kind, &self.deployment.namespace)).min()

@@ -40,7 +40,7 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// It is about old pods alone, which do not hold up the new ones.
+    /// Returns whether the cause is about old pods alone, which do not hold up the new ones.
     pub const fn is_of_old_pods(&self) -> bool {
         self.old > 0 && self.old == self.pods
     }
@@ -57,12 +57,12 @@ pub struct Evidence {
     pub message: String,
     /// Since when, by arrival; `None` when that is not known.
     pub since_millis: Option<Millis>,
-    /// Nobody saw it begin: it lasts at least since then.
+    /// Its start was not observed: it lasts at least since then.
     pub is_least: bool,
 }
 
 impl Evidence {
-    /// The name of its object.
+    /// Returns the name of its object.
     pub fn object_name(&self) -> &str {
         self.object.rsplit(' ').next().unwrap_or_default()
     }
@@ -104,7 +104,7 @@ pub struct StartTime {
 }
 
 impl StartTime {
-    /// It takes longer than is normal.
+    /// Returns whether the start takes longer than is normal.
     pub const fn is_over(&self) -> bool {
         self.spent_millis > self.allowed_millis
     }
@@ -117,7 +117,7 @@ pub struct CrashCause {
     pub container: String,
     /// Its part in the pod.
     pub role: Role,
-    /// Exit code; `None` where nobody saw it.
+    /// Exit code; `None` if it was not observed.
     pub exit_code: Option<i32>,
     /// Killed for want of memory.
     pub is_out_of_memory: bool,
@@ -152,23 +152,23 @@ pub struct CrashCause {
 }
 
 impl CrashCause {
-    /// The kubelet stopped the container to start it with other resources.
+    /// Returns whether the kubelet stopped the container to start it with other resources.
     pub fn is_resize(&self) -> bool {
         self.probe.as_ref().is_some_and(ProbeKill::is_resize)
     }
 
-    /// The kubelet stopped the container to start it in a new sandbox of its pod.
+    /// Returns whether the kubelet stopped the container to start it in a new sandbox of its pod.
     pub fn is_sandbox(&self) -> bool {
         self.probe.as_ref().is_some_and(ProbeKill::is_sandbox)
     }
 
-    /// The container did nothing wrong.
+    /// Returns whether the container did nothing wrong.
     pub fn is_no_fault(&self) -> bool {
         self.probe.as_ref().is_some_and(ProbeKill::is_no_fault)
     }
 }
 
-/// Why the image of a cause cannot be pulled, by its evidence and the Events about its pod.
+/// Returns why the image of a cause cannot be pulled, by its evidence and the Events about its pod.
 pub fn pull_failure(deployment: &Deployment, kind: &CauseKind, evidence: &Evidence) -> PullFailure {
     let CauseKind::Image { image, .. } = kind else { return PullFailure::Unknown };
     let events = failures(deployment, evidence.object_name(), image.as_deref());
@@ -188,7 +188,7 @@ pub enum CauseKind {
         /// The replicas that the ReplicaSets were scaled for last: scaled back to them, the rollout goes on.
         replicas: u32,
     },
-    /// Somebody paused it.
+    /// It is paused.
     Paused {
         /// The template was edited meanwhile, or no revision was made of it yet.
         is_edited: bool,
@@ -274,7 +274,7 @@ pub enum CauseKind {
         /// All of them are ready, and none was not lately.
         is_over: bool,
     },
-    /// Their node was reported not to be ready: nobody asks their probes.
+    /// Their node was reported not to be ready: no kubelet runs their probes.
     NodeSilent {
         /// Its name, where it is known.
         node: Option<String>,
@@ -322,7 +322,7 @@ pub enum CauseKind {
 }
 
 impl CauseKind {
-    /// It keeps pods from starting, or from being there at all.
+    /// Returns whether the cause keeps pods from starting, or from existing at all.
     pub const fn is_failure(&self) -> bool {
         match self {
             Self::Image { .. } | Self::BadContainer { .. } | Self::NotStarted { .. } | Self::Crash(_) => true,
@@ -337,7 +337,7 @@ impl CauseKind {
         matches!(self, Self::NotReady { was_ready: true, .. } | Self::Flapping { .. })
     }
 
-    /// It is about pods of the current revision.
+    /// Returns whether the cause is about pods of the current revision.
     pub const fn is_of_new_pods(&self) -> bool {
         match self {
             Self::Image { .. } | Self::BadContainer { .. } | Self::NotStarted { .. } | Self::Crash(_) => true,
@@ -352,7 +352,7 @@ impl CauseKind {
         }
     }
 
-    /// The API server refuses this, of the current revision.
+    /// Returns whether the API server refuses this to the current revision.
     pub fn is_refusal(&self, what: Refused) -> bool {
         *self == Self::Refused { what, older: None }
     }

@@ -51,7 +51,7 @@ pub(super) fn count_pods(model: &Model, deployment: &Deployment, new: Option<&Re
     }
 }
 
-/// Of the pods that are not available yet those that fail, as far as pods are seen.
+/// Counts the failing pods among those that are not available yet, as far as pods are seen.
 pub fn count_failing(model: &Model, deployment: &Deployment) -> u32 {
     model.controlled_sets(deployment.uid).map(|set| model.pod_counts(set.uid).failing).sum()
 }
@@ -84,7 +84,7 @@ pub(super) fn count_reported_by_deployment(status: &DeploymentStatus) -> Counts 
     }
 }
 
-/// The ReplicaSets that a Deployment controls, counted; one that was deleted has what is left of its pods.
+/// Counts the pods of each ReplicaSet that a Deployment controls; a deleted one has what is left of its pods.
 pub fn count_sets(model: &Model, deployment: &Deployment, sees_pods: bool) -> Vec<SetCounts> {
     let mine = model.sets_of(deployment.uid).filter(|set| set.owner == Some(deployment.uid));
     let counted = mine.map(|set| {

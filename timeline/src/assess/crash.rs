@@ -28,7 +28,7 @@ pub struct Crash<'p> {
     pub runs_since_millis: Option<Millis>,
 }
 
-/// The container of a pod that ended most often and has not recovered.
+/// Returns the container of a pod that ended most often and has not recovered.
 pub fn crash<'p>(pod: &'p Pod, now: Now) -> Option<Crash<'p>> {
     if pod.now.terminal_millis.is_some() || pod.state().is_ending() {
         return None;
@@ -38,7 +38,7 @@ pub fn crash<'p>(pod: &'p Pod, now: Now) -> Option<Crash<'p>> {
     crashes.reduce(|most, next| if (next.is_loop, next.exits) > (most.is_loop, most.exits) { next } else { most })
 }
 
-/// The other containers of its pod that end again and again.
+/// Returns the other containers of the pod that end again and again.
 pub fn other_crashing_containers<'p>(pod: &'p Pod, crash: &Crash<'_>, now: Now) -> impl Iterator<Item = &'p Container> {
     let others = pod.now.containers.iter().filter(move |container| container.name != crash.container.name);
     others.filter(move |container| of_container(pod, container, now).is_some_and(|other| other.is_loop))

@@ -30,7 +30,7 @@ pub struct Episode<'m> {
     pub is_whole: bool,
     /// Replicas before and after, where they changed.
     pub scaled: Option<(u32, u32)>,
-    /// The entries of the story that tell of losses, in order, each with whether its node was not ready when pods left it.
+    /// The entries of the story about losses, in order, each with whether its node was not ready when pods left it.
     pub losses: Vec<(&'m Happening, bool)>,
     /// The words of the API server when it refused the ReplicaSet of the next revision last.
     pub refused: Option<&'m str>,
@@ -51,7 +51,7 @@ pub struct Restarted<'m> {
     pub pod: &'m Pod,
     /// How often they restarted.
     pub times: u32,
-    /// The last end of the container that restarted last; `None` where nobody saw how it ended.
+    /// The last end of the container that restarted last; `None` if that was not observed.
     pub exit: Option<&'m Exit>,
     /// The probe or hook for which the kubelet stopped that container.
     pub probe: Option<ProbeKill>,
@@ -139,9 +139,9 @@ pub fn losses(deployment: &Deployment, times: RangeInclusive<Millis>) -> Vec<&Ha
     entries.map(|entry| &entry.what).filter(is_kept).collect()
 }
 
-/// The longest outage of a Deployment since then: a time without a ready pod, which ended by itself or at the last moment. `None` where
-/// there was none, or where not all of the time was observed with pods asked for: a list does not tell when it began or ended. A short gap
-/// in between counts as observed.
+/// Returns the longest outage of a Deployment since then: a time without a ready pod, which ended by itself or at the
+/// last moment. `None` if there was none, or if not all of the time was observed with pods desired: a list does not
+/// tell when it began or ended. A short gap in between counts as observed.
 pub fn outage(
     model: &Model,
     deployment: &Deployment,
@@ -162,7 +162,7 @@ pub fn outage(
     if !is_known {
         return None;
     }
-    // A pod out of rotation serves nobody.
+    // A pod out of rotation serves no requests.
     let ready = |pod: &Pod| {
         let counted = counted_stretches(model, deployment.uid, pod);
         let states = pod.spans().filter(|(state, ..)| state.is_ready());
@@ -303,7 +303,7 @@ pub fn find_set_refusal<'m>(
     event.map(refusal_text).or_else(told)
 }
 
-/// When it came to rest.
+/// Returns when the Deployment came to rest.
 fn ended(deployment: &Deployment, pods: &[&Pod], scaled: Option<(u32, u32)>, shortage: &Shortage) -> Option<Millis> {
     let is_going = |pod: &&Pod| pod.state() == PodState::Terminating && !pod.is_out_of_rotation();
     let last = || pods.iter().map(|pod| pod.since_millis()).max();
@@ -384,7 +384,7 @@ pub(super) fn available(pod: &Pod, counted: &[Stretch], first: Millis) -> Vec<(M
     steps
 }
 
-/// The parts of a stretch in which a pod counts.
+/// Returns the parts of a stretch in which a pod counts.
 fn within(counted: &[Stretch], (from, to): Stretch) -> impl Iterator<Item = Stretch> {
     let part = move |(since, until): &Stretch| (from.max(*since), to.into_iter().chain(*until).min());
     counted.iter().map(part).filter(|(begin, end)| end.is_none_or(|end| *begin < end))

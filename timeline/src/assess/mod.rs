@@ -1,4 +1,4 @@
-//! Judges how a Deployment stands: counts, causes with their severity, the verdict as data, and the way out.
+//! Judges the state of a Deployment: counts, causes with their severity, the verdict as data, and the way out.
 //! Owns [`Assessment`] and everything that it is made of; the time is an argument ([`Now`]).
 //! Must not know words, pages or what travels.
 
@@ -8,6 +8,7 @@ pub mod cause;
 pub mod counts;
 pub mod crash;
 pub mod episode;
+pub mod failed_pods;
 mod nodes;
 pub mod pod_causes;
 mod readiness;

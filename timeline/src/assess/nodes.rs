@@ -58,7 +58,7 @@ impl<'m> Assessment<'m> {
     }
 }
 
-/// It became ready after that time.
+/// Returns whether the pod became ready after that time.
 fn became_ready_after(pod: &Pod, millis: Millis) -> bool {
     let mut late = pod.states.windows(2).filter(|pair| pair.last().is_some_and(|(_, at)| *at > millis));
     late.any(|pair| matches!(pair, [(before, _), (after, _)] if !before.is_ready() && after.is_ready()))

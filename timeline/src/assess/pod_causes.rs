@@ -12,23 +12,18 @@ use super::severity::NEW_NODE_MILLIS;
 use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, PodCondition, Role};
-use crate::model::{Deployment, Event, Pod, PodState};
+use crate::model::{Event, Pod, PodState};
 use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node};
 use crate::rules::phase::{SLOWER, init_at_work};
 use crate::rules::pulls::{self, is_image_reason};
 
-/// The reason of a pod that ended well, as its containers have it.
-pub const COMPLETED: &str = "Completed";
-/// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once, and a kubelet measures the
-/// volumes of its pods once a minute before it evicts.
-pub const FAILED_MILLIS: Millis = 90_000;
 /// The ordinary steps of a start are worth a sentence after this time.
 pub(super) const WORTH_MILLIS: Millis = 10_000;
 /// A pod may take this long to start whatever its probes say.
 const START_MILLIS: Millis = 60_000;
 
 impl<'m> Assessment<'m> {
-    /// One cause per kind, with the number of pods that show it, most decisive first.
+    /// Returns one cause per kind, with the number of pods that show it, the most decisive first.
     pub(super) fn of_pods(&self, pods: &[&'m Pod], silent: &BTreeMap<&str, Millis>) -> Vec<Cause> {
         // Each with the number of its pods, of the old ones among them, and whether their messages differ.
         let mut groups: Vec<(PodCause, u32, u32, bool)> = Vec::new();
@@ -48,7 +43,7 @@ impl<'m> Assessment<'m> {
             *is_mixed |= shown.has_other_message(&cause);
             let is_better = !shown.says_why_no_pull() && cause.says_why_no_pull();
             match (&mut shown.kind, &cause.kind) {
-                // Since when is told of the first.
+                // The sentence has the start of the first.
                 (CauseKind::NotReady { saw, .. }, CauseKind::NotReady { saw: other, .. }) => {
                     *saw = saw.take().or_else(|| other.clone());
                 }
@@ -205,8 +200,8 @@ impl<'m> Assessment<'m> {
         }
     }
 
-    /// The image that a container waits for: its own, as the kubelet asks for it, or by the template of its ReplicaSet; or
-    /// that of a volume, which only the message names.
+    /// Returns the image that a container waits for: its own, as the kubelet requests it, or by the template of its
+    /// ReplicaSet; or that of a volume, which only the message names.
     fn image_of(&self, pod: &Pod, container: &Container, message: &str) -> Option<String> {
         let told = Some(&container.waits_for_image).filter(|image| !image.is_empty());
         let own = told.cloned().or_else(|| {
@@ -222,14 +217,15 @@ impl<'m> Assessment<'m> {
         }
     }
 
-    /// The end of a container that a pod shows; `None` if it was for a resize or a new sandbox, and the pod is ready again.
+    /// Returns the end of a container that a pod shows; `None` if it was for a resize or a new sandbox, and the pod is
+    /// ready again.
     fn crash_of(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
         let (kind, evidence) = self.crash(pod, crash::crash(pod, self.now)?);
         let is_no_fault = matches!(&kind, CauseKind::Crash(crash) if crash.is_no_fault());
         (!(is_no_fault && pod.state().is_ready())).then_some((kind, evidence))
     }
 
-    /// A container of the pod ends again and again, and not for resizes or new sandboxes.
+    /// Returns whether a container of the pod ends again and again, and not for resizes or new sandboxes.
     pub(super) fn is_in_crash_loop(&self, pod: &Pod) -> bool {
         matches!(self.crash_of(pod), Some((CauseKind::Crash(crash), _)) if crash.is_loop)
     }
@@ -316,51 +312,8 @@ impl<'m> Assessment<'m> {
         })
     }
 
-    /// Pods that failed as a whole lately, or ended well, while others are missing. Where a replacement failed too that had been ready,
-    /// the next one may, whether any is missing or not.
-    fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
-        let set = self.current?;
-        let available = self.model.pod_counts(set.uid).available;
-        let ended = pods.iter().copied().filter(|pod| !pod.state().is_ending());
-        let failures: Vec<(&Pod, Millis)> = ended.filter_map(|pod| Some((pod, self.failed_millis(pod)?))).collect();
-        let late: Vec<_> = failures.iter().filter(|(_, at)| self.now.millis - at <= FAILED_MILLIS).collect();
-        let (pod, since) = **late.first()?;
-        // Each when it failed, and when it was created.
-        let skew_millis = self.now.skew_millis;
-        let mut times: Vec<_> = failures.iter().map(|(pod, at)| (*at, pod.created_millis(skew_millis))).collect();
-        times.sort_unstable();
-        // An older one had failed when it was created, at the same moment at the latest, and not long before it failed itself.
-        let is_replacement = |pod: &Pod, at: Millis| {
-            let created = pod.created_millis(skew_millis);
-            let before = times.partition_point(|known| *known < (created, created));
-            times.get(..before).and_then(<[_]>::last).is_some_and(|(time, _)| at - time <= FAILED_MILLIS)
-        };
-        let mut replacements =
-            late.iter().map(|(pod, at)| (pod, *at)).filter(|(pod, at)| is_replacement(pod, *at)).peekable();
-        let is_repeated = replacements.peek().is_some();
-        if available >= set.now.counts.desired && !replacements.any(|(pod, _)| pod.was_ready()) {
-            return None;
-        }
-        let (eviction, exit) = (eviction(self.deployment, pod), failed_exit(pod));
-        let reason = ended_reason(self.deployment, pod);
-        let evidence = Evidence { reason: reason.to_owned(), ..by_event(eviction, pod, since) };
-        // The sentence has one reason: others are not counted with it.
-        let is_alike = |other: &Pod| ended_reason(self.deployment, other) == reason && failed_exit(other) == exit;
-        let alike: Vec<&Pod> = late.iter().map(|(other, _)| *other).filter(|other| is_alike(other)).collect();
-        let is_mixed = alike.iter().any(|other| ended_message(self.deployment, other) != evidence.message);
-        let exit = exit.map(|(container, code)| (container.to_owned(), code));
-        let kind = CauseKind::PodsFailed { is_repeated, exit };
-        Some(Cause { is_mixed, ..self.rate_cause(kind, alike.len() as u32, evidence) })
-    }
-
-    /// When a pod ended as a whole. A list after a gap does not tell: it did when its last container ended.
-    fn failed_millis(&self, pod: &Pod) -> Option<Millis> {
-        let told = pod.now.terminal_millis?;
-        let ended = self.last_exit_millis(pod).filter(|_| pod.now.listed_millis == Some(told));
-        Some(ended.map_or(told, |ended| ended.min(told)))
-    }
-
-    /// A node that is being added for one of these pods, which has none yet: others that fit on it get no answer of their own.
+    /// Returns the node that is being added for one of these pods, which has none yet: other pods that fit on it get no
+    /// answer of their own.
     fn coming_node(&self, pods: &[&Pod]) -> Option<NewNode> {
         let lately = self.now.millis - NEW_NODE_MILLIS;
         let recent = self.deployment.events.iter().rev().filter(|event| event.at_millis >= lately);
@@ -408,7 +361,7 @@ impl<'m> Assessment<'m> {
         (hold.is_error() || spent_millis > WORTH_MILLIS).then_some((CauseKind::Starting { hold, time }, evidence))
     }
 
-    /// Some containers of a new pod run, while it waits for others: of any pod, or of the one that has a name.
+    /// Returns whether some containers of a new pod run while it waits for others: of any pod, or of the named one.
     pub fn starts_in_part(&self, name: Option<&str>) -> bool {
         let runs = |container: &Container| container.state == Some(ContainerState::Running);
         let is_meant = |pod: &Pod| pod.state() == PodState::Starting && name.is_none_or(|name| pod.name == name);
@@ -441,51 +394,20 @@ impl<'m> Assessment<'m> {
     }
 }
 
-/// It should be ready, and is not.
+/// Returns whether the pod should be ready and is not.
 pub(super) fn is_unready(pod: &Pod) -> bool {
     let state = pod.state();
     !state.is_ready() && !state.is_ending() && pod.now.terminal_millis.is_none()
 }
 
-/// The condition by which its kubelet says that containers are not ready.
+/// Returns the condition by which the kubelet reports containers that are not ready.
 pub(super) fn unready_condition(pod: &Pod) -> Option<&PodCondition> {
     let mut conditions = pod.now.conditions.iter();
     conditions.find(|told| told.kind == "ContainersReady" && told.status == ConditionStatus::False)
 }
 
-/// The Event about the eviction of a pod that ended well: it is `Succeeded` then, and says nothing of it.
-fn eviction<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
-    let is_done = pod.state() == PodState::Finished;
-    is_done.then(|| messages::last_event(deployment, &pod.name, "Evicted")).flatten()
-}
-
-/// Why a pod ended as a whole, in a word: its reason; of one that ended well, that its kubelet ended it, or [`COMPLETED`].
-fn ended_reason<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
-    match eviction(deployment, pod) {
-        Some(event) => &event.reason,
-        None if pod.state() == PodState::Finished && pod.now.reason.is_empty() => COMPLETED,
-        None => &pod.now.reason,
-    }
-}
-
-/// Returns the message about the end of a pod: of its eviction, else its own.
-fn ended_message<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
-    eviction(deployment, pod).map_or(pod.now.message.as_str(), |event| event.message.as_str())
-}
-
-/// The container that made a pod fail that has no message, and its exit code. Sidecars are stopped when the others have ended.
-fn failed_exit(pod: &Pod) -> Option<(&str, i32)> {
-    let mut containers = pod.now.containers.iter().filter(|container| container.role != Role::Sidecar);
-    containers.find_map(|container| match container.state {
-        Some(ContainerState::Terminated { exit_code, .. }) if exit_code != 0 && pod.now.message.is_empty() => {
-            Some((container.name.as_str(), exit_code))
-        }
-        _ => None,
-    })
-}
-
-/// A pod as an Event tells of it, or as it tells of itself.
-fn by_event(event: Option<&Event>, pod: &Pod, since: Millis) -> Evidence {
+/// Returns the evidence of a pod in the words of an Event, or in its own.
+pub(super) fn by_event(event: Option<&Event>, pod: &Pod, since: Millis) -> Evidence {
     match event {
         Some(event) => Evidence { reason: event.reason.clone(), message: event.message.clone(), ..of_pod(pod, since) },
         None => of_pod(pod, since),
@@ -497,7 +419,7 @@ fn failed_before(pod: &Pod, begun: Millis) -> bool {
     pod.states.iter().any(|(state, at)| *at < begun && *state == PodState::Failing)
 }
 
-/// The error of a pull that is known of a pod is that of another container's image.
+/// Returns whether the known pull error of a pod is about the image of another container.
 fn is_pull_of_another(pod: &Pod, container: &Container) -> bool {
     let goes_on =
         |rest: &str| rest.starts_with(|next: char| next.is_ascii_alphanumeric() || matches!(next, '.' | '_' | '-'));
@@ -509,12 +431,12 @@ fn is_pull_of_another(pod: &Pod, container: &Container) -> bool {
     !is_named(container) && pod.now.containers.iter().any(is_named)
 }
 
-/// A container waits with an error, and not because it is being made.
+/// Returns whether a container waits because of an error, and not as every container does.
 fn fails(reason: &str) -> bool {
     !messages::is_ordinary_wait(reason)
 }
 
-/// Among causes that are equally bad: what is decided comes before what may still pass.
+/// Orders causes that are equally bad: decided ones come before those that may still pass.
 const fn rank(kind: &CauseKind) -> u8 {
     match kind {
         CauseKind::Image { .. } => 0,

@@ -2,7 +2,8 @@
 
 use super::assessment::Assessment;
 use super::cause::{CauseKind, Evidence, StartTime};
-use super::pod_causes::{FAILED_MILLIS, WORTH_MILLIS};
+use super::failed_pods::FAILED_MILLIS;
+use super::pod_causes::WORTH_MILLIS;
 use super::rollout_causes::of_pod;
 use super::severity::LOST_MILLIS;
 use crate::Millis;
@@ -17,7 +18,7 @@ const GATES_NOT_READY: &str = "ReadinessGatesNotReady";
 const GATE_MILLIS: Millis = 120_000;
 
 impl Assessment<'_> {
-    /// A pod that runs and is not ready: behind a gate, behind a probe, or not any more.
+    /// Finds the cause of a pod that runs and is not ready: behind a gate, behind a probe, or not any more.
     pub(super) fn unready(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
         let since = pod.since_millis();
         let spent_millis = self.now.millis - since;
@@ -49,7 +50,7 @@ impl Assessment<'_> {
         is_worth.then(|| (kind, of_pod(pod, since)))
     }
 
-    /// The startup probe of a container of a pod has not passed.
+    /// Returns whether the startup probe of a container of a pod has not passed.
     pub fn is_in_startup(&self, pod: &str, container: &str) -> bool {
         let sets = self.model.controlled_sets(self.deployment.uid);
         let mut pods = sets.flat_map(|set| self.noteworthy_pods(set)).filter(|known| known.name == pod);
@@ -79,7 +80,7 @@ impl Assessment<'_> {
     }
 }
 
-/// The gate that a message names: "… readiness gate \"example.com/traffic\" …".
+/// Returns the gate that a message names: "… readiness gate \"example.com/traffic\" …".
 fn gate_of(message: &str) -> Option<String> {
     let (_, rest) = message.split_once("readiness gate ")?;
     let name = rest.split_whitespace().next()?.trim_matches(['"', ',', '.']);

@@ -40,8 +40,8 @@ impl Assessment<'_> {
         found.into_iter().map(|(kind, evidence)| self.rate_cause(kind, 0, evidence)).collect()
     }
 
-    /// When pods or a ReplicaSet were refused last, if an Event tells that this was a while ago, or a quota may have room again: whether
-    /// they would be refused now is not known before the controller tries again.
+    /// Returns when pods or a ReplicaSet were refused last, if an Event shows that this was a while ago, or a quota may
+    /// have room again: whether they would be refused now is not known before the controller tries again.
     pub fn old_refusal_millis(&self, cause: &Cause) -> Option<Millis> {
         let CauseKind::Refused { what: what @ (Refused::Pods | Refused::ReplicaSet), .. } = cause.kind else {
             return None;
@@ -79,7 +79,7 @@ impl Assessment<'_> {
         moves.chain(gaps).chain([self.deployment.first_seen_millis]).max()
     }
 
-    /// The controller is refused the ReplicaSet of the template. Without a progress deadline only an Event says so.
+    /// Finds the refusal of the ReplicaSet of the template. Without a progress deadline only an Event shows it.
     pub(super) fn refused_set(&self) -> Option<Evidence> {
         let about = ("Deployment", self.deployment.name.as_str());
         if let Some(told) = rollout::refusal_of_set(self.model, self.deployment) {
@@ -97,8 +97,8 @@ impl Assessment<'_> {
         is_awaited.then(|| of_event(self.me(), event))
     }
 
-    /// The Deployment controller may still try by itself to create the ReplicaSet that it is refused. A later edit has tries of its own, of
-    /// which Events alone tell.
+    /// Returns whether the Deployment controller may still retry by itself to create the refused ReplicaSet. A later
+    /// edit has retries of its own, which only Events show.
     pub fn may_retry_set(&self) -> bool {
         let told = rollout::refusal_of_set(self.model, self.deployment).and_then(|told| told.last_update_millis);
         let until = told.map(|at| at.saturating_add(self.now.skew_millis + RETRIES_MILLIS));
@@ -134,7 +134,8 @@ impl Assessment<'_> {
         events.find(|event| event.reason == reason && is_since(event, since))
     }
 
-    /// The Deployment's own condition, which may be old: for who does not see what its ReplicaSets say.
+    /// Returns the Deployment's own condition, which may be old: for viewers who do not see the status of its
+    /// ReplicaSets.
     fn told_by_deployment(&self) -> Option<(CauseKind, Evidence)> {
         let now = &self.deployment.now;
         let is_known = self.model.owned_sets(self.deployment.uid).any(|set| set.now.failure.is_some());
@@ -180,12 +181,12 @@ fn refused_by(reason: &str) -> Refused {
     if reason == "FailedDelete" { Refused::Deletion } else { Refused::Pods }
 }
 
-/// It happened after that moment; Events count whole seconds.
+/// Returns whether the Event happened after that moment; Events count whole seconds.
 pub(super) const fn is_since(event: &Event, since: Millis) -> bool {
     event.at_millis >= since - 1_000
 }
 
-/// The API server's words of an Event of a controller, as a condition has them.
+/// Returns the API server's words in an Event of a controller, as a condition has them.
 pub(super) fn refusal_text(event: &Event) -> &str {
     let text = messages::text(event);
     text.strip_prefix("Error creating: ").or_else(|| text.strip_prefix("Error deleting: ")).unwrap_or(text)

@@ -50,7 +50,7 @@ pub enum Remedy {
 }
 
 impl Assessment<'_> {
-    /// The way out of how it stands; `None` where there is nothing to undo, or to look at.
+    /// Returns the way out; `None` if there is nothing to undo, or to look at.
     pub fn remedy(&self, standing: Standing) -> Option<Remedy> {
         match standing {
             Standing::NotObserved { .. } => Some(Remedy::ShowDeployment),
@@ -76,7 +76,7 @@ impl Assessment<'_> {
                 let back = || if self.came_to_nothing() { self.undo() } else { None };
                 Some(self.quota().or_else(back).unwrap_or_else(|| self.show()))
             }
-            // Nothing is wrong, and whoever started it may think otherwise.
+            // Nothing is wrong, unless the person who started it thinks otherwise.
             Standing::Progressing | Standing::Waiting | Standing::Slow | Standing::TakingDown if self.is_of_nodes() => {
                 Some(self.show())
             }
@@ -92,7 +92,8 @@ impl Assessment<'_> {
         }
     }
 
-    /// No pod is available, and old ones that were lost are the worst that is known: neither to resume nor to go back mends them.
+    /// Suggests to look at a lost pod, if no pod is available and lost old pods are the worst cause: neither resuming
+    /// nor undoing mends that.
     fn lost_pod(&self, standing: Standing) -> Option<Remedy> {
         if self.has_fault() || !self.is_rollout_outage(standing) {
             return None;
@@ -103,7 +104,7 @@ impl Assessment<'_> {
         Some(Remedy::ShowPod(lost.evidence.object_name().to_owned()))
     }
 
-    /// The crashes began soon after the revision was rolled out: going back may end them.
+    /// Returns whether the crashes began soon after the revision was rolled out: undoing may end them.
     fn crashed_with_it(&self) -> bool {
         let began =
             self.worst_cause().filter(|cause| !cause.evidence.is_least).and_then(|cause| cause.evidence.since_millis);
@@ -116,7 +117,7 @@ impl Assessment<'_> {
         self.decisive().or_else(|| self.causes.iter().find(|cause| cause.severity > Severity::Normal))
     }
 
-    /// The worst cause, or the first one of those that may pass.
+    /// Returns the worst cause, or the first one of those that may pass.
     fn first_cause(&self) -> Option<&Cause> {
         self.worst_cause().or_else(|| self.causes.first())
     }
@@ -177,7 +178,8 @@ impl Assessment<'_> {
         Some(Remedy::Undo { to: Some(to).filter(|to| self.awaits_revision || by_itself != Some(to)) })
     }
 
-    /// Every pod that a ReplicaSet lost since the last rollout began was failing when it was asked to go.
+    /// Returns whether every pod that a ReplicaSet lost since the last rollout began was failing when it was asked to
+    /// go.
     fn left_failing(&self, set: &ReplicaSet) -> bool {
         let last = self.deployment.rollouts.last();
         let began = last.and_then(|last| rollout::first_sign_millis(self.model, self.deployment, last));
@@ -192,7 +194,7 @@ impl Assessment<'_> {
         lost.peek().is_some() && lost.all(was_failing)
     }
 
-    /// The command that shows why, of the object that the first cause names.
+    /// Returns the command that shows the reason, for the object of the first cause.
     fn show(&self) -> Remedy {
         let Some(cause) = self.first_cause() else { return Remedy::ShowDeployment };
         if let CauseKind::NodeSilent { node: Some(node) } = &cause.kind {

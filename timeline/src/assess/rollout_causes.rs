@@ -65,7 +65,7 @@ impl<'m> Assessment<'m> {
         Cause { severity, is_fatal, kind, pods, old: 0, evidence, is_mixed: false }
     }
 
-    /// Those of the current ReplicaSet, by arrival.
+    /// Returns the pods of the current ReplicaSet, by arrival.
     pub(super) fn new_pods(&self) -> Vec<&'m Pod> {
         let Some(set) = self.current else { return Vec::new() };
         order::sort_by(self.noteworthy_pods(set).collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
@@ -90,7 +90,8 @@ impl<'m> Assessment<'m> {
         (self.now.millis - since > SILENT_MILLIS).then(|| self.rate_cause(CauseKind::ControllerSilent, 0, evidence))
     }
 
-    /// The controller has seen an edited template, no pods are left, and it makes no ReplicaSet: Recreate that came to a halt.
+    /// Finds that the controller has seen an edited template, no pods are left, and it makes no ReplicaSet: Recreate
+    /// has come to a halt.
     fn set_missing(&self) -> Option<Cause> {
         let now = &self.deployment.now;
         let is_seen = verdict::kubectl(now) != KubectlVerdict::NotObserved;
@@ -111,7 +112,7 @@ impl<'m> Assessment<'m> {
             .then(|| self.rate_cause(CauseKind::SetMissing, 0, evidence))
     }
 
-    /// A scaling that the controller tries before everything else, and never finishes.
+    /// Finds a scaling that the controller tries before everything else, and never finishes.
     fn scaling_stuck(&self) -> Option<Cause> {
         let replicas = rollout::stuck_scaling(self.model, self.deployment)?;
         let is_scaling = |mark: &&Mark| matches!(mark.kind, MarkKind::Replicas { .. });
@@ -120,7 +121,8 @@ impl<'m> Assessment<'m> {
         Some(self.rate_cause(CauseKind::ScalingStuck { replicas }, 0, evidence))
     }
 
-    /// The replicas to scale back to, where a scaling that the controller never finishes keeps the rollout from going on.
+    /// Returns the replicas to scale back to, if a scaling that the controller never finishes keeps the rollout from
+    /// going on.
     pub fn replicas_before_stuck_scaling(&self) -> Option<u32> {
         self.causes.iter().find_map(|cause| match cause.kind {
             CauseKind::ScalingStuck { replicas } => Some(replicas),
@@ -143,7 +145,7 @@ impl<'m> Assessment<'m> {
         Some(self.rate_cause(CauseKind::Paused { is_edited }, 0, evidence))
     }
 
-    /// Nobody can move: no old pod may go, and a new one finds no place.
+    /// Finds a deadlock: no old pod may go, and a new one finds no place.
     fn deadlock(&self, so_far: &[Cause]) -> Option<Cause> {
         let obstacle = |cause: &Cause| match &cause.kind {
             kind if kind.is_refusal(Refused::Pods) => Some(Obstacle::Refused),
@@ -172,7 +174,7 @@ impl<'m> Assessment<'m> {
         })
     }
 
-    /// An old pod has the volume that a new one waits for.
+    /// Returns whether an old pod has the volume that a new one waits for.
     fn has_volume(&self, message: &str) -> bool {
         let new = self.current.map(|set| set.uid);
         let pods = self.model.pods_of_deployment(self.deployment.uid);
@@ -196,7 +198,7 @@ impl<'m> Assessment<'m> {
         Some(self.rate_cause(CauseKind::OldNotGoing, 1 + late.count() as u32, evidence))
     }
 
-    /// A ReplicaSet asks for more pods than exist, for longer than its controller needs.
+    /// Finds a ReplicaSet that has desired more pods than exist for longer than its controller needs.
     fn pods_missing(&self, so_far: &[Cause]) -> Option<Cause> {
         let is_refused = so_far.iter().any(|cause| matches!(cause.kind, CauseKind::Refused { .. }));
         if is_refused || !self.sees_pods {
@@ -213,7 +215,7 @@ impl<'m> Assessment<'m> {
             let pods = || self.model.controlled_pods(set.uid);
             let moved = pods().map(Pod::since_millis).chain(set.scales.iter().map(|scale| scale.at_millis)).max();
             let since = moved.unwrap_or(set.first_seen_millis);
-            // A list that tells of the ReplicaSet with its pods tells of no moment.
+            // A list shows the ReplicaSet and its pods without the times of their changes.
             let is_least = moved.is_none() || pods().any(|pod| pod.now.listed_millis == Some(since));
             (self.now.millis - since > PODS_MISSING_MILLIS).then(|| {
                 let evidence = Evidence {
@@ -258,8 +260,8 @@ impl<'m> Assessment<'m> {
         })
     }
 
-    /// All pods were deleted, as far as that was seen, and none is created: the namespace is being deleted, or the ReplicaSet controller
-    /// cannot create any.
+    /// Returns whether all pods were deleted, as far as that was seen, and none is created: the namespace is being
+    /// deleted, or the ReplicaSet controller cannot create any.
     pub fn has_lost_all_pods(&self) -> bool {
         let has_none = self.counts.available + self.counts.not_yet == 0;
         self.causes.iter().any(|cause| match cause.kind {
@@ -269,7 +271,7 @@ impl<'m> Assessment<'m> {
         })
     }
 
-    /// The first trouble of that kind that pods of an older revision have.
+    /// Returns the first trouble of that kind of pods of an older revision.
     fn old_troubles(&self, silent: &BTreeMap<&str, Millis>, is_trouble: fn(&CauseKind) -> bool) -> Option<Cause> {
         let new = self.current.map(|set| set.uid);
         let mut old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
@@ -307,7 +309,8 @@ impl<'m> Assessment<'m> {
     }
 }
 
-/// When a pod that still terminates should have been gone, by our clock; `None` where it has time, or where that is not known.
+/// Returns when a pod that still terminates should have been gone, by our clock; `None` if it has time, or if that is
+/// not known.
 pub fn overdue(pod: &Pod, now: Now) -> Option<Millis> {
     // Grace periods end by the API server's clock.
     let ends = pod.now.deletion_at_millis?.saturating_add(now.skew_millis);
@@ -326,7 +329,8 @@ pub(super) fn of_pod(pod: &Pod, since: Millis) -> Evidence {
     }
 }
 
-/// Since when a failing pod fails, its short recoveries included: the first failing state after it was last ready.
+/// Returns since when a failing pod fails, its short recoveries included: the first failing state after it was last
+/// ready.
 pub(super) fn troubled_since(pod: &Pod) -> Millis {
     let good = pod.states.iter().rposition(|(state, _)| state.is_ready());
     let mut later = pod.states.iter().skip(good.map_or(0, |index| index + 1));

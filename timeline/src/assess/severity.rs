@@ -52,7 +52,8 @@ const FAILED_PULLS_MILLIS: Millis = 120_000;
 /// Init containers often wait for something by failing: `wait --fail-fast` ends at this exit.
 const INIT_EXITS: u32 = 4;
 
-/// For how long nothing may move that nothing explains: half the progress deadline, and a minute at least.
+/// Returns how long a rollout may stand still without an explanation: half the progress deadline, and at least a
+/// minute.
 pub fn unexplained_limit(spec: &DeploymentSpec) -> Millis {
     spec.progress_deadline_seconds.map_or(UNLIMITED_MILLIS, |seconds| i64::from(seconds) * 500).max(IDLE_MILLIS)
 }
@@ -117,8 +118,8 @@ impl Assessment<'_> {
         }
     }
 
-    /// A start without an error: normal as long as it may take. The progress deadline says when it has failed; where none can
-    /// strike, time does.
+    /// Rates a start without an error: normal as long as it may take. The progress deadline says when it has failed, or
+    /// time, if there is none.
     fn of_start(&self, time: &StartTime) -> Severity {
         let now = &self.deployment.now;
         let is_limited = now.spec.progress_deadline_seconds.is_some()
@@ -157,8 +158,8 @@ impl Assessment<'_> {
             || matches!(self.next, Next::RemoveOld { .. } | Next::RemoveNew(_))
     }
 
-    /// The rollout cannot succeed with this revision: `wait --fail-fast` ends. Never for the revision that an edit replaces,
-    /// and not for what may pass.
+    /// Returns whether the rollout cannot succeed with this revision, which ends `wait --fail-fast`. Never for a
+    /// revision that an edit replaces, and not for faults that may pass.
     pub(super) fn is_fatal(&self, kind: &CauseKind, evidence: &Evidence, severity: Severity) -> bool {
         let lasts = |millis: Millis| evidence.since_millis.is_none_or(|since| self.now.millis - since > millis);
         let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;

@@ -51,7 +51,7 @@ pub enum Standing {
     Deleted,
     /// It is being deleted.
     Deleting,
-    /// Somebody paused it.
+    /// It is paused.
     Paused,
     /// Its controller does not react.
     NotObserved {
@@ -98,8 +98,8 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Whether the progress deadline can still strike, or struck: not of a rollout that is over, that nobody rolls out, or that
-    /// has everything and waits only for the controller to report it.
+    /// Returns whether the progress deadline can still pass, or passed: not for a rollout that is over or not under
+    /// way, or that has everything and waits only for the controller to report it.
     pub const fn has_deadline(self) -> bool {
         match self {
             Self::Deleted | Self::Deleting | Self::Paused | Self::NotObserved { .. } | Self::ScaledToZero => false,
@@ -110,7 +110,7 @@ impl Standing {
         }
     }
 
-    /// The colour of the verdict, outages of rollouts aside: [`Assessment::tone`].
+    /// Returns the colour of the verdict, outages of rollouts aside: [`Assessment::tone`].
     pub const fn tone(self) -> Tone {
         match self {
             Self::Complete => Tone::Ok,
@@ -129,7 +129,7 @@ impl Standing {
 }
 
 impl Assessment<'_> {
-    /// Which verdict holds.
+    /// Decides the verdict.
     pub fn standing(&self) -> Standing {
         let (deployment, counts) = (self.deployment, self.counts);
         let desired = deployment.now.spec.replicas;
@@ -174,12 +174,12 @@ impl Assessment<'_> {
         }
     }
 
-    /// The colour of the verdict.
+    /// Returns the colour of the verdict.
     pub fn tone(&self, standing: Standing) -> Tone {
         if self.is_rollout_outage(standing) { Tone::Bad } else { standing.tone() }
     }
 
-    /// No pod is available, as in an outage at rest, while it is rolled out or paused.
+    /// Returns whether no pod is available, as in an outage at rest, during a rollout or a pause.
     pub fn is_rollout_outage(&self, standing: Standing) -> bool {
         let spec = &self.deployment.now.spec;
         // Between the old pods and the new ones there may be none. A paused Deployment takes none down for an edit that waits.
@@ -201,9 +201,9 @@ impl Assessment<'_> {
         is_rollout && !is_allowed && self.is_outage
     }
 
-    /// The losses since the Deployment was complete last whose replacements are missing, in order: pods that were deleted, left their
-    /// ReplicaSet or had to leave a node, and deleted ReplicaSets. Each with how many of its pods that is: together no more than are
-    /// missing.
+    /// Returns the losses since the Deployment was last complete whose replacements are missing, in order: pods that
+    /// were deleted, left their ReplicaSet or had to leave a node, and deleted ReplicaSets. Each has its number of
+    /// pods, together no more than are missing.
     pub fn unreplaced_losses(&self) -> Vec<(&Entry, u32)> {
         let verdicts = &self.deployment.verdicts;
         let complete = verdicts.iter().rposition(|(_, verdict)| *verdict == KubectlVerdict::Complete);
@@ -289,7 +289,7 @@ impl Assessment<'_> {
         losses
     }
 
-    /// The headline says that nobody serves, and not why.
+    /// Returns whether the headline says that no pod serves, and not why.
     pub fn is_headline_outage(&self, standing: Standing) -> bool {
         match standing {
             Standing::Paused | Standing::Waiting | Standing::Slow | Standing::Progressing => {
@@ -302,12 +302,12 @@ impl Assessment<'_> {
         }
     }
 
-    /// It went while nobody looked: it was deleted at that time or before.
+    /// Returns whether it was deleted unobserved, at that time or before.
     pub fn went_unseen(&self) -> bool {
         self.deployment.deleted_millis.is_some_and(|at| self.deployment.gaps.iter().any(|gap| gap.to_millis == at))
     }
 
-    /// The rollout was complete before: what is missing now is no part of it.
+    /// Returns whether the rollout was complete before: missing pods are no part of it.
     fn is_settled(&self) -> bool {
         let last = self.deployment.rollouts.last();
         let was_there = |rollout: &Rollout| rollout.completed_millis.or(rollout.available_millis).is_some();
@@ -315,7 +315,7 @@ impl Assessment<'_> {
         is_over && last.is_some_and(was_there)
     }
 
-    /// The ReplicaSet of the next rollout is there, and the Deployment that names its revision follows.
+    /// Returns whether the ReplicaSet of the next rollout exists, and the Deployment that names its revision follows.
     fn is_next_ahead(&self) -> bool {
         let last = self.deployment.rollouts.last().map(|rollout| rollout.revision);
         last.is_some() && self.current.is_some_and(|set| set.revision() > last)
@@ -332,19 +332,20 @@ impl Assessment<'_> {
         self.deployment.rollouts.last().is_some_and(|rollout| rollout.has_deadline_of_before(passed_millis))
     }
 
-    /// Its pods are news of a rollout: one that is seen to be under way.
+    /// Returns whether pods are news of a rollout that is seen to be under way.
     pub fn is_rolling_out(&self) -> bool {
         let was_start_seen = || self.deployment.rollouts.last().is_some_and(|rollout| rollout.started_millis.is_some());
         self.sums.old_desired() > 0 || ((was_start_seen() || self.goes_on()) && !self.is_settled())
     }
 
-    /// The controller says that a rollout goes on.
+    /// Returns whether the controller says that a rollout goes on.
     fn goes_on(&self) -> bool {
         let told = self.deployment.now.status.progress_reason();
         matches!(told, "NewReplicaSetCreated" | "FoundNewReplicaSet" | "ReplicaSetUpdated")
     }
 
-    /// It was there when watching began, nothing is replaced, and whether it had everything before is not known.
+    /// Returns whether it existed when watching began, nothing is replaced, and it is not known whether it had
+    /// everything before.
     fn is_unseen(&self) -> bool {
         let last = self.deployment.rollouts.last();
         self.sums.old_desired() == 0
@@ -354,8 +355,8 @@ impl Assessment<'_> {
             && last.is_some_and(|rollout| rollout.started_millis.is_none())
     }
 
-    /// Enough pods are available, and none of the old ones is asked for any more. Those may be available for a moment longer, which finishes
-    /// no rollout that never had everything.
+    /// Returns whether enough pods are available and no old ones are desired any more. Old ones may be available for a
+    /// moment longer, which finishes no rollout that never had everything.
     fn is_finishing(&self) -> bool {
         let (counts, desired) = (&self.counts, self.deployment.now.spec.replicas);
         let had_everything = self.is_settled() || self.is_unseen();
@@ -363,7 +364,8 @@ impl Assessment<'_> {
         self.sums.old_desired() == 0 && available >= desired
     }
 
-    /// It was complete, and pods are missing: more are desired than it ever had, or some of those that it had are lost.
+    /// Decides the verdict if it was complete and pods are missing: more are desired than it ever had, or some of them
+    /// are lost.
     fn standing_of_missing(&self) -> Standing {
         let had = self.deployment.rollouts.last().and_then(|rollout| rollout.available_of);
         let (desired, is_stuck) = (self.deployment.now.spec.replicas, self.is_stuck());
@@ -374,7 +376,8 @@ impl Assessment<'_> {
         if had.is_none() && !is_stuck { Standing::CatchingUp { is_stuck } } else { Standing::Degraded { is_stuck } }
     }
 
-    /// Nothing is lost: `minReadySeconds` was raised, and as many pods as are missing were available until then and are ready.
+    /// Returns whether nothing is lost: `minReadySeconds` was raised, and as many pods as are missing were available
+    /// until then and are ready.
     pub fn waits_for_more_seconds(&self) -> bool {
         let sets = self.model.controlled_sets(self.deployment.uid);
         let pods = sets.flat_map(|set| self.noteworthy_pods(set));
@@ -383,8 +386,9 @@ impl Assessment<'_> {
         self.counts.available as usize + pods.filter(is_recounted).count() >= self.deployment.now.spec.replicas as usize
     }
 
-    /// No pod has been available for a while, since the last one that was, and none is ready and waits for `minReadySeconds`. One whose
-    /// readiness flaps may never reach them. That there were none while none were desired is no outage.
+    /// Returns whether no pod has been available for a while, since the last one that was, and none is ready and waits
+    /// for `minReadySeconds`. A pod whose readiness flaps may never reach them. A time without desired pods is no
+    /// outage.
     pub(super) fn finds_outage(&self) -> bool {
         let uid = self.deployment.uid;
         let is_flapping = || self.causes.iter().any(|cause| matches!(cause.kind, CauseKind::Flapping { .. }));
@@ -411,13 +415,14 @@ impl Assessment<'_> {
         since.is_some_and(|since| self.now.millis - since > severity::OUTAGE_MILLIS)
     }
 
-    /// Everything that holds it up is named and passes by itself.
+    /// Returns whether everything that holds it up is named and passes by itself.
     fn only_waits(&self) -> bool {
         !self.causes.is_empty() && self.causes.iter().all(|cause| cause.severity == Severity::Normal)
     }
 
-    /// Recreate: the old pods go, and the new ones are made afterwards. Old ReplicaSets are scaled to zero at once, or never: chosen in a
-    /// rollout that is scaled, too, the controller only tries to scale (`scale` in `sync.go`).
+    /// Returns whether Recreate takes the old pods down before it makes new ones. Old ReplicaSets are scaled to zero at
+    /// once, or never: if the strategy is chosen in a rollout that is scaled, too, the controller only tries to scale
+    /// (`scale` in `sync.go`).
     fn is_taking_down(&self) -> bool {
         let spec = &self.deployment.now.spec;
         let goes = match self.next {
@@ -433,7 +438,8 @@ impl Assessment<'_> {
         self.sums.new.is_some_and(|new| new.desired > 0)
     }
 
-    /// The cause that the headline names: the first bad one, which keeps pods from being there at all where there is one.
+    /// Returns the cause that the headline names: the first bad one, and first of all one that keeps pods from
+    /// existing.
     pub fn decisive(&self) -> Option<&Cause> {
         let bad = || self.causes.iter().filter(|cause| cause.severity == Severity::Bad);
         bad().find(|cause| cause.kind.is_failure()).or_else(|| bad().next())
@@ -468,13 +474,13 @@ impl Assessment<'_> {
         self.decisive().is_some() || self.is_unexplained()
     }
 
-    /// Nothing moves, for longer than may be, and nothing says why. Old pods alone hold nothing up.
+    /// Returns whether nothing has moved for too long, and nothing explains it. Old pods alone hold nothing up.
     fn is_unexplained(&self) -> bool {
         let limit = severity::unexplained_limit(&self.deployment.now.spec);
         self.causes.iter().all(Cause::is_of_old_pods) && !self.has_moved_since(self.now.millis - limit)
     }
 
-    /// Whether anything moved at that time or later: a step of replicas, a pod, a verdict, what is asked for.
+    /// Returns whether anything moved at that time or later: a step of replicas, a pod, a verdict, the spec.
     fn has_moved_since(&self, at_millis: Millis) -> bool {
         let (model, uid) = (self.model, self.deployment.uid);
         let scales = || model.sets_of(uid).flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));

@@ -8,8 +8,8 @@ use crate::model::{Deployment, Pod, ReplicaSet};
 use crate::{Millis, Model, Uid};
 
 impl Model {
-    /// A Deployment with what belonged to it at that time. Fields that only say how something is now (reasons, messages)
-    /// are empty where they may have been others.
+    /// Returns a Deployment with its objects at that time. Fields of the present (reasons, messages) are empty if they
+    /// may have been others.
     pub fn as_of(&self, deployment: Uid, at_millis: Millis) -> Self {
         let mut then = Self::default();
         if let Some(known) = self.deployments.get(&deployment) {

@@ -35,7 +35,7 @@ pub struct History {
     weight: usize,
 }
 
-/// Number of changes of [`MOST_CHANGES`] that a change stands for.
+/// Returns the number of changes of [`MOST_CHANGES`] that a change stands for.
 fn weight(change: &Change) -> usize {
     let of_images = |images: &[Image]| (images.len(), images.iter().map(|image| image.image.len()).sum::<usize>());
     let of_condition = |told: Option<&Condition>| told.map_or(0, |told| told.message.len());
@@ -119,12 +119,12 @@ impl History {
         }
     }
 
-    /// The changes of one object that are kept.
+    /// Returns the changes of one object that are kept.
     pub fn of(&self, subject: Subject) -> impl Iterator<Item = (Millis, &Change)> {
         self.log.iter().filter(move |(_, change)| change.subject() == subject).map(|(at, change)| (*at, change))
     }
 
-    /// A pod as it was before the first change that is kept; `None` for one that came later.
+    /// Returns a pod as it was before the first change that is kept; `None` for a later one.
     pub fn pod_before(&self, pod: Uid) -> Option<&Pod> {
         self.base.pods.get(&pod)
     }
@@ -136,14 +136,15 @@ impl History {
         Some(walk.then)
     }
 
-    /// The past, to be gone through from its first moment that can be told.
+    /// Returns a cursor at the first known moment of the past.
     pub fn walk(&self) -> HistoryCursor<'_> {
         let mut then = self.base.clone();
         then.resume_pod_index();
         HistoryCursor { then, log: self.log.iter().peekable() }
     }
 
-    /// The past of a Deployment with all that belongs to it, by itself. `now` is the model as it is: it tells what that is.
+    /// Returns the past of a Deployment with its objects, by itself. `now` is the present model, which shows what these
+    /// are.
     pub fn only(&self, now: &Model, deployment: Uid) -> Self {
         let mine = belonging(now, deployment);
         let is_mine = |change: &Change| mine.contains(&change.subject()) || matches!(change, Change::Unseen(..));
@@ -151,8 +152,9 @@ impl History {
         Self::of_changes(self.base.only_of(&mine), self.base_millis, log)
     }
 
-    /// A stretch of the past of one Deployment, with how it was at the end: nothing is in it of what was over before, of what came
-    /// later, or of others that bore its name; and of ReplicaSets only those that had pods then, or a revision that was rolled out.
+    /// Returns a part of the past of one Deployment, with its state at the end. It lacks what was over before, what
+    /// came later, and other Deployments of its name; and has only ReplicaSets that had pods then, or a revision that
+    /// was rolled out.
     pub fn excerpt(&self, deployment: Uid, from_millis: Millis, to_millis: Millis) -> (Self, Model) {
         let mut walk = self.walk();
         walk.to(from_millis.min(to_millis));
@@ -186,7 +188,7 @@ impl History {
         (Self::of_changes(base, Some(from_millis), log), then)
     }
 
-    /// The past of which only its end is known.
+    /// Creates a past of which only the end is known.
     pub fn end(base: Model, at_millis: Millis) -> Self {
         Self::of_changes(base, Some(at_millis), VecDeque::new())
     }
@@ -196,19 +198,19 @@ impl History {
         Self { base, base_millis, log, weight }
     }
 
-    /// The changes that are kept, in order, with their times.
+    /// Returns the changes that are kept, in order, with their times.
     pub fn changes(&self) -> impl Iterator<Item = (Millis, &Change)> {
         self.log.iter().map(|(at, change)| (*at, change))
     }
 
-    /// The last so many changes, oldest first; `None` when not all of them are kept.
+    /// Returns the last changes, oldest first; `None` if not all of them are kept.
     pub fn last(&self, count: u64) -> Option<impl Iterator<Item = &Change>> {
         let first = self.log.len().checked_sub(usize::try_from(count).ok()?)?;
         Some(self.log.range(first..).map(|(_, change)| change))
     }
 
-    /// The time for sentences of a moment: in a gap of the Deployment it stands still since the last word, as our not hearing is nobody's
-    /// doing there.
+    /// Returns the time for sentences of a moment. In a gap of the Deployment it stands still since the last
+    /// observation: that Rollcast did not observe is nobody's doing there.
     pub fn heard_millis(&self, deployment: Uid, at_millis: Millis) -> Millis {
         let gap_since = |change: &Change| match change {
             Change::Gap(_, gap) => (gap.from_millis..gap.to_millis).contains(&at_millis).then_some(gap.from_millis),
@@ -220,7 +222,7 @@ impl History {
         since.map_or(at_millis, |since| last().map_or(since, |last| last.max(since)))
     }
 
-    /// When something changed last.
+    /// Returns the time of the last change.
     pub fn last_millis(&self) -> Option<Millis> {
         self.log.back().map(|(at, _)| *at)
     }
@@ -231,7 +233,7 @@ impl History {
     }
 }
 
-/// ReplicaSets of a Deployment without a pod and without a revision of one of its rollouts.
+/// Returns the ReplicaSets of a Deployment without a pod and without a revision of one of its rollouts.
 fn unused_sets(model: &Model, deployment: Uid) -> BTreeSet<Uid> {
     let rollouts = model.deployments.get(&deployment).map(|known| known.rollouts.as_slice()).unwrap_or_default();
     let is_rolled_out = |revision: u64| rollouts.iter().any(|rollout| rollout.revision == revision);
@@ -258,7 +260,7 @@ impl HistoryCursor<'_> {
     }
 }
 
-/// A Deployment, others of its name, and what belongs to it.
+/// Returns a Deployment, others of its name, and their objects.
 fn belonging(now: &Model, deployment: Uid) -> BTreeSet<Subject> {
     // Others of the same name are spoken of.
     let name = now.deployments.get(&deployment).map(|known| (&known.namespace, &known.name));
@@ -269,7 +271,7 @@ fn belonging(now: &Model, deployment: Uid) -> BTreeSet<Subject> {
 }
 
 impl Model {
-    /// A Deployment with all that belongs to it and all that is spoken of where something is said of it: others of its name.
+    /// Returns the model of a Deployment, its objects, and the Deployments of its name that its sentences mention.
     pub fn around(&self, deployment: Uid) -> Self {
         self.only_of(&belonging(self, deployment))
     }

@@ -1,4 +1,4 @@
-//! Changes: what one fact altered, small enough to send, and the only way a [`Model`] is ever altered.
+//! Changes: what one fact altered, small enough to send. A [`Model`] is altered by nothing else.
 //!
 //! `snapshot(a)` and the changes from a to b give `snapshot(b)`, because the server itself gets from a to b by them.
 
@@ -27,7 +27,7 @@ pub enum Change {
     DeploymentNow(Uid, Box<DeploymentNow>),
     /// The rollout at this index started or changed; pruned ones count.
     Rollout(Uid, u32, Box<Rollout>),
-    /// Nobody looked for a while. Joined with the last gap when they touch.
+    /// The cluster was not observed for a while. A gap that touches the last one is joined with it.
     Gap(Uid, Gap),
     /// The limits of its strategy changed.
     Limits(Uid, Millis, Limits),
@@ -37,7 +37,7 @@ pub enum Change {
     ReplicaSet(Box<ReplicaSet>),
     /// Its spec or status changed.
     ReplicaSetNow(Uid, Box<ReplicaSetNow>),
-    /// Another Deployment controls it, or none, from then on.
+    /// It has another controller, or none, from then on.
     ReplicaSetOwner(Uid, Option<Uid>, Millis),
     /// It carries another revision.
     ReplicaSetRevision(Uid, u64, Option<Millis>),
@@ -51,19 +51,19 @@ pub enum Change {
     PodState(Uid, PodState, Millis),
     /// Node, reason, restarts or deletion time changed.
     PodNow(Uid, Arc<PodNow>),
-    /// Its ReplicaSet let go of it.
+    /// Its ReplicaSet released it.
     PodReleased(Uid, Millis),
-    /// A ReplicaSet took it up again.
+    /// A ReplicaSet adopted it.
     PodAdopted(Uid, Uid, Millis),
-    /// Why it goes or went. May be said again, better, within a moment.
+    /// Why it is or was deleted. A better cause may follow within a moment.
     PodEnds(Uid, EndReason),
-    /// Old history is let go of; of the named Deployment, or of what belongs to none.
+    /// Old history is removed: of the named Deployment, or of objects that belong to none.
     Pruned(Option<Uid>, Box<Pruned>),
     /// A mark was made.
     Mark(Uid, #[serde(with = "server_only")] Mark),
-    /// Something is told of it, or told better.
+    /// Its story has a new entry, or an entry has a new version.
     Story(Uid, #[serde(with = "server_only")] Box<Entry>),
-    /// An entry of its story is taken back, or became part of another one.
+    /// An entry of its story is removed, or became part of another one.
     StoryTaken(Uid, u64),
     /// The kubectl verdict changed.
     Verdict(Uid, Millis, KubectlVerdict),
@@ -93,12 +93,12 @@ pub enum Subject {
     ReplicaSet(Uid),
     /// A Pod.
     Pod(Uid),
-    /// Things that belong to no Deployment.
+    /// Objects that belong to no Deployment.
     Nothing,
 }
 
 impl Change {
-    /// Alters what viewers hold. The others alter only what sentences are made of.
+    /// Returns whether the change travels to viewers. The others alter only what sentences are made of.
     pub const fn travels(&self) -> bool {
         !matches!(
             self,
@@ -111,7 +111,7 @@ impl Change {
         )
     }
 
-    /// The object that it is about.
+    /// Returns the object that the change is about.
     pub fn subject(&self) -> Subject {
         match self {
             Self::Deployment(d) => Subject::Deployment(d.uid),
@@ -262,7 +262,7 @@ impl Model {
     }
 }
 
-/// A rollout reigns until the next one starts; the state at `before` stays known.
+/// Prunes the lists of a Deployment. The state at `before` stays known: a rollout goes if the next had started by then.
 fn prune_lists(deployment: &mut Deployment, before: Millis) {
     let is_over = |next: &Rollout| next.started_millis.is_some_and(|at| at <= before);
     let over = deployment.rollouts.iter().skip(1).take_while(|next| is_over(next)).count();
@@ -345,7 +345,7 @@ fn tell_entry(story: &mut Vec<Entry>, entry: Entry) {
 
 fn keep_event(events: &mut Vec<Event>, event: Event) {
     let is_pull = |known: &Event| matches!(known.reason.as_str(), "Pulling" | "Pulled");
-    // What is pulled is not being pulled any more.
+    // A finished pull replaces its start.
     let is_over = |known: &Event| event.reason == "Pulled" && is_pull(known) && known.about == event.about;
     events.retain(|known| known.uid != event.uid && !is_over(known));
     if events.len() >= Event::MOST {

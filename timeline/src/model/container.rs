@@ -44,12 +44,12 @@ pub struct Container {
 }
 
 impl Container {
-    /// A container of which nothing is known yet.
+    /// Creates a container of which nothing is known yet.
     pub fn new(name: String, role: Role) -> Self {
         Self { name, role, ..Self::default() }
     }
 
-    /// Reason and message of one that waits; `None` of others.
+    /// Returns reason and message of a container that waits; `None` for others.
     pub fn waiting(&self) -> Option<(&str, &str)> {
         let Some(ContainerState::Waiting { reason, message }) = &self.state else { return None };
         Some((reason, message))
@@ -66,9 +66,10 @@ impl Container {
         self.restarts.saturating_add(u32::from(is_ended)).max(self.exits_before)
     }
 
-    /// Its last restart is counted and never was: the kubelet lost it while it ran (`convertToAPIContainerStatuses` in
-    /// `kubelet_pods.go`), and its pod ended (`TerminatePod` in `status_manager.go`). Until that is written it waits, in a pod that
-    /// `is_over` and starts nothing any more.
+    /// Returns whether the last restart was counted and never happened: the kubelet lost the container while it ran
+    /// (`convertToAPIContainerStatuses` in `kubelet_pods.go`), and its pod ended (`TerminatePod` in
+    /// `status_manager.go`). Until that is written the container waits, in a pod that `is_over` and starts nothing any
+    /// more.
     pub fn is_lost(&self, is_over: bool) -> bool {
         let is_unknown = |reason: &str| reason == STATUS_UNKNOWN;
         let is_missing = match &self.state {
@@ -79,13 +80,13 @@ impl Container {
         is_missing && self.restarts > 0 && self.last_exit.as_ref().is_some_and(|exit| is_unknown(&exit.reason))
     }
 
-    /// It ended again and again, each time after a short run.
+    /// Returns whether the container ended repeatedly, each time after a short run.
     pub fn ends_again_and_again(&self) -> bool {
         let ran_millis = self.last_exit.as_ref().and_then(|exit| exit.ran_millis);
         self.exits() >= LOOP_EXITS && ran_millis.is_none_or(|ran| ran < FORGETS_MILLIS)
     }
 
-    /// Run time after which it has recovered from its ends.
+    /// Returns the run time after which the container has recovered from its ends.
     pub fn recovers_after_millis(&self) -> Millis {
         let doublings = self.exits().saturating_sub(LOOP_EXITS).min(5);
         let back_off = (FIRST_BACK_OFF_MILLIS << doublings).min(LONGEST_BACK_OFF_MILLIS);
@@ -114,14 +115,15 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// Nobody saw how it ended, and its exit code is made up: the kubelet writes 137 for a container that it cannot find any
-    /// more or that it removes to start all of a pod again, and containerd 255 for one that ran before its node was started again.
+    /// Returns whether the end of the container was not observed, so that its exit code is made up: the kubelet writes
+    /// 137 for a container that it cannot find any more or that it removes to start all of a pod again, and containerd
+    /// 255 for one that ran before its node was started again.
     pub fn is_unseen(&self) -> bool {
         let (reason, code) = (self.reason.as_str(), self.code);
         matches!((reason, code), (STATUS_UNKNOWN | RESTARTING_ALL, _) | ("Unknown", 255))
     }
 
-    /// A reason of containers whose first process could not be started.
+    /// Returns whether the reason is one of containers whose first process could not be started.
     pub fn is_start_error(reason: &str) -> bool {
         matches!(reason, "StartError" | "ContainerCannotRun")
     }
@@ -140,7 +142,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The part in plain words.
+    /// Returns the role of the container in plain words.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Init => "init",

@@ -1,6 +1,6 @@
 //! Facts: what was observed of one object, in the core's own words. The only way into a [`crate::Timeline`].
 //!
-//! A fact carries the fields that the timeline shows or derives from and nothing else; whoever makes facts (the
+//! A fact carries the fields that the timeline shows or derives from and nothing else; the maker of facts (the
 //! server's `translate`) decides what an absent Kubernetes field means, so there is no "maybe missing" number here.
 
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ names! {
 }
 
 impl Kind {
-    /// The resource and its API group, as permissions name it ("replicasets.apps").
+    /// Returns the resource and its API group, as permissions name it ("replicasets.apps").
     pub const fn resource(self) -> &'static str {
         match self {
             Self::Deployment => "deployments.apps",
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// Several of them, in words: "ReplicaSets".
+    /// Returns the plural for sentences: "ReplicaSets".
     pub const fn plural(self) -> &'static str {
         match self {
             Self::Deployment => "Deployments",
@@ -77,7 +77,7 @@ pub enum Fact {
         namespace: Option<String>,
         /// The UIDs that the list held.
         present: Vec<Uid>,
-        /// For another list after the first: nobody looked from then until now, so what happened is not known.
+        /// For another list after the first: nothing was observed from then until now, so what happened is not known.
         gap_since_millis: Option<Millis>,
     },
     /// A kind may not be listed any more, or may be again: what is known of it is of then.
@@ -92,7 +92,7 @@ pub enum Fact {
 }
 
 impl Fact {
-    /// The kind that it speaks about.
+    /// Returns the kind of the fact's objects.
     pub const fn kind(&self) -> Kind {
         match self {
             Self::Deployment(..) => Kind::Deployment,
@@ -186,7 +186,7 @@ pub enum ConditionStatus {
 }
 
 impl ConditionStatus {
-    /// The status in plain words.
+    /// Returns the status in plain words.
     pub const fn label(self) -> &'static str {
         match self {
             Self::True => "true",
@@ -245,7 +245,7 @@ pub struct DeploymentNow {
 }
 
 impl DeploymentNow {
-    /// When the condition moved last that says that the progress deadline passed, by the API server's clock.
+    /// Returns when the condition that says that the progress deadline passed moved last, by the API server's clock.
     pub fn deadline_passed_millis(&self) -> Option<Millis> {
         let told = self.status.progressing.as_ref().filter(|told| told.reason == "ProgressDeadlineExceeded")?;
         Some(told.last_update_millis.unwrap_or_default())
@@ -289,7 +289,7 @@ pub struct DeploymentStatus {
 }
 
 impl DeploymentStatus {
-    /// The reason of the condition `Progressing`; empty where there is none.
+    /// Returns the reason of the condition `Progressing`; empty if there is none.
     pub fn progress_reason(&self) -> &str {
         self.progressing.as_ref().map_or("", |told| told.reason.as_str())
     }
@@ -421,7 +421,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All containers ended, for good.
+    /// Returns whether all containers ended, for good.
     pub const fn is_terminal(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed)
     }

@@ -18,12 +18,12 @@ pub struct InvalidUid;
 const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
 impl Uid {
-    /// A UID from its bits; for builders and tests.
+    /// Creates a UID from its bits; for builders and tests.
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits)
     }
 
-    /// Its bits; orders UIDs as they order themselves.
+    /// Returns the bits, which have the order of the UIDs.
     pub const fn bits(self) -> u128 {
         self.0
     }

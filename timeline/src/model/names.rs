@@ -12,7 +12,7 @@ macro_rules! names {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The one of that name.
+            /// Returns the variant of that name.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|one| one.name() == name)
             }

@@ -116,7 +116,7 @@ pub struct Deployment {
     /// The verdict of `kubectl rollout status`, with the moments in which it changed.
     #[serde(with = "server_only")]
     pub verdicts: Vec<(Millis, KubectlVerdict)>,
-    /// Stretches of time in which nobody looked, in order, not touching each other.
+    /// Stretches of time without observation, in order, not touching each other.
     pub gaps: Vec<Gap>,
     /// Events about it and what belongs to it, by arrival: Warnings, and those that say what is waited for.
     #[serde(with = "server_only")]
@@ -128,12 +128,12 @@ pub struct Deployment {
 }
 
 impl Deployment {
-    /// It is gone or being deleted: what belongs to it goes with it.
+    /// Returns whether it is gone or being deleted: what belongs to it goes with it.
     pub const fn is_over(&self) -> bool {
         self.deleted_millis.is_some() || self.now.deleting
     }
 
-    /// Since when its history is known: nothing before can be shown.
+    /// Returns the begin of its known history: nothing before can be shown.
     pub fn known_since_millis(&self) -> Millis {
         self.kept_since_millis.unwrap_or(self.first_seen_millis)
     }
@@ -144,7 +144,7 @@ impl Deployment {
     }
 }
 
-/// A stretch of time in which nobody looked.
+/// A stretch of time without observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     /// The last word before it.
@@ -154,7 +154,7 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// Shorter than a second: not worth a word.
+    /// Returns whether the gap is shorter than a second, and so is not told.
     pub const fn is_short(&self) -> bool {
         self.to_millis - self.from_millis < 1_000
     }
@@ -243,9 +243,9 @@ pub struct Rollout {
     /// is missing below is lost.
     #[serde(with = "server_only")]
     pub available_of: Option<u32>,
-    /// Somebody looked when it started.
+    /// Its start was observed.
     pub was_start_seen: bool,
-    /// It ended while nobody looked: the list after that tells its end, and not when it was.
+    /// Its end was not observed: a list shows that it ended, and not when.
     pub is_end_unseen: bool,
     /// It is complete for Kubernetes because the Deployment was scaled to zero before everything was available.
     pub was_scaled_to_zero: bool,
@@ -254,7 +254,8 @@ pub struct Rollout {
     pub passed_before: Option<Millis>,
     /// Arrival of the next revision's start, when this one was not complete.
     pub superseded_millis: Option<Millis>,
-    /// When its progress deadline passed: arrival of the first deadlineExceeded verdict, or the time of its condition where nobody saw that.
+    /// When its progress deadline passed: arrival of the first deadlineExceeded verdict, or the time of its condition
+    /// if that was not observed.
     pub deadline_exceeded_millis: Option<Millis>,
     /// Least `status.availableReplicas` from start to completion.
     pub min_available: u32,
@@ -268,13 +269,13 @@ pub struct Rollout {
 }
 
 impl Rollout {
-    /// The passed deadline belongs to the rollout before: a ReplicaSet that is used again does not move the condition.
-    /// `passed_millis` is [`DeploymentNow::deadline_passed_millis`].
+    /// Returns whether the passed deadline belongs to the rollout before: a ReplicaSet that is used again does not move
+    /// the condition. `passed_millis` is [`DeploymentNow::deadline_passed_millis`].
     pub fn has_deadline_of_before(&self, passed_millis: Option<Millis>) -> bool {
         self.passed_before.is_some() && self.passed_before == passed_millis
     }
 
-    /// Neither complete nor superseded.
+    /// Returns whether the rollout is neither complete nor superseded.
     pub const fn is_open(&self) -> bool {
         self.completed_millis.is_none() && self.superseded_millis.is_none()
     }
@@ -347,20 +348,20 @@ pub struct ReplicaSet {
 }
 
 impl ReplicaSet {
-    /// The Deployment that controlled it at that time, as far as that was seen.
+    /// Returns the Deployment that controlled it at that time, as far as that was seen.
     pub fn owner_at(&self, at_millis: Millis) -> Option<Uid> {
         let before = self.owner_changes.iter().rev().find(|(since, _)| *since <= at_millis);
         let first = || if self.owner_changes.is_empty() { self.owner } else { self.owners.first().copied() };
         before.map_or_else(first, |(_, owner)| *owner)
     }
 
-    /// The Deployment that controls it, or was the last one to do so.
+    /// Returns the Deployment that controls it, or was the last one to do so.
     pub fn last_owner(&self) -> Option<Uid> {
         let before = self.owner_changes.iter().rev().find_map(|(_, owner)| *owner);
         self.owner.or(before).or(self.owners.first().copied())
     }
 
-    /// The revision it carries now.
+    /// Returns the revision that it carries now.
     pub fn revision(&self) -> Option<u64> {
         self.revisions.last().map(|(revision, _)| *revision)
     }

@@ -10,7 +10,7 @@ use crate::model::story::{Entry, Happening};
 use crate::model::{PodState, server_only};
 use crate::{Millis, Uid};
 
-/// A pod that arrives this long after its creation was there before somebody looked. Creation times are whole seconds.
+/// A pod that arrives this long after its creation existed before it was observed. Creation times are whole seconds.
 const LATE_MILLIS: Millis = 2_500;
 
 /// The readiness of a pod flaps from this many losses on within [`FLAP_MILLIS`].
@@ -54,51 +54,51 @@ pub struct Release {
 }
 
 impl Pod {
-    /// When it was released first; one that passed from one ReplicaSet to another at once was with nobody.
+    /// Returns when it was first released. A direct transfer between ReplicaSets is no release.
     pub fn released_millis(&self) -> Option<Millis> {
         let is_alone = |release: &&Release| release.adopted.is_none_or(|(at, _)| at != release.at_millis);
         self.releases.iter().find(is_alone).map(|release| release.at_millis)
     }
 
-    /// When it was adopted last after a release.
+    /// Returns when it was last adopted after a release.
     pub fn adopted_millis(&self) -> Option<Millis> {
         self.releases.iter().rev().find_map(|release| release.adopted).map(|(at, _)| at)
     }
 
-    /// The first ReplicaSet that controlled it, wherever it went.
+    /// Returns the first ReplicaSet that controlled it.
     pub fn replica_set(&self) -> Option<Uid> {
         self.owners.first().copied()
     }
 
-    /// The ReplicaSet that controls it, or was the last one to do so.
+    /// Returns the ReplicaSet that controls it, or was the last one to do so.
     pub fn last_owner(&self) -> Option<Uid> {
         let adopted = self.releases.iter().rev().find_map(|release| release.adopted);
-        // One that was never adopted was let go by the one that made it, whoever adopts it later.
+        // A pod without an earlier adoption was released by the ReplicaSet that created it.
         self.owner.or(adopted.map(|(_, set)| set)).or(self.replica_set())
     }
 
-    /// Its states, each with its begin, and its end unless it is in it.
+    /// Returns its states, each with its begin, and its end if it is over.
     pub fn spans(&self) -> impl Iterator<Item = (PodState, Millis, Option<Millis>)> {
         let ends = self.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);
         self.states.iter().zip(ends).map(|((state, from), to)| (*state, *from, to))
     }
 
-    /// The state it is in.
+    /// Returns its state.
     pub fn state(&self) -> PodState {
         self.states.last().map_or(PodState::Scheduling, |(state, _)| *state)
     }
 
-    /// The state it was in at that time; `None` before it was seen.
+    /// Returns its state at that time; `None` before it was seen.
     pub fn state_at(&self, at_millis: Millis) -> Option<PodState> {
         self.states.iter().rev().find(|(_, since)| *since <= at_millis).map(|(state, _)| *state)
     }
 
-    /// Since when it is in that state.
+    /// Returns when its state began.
     pub fn since_millis(&self) -> Millis {
         self.states.last().map_or(self.created_at_millis, |(_, at)| *at)
     }
 
-    /// Arrival of its first observation.
+    /// Returns the arrival of its first observation.
     pub fn first_seen_millis(&self) -> Millis {
         self.states.first().map_or(self.created_at_millis, |(_, at)| *at)
     }
@@ -129,7 +129,7 @@ impl Pod {
         ended.filter(|_| restarted.is_some() || !is_unseen).unwrap_or(first_seen)
     }
 
-    /// When the story tells of restarts of a container in its name, and whether they were seen.
+    /// Returns when the story tells of restarts of a container in its name, and whether they were seen.
     pub fn told_restarts(&self, container: &Container, story: &[Entry]) -> impl Iterator<Item = (Millis, bool)> {
         story.iter().filter_map(move |entry| {
             let Happening::Restarted { pod, restart, .. } = &entry.what else { return None };
@@ -138,29 +138,30 @@ impl Pod {
         })
     }
 
-    /// Somebody looked when it was created: what it went through before is not known else.
+    /// Returns whether its creation was observed. Otherwise its life before is not known.
     pub fn is_creation_seen(&self, skew_millis: Millis) -> bool {
         self.first_seen_millis() - self.created_at_millis.saturating_add(skew_millis) < LATE_MILLIS
     }
 
-    /// When it was created, by our clock: its arrival where a watch told of that, as the API server tells whole seconds.
+    /// Returns when it was created, by our clock: its arrival if a watch observed its creation, as the API server
+    /// counts whole seconds.
     pub fn created_millis(&self, skew_millis: Millis) -> Millis {
         let (told, first) = (self.created_at_millis.saturating_add(skew_millis), self.first_seen_millis());
         let is_listed = self.now.listed_millis == Some(first);
         if is_listed || !self.is_creation_seen(skew_millis) { told } else { first }
     }
 
-    /// When it was asked to go, or was gone without that being seen.
+    /// Returns when it was asked to go, or was gone without that being seen.
     pub fn ended_millis(&self) -> Option<Millis> {
         self.states.iter().find(|(state, _)| state.is_ending()).map(|(_, at)| *at)
     }
 
-    /// It was ready at some time.
+    /// Returns whether it was ever ready.
     pub fn was_ready(&self) -> bool {
         self.states.iter().any(|(state, _)| state.is_ready())
     }
 
-    /// It was available at some time.
+    /// Returns whether it was ever available.
     pub fn was_available(&self) -> bool {
         self.states.iter().any(|(state, _)| *state == PodState::Available)
     }
@@ -176,7 +177,7 @@ impl Pod {
         })
     }
 
-    /// When it was gone.
+    /// Returns when it was gone.
     pub fn gone_millis(&self) -> Option<Millis> {
         self.states.last().filter(|(state, _)| *state == PodState::Gone).map(|(_, at)| *at)
     }
@@ -192,12 +193,12 @@ impl Pod {
             && self.now.terminal_millis.is_none_or(|at| at > at_millis)
     }
 
-    /// It failed, as a whole and for good, and still lies about.
+    /// Returns whether it failed as a whole, for good, and its object still exists.
     pub fn is_leftover(&self) -> bool {
         self.now.terminal_millis.is_some() && self.state() == PodState::Failing
     }
 
-    /// It was released and nobody adopted it since.
+    /// Returns whether it was released and not adopted since.
     pub fn is_out_of_rotation(&self) -> bool {
         !self.releases.is_empty() && self.owner.is_none()
     }
@@ -230,7 +231,7 @@ pub struct PodNow {
     pub deletion_at_millis: Option<Millis>,
     /// Since when its phase is Succeeded or Failed, which it never leaves: by arrival, or its creation where that was not seen.
     pub terminal_millis: Option<Millis>,
-    /// When a list told a state of it whose beginning nobody saw.
+    /// When a list showed a state of it whose start was not observed.
     #[serde(with = "server_only")]
     pub listed_millis: Option<Millis>,
     /// Since when it is ready, or was when it last was, by the kubelet's clock.
@@ -278,6 +279,6 @@ pub enum EndReason {
     ScaledDown,
     /// By someone or something outside the rollout.
     DeletedManually,
-    /// Cannot be told: it went while nobody looked, or its ReplicaSet was never seen.
+    /// Unknown: its end was not observed, or its ReplicaSet never was.
     Unknown,
 }

@@ -1,4 +1,4 @@
-//! Counts, moves and start times of the pods of each ReplicaSet, kept as pods change so that nobody counts them again.
+//! Counts, moves and start times of the pods of each ReplicaSet, kept as pods change, so that they need no counting.
 //!
 //! Everything here follows from the pods alone: nothing of it travels or is stored. [`PodIndex::replace`] is the one place that
 //! alters it, and [`crate::Model`] calls it around every change of a pod.
@@ -102,7 +102,7 @@ impl PodLayer {
     /// Every layer, in the order of [`LayerCounts`].
     pub const ALL: [Self; 4] = [Self::Available, Self::NotYet, Self::Failing, Self::Terminating];
 
-    /// The layer of a state; `None` for pods that ended.
+    /// Returns the layer of a state; `None` for pods that ended.
     pub const fn of(state: PodState) -> Option<Self> {
         match state {
             PodState::Available => Some(Self::Available),
@@ -233,7 +233,7 @@ impl PodIndex {
         self.is_stopped
     }
 
-    /// The part of a pod; `None` while nothing is kept.
+    /// Returns the entry of a pod; `None` while the index is stopped.
     pub(super) fn index_pod(&self, pod: &Pod) -> Option<IndexedPod> {
         if self.is_stopped {
             return None;
@@ -310,7 +310,8 @@ impl PodIndex {
         }
     }
 
-    /// A ReplicaSet whose start times have to be measured again, after one of the ends of their range is gone.
+    /// Removes and returns a ReplicaSet whose start times must be measured again, because a pod at one end of their
+    /// range is gone.
     pub(super) fn take_stale(&mut self) -> Option<Uid> {
         self.stale_starts.pop()
     }
@@ -321,7 +322,7 @@ impl PodIndex {
         }
     }
 
-    /// A ReplicaSet controls pods, or controlled some, that are known.
+    /// Returns whether a ReplicaSet controls or controlled known pods.
     pub(super) fn has_pods(&self, set: Uid) -> bool {
         self.sets.get(&set).is_some_and(|set| set.pods > 0)
     }
@@ -330,7 +331,7 @@ impl PodIndex {
         self.sets.get(&set).map(|set| set.counts).unwrap_or_default()
     }
 
-    /// Least and most time that pods of a ReplicaSet took to become available.
+    /// Returns the least and the most time that pods of a ReplicaSet took to become available.
     pub(super) fn starts(&self, set: Uid) -> Option<(Millis, Millis)> {
         self.sets.get(&set)?.starts
     }
@@ -354,7 +355,8 @@ impl PodIndex {
     }
 }
 
-/// A key that is ordered by ReplicaSet and time. It has the type of other indexes: the code of a map is generated per type.
+/// Returns a key that is ordered by ReplicaSet and time. It has the type of other indexes: the code of a map is
+/// generated per type.
 fn noteworthy_key(set: Uid, until: Millis, row: u32) -> (Uid, Uid) {
     let until = u128::from(until.wrapping_sub(Millis::MIN) as u64);
     (set, Uid::from_bits(until << 64 | u128::from(row)))
@@ -364,7 +366,7 @@ fn widen_range(known: Option<(Millis, Millis)>, start: Millis) -> (Millis, Milli
     known.map_or((start, start), |(least, most)| (least.min(start), most.max(start)))
 }
 
-/// The moves of a pod from a time on. One that ended as a whole is in no layer until it is seen to go.
+/// Returns the moves of a pod from a time on. A pod that ended as a whole is in no layer until it is seen to go.
 fn moves(pod: &Pod, since_millis: Millis) -> Vec<PodMove> {
     let terminal = pod.now.terminal_millis.unwrap_or(Millis::MAX);
     let (mut moves, mut end) = (Vec::new(), Millis::MAX);
@@ -405,7 +407,8 @@ fn noteworthy_until(pod: &Pod) -> Millis {
     pod.now.containers.iter().map(of).chain(flaps).max().unwrap_or(Millis::MIN)
 }
 
-/// Time from the creation of a pod until it was available, as far as that was seen: a list does not tell since when it is.
+/// Returns the time from the creation of a pod until it was available, if that was observed: a list does not tell since
+/// when it is.
 pub(super) fn start_millis(pod: &Pod) -> Option<Millis> {
     let (first, begun) = pod.states.first()?;
     let (_, available) = pod.states.iter().find(|(state, _)| *state == PodState::Available)?;

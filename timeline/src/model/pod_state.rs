@@ -44,17 +44,17 @@ names! {
 }
 
 impl PodState {
-    /// It is ready, whether it counts already or not.
+    /// Returns whether the pod is ready, whether it counts already or not.
     pub const fn is_ready(self) -> bool {
         matches!(self, Self::Ready | Self::Available)
     }
 
-    /// It was asked to go, or is gone.
+    /// Returns whether the pod was asked to go, or is gone.
     pub const fn is_ending(self) -> bool {
         matches!(self, Self::Terminating | Self::Gone)
     }
 
-    /// The state in plain words.
+    /// Returns the state in plain words.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Unready => "running, not ready",

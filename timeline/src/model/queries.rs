@@ -9,23 +9,24 @@ use crate::model::table::{GroupedLinks, Links};
 use crate::{Change, Millis, Uid};
 
 impl Model {
-    /// ReplicaSets that `deployment` controls or ever controlled, by arrival.
+    /// Returns the ReplicaSets that `deployment` controls or ever controlled, by arrival.
     pub fn sets_of(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
         let sets = self.linked_sets(deployment).collect();
         order::sort_by(sets, |set: &&ReplicaSet| (set.first_seen_millis, set.uid.bits())).into_iter()
     }
 
-    /// The same, in no order.
+    /// Like [`Self::sets_of`], in no order.
     fn linked_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
         self.replica_sets.in_rows(self.sets_of.rows_of(deployment))
     }
 
-    /// ReplicaSets that `deployment` controls now, in no order: also deleted ones, with what is left of their pods.
+    /// Returns the ReplicaSets that `deployment` controls now, in no order: also deleted ones, with what is left of
+    /// their pods.
     pub fn controlled_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
         self.linked_sets(deployment).filter(move |set| set.owner == Some(deployment))
     }
 
-    /// ReplicaSets that `deployment` controls now and that exist.
+    /// Returns the ReplicaSets that `deployment` controls now and that exist.
     pub fn owned_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
         self.controlled_sets(deployment).filter(|set| set.removed_millis.is_none())
     }
@@ -52,7 +53,8 @@ impl Model {
         order::sort_by(rows.filter_map(|row| self.pods.row(row)).collect(), |pod| (0, pod.uid.bits()))
     }
 
-    /// Least and most time that pods of a Deployment took from their creation until they were available, as far as that was seen.
+    /// Returns the least and the most time that pods of a Deployment took from their creation until they were
+    /// available, as far as that was seen.
     pub fn start_times(&self, deployment: Uid) -> Option<(Millis, Millis)> {
         let all = self.sets_of.rows_of(deployment).filter_map(|(set, _)| self.pod_index.starts(set));
         all.reduce(|(least, most), (other_least, other_most)| (least.min(other_least), most.max(other_most)))
@@ -64,7 +66,7 @@ impl Model {
         self.pod_index.layers(replica_set, at_millis)
     }
 
-    /// Every pod whose ReplicaSet `deployment` ever controlled, by arrival.
+    /// Returns every pod whose ReplicaSet `deployment` ever controlled, by arrival.
     pub fn pods_of_deployment(&self, deployment: Uid) -> Vec<&Pod> {
         let pods = self.sets_of.rows_of(deployment).flat_map(|(set, _)| self.pods_of(set)).collect();
         let mut pods = order::sort_by(pods, |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()));
@@ -81,7 +83,7 @@ impl Model {
         order::sort_by(pods.collect(), |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()))
     }
 
-    /// Counts the pods that count for nobody since `deployment` let go of their ReplicaSet, and that run on.
+    /// Counts the running pods without a Deployment since `deployment` released their ReplicaSet.
     pub fn count_let_go_pods(&self, deployment: Uid) -> u32 {
         let is_let_go = move |set: &&ReplicaSet| {
             set.owner.is_none() && set.removed_millis.is_none() && set.last_owner() == Some(deployment)
@@ -89,13 +91,14 @@ impl Model {
         self.linked_sets(deployment).filter(is_let_go).map(|set| self.pod_counts(set.uid).active).sum()
     }
 
-    /// The ReplicaSet that let go of a pod is deleted, or is being deleted: that may be why, whatever the labels of the pod are.
+    /// Returns whether the ReplicaSet that let go of a pod is deleted, or is being deleted: that may be why, whatever
+    /// the labels of the pod are.
     pub fn is_left_behind(&self, pod: &Pod) -> bool {
         let set = pod.last_owner().and_then(|set| self.replica_sets.get(&set)).filter(|_| pod.is_out_of_rotation());
         set.is_some_and(|set| set.now.deleting || set.removed_millis.is_some())
     }
 
-    /// Since when a kind may not be listed in a namespace; `None` while it may, as far as that is known.
+    /// Returns since when a kind may not be listed in a namespace; `None` while it may, as far as that is known.
     pub fn unseen_since(&self, kind: Kind, namespace: &str) -> Option<Millis> {
         let is_there = |scope: &Option<String>| scope.as_ref().is_none_or(|scope| scope == namespace);
         self.unseen.iter().filter(|((of, scope), _)| *of == kind && is_there(scope)).map(|(_, since)| *since).min()
@@ -113,8 +116,8 @@ impl Model {
         is_seen || (self.sees_sets(deployment) && has_none())
     }
 
-    /// ReplicaSets of a Deployment are seen, or there are none to see: who may not read them, or has not listed them yet, knows
-    /// only what the Deployment reports.
+    /// Returns whether the ReplicaSets of a Deployment are known, or there are none to know. Without permission or
+    /// before the first list, only the Deployment's own report is known.
     pub fn sees_sets(&self, deployment: Uid) -> bool {
         let Some(known) = self.deployments.get(&deployment) else { return true };
         if self.unseen_since(Kind::ReplicaSet, &known.namespace).is_some() {
@@ -126,7 +129,7 @@ impl Model {
             || self.replica_sets.values().any(is_here)
     }
 
-    /// The Deployment of that name: the one that exists, else the one that was there last.
+    /// Returns the Deployment of that name: the one that exists, or the last one.
     pub fn find(&self, namespace: &str, name: &str) -> Option<&Deployment> {
         self.deployments
             .values()
@@ -134,7 +137,7 @@ impl Model {
             .max_by_key(|d| (d.deleted_millis.is_none(), d.first_seen_millis, d.uid))
     }
 
-    /// The part of the model that a viewer of `deployment` needs.
+    /// Returns the part of the model that a viewer of `deployment` needs.
     pub fn only(&self, deployment: Uid) -> Self {
         let mut part = Self { unseen: self.unseen.clone(), ..Self::default() };
         self.deployments.get(&deployment).into_iter().for_each(|d| part.deployments.insert(d.uid, d.clone()));
@@ -144,7 +147,7 @@ impl Model {
         part
     }
 
-    /// The Deployments that a viewer must follow to be told of `change`.
+    /// Returns the Deployments whose viewers need `change`.
     pub fn deployments_of(&self, change: &Change) -> Vec<Uid> {
         let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.as_slice()).unwrap_or_default();
         match change.subject() {
@@ -161,7 +164,7 @@ impl Model {
         }
     }
 
-    /// Links what was put into the tables by hand.
+    /// Links objects that were put into the tables directly.
     pub(crate) fn index(&mut self) {
         self.sets_of = GroupedLinks::default();
         self.pods_of = Links::default();
@@ -176,7 +179,7 @@ impl Model {
         self.index_pods();
     }
 
-    /// Keeps no index of pods: while nobody asks for what they count, changes cost less without.
+    /// Keeps no index of pods: without queries of counts, changes cost less.
     pub(crate) fn stop_pod_index(&mut self) {
         self.pod_index.stop();
     }
@@ -193,24 +196,31 @@ impl Model {
         self.pod_index = PodIndex::default();
         let pods = order::sort_by(self.pods.values().collect(), |pod| (pod.since_millis(), pod.uid.bits()));
         for uid in pods.into_iter().map(|pod| pod.uid).collect::<Vec<_>>() {
-            self.index_pod(uid, true);
+            self.index_pod(uid);
         }
     }
 
     /// Puts a pod in, in the place of an earlier one.
     pub(crate) fn insert_pod(&mut self, pod: Pod) {
         let uid = pod.uid;
-        self.index_pod(uid, false);
+        self.unindex_pod(uid);
         self.pods.insert(uid, pod);
-        self.index_pod(uid, true);
+        self.index_pod(uid);
     }
 
-    /// Counts a known pod, or from then on no more.
-    fn index_pod(&mut self, uid: Uid, is_counted: bool) {
+    /// Adds a known pod to the index.
+    fn index_pod(&mut self, uid: Uid) {
         if let Some((row, pod)) = self.pods.row_mut(&uid) {
             let part = self.pod_index.index_pod(pod);
-            let (before, after) = if is_counted { (None, part.as_ref()) } else { (part.as_ref(), None) };
-            self.pod_index.replace(row, &pod.owners, before, after);
+            self.pod_index.replace(row, &pod.owners, None, part.as_ref());
+        }
+    }
+
+    /// Removes a pod from the index, if it is there.
+    fn unindex_pod(&mut self, uid: Uid) {
+        if let Some((row, pod)) = self.pods.row_mut(&uid) {
+            let part = self.pod_index.index_pod(pod);
+            self.pod_index.replace(row, &pod.owners, part.as_ref(), None);
         }
     }
 
@@ -224,7 +234,7 @@ impl Model {
 
     /// Takes pods out, and every trace of them.
     pub(crate) fn remove_pod(&mut self, uid: Uid) {
-        self.index_pod(uid, false);
+        self.unindex_pod(uid);
         if let Some(pod) = self.pods.remove(&uid) {
             for owner in &pod.owners {
                 self.pods_of.unlink(*owner, uid);

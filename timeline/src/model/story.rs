@@ -5,13 +5,17 @@
 //! [`crate::say`] makes a sentence of each. What is told later may go on where an entry ended (a pod's replacement is
 //! available), or several entries that are alike become one; beyond a moment in which streams settle nothing else changes.
 
+mod details;
+
 use serde::{Deserialize, Serialize};
 
-use super::container::Role;
+pub use self::details::{
+    Adopter, ContainerEnd, NodeDeparture, Part, Restart, RolloutStart, SpecSeconds, StepBudget, TargetFailure, Trigger,
+};
 use super::fact::Strategy;
 use super::names::names;
 use super::pod::EndReason;
-use crate::{Millis, Uid};
+use crate::Millis;
 
 /// The kind of a line of the story.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -21,15 +25,15 @@ pub enum LineKind {
     Revision,
     /// `spec.replicas` of ReplicaSets changed.
     Step,
-    /// Somebody or something other than the rollout did it: scaled, paused, deleted a pod, drained a node.
+    /// An action from outside the rollout: a scaling, a pause, a deleted pod, a drained node.
     Outside,
     /// A rollout is complete.
     Done,
     /// Something failed, was lost or was deleted.
     Bad,
-    /// A Warning Event, in the words of who sent it.
+    /// A Warning Event, in the words of its sender.
     Event,
-    /// Something cannot be told, because nobody looked or the history is not kept.
+    /// Something is unknown, because the cluster was not observed or the history has expired.
     Unknown,
 }
 
@@ -47,7 +51,7 @@ names! {
 }
 
 impl LineKind {
-    /// It is worth a mark on the axis.
+    /// Returns whether the line has a mark on the axis.
     pub const fn stands_out(self) -> bool {
         !matches!(self, Self::Step | Self::Unknown)
     }
@@ -56,177 +60,18 @@ impl LineKind {
 /// An entry of the story.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Tells it from the other entries of its Deployment; later entries have higher ones.
+    /// Its number among the entries of its Deployment; later entries have higher ones.
     pub id: u64,
     /// When it happened, in milliseconds: by arrival at our clock, of Events by their own time, at the end of its second.
     pub at_millis: Millis,
-    /// The event that it tells.
+    /// What happened.
     pub what: Happening,
-}
-
-/// The reason for which a rollout started.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Trigger {
-    /// It was running when watching began.
-    #[default]
-    Unknown,
-    /// The template returned to one that an existing ReplicaSet has.
-    Rollback,
-    /// The ReplicaSet was there before the Deployment.
-    Adopted,
-    /// The Deployment was created.
-    Created,
-    /// `kubectl rollout restart`: only the restartedAt annotation of the template changed.
-    Restart,
-    /// The pod template changed.
-    Template,
-}
-
-/// A change of one ReplicaSet's `spec.replicas`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
-    /// The ReplicaSet.
-    pub set: Uid,
-    /// Its name, for one that carries no revision.
-    pub name: String,
-    /// The revision that it carried then.
-    pub revision: Option<u64>,
-    /// `spec.replicas` before.
-    pub from: u32,
-    /// `spec.replicas` after.
-    pub to: u32,
-}
-
-impl Part {
-    /// Replicas added; negative for replicas removed.
-    pub fn by(&self) -> i64 {
-        i64::from(self.to) - i64::from(self.from)
-    }
-}
-
-/// The ReplicaSet that took a pod up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Adopter {
-    /// The one that let go of it.
-    Same,
-    /// Another one, which carries this revision.
-    Revision(Option<u64>),
-    /// One that does not belong to the Deployment.
-    Elsewhere,
-}
-
-/// In which way pods had to leave a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum NodeDeparture {
-    /// They were evicted.
-    Evicted,
-    /// They were evicted because they used more local storage than their own limit.
-    OverLimit,
-    /// The node shut down.
-    ShutDown,
-    /// A pod of higher priority needed their place.
-    Preempted,
-    /// The node has a taint that they do not tolerate; it may be out of reach.
-    Tainted,
-    /// The node is gone.
-    Lost,
-}
-
-/// The way in which a container ended before it was started again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ContainerEnd {
-    /// With this exit code.
-    Exited(i32),
-    /// `OOMKilled`.
-    OutOfMemory,
-    /// Its first process could not be started.
-    NotStarted,
-    /// The kubelet stopped it: its liveness probe failed.
-    LivenessProbe,
-    /// The kubelet stopped it: its startup probe failed.
-    StartupProbe,
-    /// The kubelet stopped it: its postStart hook failed.
-    PostStartHook,
-    /// Its pod lost its sandbox, in which it ran or had ended.
-    Sandbox,
-    /// Its status does not tell, or has an exit code that is made up.
-    Unknown,
-}
-
-/// The restart of a container.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Restart {
-    /// Name of the container.
-    pub container: String,
-    /// Its part in the pod.
-    pub role: Role,
-    /// Revision of the ReplicaSet of the pod then.
-    pub revision: Option<u64>,
-    /// How it ended last.
-    pub end: ContainerEnd,
-    /// Somebody looked when it was started again.
-    pub was_seen: bool,
-}
-
-/// A field of a Deployment's spec that counts seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SpecSeconds {
-    /// `spec.minReadySeconds`.
-    MinReady,
-    /// `spec.progressDeadlineSeconds`.
-    ProgressDeadline,
-}
-
-/// How the revision that is rolled back to was seen to fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TargetFailure {
-    /// It had pods, and none of them was ever available.
-    NeverAvailable,
-    /// It was never complete.
-    NeverComplete,
-}
-
-/// The start of a rollout.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RolloutStart {
-    /// The revision that it is of.
-    pub revision: u64,
-    /// The reason for which it started.
-    pub trigger: Trigger,
-    /// Images of its template, joined.
-    pub images: String,
-    /// The revision that its ReplicaSet carried before.
-    pub before: Option<u64>,
-    /// It is one of a rollback to a revision that never worked.
-    pub failure: Option<TargetFailure>,
-    /// Annotation `kubernetes.io/change-cause`, when it differs from that of the revision before.
-    pub change_cause: Option<String>,
-    /// Somebody looked when it started.
-    pub was_seen: bool,
-    /// The revision before had the same images.
-    pub has_same_images: bool,
-}
-
-/// The limits of a step of a rollout, and the pods that they count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepBudget {
-    /// Sum of `spec.replicas` of the ReplicaSets afterwards.
-    pub desired: u32,
-    /// The ceiling of that sum, by the spec that was in force.
-    pub ceiling: u32,
-    /// Least number of available pods, by the spec that was in force.
-    pub floor: u32,
-    /// Available pods before the step, as the ReplicaSets reported them.
-    pub available: u32,
-    /// The ReplicaSets reported no more available pods than they keep: it removes unavailable ones.
-    pub spares_available: bool,
 }
 
 /// An event in the life of a Deployment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Happening {
-    /// It was there when watching began.
+    /// The Deployment existed when watching began.
     Begins {
         /// The revision that it is of.
         revision: u64,
@@ -239,13 +84,13 @@ pub enum Happening {
     Completed {
         /// The revision that it is of.
         revision: u64,
-        /// Somebody looked when it finished.
+        /// Its completion was observed.
         was_seen: bool,
         /// Its duration; `None` when its start or its end was not seen.
         took_millis: Option<Millis>,
-        /// Time since Recreate began to take down the revision before; `None` where it took nothing down.
+        /// Time since Recreate began to remove the pods of the revision before; `None` if there were none.
         taken_down_millis: Option<Millis>,
-        /// It is for Kubernetes alone: the Deployment was scaled to zero before everything was available.
+        /// It is complete only by Kubernetes' rules: the Deployment was scaled to zero before everything was available.
         was_scaled_to_zero: bool,
     },
     /// A rollout is superseded by the next one.
@@ -282,7 +127,7 @@ pub enum Happening {
         parts: Vec<Part>,
         /// The limits that it kept.
         budget: StepBudget,
-        /// It is like the steps before: with another one like it, it is folded.
+        /// It is like the steps before, and is folded with the next one like it.
         is_repeat: bool,
     },
     /// After a gap ReplicaSets have other replicas than before it; the steps in between were not seen.
@@ -329,13 +174,13 @@ pub enum Happening {
         /// Number of pods.
         pods: u32,
     },
-    /// Pods went while nobody looked, or were asked to.
+    /// Pods went, or were deleted, while the cluster was not observed.
     Unseen {
-        /// Name of the first one; empty where a scaling or a rollout explains others, as nobody saw which.
+        /// Name of the first one; empty if a scaling or a rollout explains some of them, because it is unknown which.
         pod: String,
         /// Number of pods.
         pods: u32,
-        /// They are gone; else they were asked to go.
+        /// They are gone; otherwise their deletion was requested.
         is_gone: bool,
         /// When the last one was told, in milliseconds.
         last_millis: Millis,
@@ -366,7 +211,7 @@ pub enum Happening {
         /// When the last one had to leave, in milliseconds.
         last_millis: Millis,
     },
-    /// Pods failed as a whole, one after the other, in a way that is none of the above.
+    /// Pods failed as a whole, one after the other, for another reason than those above.
     Failed {
         /// Name of the first one.
         pod: String,
@@ -379,7 +224,7 @@ pub enum Happening {
         /// When the last one failed, in milliseconds.
         last_millis: Millis,
     },
-    /// A container ended and was started again, in one pod or in several, once or again and again.
+    /// A container ended and was restarted, in one pod or several, once or more.
     Restarted {
         /// Name of the first pod.
         pod: String,
@@ -392,7 +237,7 @@ pub enum Happening {
         /// Time from the first of them to the last, in milliseconds.
         lasted_millis: Millis,
     },
-    /// A ReplicaSet let go of a pod.
+    /// A ReplicaSet released a pod.
     Released {
         /// Name of the pod.
         pod: String,
@@ -401,7 +246,7 @@ pub enum Happening {
         /// The ReplicaSet was being deleted without its pods; else their labels no longer match.
         is_orphaned: bool,
     },
-    /// A ReplicaSet took a pod up.
+    /// A ReplicaSet adopted a pod.
     Adopted {
         /// Name of the pod.
         pod: String,
@@ -419,7 +264,7 @@ pub enum Happening {
         /// Another Deployment controls it.
         is_taken: bool,
     },
-    /// The Deployment took a ReplicaSet up that it had let go, or that belonged to another one.
+    /// The Deployment adopted a ReplicaSet that it had released, or that belonged to another one.
     SetTaken {
         /// Name of the ReplicaSet.
         name: String,
@@ -427,7 +272,7 @@ pub enum Happening {
         pods: u32,
         /// It was this Deployment's before.
         is_again: bool,
-        /// It was nobody's before, as far as that was seen.
+        /// It had no controller before, as far as that was observed.
         is_orphan: bool,
     },
     /// The Deployment was gone, and exists again: the cluster was restored from a backup.
@@ -448,7 +293,7 @@ pub enum Happening {
     SetDeleted {
         /// Its pod-template-hash.
         hash: String,
-        /// Somebody looked when it went; else who deleted it cannot be told.
+        /// Its deletion was observed; otherwise it is unknown who deleted it.
         was_seen: bool,
         /// Time until its Deployment made another one of the same template, in milliseconds.
         again_millis: Option<Millis>,
@@ -488,7 +333,7 @@ pub enum Happening {
     Deleting,
     /// The Deployment is gone.
     Deleted,
-    /// Nobody looked for a while.
+    /// The cluster was not observed for a while.
     Gap {
         /// Its duration, in milliseconds.
         millis: Millis,
@@ -512,7 +357,7 @@ pub enum Happening {
 }
 
 impl Happening {
-    /// The kind of its line.
+    /// Returns the kind of its line.
     pub const fn kind(&self) -> LineKind {
         match self {
             Self::Begins { .. } | Self::Starts { .. } => LineKind::Revision,

@@ -16,7 +16,7 @@ const GREATEST: Uid = Uid::from_bits(u128::MAX);
 
 /// A value that knows the UID under which a [`Table`] keeps it.
 pub trait Keyed {
-    /// The UID that it is kept under.
+    /// Returns the UID under which the value is kept.
     fn uid(&self) -> Uid;
 }
 
@@ -40,38 +40,38 @@ impl<V> Table<V> {
         self.index.len()
     }
 
-    /// Whether the table holds no object.
+    /// Returns whether the table holds no object.
     pub fn is_empty(&self) -> bool {
         self.index.is_empty()
     }
 
-    /// The value of that UID.
+    /// Returns the value of that UID.
     pub fn get(&self, uid: &Uid) -> Option<&V> {
         self.rows.get(*self.index.get(&(*uid, LEAST))? as usize)?.as_ref()
     }
 
-    /// The value of that UID, to change.
+    /// Returns the value of that UID, to change.
     pub fn get_mut(&mut self, uid: &Uid) -> Option<&mut V> {
         self.rows.get_mut(*self.index.get(&(*uid, LEAST))? as usize)?.as_mut()
     }
 
-    /// The value of that UID, to change, with its row.
+    /// Returns the value of that UID, to change, with its row.
     pub fn row_mut(&mut self, uid: &Uid) -> Option<(u32, &mut V)> {
         let row = *self.index.get(&(*uid, LEAST))?;
         Some((row, self.rows.get_mut(row as usize)?.as_mut()?))
     }
 
-    /// The value in a row. It stays in its row until it is removed.
+    /// Returns the value in a row. It stays in its row until it is removed.
     pub fn row(&self, row: u32) -> Option<&V> {
         self.rows.get(row as usize)?.as_ref()
     }
 
-    /// The row of the value of that UID.
+    /// Returns the row of the value of that UID.
     pub fn row_of(&self, uid: &Uid) -> Option<u32> {
         self.index.get(&(*uid, LEAST)).copied()
     }
 
-    /// The values that links name, by their rows: without a search for each.
+    /// Returns the values that links name, by their rows: without a search for each.
     pub(super) fn in_rows(&self, rows: impl Iterator<Item = (Uid, u32)>) -> impl Iterator<Item = &V>
     where
         V: Keyed,
@@ -79,7 +79,7 @@ impl<V> Table<V> {
         rows.filter_map(|(owned, row)| self.row(row).filter(|value| value.uid() == owned))
     }
 
-    /// There is one of that UID.
+    /// Returns whether there is a value of that UID.
     pub fn contains_key(&self, uid: &Uid) -> bool {
         self.get(uid).is_some()
     }
@@ -117,12 +117,12 @@ impl<V> Table<V> {
         self.rows.get_mut(place as usize)?.take()
     }
 
-    /// The values, by UID.
+    /// Iterates over the values, in the order of their UIDs.
     pub fn values(&self) -> impl Iterator<Item = &V> {
         self.index.values().filter_map(|place| self.rows.get(*place as usize)?.as_ref())
     }
 
-    /// The UIDs, in order.
+    /// Iterates over the UIDs, in order.
     pub fn keys(&self) -> impl Iterator<Item = &Uid> {
         self.index.keys().map(|(uid, _)| uid)
     }
@@ -163,7 +163,7 @@ impl<V: PartialEq> PartialEq for Table<V> {
 pub struct Links(Index);
 
 impl Links {
-    /// `owned`, which is in that row, belongs to `owner`.
+    /// Records that `owned`, which is in that row, belongs to `owner`.
     pub fn link(&mut self, owner: Uid, owned: Uid, row: u32) {
         self.0.insert((owner, owned), row);
     }
@@ -173,7 +173,7 @@ impl Links {
         self.0.remove(&(owner, owned));
     }
 
-    /// The UIDs that belong to `owner`, with their rows.
+    /// Returns the UIDs that belong to `owner`, with their rows.
     pub(super) fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
         self.0.range((owner, LEAST)..=(owner, GREATEST)).map(|((_, owned), row)| (*owned, *row))
     }
@@ -184,7 +184,7 @@ impl Links {
 pub struct GroupedLinks(Table<Vec<(Uid, u32)>>);
 
 impl GroupedLinks {
-    /// `owned`, which is in that row, belongs to `owner`.
+    /// Records that `owned`, which is in that row, belongs to `owner`.
     pub fn link(&mut self, owner: Uid, owned: Uid, row: u32) {
         if !self.0.contains_key(&owner) {
             self.0.insert(owner, Vec::new());
@@ -206,7 +206,7 @@ impl GroupedLinks {
         }
     }
 
-    /// The UIDs that belong to `owner`, with their rows.
+    /// Returns the UIDs that belong to `owner`, with their rows.
     pub(super) fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
         self.0.get(&owner).map(Vec::as_slice).unwrap_or_default().iter().copied()
     }

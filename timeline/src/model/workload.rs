@@ -23,14 +23,14 @@ names! {
 }
 
 impl WorkloadKind {
-    /// The resource: the word in paths, of Kubernetes' API and of ours.
+    /// Returns the resource: the word in paths of Kubernetes' API and of ours.
     pub const fn resource(self) -> &'static str {
         match self {
             Self::Deployment => "deployments",
         }
     }
 
-    /// The kind of a resource.
+    /// Returns the kind of a resource.
     pub fn of_resource(resource: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.resource() == resource)
     }
@@ -55,13 +55,13 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// The Deployment that bears this name now, or bore it last.
+    /// Returns the Deployment that has this name now, or had it last.
     pub fn deployment(cluster: impl Into<String>, namespace: impl Into<String>, name: impl Into<String>) -> Self {
         let (cluster, namespace, name) = (cluster.into(), namespace.into(), name.into());
         Self { cluster, kind: WorkloadKind::Deployment, namespace, name, uid: None, rollout: None }
     }
 
-    /// This one of those that bore the name.
+    /// Selects the workload with that UID among those that had the name.
     #[must_use]
     pub fn with_uid(self, uid: Option<Uid>) -> Self {
         Self { uid, ..self }

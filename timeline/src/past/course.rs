@@ -111,7 +111,8 @@ pub fn limits(deployment: &Deployment, index: usize) -> (u32, u32) {
     ceiling.zip(floor).unwrap_or((deployment.now.spec.replicas, 0))
 }
 
-/// When the rollout at `index` is best looked at: when it was complete, just before another took its place, or when its deadline passed.
+/// The most telling moment of the rollout at `index`: when it was complete, just before another took its place, or when
+/// its deadline passed.
 pub fn moment(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
     let rollout = deployment.rollouts.get(index)?;
     let last = || rollout::last_moment_millis(model, deployment, index);

@@ -48,10 +48,10 @@ pub struct PastRollout {
     pub started_millis: Millis,
     /// When it was complete or superseded.
     pub ended_millis: Option<Millis>,
-    /// It began or ended while nobody looked: neither its duration nor its extremes are known.
+    /// Its start or end was not observed: neither its duration nor its extremes are known.
     #[serde(default)]
     pub is_part_unseen: bool,
-    /// Nobody looked for a part of it: its extremes are not known.
+    /// A part of it was not observed: its extremes are not known.
     #[serde(default)]
     pub has_gap: bool,
     /// Outcome so far, or at the end.
@@ -59,7 +59,7 @@ pub struct PastRollout {
     /// Why it could not start or was stuck, or why its pods failed in its episode after it was complete, as a sentence; else empty. Of an
     /// episode without a rollout it may be the title, where that says the trouble.
     pub cause: String,
-    /// The refusal of its ReplicaSet before it began, as a sentence; it is told where there is no cause.
+    /// The refusal of its ReplicaSet before it began, as a sentence; it is shown if there is no cause.
     pub refusal: Option<String>,
     /// The losses in the episode of a rollout after it was complete, in words.
     pub losses: Option<String>,
@@ -93,7 +93,7 @@ pub struct PastRollout {
     /// The tool that deployed it and what it calls that: "Helm release web"; empty where none is known.
     #[serde(default)]
     pub managed_by: String,
-    /// The moment at which it is best looked at; `None` while it goes on.
+    /// Its most telling moment; `None` while it goes on.
     pub moment_millis: Option<Millis>,
     /// The last moment that knows nothing of the next rollout; `None` while there is none, and of rollouts that an older version wrote.
     pub last_millis: Option<Millis>,
@@ -105,13 +105,14 @@ pub struct PastRollout {
 }
 
 impl PastRollout {
-    /// The page of this rollout, at its moment. What is over is shown from what is kept of it, whether or not its cluster is watched now.
+    /// Returns the page of this rollout, at its moment. An ended one is shown from its recording, whether or not its
+    /// cluster is watched now.
     pub fn address(&self) -> String {
         let page = self.page();
         self.moment_millis.map_or_else(|| page.clone(), |at_millis| format!("{page}&at={at_millis}"))
     }
 
-    /// Removes the trouble and the losses after it was complete, which are told elsewhere or are not known to be its own.
+    /// Removes the trouble and the losses after it was complete, which are shown elsewhere or not known to be its own.
     pub fn clear_aftermath(&mut self) {
         if matches!(self.outcome, Outcome::Complete | Outcome::ScaledToZero) {
             self.cause.clear();
@@ -119,32 +120,32 @@ impl PastRollout {
         }
     }
 
-    /// Its workload.
+    /// Returns its workload.
     pub fn workload(&self) -> Workload {
         Workload { kind: self.kind, ..Workload::deployment(&*self.cluster, &*self.namespace, &*self.name) }
     }
 
-    /// Cluster and namespace.
+    /// Returns cluster and namespace.
     pub fn place(&self) -> (&str, &str) {
         (&self.cluster, &self.namespace)
     }
 
-    /// It is a rollout.
+    /// Returns whether the episode is a rollout.
     pub fn is_rollout(&self) -> bool {
         self.episode == EpisodeKind::Rollout
     }
 
-    /// It is not over yet.
+    /// Returns whether it has not ended yet.
     pub const fn is_going_on(&self) -> bool {
         matches!(self.outcome, Outcome::Progressing | Outcome::DeadlineExceeded)
     }
 
-    /// This rollout of its workload.
+    /// Returns this rollout as a workload of its own.
     pub fn by_itself(&self) -> Workload {
         Workload { uid: Some(self.uid), rollout: Some(self.number), ..self.workload() }
     }
 
-    /// Where it is played from its begin.
+    /// Returns the address that plays it from its begin.
     pub fn played(&self) -> String {
         format!("{}&at={}&play=yes", self.page(), self.started_millis)
     }
@@ -157,18 +158,18 @@ impl PastRollout {
         }
     }
 
-    /// Duration; `None` while it goes on, and of a rollout whose begin or end was not seen.
+    /// Returns its duration; `None` while it goes on, and if its begin or end was not observed.
     pub fn took_millis(&self) -> Option<Millis> {
         let is_seen = !self.is_rollout() || (self.trigger != Trigger::Unknown && !self.is_part_unseen);
         self.ended_millis.filter(|_| is_seen).map(|ended| ended - self.started_millis)
     }
 
-    /// Time until it was complete; `None` when it never was, or its begin or end was not seen.
+    /// Returns the time until it was complete; `None` if it never was, or its begin or end was not observed.
     pub fn complete_millis(&self) -> Option<Millis> {
         self.took_millis().filter(|_| self.outcome == Outcome::Complete)
     }
 
-    /// It replaced nothing: the Deployment was created, or took over what was there.
+    /// Returns whether it replaced nothing: the Deployment was created, or took over existing pods.
     pub const fn is_first(&self) -> bool {
         matches!(self.trigger, Trigger::Created | Trigger::Adopted)
     }

@@ -104,7 +104,7 @@ pub struct Day {
 }
 
 impl Search {
-    /// The page of what is asked for.
+    /// Returns the page of the search.
     pub fn address(&self) -> String {
         self.page(None)
     }
@@ -115,22 +115,22 @@ impl Search {
         format!("UTC{offset}")
     }
 
-    /// The name of the least duration.
+    /// Returns the name of the least duration.
     pub fn length(&self) -> Option<&'static str> {
         LENGTHS.iter().find(|(_, millis, _)| Some(*millis) == self.longer_millis).map(|(name, ..)| *name)
     }
 
-    /// The name of the outcome.
+    /// Returns the name of the outcome.
     pub fn outcome_name(&self) -> Option<&'static str> {
         OUTCOMES.iter().find(|(_, outcome, _)| Some(*outcome) == self.outcome).map(|(name, ..)| *name)
     }
 
-    /// The names of the kinds, with commas.
+    /// Returns the names of the kinds, with commas.
     pub fn kind_names(&self) -> String {
         self.kinds.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(",")
     }
 
-    /// The search with one kind more, or without it.
+    /// Returns the search with one kind more, or without it.
     pub fn with_kind_toggled(&self, kind: EpisodeKind) -> Self {
         let mut kinds = self.kinds.clone();
         match kinds.binary_search(&kind) {
@@ -140,18 +140,18 @@ impl Search {
         Self { kinds, ..self.clone() }
     }
 
-    /// The words that are looked for anywhere.
+    /// Returns the words that may occur anywhere.
     pub fn words(&self) -> Vec<String> {
         language::terms(&self.text).into_iter().map(|term| term.value).collect()
     }
 
-    /// It finds everything that is kept.
+    /// Returns whether the search finds everything.
     pub fn narrows_nothing(&self) -> bool {
         let is_any_time = self.when.is_empty() && self.from_millis.is_none() && self.to_millis.is_none();
         is_any_time && self.written().is_empty()
     }
 
-    /// The properties that are narrowed: each with its value as the language writes it, and the search without it.
+    /// Returns the filters: each with its value as the language writes it, and the search without it.
     pub fn narrowed(&self) -> Vec<(String, Self)> {
         let without = |change: fn(&mut Self)| {
             let mut search = self.clone();
@@ -173,7 +173,7 @@ impl Search {
         all.map(|(key, value, without)| (language::written(Some(key), value), without)).collect()
     }
 
-    /// All of it but the time, as people write it into the search field.
+    /// Returns all of it but the time, as people write it into the search field.
     pub fn written(&self) -> String {
         let narrowed = self.narrowed().into_iter().map(|(term, _)| term);
         let words = self.words().into_iter().map(|word| language::written(None, &word));

@@ -10,7 +10,7 @@ use crate::model::{Deployment, Model, ReplicaSet, order};
 pub use crate::model::Limits;
 use crate::rules::rollout;
 
-/// The spec, for another number of replicas.
+/// Returns the spec with another number of replicas.
 pub fn of_replicas(spec: &DeploymentSpec, replicas: u32) -> DeploymentSpec {
     DeploymentSpec { replicas, ..spec.clone() }
 }
@@ -22,8 +22,8 @@ pub fn limits(spec: &DeploymentSpec) -> Limits {
     let (max_surge, max_unavailable) = match spec.strategy {
         Strategy::Recreate => (0, n),
         Strategy::RollingUpdate { max_surge, max_unavailable } => {
-            let surge = resolve(max_surge, n, true);
-            let unavailable = resolve(max_unavailable, n, false);
+            let surge = resolve(max_surge, n, Rounding::Up);
+            let unavailable = resolve(max_unavailable, n, Rounding::Down);
             let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable };
             (surge, unavailable.min(n))
         }
@@ -31,12 +31,21 @@ pub fn limits(spec: &DeploymentSpec) -> Limits {
     Limits { max_surge, max_unavailable, ceiling: n.saturating_add(max_surge), floor: n - max_unavailable }
 }
 
-fn resolve(value: IntOrPercent, of: u32, up: bool) -> u32 {
+#[derive(Clone, Copy)]
+enum Rounding {
+    Up,
+    Down,
+}
+
+fn resolve(value: IntOrPercent, of: u32, rounding: Rounding) -> u32 {
     match value {
         IntOrPercent::Int(number) => number,
         IntOrPercent::Percent(percent) => {
             let hundredths = u64::from(percent) * u64::from(of);
-            let rounded = if up { hundredths.div_ceil(100) } else { hundredths / 100 };
+            let rounded = match rounding {
+                Rounding::Up => hundredths.div_ceil(100),
+                Rounding::Down => hundredths / 100,
+            };
             u32::try_from(rounded).unwrap_or(u32::MAX)
         }
     }
@@ -111,7 +120,7 @@ impl Sums {
         }
     }
 
-    /// Sum of `spec.replicas` of the old ReplicaSets.
+    /// Returns the sum of `spec.replicas` of the old ReplicaSets.
     pub fn old_desired(&self) -> u32 {
         self.old.iter().fold(0, |sum, counts| sum.saturating_add(counts.desired))
     }
@@ -196,8 +205,8 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     }
 }
 
-/// Whether the replicas are spread as the controller does it when it does not roll out (`scale` in `sync.go`): all of them on the
-/// one ReplicaSet that has any, or as many on several as the ceiling allows.
+/// Returns whether the replicas are spread as the controller does it when it does not roll out (`scale` in `sync.go`):
+/// all of them on the one ReplicaSet that has any, or as many on several as the ceiling allows.
 fn is_spread(spec: &DeploymentSpec, sums: &Sums) -> bool {
     let n = spec.replicas;
     let mut active = sums.old.iter().chain(&sums.new).filter(|set| set.desired > 0);

@@ -7,8 +7,8 @@ use crate::model::container::FORGETS_MILLIS;
 use crate::model::fact::{Container, RESTARTING_ALL};
 use crate::model::{Deployment, Event, Pod, order};
 
-/// The reason of a container that waits as every container does: to be made, for the init containers, or to be made again with all
-/// others of its pod.
+/// Returns whether the reason is one of a container that waits as every container does: to be created, for the init
+/// containers, or to be created again with all others of its pod.
 pub fn is_ordinary_wait(reason: &str) -> bool {
     matches!(reason, "" | "ContainerCreating" | "PodInitializing" | RESTARTING_ALL)
 }
@@ -21,7 +21,7 @@ pub fn events<'m>(deployment: &'m Deployment, kind: &str, name: &str) -> impl It
     order::sort_by(events, |event: &&Event| (event.at_millis.saturating_neg(), 0)).into_iter()
 }
 
-/// The last Event about a pod with this reason.
+/// Returns the last Event about a pod with this reason.
 pub fn last_event<'m>(deployment: &'m Deployment, pod: &str, reason: &str) -> Option<&'m Event> {
     events(deployment, "Pod", pod).find(|event| event.reason == reason)
 }
@@ -41,23 +41,23 @@ pub struct ProbeKill {
 }
 
 impl ProbeKill {
-    /// It was for a resize.
+    /// Returns whether the container was stopped for a resize.
     pub fn is_resize(&self) -> bool {
         self.probe == RESIZE
     }
 
-    /// It was for a new sandbox.
+    /// Returns whether the container was stopped for a new sandbox.
     pub fn is_sandbox(&self) -> bool {
         self.probe == SANDBOX
     }
 
-    /// The container did nothing wrong.
+    /// Returns whether the container did nothing wrong.
     pub fn is_no_fault(&self) -> bool {
         self.is_resize() || self.is_sandbox()
     }
 }
 
-/// The message of an Event, without the words that say that it stands for others.
+/// Returns the message of an Event, without the words that say that it stands for others.
 pub fn text(event: &Event) -> &str {
     event.message.strip_prefix("(combined from similar events): ").unwrap_or(&event.message)
 }
@@ -75,8 +75,8 @@ pub fn probe_saw<'m>(deployment: &'m Deployment, pod: &Pod, probe: &str, since_m
     recent.filter(is_about).find_map(|event| saw(event).filter(|saw| !saw.is_empty()))
 }
 
-/// The containers that a condition names: "web proxy" of "containers with unready status: [web proxy]". Those of unknown status, which
-/// the kubelet names before them, are told only where there are no others.
+/// Returns the containers that a condition names: "web proxy" of "containers with unready status: [web proxy]". Those
+/// of unknown status, which the kubelet names before them, are returned only if there are no others.
 pub fn unready_containers(message: &str) -> Option<&str> {
     message.rsplit_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(inside, _)| inside)
 }
@@ -102,15 +102,15 @@ pub fn last_step(message: &str) -> &str {
     step.strip_suffix(": unknown").unwrap_or(step)
 }
 
-/// Events may seem to come so much before what they are about: they are told in whole seconds.
+/// Events may seem to come this much before what they are about: their times are whole seconds.
 pub const EARLY_MILLIS: Millis = 2_000;
 
 /// Exit codes of a container that the kubelet stopped: SIGKILL and SIGTERM.
 const STOPPED: [i32; 2] = [137, 143];
 
-/// The probe or hook for which the kubelet stopped a container last, by Events since the begin of its last run and of the troubles of its
-/// pod. A probe that failed is none where the container ended by itself: startup probes fail until it has started. `skew_millis` is our
-/// clock less the API server's.
+/// Returns the probe or hook for which the kubelet stopped a container last, by Events since the begin of its last run
+/// and of the troubles of its pod. A probe that failed is none if the container ended by itself: startup probes fail
+/// until it has started. `skew_millis` is our clock less the API server's.
 pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, skew_millis: Millis) -> Option<ProbeKill> {
     let exit = container.last_exit.as_ref();
     let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
@@ -196,7 +196,7 @@ pub fn new_node(deployment: &Deployment, pod: &Pod, since_millis: Millis) -> Opt
     }
 }
 
-/// The Event says that a node is being added.
+/// Returns the node that is being added, if the Event says so.
 pub fn node_comes(event: &Event) -> Option<NewNode> {
     match event.reason.as_str() {
         "TriggeredScaleUp" => Some(NewNode::Comes("cluster-autoscaler")),
@@ -218,7 +218,7 @@ const ROOM_TEXTS: [&str; 8] = [
     "allocate all claims",
 ];
 
-/// A pod has no node because pods have what it needs: one that goes may make room.
+/// Returns whether a pod has no node because other pods have what it needs: one that goes may make room.
 pub fn needs_room(message: &str) -> bool {
     ROOM_TEXTS.iter().any(|words| message.contains(words))
 }
@@ -226,13 +226,14 @@ pub fn needs_room(message: &str) -> bool {
 /// Events of a kubelet about a pod.
 const OF_KUBELET: [&str; 6] = ["Unhealthy", "Killing", "Pulling", "Pulled", "Failed", "BackOff"];
 
-/// When the kubelet of a pod reported something of it last.
+/// Returns when the kubelet of a pod last reported something of it.
 pub fn kubelet_spoke_millis(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
     let mut events = events(deployment, "Pod", &pod.name);
     events.find(|event| OF_KUBELET.contains(&event.reason.as_str())).map(|event| event.at_millis)
 }
 
-/// Since when the node of a pod is reported not to be ready; `None` if its kubelet has reported something of the pod since.
+/// Returns since when the node of a pod is reported not to be ready; `None` if its kubelet has reported something of
+/// the pod since.
 pub fn node_silent_since(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
     let changed_millis = pod.since_millis();
     let mut events = events(deployment, "Pod", &pod.name);
@@ -241,14 +242,16 @@ pub fn node_silent_since(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
     is_silent.then(|| last.at_millis.max(changed_millis))
 }
 
-/// The node of a pod was reported not to be ready in that time, and its kubelet reported nothing of the pod afterwards.
+/// Returns whether the node of a pod was reported not to be ready in that time, and its kubelet reported nothing of the
+/// pod afterwards.
 pub fn was_node_silent(deployment: &Deployment, pod: &Pod, times: RangeInclusive<Millis>) -> bool {
     let mut events = events(deployment, "Pod", &pod.name).filter(|event| times.contains(&event.at_millis));
     let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()));
     last.is_some_and(|event| event.reason == "NodeNotReady")
 }
 
-/// The pods that have a volume which is attached to another node, as far as a message names them: "… is already used by pod(s) web-1".
+/// Returns the pods with a volume that is attached to another node, as far as a message names them: "… is already used
+/// by pod(s) web-1".
 pub fn users_of_volume(message: &str) -> impl Iterator<Item = &str> {
     let names = message.split_once("used by pod(s) ").map(|(_, names)| names).unwrap_or_default();
     names.split([',', ' ']).map(|name| name.trim_end_matches('.')).filter(|name| !name.is_empty())
@@ -282,15 +285,15 @@ pub enum StartHold {
 }
 
 impl StartHold {
-    /// Something failed, which the kubelet tries again.
+    /// Returns whether something failed that the kubelet tries again.
     pub const fn is_error(self) -> bool {
         matches!(self, Self::Mount | Self::Attach | Self::Sandbox | Self::Devices | Self::Cgroup)
     }
 }
 
-/// The Event that says why a pod that has a node has no running container yet: a volume, its sandbox, or an image that is pulled. The
-/// kubelet sums up volumes that do not come: what was said of one of them before says more. A volume that was attached since then is not
-/// waited for to be.
+/// Returns the Event that says why a pod with a node has no running container yet: a volume, its sandbox, or an image
+/// that is pulled. The kubelet sums up volumes that do not come: an earlier Event about one of them says more. A volume
+/// that was attached since then is not waited for.
 pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
     let name = |event: &'m Event| event.message.split_once("volume \"").and_then(|(_, rest)| rest.split('"').next());
     let is_attached = |event: &'m Event| {
@@ -314,7 +317,7 @@ pub fn holds_start<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Even
 /// The reason of the Event that says why no scheduler looks at a pod: a ResourceClaim of it cannot be created.
 pub const CLAIM: &str = "FailedResourceClaimCreation";
 
-/// The step of a start that an Event tells of.
+/// Returns the step of a start that an Event names.
 pub fn start_hold(reason: &str) -> Option<StartHold> {
     match reason {
         "FailedMount" | "FailedMapVolume" => Some(StartHold::Mount),
@@ -328,12 +331,12 @@ pub fn start_hold(reason: &str) -> Option<StartHold> {
     }
 }
 
-/// A quota refuses it.
+/// Returns whether a quota refuses the request.
 pub fn is_quota(message: &str) -> bool {
     message.contains("exceeded quota")
 }
 
-/// The API server, or what it asks, says no; other errors of it may pass.
+/// Returns whether the API server, or a webhook, refuses the request by decision; other errors may pass.
 pub fn is_decided(message: &str) -> bool {
     is_quota(message)
         || ["denied the request", "is forbidden", "is invalid"].iter().any(|words| message.contains(words))

@@ -4,8 +4,8 @@
 //!  scheduling ─► starting ─► unready ⇄ ready ─(minReadySeconds)─► available ─► terminating ─► gone
 //!                    └────────► failing ◄───────┘                 finished ─────────┘
 //! ```
-//! The phase alone lies: a terminating pod stays Running and even Ready until it is gone, and a crash-looping pod is
-//! Running most of the time. The order of the rules in [`read`] is therefore the meaning.
+//! `status.phase` alone misleads: a terminating pod stays Running and even Ready until it is gone, and a crash-looping
+//! pod is Running most of the time. So the order of the rules in [`read`] matters.
 
 use crate::Millis;
 use crate::model::PodState;
@@ -15,9 +15,9 @@ use crate::model::fact::{
 };
 use crate::rules::messages::is_ordinary_wait;
 
-/// Probes that allow more than this are not believed.
+/// Longest start that probes are taken to allow.
 pub const LONGEST_PROBE_MILLIS: Millis = 3_600_000;
-/// A pod may take this many times what the slowest of the pods before it took.
+/// A pod may take this many times as long as the slowest pod before it.
 pub const SLOWER: Millis = 2;
 /// Containers may run this long without being ready whatever their probes say.
 const READY_MILLIS: Millis = 30_000;
@@ -104,12 +104,12 @@ pub fn ended_by_kubelet(pod: &PodFact) -> (&str, &str) {
     pod.conditions.iter().find(is_it).map_or(("", ""), |told| (told.reason.as_str(), told.message.as_str()))
 }
 
-/// Reason and message of a condition; empty where there is none.
+/// Returns reason and message of a condition; empty without one.
 fn condition_words(condition: Option<&Condition>) -> (&str, &str) {
     condition.map_or(("", ""), |condition| (condition.reason.as_str(), condition.message.as_str()))
 }
 
-/// The containers after it may start: an init container that is done, a sidecar that started.
+/// Returns whether the containers after this one may start: an init container is done, a sidecar has started.
 fn lets_go_on(container: &Container) -> bool {
     match container.role {
         Role::Sidecar => container.state == Some(ContainerState::Running) && !container.is_in_startup,
@@ -117,12 +117,12 @@ fn lets_go_on(container: &Container) -> bool {
     }
 }
 
-/// It ended with exit code 0.
+/// Returns whether the container ended with exit code 0.
 pub const fn is_done(container: &Container) -> bool {
     matches!(container.state, Some(ContainerState::Terminated { exit_code: 0, .. }))
 }
 
-/// It ended, and nothing of its own starts it again.
+/// Returns whether the container ended for good: nothing of its own starts it again.
 pub const fn is_over(container: &Container) -> bool {
     container.is_final || (matches!(container.role, Role::Init) && is_done(container))
 }
@@ -139,7 +139,7 @@ fn sum_restarts<'c>(containers: impl Iterator<Item = &'c Container>) -> u32 {
     containers.fold(0, |sum, container| sum.saturating_add(container.restarts))
 }
 
-/// When a ready pod starts to count. With `minReadySeconds` 0 that is at once.
+/// Returns when a ready pod starts to count; `None` without `minReadySeconds`: it counts at once.
 pub fn available_at(ready_since_millis: Option<Millis>, min_ready_seconds: u32) -> Option<Millis> {
     if min_ready_seconds == 0 {
         return None;
@@ -176,7 +176,8 @@ fn failed_container(containers: &[Container]) -> Option<(&str, &str)> {
     })
 }
 
-/// One that ended well and is not started again is no step of a start any more.
+/// Returns whether every app container runs. One that ended well and is not started again is no step of a start any
+/// more.
 fn every_app_container_runs(containers: &[Container]) -> bool {
     let runs = |container: &Container| {
         container.state == Some(ContainerState::Running) || (container.is_final && is_done(container))

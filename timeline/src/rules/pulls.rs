@@ -28,7 +28,7 @@ pub enum PullFailure {
     Certificate,
     /// No answer in time.
     Timeout,
-    /// Nobody listens at the registry's address.
+    /// Nothing listens at the registry's address.
     ConnectionRefused,
     /// The registry answers with a server error.
     ServerError,
@@ -41,12 +41,12 @@ pub enum PullFailure {
 }
 
 impl PullFailure {
-    /// Trying again does not help.
+    /// Returns whether a retry does not help.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::NotFound | Self::Platform | Self::Denied | Self::Hidden | Self::Unusable)
     }
 
-    /// The reason in the registry's words; `None` where it is not known.
+    /// Returns the reason in the registry's words; `None` if it is not known.
     pub const fn words(self) -> Option<&'static str> {
         match self {
             Self::NotFound => Some("not found"),
@@ -102,7 +102,7 @@ pub fn read_pull_failure<'t>(
     }
 }
 
-/// A number counts as a word of its own: digests and tags have digits, too.
+/// Returns whether a text has these words. A number must be a word of its own: digests and tags have digits, too.
 fn has(text: &str, words: &str) -> bool {
     match words.parse::<u32>() {
         Ok(_) => text.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == words),
@@ -137,7 +137,8 @@ fn without_names(message: &str, image: Option<&str>) -> String {
     rest.join(" ").to_lowercase()
 }
 
-/// The last part of what is said about a failed pull, where it says more than that it failed: "unexpected EOF".
+/// Returns the last part of the messages about a failed pull, if it says more than that the pull failed: "unexpected
+/// EOF".
 pub fn pull_detail<'t>(message: &'t str, events: impl Iterator<Item = &'t str>) -> Option<&'t str> {
     let texts = std::iter::once(message).chain(events).map(str::trim);
     let mut details = texts.map(|text| text.rsplit_once(": ").map_or(text, |(_, detail)| detail));
@@ -165,14 +166,15 @@ pub fn named_image(message: &str) -> Option<&str> {
         .filter(|image| !image.is_empty() && !image.contains(char::is_whitespace))
 }
 
-/// Two names may be of one image: a runtime adds the registry and a tag, and leaves out the tag beside a digest.
+/// Returns whether two names may be of one image: a runtime adds the registry and a tag, and leaves out the tag beside
+/// a digest.
 pub fn is_same_image(one: &str, other: &str) -> bool {
     let ([name, tag, digest], [other_name, other_tag, other_digest]) = (image_parts(one), image_parts(other));
     let agree = |one: &str, other: &str| one == other || one.is_empty() || other.is_empty();
     name == other_name && agree(tag, other_tag) && agree(digest, other_digest)
 }
 
-/// The pull secrets of a pod that could not be read: "regcred".
+/// Returns the pull secrets of a pod that could not be read: "regcred".
 pub fn unread_pull_secrets<'m>(deployment: &'m Deployment, pod: &str) -> Option<&'m str> {
     let event = last_event(deployment, pod, "FailedToRetrieveImagePullSecret")?;
     let (_, rest) = event.message.split_once('(')?;

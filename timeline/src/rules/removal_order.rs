@@ -50,7 +50,7 @@ pub enum Comparison {
     Unclear,
 }
 
-/// Why pods went, for whoever asks about many of them: what is the same for those that went together is looked at once.
+/// Why pods went, for questions about many of them: what pods that went together share is computed once.
 pub struct Choices<'m> {
     model: &'m Model,
     skew_millis: Millis,
@@ -85,12 +85,12 @@ impl<'m> Choices<'m> {
         })
     }
 
-    /// Number of passes over all pods of a Deployment for the answers until now.
+    /// Returns the number of passes over all pods of a Deployment until now.
     pub fn looks(&self) -> usize {
         self.views.len()
     }
 
-    /// The pods that the controller saw when it removed a pod, and the round in which that was.
+    /// Returns the pods that the controller saw when it removed a pod, and the round in which that was.
     fn looked(&mut self, pod: &Pod) -> Option<(&ControllerView<'m>, &RemovalRound<'m>)> {
         let (set, at) = pod.owner.zip(went(pod))?;
         let (model, skew_millis) = (self.model, self.skew_millis);
@@ -110,7 +110,7 @@ impl<'m> Choices<'m> {
 struct RemovalRound<'m> {
     from: Millis,
     to: Millis,
-    /// The pods that stayed; `None` before somebody asked.
+    /// The pods that stayed; `None` until they are needed.
     stayed: Option<Vec<&'m Pod>>,
 }
 
@@ -161,7 +161,7 @@ impl<'m> ControllerView<'m> {
         Self { at: from - 1, perhaps, skew_millis, on_node }
     }
 
-    /// The states in which the controller may have seen a pod, each once.
+    /// Returns the states in which the controller may have seen a pod, each once.
     fn states(&self, pod: &Pod) -> Vec<PodState> {
         let mut states = Vec::with_capacity(self.perhaps.len());
         for at in self.perhaps.into_iter().filter(|at| pod.is_active_at(*at)) {
@@ -170,7 +170,8 @@ impl<'m> ControllerView<'m> {
         states
     }
 
-    /// A change just before may have been seen or not: only an answer that is the same either way is given.
+    /// Compares two pods. A change just before may have been seen or not: only an answer that is the same either way is
+    /// given.
     fn compare(&self, (gone, states): (&Pod, &[PodState]), other: &Pod) -> Comparison {
         let others = self.states(other);
         let both = states.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
@@ -239,7 +240,8 @@ impl<'m> ControllerView<'m> {
         self.by_age(one, two, Criterion::Younger)
     }
 
-    /// The pod that began later goes first; within one power of two of age, in nanoseconds, nothing tells them apart.
+    /// Compares the ages: the pod that began later goes first; within one power of two of age, in nanoseconds, nothing
+    /// tells them apart.
     fn by_age(&self, one: Millis, two: Millis, younger: Criterion) -> Comparison {
         let bucket = |age: Millis| i128::from(age).checked_mul(1_000_000).and_then(i128::checked_ilog2);
         // When exactly the controller looked is not known.
@@ -259,7 +261,7 @@ impl<'m> ControllerView<'m> {
         }
     }
 
-    /// Since when a pod was ready, by the kubelet's clock; `None` if it became ready anew later.
+    /// Returns since when a pod was ready, by the kubelet's clock; `None` if it became ready anew later.
     fn ready_since(&self, pod: &Pod) -> Option<Millis> {
         let later = pod.states.iter().skip_while(|(_, start)| *start <= self.at);
         let is_anew = later.skip_while(|(state, _)| state.is_ready()).any(|(state, _)| state.is_ready());
@@ -271,7 +273,7 @@ const fn before_if(is_before: bool, criterion: Criterion) -> Comparison {
     if is_before { Comparison::Before(criterion) } else { Comparison::After }
 }
 
-/// The most restarts of a container and, where these are equal, of a sidecar (`maxContainerRestarts`).
+/// Returns the most restarts of a container and, if these are equal, of a sidecar (`maxContainerRestarts`).
 fn most_restarts(pod: &Pod) -> (u32, u32) {
     let most = |role: Role| {
         let mine = pod.now.containers.iter().filter(|container| container.role == role);
@@ -284,12 +286,12 @@ fn node(pod: &Pod) -> &str {
     pod.now.node.as_deref().unwrap_or_default()
 }
 
-/// When its ReplicaSet let go of it.
+/// Returns when its ReplicaSet let go of the pod.
 fn went(pod: &Pod) -> Option<Millis> {
     pod.ended_millis().filter(|_| pod.end_reason == Some(EndReason::ScaledDown))
 }
 
-/// Whether its phase was Running; `None` if the state does not tell.
+/// Returns whether its phase was Running; `None` if the state does not tell.
 const fn is_running(state: PodState) -> Option<bool> {
     match state {
         PodState::Scheduling | PodState::Starting => Some(false),

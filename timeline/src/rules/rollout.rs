@@ -33,16 +33,16 @@ pub enum Outcome {
     Progressing,
 }
 
-/// The owned ReplicaSet that carries `rollout`'s revision; the first seen wins, and before those that were taken over from another
-/// Deployment, whose numbers were of that one.
+/// Returns the owned ReplicaSet that carries `rollout`'s revision: the first seen, and before those that were taken
+/// over from another Deployment, whose numbers were of that one.
 pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, revision: u64) -> Option<&'m ReplicaSet> {
     let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
     let is_of_another = |set: &&ReplicaSet| set.owners.first() != Some(&deployment.uid);
     model.sets_of(deployment.uid).filter(carries).min_by_key(is_of_another)
 }
 
-/// The ReplicaSet of a rollout. Where an earlier rollout had its number, as the controller counts from 1 again once all ReplicaSets are
-/// deleted, it is the last one that was there when this one began.
+/// Returns the ReplicaSet of a rollout. If an earlier rollout had its number, as the controller counts from 1 again
+/// once all ReplicaSets are deleted, it is the last one that existed when this one began.
 pub fn set_of_rollout<'m>(model: &'m Model, deployment: &Deployment, of: &Rollout) -> Option<&'m ReplicaSet> {
     let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == of.revision);
     let is_earlier = |other: &Rollout| other.revision == of.revision && other.started_millis < of.started_millis;
@@ -54,7 +54,8 @@ pub fn set_of_rollout<'m>(model: &'m Model, deployment: &Deployment, of: &Rollou
     last.or_else(|| replica_set(model, deployment, of.revision))
 }
 
-/// A ReplicaSet of a Deployment, with those of its name: one that is deleted is made again with the same template and revision.
+/// Returns a ReplicaSet of a Deployment, with those of its name: a deleted one is made again with the same template and
+/// revision.
 pub fn sets_named_as<'m>(
     model: &'m Model,
     deployment: &'m Deployment,
@@ -63,15 +64,16 @@ pub fn sets_named_as<'m>(
     model.sets_of(deployment.uid).filter(move |other| other.name == set.name)
 }
 
-/// The existing ReplicaSet that is scaled up: the one that carries the Deployment's revision. A new revision is written on
-/// the ReplicaSet first and on the Deployment a moment later, so a higher one on a ReplicaSet is already the Deployment's.
+/// Returns the existing ReplicaSet that is scaled up: the one that carries the Deployment's revision. A new revision is
+/// written on the ReplicaSet first and on the Deployment a moment later, so a higher one on a ReplicaSet is already the
+/// Deployment's.
 pub fn current_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
     let revision = current_revision(model, deployment)?;
     let carries = |set: &&ReplicaSet| set.revision() == Some(revision);
     model.owned_sets(deployment.uid).filter(carries).min_by_key(|set| (set.first_seen_millis, set.uid))
 }
 
-/// The revision that is scaled up.
+/// Returns the revision that is scaled up.
 pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
     let latest = model.owned_sets(deployment.uid).max_by_key(|set| set.revision());
     let of_sets = latest.and_then(ReplicaSet::revision);
@@ -87,8 +89,8 @@ pub fn current_revision(model: &Model, deployment: &Deployment) -> Option<u64> {
     deployment.now.revision.filter(is_own).max(of_sets)
 }
 
-/// Arrival of the first sign of a rollout: a change that the controller had not observed yet when it began, or its
-/// ReplicaSet with its revision. `None` when it was running when watching began.
+/// Returns the arrival of the first sign of a rollout: a change that the controller had not observed yet when it began,
+/// or its ReplicaSet with its revision. `None` if it was running when watching began.
 pub fn first_sign_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let started = rollout.started_millis?;
     let before = deployment.rollouts.iter().filter_map(|other| other.started_millis.filter(|at| *at < started)).max();
@@ -99,8 +101,8 @@ pub fn first_sign_millis(model: &Model, deployment: &Deployment, rollout: &Rollo
     Some(signs.filter(|sign| *sign > after).fold(started, Millis::min))
 }
 
-/// When Recreate began to take down the revision before, for a rollout that starts once its pods are gone; `None` where it took nothing
-/// down, or that was not seen.
+/// Returns when Recreate began to take down the revision before, for a rollout that starts once its pods are gone;
+/// `None` if it took nothing down, or that was not observed.
 pub fn take_down_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     let started = rollout.started_millis.filter(|_| rollout.max_surge == 0)?;
     let before = deployment.rollouts.iter().rfind(|other| other.started_millis < Some(started))?;
@@ -111,31 +113,33 @@ pub fn take_down_millis(model: &Model, deployment: &Deployment, rollout: &Rollou
     Some(last.at_millis).filter(|at| is_take_down && started - at >= OVERTAKING_MILLIS)
 }
 
-/// When a rollout began for the pods: with its start, or with the take-down before it.
+/// Returns when a rollout began for the pods: with its start, or with the take-down before it.
 pub fn began_millis(model: &Model, deployment: &Deployment, rollout: &Rollout) -> Option<Millis> {
     take_down_millis(model, deployment, rollout).or(rollout.started_millis)
 }
 
-/// A rollout began or ended while nobody looked: the list after that tells neither when it was nor how many pods there were until then.
+/// Returns whether a rollout began or ended unobserved: the list after that shows neither when it was nor how many pods
+/// there were until then.
 pub fn is_part_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
     rollout.is_end_unseen || is_begin_unseen(model, deployment, rollout)
 }
 
-/// Nobody looked for a part of a rollout: there may have been more pods at once, or fewer available ones.
+/// Returns whether a part of a rollout was not observed: there may have been more pods at once, or fewer available
+/// ones.
 pub fn has_gap(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
     let from = began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis);
     let to = rollout.completed_millis.or(rollout.superseded_millis).unwrap_or(Millis::MAX);
     deployment.gaps.iter().any(|gap| !gap.is_short() && gap.from_millis < to && gap.to_millis > from)
 }
 
-/// A rollout, or the take-down before it, began while nobody looked.
+/// Returns whether a rollout, or the take-down before it, began unobserved.
 pub fn is_begin_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
     let taken_down = take_down_millis(model, deployment, rollout);
     (rollout.started_millis.is_some() && !rollout.was_start_seen)
         || taken_down.is_some_and(|at| is_in_gap(deployment, at))
 }
 
-/// The list after a gap told of something, and not when it was.
+/// Returns whether the list after a gap showed what has that time, so that its true time is not known.
 pub fn is_in_gap(deployment: &Deployment, at_millis: Millis) -> bool {
     // The gap in which a Deployment was created begins when it was first seen.
     let is_first = at_millis == deployment.first_seen_millis;
@@ -143,8 +147,8 @@ pub fn is_in_gap(deployment: &Deployment, at_millis: Millis) -> bool {
     gaps.any(|gap| gap.from_millis < at_millis || (gap.from_millis == at_millis && is_first))
 }
 
-/// The last moment of the rollout at `index` that knows nothing of the next one: the begin of the gap in which that one began, where nobody
-/// saw it. `None` while it is the last.
+/// Returns the last moment of the rollout at `index` that knows nothing of the next one: the begin of the gap in which
+/// that one began, if that was not observed. `None` for the last rollout.
 pub fn last_moment_millis(model: &Model, deployment: &Deployment, index: usize) -> Option<Millis> {
     let (known, next) = (deployment.rollouts.get(index)?, deployment.rollouts.get(index + 1)?);
     let sign = first_sign_millis(model, deployment, next)?;
@@ -154,7 +158,7 @@ pub fn last_moment_millis(model: &Model, deployment: &Deployment, index: usize) 
     Some(gap.map_or(sign - 1, |gap| gap.from_millis))
 }
 
-/// Arrival of the first sign of a rollout that has not begun yet; `None` while there is none.
+/// Returns the arrival of the first sign of a rollout that has not begun yet; `None` while there is none.
 pub fn next_sign_millis(model: &Model, deployment: &Deployment) -> Option<Millis> {
     let last = deployment.rollouts.last()?;
     let edited = awaits_revision(model, deployment).then(|| unobserved_millis(deployment, Millis::MAX)).flatten();
@@ -164,29 +168,30 @@ pub fn next_sign_millis(model: &Model, deployment: &Deployment) -> Option<Millis
     signs.filter(|sign| last.started_millis.is_none_or(|started| *sign > started)).min()
 }
 
-/// Since when what the controller had not observed at that time was there; `None` when it had observed everything.
+/// Returns since when there was a change that the controller had not observed at that time; `None` if it had observed
+/// everything.
 fn unobserved_millis(deployment: &Deployment, at_millis: Millis) -> Option<Millis> {
     let (since, verdict) = deployment.verdicts.iter().rev().find(|(since, _)| *since <= at_millis)?;
     (*verdict == KubectlVerdict::NotObserved).then_some(*since)
 }
 
-/// Since when a ReplicaSet carries a revision; `None` when that is not known.
+/// Returns since when a ReplicaSet carries a revision; `None` if that is not known.
 pub fn revised_millis(set: &ReplicaSet, revision: u64) -> Option<Millis> {
     set.revisions.iter().rev().find(|(known, _)| *known == revision).and_then(|(_, since)| *since)
 }
 
-/// The template was edited, and no ReplicaSet carries the revision that will come of it yet.
+/// Returns whether the template was edited, and no ReplicaSet carries its revision yet.
 pub fn awaits_revision(model: &Model, deployment: &Deployment) -> bool {
     current_set(model, deployment).is_some_and(|set| is_to_be_replaced(model, deployment, set))
 }
 
-/// The ReplicaSet that is scaled up; `None` while the revision of an edited template is awaited.
+/// Returns the ReplicaSet that is scaled up; `None` while the revision of an edited template is awaited.
 pub fn new_set<'m>(model: &'m Model, deployment: &Deployment) -> Option<&'m ReplicaSet> {
     current_set(model, deployment).filter(|set| !is_to_be_replaced(model, deployment, set))
 }
 
-/// Another template has the number of the last rollout: the controller counts from 1 again once all ReplicaSets are deleted, as those of a
-/// Deployment that is edited while it is paused.
+/// Returns whether another template has the number of the last rollout: the controller counts from 1 again once all
+/// ReplicaSets are deleted, as those of a Deployment that is edited while it is paused.
 pub fn is_number_reused(model: &Model, deployment: &Deployment, last: &Rollout) -> bool {
     let now = &deployment.now;
     let is_other = (&last.images, &last.restarted_at, last.template_apart)
@@ -198,13 +203,13 @@ pub fn is_number_reused(model: &Model, deployment: &Deployment, last: &Rollout) 
     is_other && new_set(model, deployment).is_some_and(|set| set.revision() == Some(last.revision) && is_gone(set))
 }
 
-/// A condition is about a ReplicaSet: its message names it.
+/// Returns whether a condition is about a ReplicaSet: its message names it.
 pub fn is_about(told: &Condition, set: &ReplicaSet) -> bool {
     told.message.contains(&format!("\"{}\"", set.name))
 }
 
-/// A condition is about the ReplicaSet of another revision than that of the last rollout: where all old pods go at once, a rollback does not
-/// move it.
+/// Returns whether a condition is about the ReplicaSet of another revision than that of the last rollout: if all old
+/// pods go at once, a rollback does not move it.
 pub fn is_about_another(model: &Model, deployment: &Deployment, told: &Condition) -> bool {
     let last = deployment.rollouts.last().map(|rollout| rollout.revision);
     let mut others = model.owned_sets(deployment.uid).filter(|set| set.revision() != last);
@@ -220,7 +225,7 @@ pub fn refusal_of_set<'m>(model: &Model, deployment: &'m Deployment) -> Option<&
     Some(told).filter(|_| !is_counted || new_set(model, deployment).is_none())
 }
 
-/// The revision after that of the current ReplicaSet is awaited.
+/// Returns whether the revision after that of the current ReplicaSet is awaited.
 fn is_to_be_replaced(model: &Model, deployment: &Deployment, set: &ReplicaSet) -> bool {
     // A ReplicaSet of a newer revision than the Deployment's was seen before the edit that it comes of.
     let is_ahead = deployment.rollouts.last().is_some_and(|last| set.revision() > Some(last.revision));
@@ -264,14 +269,14 @@ pub fn stuck_scaling(model: &Model, deployment: &Deployment) -> Option<u32> {
     is_stuck.then_some(before)
 }
 
-/// The template of a Deployment is another one than that of a ReplicaSet.
+/// Returns whether the template of a Deployment differs from that of a ReplicaSet.
 fn is_edited(set: &ReplicaSet, deployment: &Deployment) -> bool {
     let now = &deployment.now;
     let is_other = || set.images != now.spec.images || set.restarted_at != now.restarted_at;
     set.now.template.zip(now.template).map_or_else(is_other, |(set, deployment)| set != deployment)
 }
 
-/// Why the rollout at `index` started.
+/// Returns why the rollout at `index` started.
 pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger {
     let Some(rollout) = deployment.rollouts.get(index) else { return Trigger::Unknown };
     if rollout.started_millis.is_none() {
@@ -297,7 +302,7 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
         }
     }
     match (is_first, rollout.is_restart) {
-        // Created while nobody looked, and rolled out again.
+        // Created without being observed, and rolled out again.
         (true, _) if rollout.revision > 1 && !rollout.was_start_seen => Trigger::Unknown,
         (true, _) => Trigger::Created,
         (false, true) => Trigger::Restart,
@@ -305,8 +310,8 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
     }
 }
 
-/// The rollout at `index` goes on with the ReplicaSet of the one before, which got another number because a ReplicaSet was taken over
-/// or taken up again: no template came in between.
+/// Returns whether the rollout at `index` goes on with the ReplicaSet of the one before, which got another number
+/// because a ReplicaSet was taken over or taken up again: no template came in between.
 pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: &ReplicaSet) -> bool {
     let [Some(before), Some(rollout)] = [index.checked_sub(1), Some(index)].map(|at| deployment.rollouts.get(at?))
     else {
@@ -322,8 +327,9 @@ pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: 
             .any(|other| other.uid != set.uid && other.revisions.iter().any(|(revision, _)| is_between(*revision)))
 }
 
-/// A rollout has the template of the one before and a lower number: ReplicaSets were deleted, that one among them. The controller made it
-/// again with the number after the highest one that was left (`getNewReplicaSet` in `sync.go`).
+/// Returns whether a rollout has the template of the one before and a lower number: ReplicaSets were deleted, that one
+/// among them. The controller made it again with the number after the highest one that was left (`getNewReplicaSet` in
+/// `sync.go`).
 fn is_made_again(before: &Rollout, rollout: &Rollout) -> bool {
     rollout.revision < before.revision
         && (&rollout.images, &rollout.restarted_at, rollout.template_apart)

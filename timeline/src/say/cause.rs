@@ -1,49 +1,29 @@
 //! A cause in words. [`super::excerpt`] takes what decides out of messages that say it at length.
 
-use super::excerpt::{Quota, named_containers, quota, refusal, scheduler_says, start_words, without_pod};
-use super::tense::past;
-use crate::assess::pod_causes::{COMPLETED, FAILED_MILLIS};
-use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Obstacle, Refused, Severity, StartTime, pull_failure};
-use crate::model::fact::Role;
-use crate::model::pod::FLAP_MILLIS;
-use crate::rules::messages::{self, NewNode, StartHold};
-use crate::rules::pulls::{self, NEVER_PULL, PullFailure};
-use crate::words::{
-    capitalized, count, duration, duration_in_words, images, is_are, list, moment, safe, sentence_end, short,
+use super::excerpt::{Quota, named_containers, quota, refusal, start_words, without_pod};
+use super::pod_causes::{
+    NamedPods, crash_cause, failed_pods_cause, image_cause, old_and_new, quote, tail, unschedulable_cause,
 };
+use crate::assess::{Assessment, Cause, CauseKind, Obstacle, Refused, StartTime};
+use crate::model::pod::FLAP_MILLIS;
+use crate::rules::messages::{self, StartHold};
+use crate::words::{count, duration, images, is_are, moment, safe, sentence_end};
 
-/// Restarts within less time than this say nothing of how often they come.
-const LONG_MILLIS: crate::Millis = 10_000;
-/// Most further containers of a crash that are named.
-const MOST_CONTAINERS: usize = 3;
-
-/// Why no pod is created and no refusal is told: in a namespace that is being deleted the API server refuses pods, and Events too.
+/// Why no pod is created and no refusal is known: in a namespace that is being deleted the API server refuses pods, and
+/// Events too.
 const NONE_CREATED: &str = "the namespace is being deleted, or the ReplicaSet controller cannot create pods.";
 
 /// A cause in one sentence.
 pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
-    let (pods, evidence) = (cause.pods, &cause.evidence);
-    let name = safe(short(evidence.object_name()));
-    let least = if evidence.is_least { "at least " } else { "" };
-    let words = if evidence.is_least { duration } else { duration_in_words };
-    let since = evidence.since_millis.map(|since| format!("{least}{}", words(assessment.now.millis - since)));
-    let since = since.unwrap_or_default();
-    // In a sentence that has the number of pods.
-    let example = match (pods > 1, cause.is_mixed) {
-        (false, _) => format!("pod {name}"),
-        (true, true) => format!("for example {name}"),
-        (true, false) => format!("one is {name}"),
-    };
-    let one_is = if pods > 1 { format!("{pods} pods, {example}") } else { example.clone() };
-    let spec = &assessment.deployment.now.spec;
-    // Once everything was available, pods are no news of the rollout any more. An edit that waits has no pods yet.
-    let is_edit_held = spec.paused && assessment.awaits_revision;
-    let is_new = assessment.is_rolling_out() && !is_edit_held && !cause.is_of_old_pods();
-    let pod_of = |pods: u32| count(pods, if is_new { "new pod" } else { "pod" });
+    let (pods, evidence, spec) = (cause.pods, &cause.evidence, &assessment.deployment.now.spec);
+    let named = NamedPods::new(cause, assessment);
+    let NamedPods { name, example, one_is, since, .. } = &named;
+    let pod_of = |pods: u32| named.count(pods);
     match &cause.kind {
         CauseKind::ControllerSilent => {
             // Whole seconds: a sentence that changes more often cannot be read.
             let since = evidence.since_millis.map(|since| (assessment.now.millis - since).div_euclid(1_000) * 1_000);
+            let least = if evidence.is_least { "at least " } else { "" };
             format!("The Deployment controller has not reacted for {least}{}.", since.map(duration).unwrap_or_default())
         }
         // Which template the last one had is not known any more: it comes back, or an edit does.
@@ -85,29 +65,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             is_are(spec.replicas),
             spec.replicas
         ),
-        CauseKind::Image { image, container } => {
-            let image =
-                image.as_deref().map_or_else(|| "An image".to_owned(), |image| format!("Image {}", safe(image)));
-            let failure = pull_failure(assessment.deployment, &cause.kind, evidence);
-            let reason = safe(&evidence.reason);
-            let of = container.as_ref().map(|(role, name)| format!(" of {}", container_name(*role, name)));
-            let of = of.unwrap_or_default();
-            if reason == NEVER_PULL {
-                return format!("{image}{of} is not on the node, and its imagePullPolicy is Never ({one_is}).");
-            }
-            let because = match (failure.words(), pull_detail(cause, assessment)) {
-                (Some(words), _) => words.to_owned(),
-                (None, Some(detail)) if matches!(reason.as_str(), "ErrImagePull" | "ImagePullBackOff") => detail,
-                (None, Some(detail)) => format!("{reason}: {detail}"),
-                (None, None) => format!("{reason}, why is not known"),
-            };
-            let is_again = cause.severity == Severity::Normal && !failure.is_final();
-            let hope = if is_again { " The kubelet tries again." } else { "" };
-            let secrets = pulls::unread_pull_secrets(assessment.deployment, evidence.object_name())
-                .filter(|_| matches!(failure, PullFailure::Denied | PullFailure::Hidden))
-                .map(|names| format!(" Pull secrets that cannot be read: {}.", safe(names)));
-            format!("{image}{of} cannot be pulled: {because} ({one_is}).{}{hope}", secrets.unwrap_or_default())
-        }
+        CauseKind::Image { image, container } => image_cause(cause, assessment, (image, container), &named),
         CauseKind::BadContainer { container } => format!(
             "Container {} {} ({}, {one_is}){}",
             safe(container),
@@ -120,95 +78,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 if container.is_empty() { "A container".to_owned() } else { format!("Container {}", safe(container)) };
             format!("{container} does not start ({}, {one_is}){}", safe(&evidence.reason), tail(&evidence.message))
         }
-        CauseKind::Crash(crash) => {
-            let is_long = evidence.since_millis.is_some_and(|since| assessment.now.millis - since >= LONG_MILLIS);
-            let times = match (crash.restarts, crash.is_since && !evidence.is_least) {
-                (0, _) => String::new(),
-                (restarts, true) if is_long => format!(": {} in {since}", count(restarts, "restart")),
-                (restarts, _) => format!(": {} so far", count(restarts, "restart")),
-            };
-            let what = capitalized(crashes(crash));
-            let runs = match crash.runs_millis {
-                Some(runs) if !crash.is_loop && crash.is_ready => {
-                    format!(" It has been running again for {}.", duration_in_words(runs))
-                }
-                Some(runs) if !crash.is_loop => {
-                    // Init containers are never ready, and of a container of several the pod alone is known not to be.
-                    let is_init = crash.role == Role::Init;
-                    let lacks = if is_init { "has not completed" } else { "its pod is not ready" };
-                    format!(" It has been running again for {}, and {lacks}.", duration_in_words(runs))
-                }
-                _ => String::new(),
-            };
-            let saw = quote("The probe saw", crash.probe.as_ref().map(|probe| probe.message.as_str()));
-            let start = quote("The kubelet says", crash.start_error.as_deref().map(messages::last_step));
-            let end = match pods {
-                _ if crash.needs_restart_of_all => " A restart rule of another container may do that.",
-                _ if !crash.is_final => "",
-                0 | 1 => " Its restartPolicy says so: the pod does not become ready.",
-                _ => " Its restartPolicy says so: the pods do not become ready.",
-            };
-            let others = other_containers(crash) + &unready_containers(crash);
-            // Restarts are those of one pod.
-            match pods {
-                0 | 1 => format!("{what}{times} (pod {name}).{saw}{start}{runs}{end}{others}"),
-                pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{start}{runs}{end}{others}"),
-            }
-        }
-        CauseKind::PodsFailed { exit, .. } => {
-            let is_done = evidence.reason == COMPLETED;
-            let verb = if is_done { "ended" } else { "failed" };
-            let who = match pods {
-                1 => format!("A {} {verb}", if is_new { "new pod" } else { "pod" }),
-                pods => format!("{} {verb} within {} s", pod_of(pods), FAILED_MILLIS / 1_000),
-            };
-            if is_done {
-                return format!(
-                    "{who} ({example}): all app containers ended with exit code 0 and are not started again."
-                );
-            }
-            let reason =
-                if evidence.reason.is_empty() { String::new() } else { format!(", {}", safe(&evidence.reason)) };
-            let end = match exit {
-                Some((container, code)) => format!(": container {} ended with {}.", safe(container), exit_words(*code)),
-                None => tail(&evidence.message),
-            };
-            format!("{who}{reason} ({example}){end}")
-        }
-        CauseKind::Unschedulable { node } => {
-            let which = match pods {
-                1 if cause.old == 1 => format!("old pod {name}"),
-                1 => format!("pod {name}"),
-                _ if cause.is_mixed => format!("{}, {example}", old_and_new(cause)),
-                _ => old_and_new(cause),
-            };
-            // The scheduler keeps the condition of its last failure until it has bound a pod.
-            let is_nominated = matches!(node, Some(NewNode::Nominated(_)));
-            let node = match node {
-                Some(NewNode::Nominated(node)) if pods == 1 => {
-                    format!(" It is nominated for node {}, and waits for room there or to be bound.", safe(node))
-                }
-                Some(NewNode::Nominated(_)) => {
-                    " They are nominated for nodes, and wait for room there or to be bound.".to_owned()
-                }
-                Some(NewNode::Comes(who)) => format!(" A node is being added ({who})."),
-                Some(NewNode::Refused(why)) => format!(" No node is added: {}", sentence_end(why)),
-                None => String::new(),
-            };
-            let going = assessment.counts.terminating;
-            let room = if assessment.room_comes(&evidence.message) {
-                let verb = if going == 1 { "terminates" } else { "terminate" };
-                format!(" {} that {verb} may make room.", count(going, "pod"))
-            } else {
-                String::new()
-            };
-            let what = match (evidence.reason.as_str(), is_nominated) {
-                ("SchedulerError", _) => "The scheduler fails for",
-                (_, true) => "No node fitted",
-                (_, false) => "No node fits",
-            };
-            format!("{what} {which}{}{node}{room}", tail(scheduler_says(&evidence.message)))
-        }
+        CauseKind::Crash(crash) => crash_cause(cause, assessment, crash, &named),
+        CauseKind::PodsFailed { exit, .. } => failed_pods_cause(cause, exit.as_ref(), &named),
+        CauseKind::Unschedulable { node } => unschedulable_cause(cause, assessment, node.as_ref(), &named),
         CauseKind::SchedulingGated => {
             let verb = if pods == 1 { "waits" } else { "wait" };
             // Kubernetes says that there are gates, and not which.
@@ -375,43 +247,6 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
     }
 }
 
-/// The pods of a cause, the old ones apart: "3 old pods and 1 new pod".
-fn old_and_new(cause: &Cause) -> String {
-    match (cause.old, cause.pods.saturating_sub(cause.old)) {
-        (0, pods) => count(pods, "pod"),
-        (old, 0) => count(old, "old pod"),
-        (old, new) => format!("{} and {}", count(old, "old pod"), count(new, "new pod")),
-    }
-}
-
-/// " A probe saw: connection refused."; empty without a message.
-fn quote(by: &str, message: Option<&str>) -> String {
-    let message = message.filter(|message| !message.is_empty());
-    message.map(|message| format!(" {by}: {}", sentence_end(message))).unwrap_or_default()
-}
-
-/// Names the other containers that end again and again: " Container b and container c end again and again too."
-fn other_containers(crash: &CrashCause) -> String {
-    let verb = if crash.other_containers.len() == 1 { "ends" } else { "end" };
-    let names = container_names(&crash.other_containers);
-    names.map(|names| format!(" {names} {verb} again and again too.")).unwrap_or_default()
-}
-
-/// Names the containers that run beside one that ends, and are not ready: " Container metrics runs and is not ready."
-fn unready_containers(crash: &CrashCause) -> String {
-    let verbs = if crash.unready_containers.len() == 1 { "runs and is" } else { "run and are" };
-    let names = container_names(&crash.unready_containers);
-    names.map(|names| format!(" {names} {verbs} not ready.")).unwrap_or_default()
-}
-
-/// Names a few containers at the begin of a sentence; `None` without any.
-fn container_names(containers: &[(Role, String)]) -> Option<String> {
-    let named = containers.iter().take(MOST_CONTAINERS).map(|(role, name)| container_name(*role, name));
-    let more = containers.len().checked_sub(MOST_CONTAINERS).filter(|more| *more > 0);
-    let names: Vec<String> = named.chain(more.map(|more| format!("{more} more"))).collect();
-    (!names.is_empty()).then(|| capitalized(list(&names)))
-}
-
 /// The step in which the start of a container fails (`startContainer` in `kuberuntime_container.go`).
 pub(super) fn failed_step(reason: &str) -> &'static str {
     match reason {
@@ -419,76 +254,6 @@ pub(super) fn failed_step(reason: &str) -> &'static str {
         "PostStartHookError" => "fails in its postStart hook",
         _ => "cannot be created",
     }
-}
-
-/// The end of a container: "container web crashes with exit code 1", "container web is killed because its liveness probe
-/// fails", "container web ends with exit code 0 (Completed) and is started again".
-pub(super) fn crashes(crash: &CrashCause) -> String {
-    let who = container_name(crash.role, &crash.container);
-    let said = match (crash.exit_code, &crash.probe) {
-        _ if crash.is_final => format!("{who} {} and is not started again", last_end(crash)),
-        _ if crash.needs_restart_of_all => {
-            format!("{who} {} and is started again only with all others", last_end(crash))
-        }
-        _ if crash.is_overdue => format!("{who} {} and has not been started again", last_end(crash)),
-        _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
-        _ if crash.is_resize() => format!("{who} is restarted for a resize of its resources"),
-        _ if crash.is_sandbox() => format!("{who} is started again in a new sandbox of its pod"),
-        (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
-        (Some(_), None) if let Some(message) = &crash.start_error => {
-            let because = messages::last_step(message).rsplit(": ").next().filter(|because| !because.is_empty());
-            let because = because.map(|because| format!(": {}", safe(because))).unwrap_or_default();
-            format!("{who} cannot be started{because}")
-        }
-        (Some(0), None) => format!("{who} ends with exit code 0 (Completed) and is started again"),
-        (Some(code), None) if crash.is_loop => format!("{who} crashes with {}", exit_words(code)),
-        (Some(code), None) => format!("{who} ended with {}", exit_words(code)),
-        (None, None) if crash.is_loop => format!("{who} crashes"),
-        (None, None) => format!("{who} ended"),
-    };
-    // What ended and runs again is past, unless it ends again and again.
-    if crash.runs_millis.is_some() && !crash.is_loop { past(&said) } else { said }
-}
-
-/// A container by its part in the pod and its name: "init container migrate".
-pub(super) fn container_name(role: Role, name: &str) -> String {
-    let what = match role {
-        Role::Init => "init container",
-        Role::Sidecar => "sidecar",
-        Role::App => "container",
-    };
-    format!("{what} {}", safe(name))
-}
-
-/// The end of a container that does not start again: "ended with exit code 1", "ran out of memory".
-fn last_end(crash: &CrashCause) -> String {
-    match (crash.exit_code, &crash.probe) {
-        _ if crash.is_out_of_memory => "ran out of memory".to_owned(),
-        _ if crash.is_sandbox() => "was stopped with the sandbox of its pod".to_owned(),
-        (_, Some(probe)) if !crash.is_resize() => format!("was killed because its {} failed", probe.probe),
-        (Some(0), _) => "ended with exit code 0 (Completed)".to_owned(),
-        (Some(code), _) => format!("ended with {}", exit_words(code)),
-        (None, _) => "ended".to_owned(),
-    }
-}
-
-/// An exit code, with its signal where it is one.
-pub(super) fn exit_words(code: i32) -> String {
-    let signal = match code {
-        134 => " (SIGABRT)",
-        137 => " (SIGKILL)",
-        139 => " (SIGSEGV)",
-        143 => " (SIGTERM)",
-        _ => "",
-    };
-    format!("exit code {code}{signal}")
-}
-
-/// Finds the message of the kubelet about a pull that failed for an unknown reason.
-pub(super) fn pull_detail(cause: &Cause, assessment: &Assessment<'_>) -> Option<String> {
-    let CauseKind::Image { image, .. } = &cause.kind else { return None };
-    let events = pulls::failures(assessment.deployment, cause.evidence.object_name(), image.as_deref());
-    pulls::pull_detail(&cause.evidence.message, events).map(safe)
 }
 
 /// The limit that a start exceeds, or the time that earlier pods took.
@@ -504,11 +269,6 @@ fn over(time: &StartTime) -> String {
         }
         None => String::new(),
     }
-}
-
-/// The end of a sentence: its message, or nothing.
-fn tail(message: &str) -> String {
-    if message.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(message)) }
 }
 
 /// A refusal that was a while ago, and may be over.

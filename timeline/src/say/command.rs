@@ -1,4 +1,4 @@
-//! Commands for somebody's terminal. None is ever run: Rollcast only reads.
+//! Commands for people to run. Rollcast itself runs none: it only reads.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::assess::Remedy;
 use crate::model::Deployment;
 use crate::words::{count, shell_word};
 
-/// A command for somebody's terminal, and what it does or shows.
+/// A command for people to run, and what it does or shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Command {
     /// Its effect, or what it shows: "Undo this rollout".

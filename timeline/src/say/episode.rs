@@ -1,6 +1,6 @@
 //! The title of an episode: "Pod q4xzb deleted, recovered after 3.2 s".
 
-use super::cause::exit_words;
+use super::crash::exit_words;
 use super::happening::{departure, pods_named};
 use super::headline::refusal_matter;
 use super::tense::past;
@@ -12,7 +12,7 @@ use crate::rules::rollout;
 use crate::words::{count, duration, duration_in_words, moment, safe, was_were};
 
 /// Most events that a title names.
-const MOST: usize = 3;
+const MOST_EVENTS: usize = 3;
 /// What ended sooner ended at once.
 const AT_ONCE_MILLIS: Millis = 100;
 
@@ -149,8 +149,8 @@ const fn last_millis(entry: &Entry) -> Millis {
 
 /// Joins the events that a title names.
 fn first_events(mut events: Vec<String>) -> String {
-    let more = events.len() > MOST;
-    events.truncate(MOST);
+    let more = events.len() > MOST_EVENTS;
+    events.truncate(MOST_EVENTS);
     events.join("; ") + if more { " and more" } else { "" }
 }
 

@@ -1,6 +1,6 @@
 //! A moment of the story in words.
 
-use super::cause::{container_name, exit_words};
+use super::crash::{container_name, exit_words};
 use super::excerpt::without_pod;
 use crate::model::fact::{IntOrPercent, Strategy};
 use crate::model::story::{
@@ -13,7 +13,7 @@ use crate::words::{capitalized, count, duration, duration_in_words, list, safe, 
 /// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
 const AT_ONCE_MILLIS: crate::Millis = 1_000;
 
-/// Restarts that are further apart than this are told with the time between them.
+/// For restarts that are further apart than this, the sentence has the time between them.
 const LASTING_MILLIS: crate::Millis = 10_000;
 
 /// A moment of the story in one sentence.
@@ -371,7 +371,7 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
     format!("{who}{of}: {container}{end} was restarted{times}{place}{when}.")
 }
 
-/// Pods that went, or were asked to, while nobody looked.
+/// Pods that went, or were deleted, without being observed.
 fn unseen(pod: &str, pods: u32, is_gone: bool) -> String {
     let who = pods_named(pod, pods);
     if is_gone {

@@ -1,9 +1,11 @@
 //! The cause that decides, in the few words of a headline; [`super::cause`] has its figures.
 
-use super::cause::{crashes, exit_words, failed_step, pull_detail};
+use super::cause::failed_step;
+use super::crash::{crashes, exit_words};
 use super::excerpt::{quota, scheduler_says, start_words, without_pod};
+use super::pod_causes::pull_detail;
 use super::tense::past;
-use crate::assess::pod_causes::COMPLETED;
+use crate::assess::failed_pods::COMPLETED;
 use crate::assess::{Assessment, Cause, CauseKind, Refused, pull_failure};
 use crate::rules::messages::{self, NewNode, StartHold};
 use crate::rules::pulls::{NEVER_PULL, PullFailure};

@@ -5,19 +5,23 @@
 //! Rules: say what happened, to what, with numbers. Present tense, but for moments that are past ([`past`]). Kubernetes' own
 //! terms. Nothing that is not known. Text from clusters goes through [`crate::words::safe`] and has at most 200 characters.
 
+mod budget;
 mod cause;
 mod choice;
 pub mod command;
+mod crash;
 mod episode;
 mod excerpt;
 mod happening;
 mod headline;
 mod next;
+mod pod_causes;
 pub mod story;
 mod tense;
 mod unseen;
 mod verdict;
 
+pub use budget::{budget, derived};
 pub use cause::cause;
 pub use choice::choice;
 pub use command::{Command, remedy};
@@ -26,7 +30,7 @@ pub use happening::happening;
 pub use next::next;
 pub use tense::past;
 pub use unseen::only_last_seen;
-pub use verdict::{Verdict, badge, budget, derived, recreated, succeeded, verdict, why};
+pub use verdict::{Verdict, badge, recreated, succeeded, verdict, why};
 
 use crate::model::{KubectlVerdict, Pod};
 use crate::words::safe;

@@ -1,6 +1,6 @@
 //! The next step in words: what the controllers do or wait for, and what the progress deadline will do.
 
-use crate::assess::pod_causes::FAILED_MILLIS;
+use crate::assess::failed_pods::FAILED_MILLIS;
 use crate::assess::{Assessment, CauseKind, Refused, Standing, Tone};
 use crate::model::fact::{Container, ContainerState};
 use crate::model::{KubectlVerdict, PodState};

@@ -1,19 +1,19 @@
-//! The verdict in words: badge, sentence, why, budget.
+//! The verdict in words: badge, sentence, why.
 
 use serde::{Deserialize, Serialize};
 
+use super::budget::at_limits;
+use super::crash::crashes;
 use super::episode::say_losses_with_times;
 use super::excerpt::kill_error;
 use super::headline::matter;
 use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone, rollout_causes};
-use crate::model::fact::{DeploymentSpec, IntOrPercent, Kind, Strategy};
-use crate::model::{Deployment, KubectlVerdict, Limits, ReplicaSet};
-use crate::rules::budget::Next;
+use crate::model::fact::Kind;
+use crate::model::{Deployment, KubectlVerdict, ReplicaSet};
 use crate::say::cause;
-use crate::say::cause::crashes;
 use crate::words::{capitalized, count, duration, duration_in_words, is_are, list, moment, safe, sentence_end};
 
-/// The end of a headline, where nothing is worse than that nobody serves during a rollout or a pause.
+/// The end of a headline, if nothing is worse than that no pod serves during a rollout or a pause.
 const NO_POD: &str = "no pod is available.";
 
 /// Most kinds of losses that are named.
@@ -242,7 +242,7 @@ fn crashing(assessment: &Assessment<'_>) -> String {
     format!("{} was rolled out, but {what}.", subject(assessment))
 }
 
-/// Why it stands so: causes, what the budget forbids, what is left over; may be empty.
+/// Why the verdict is what it is: causes, what the budget forbids, what is left over; may be empty.
 pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     // The one that the headline names comes first, with its figures.
     let decisive = assessment.decisive();
@@ -258,7 +258,7 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     let outage = (!is_said && assessment.is_rollout_outage(standing)).then(|| capitalized(NO_POD.to_owned()));
     let is_loss_why = match standing {
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => true,
-        // Old pods that were lost are why nobody serves, beside what the new ones wait for.
+        // No pod serves because old pods were lost, and because of what the new ones wait for.
         Standing::Paused | Standing::Blocked | Standing::Waiting | Standing::Slow | Standing::Progressing => {
             assessment.is_rollout_outage(standing)
         }
@@ -266,7 +266,7 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
     };
     let lost = if is_loss_why { losses(assessment) } else { Vec::new() };
     let with = |otherwise: Option<String>| {
-        let rest = [outage.clone(), neither(assessment), unseen.clone(), otherwise.filter(|_| named.is_empty())];
+        let rest = [outage.clone(), at_limits(assessment), unseen.clone(), otherwise.filter(|_| named.is_empty())];
         let said = named.iter().chain(rest.iter().flatten()).chain(&lost);
         said.map(String::as_str).collect::<Vec<_>>().join(" ")
     };
@@ -337,42 +337,6 @@ fn losses(assessment: &Assessment<'_>) -> Vec<String> {
     let losses = assessment.unreplaced_losses();
     let mut said = say_losses_with_times(&losses, assessment.deployment, assessment.now.millis);
     said.split_off(said.len().saturating_sub(MOST_LOSSES))
-}
-
-/// Both limits are reached: no pod can be added or removed until a new pod is available.
-fn neither(assessment: &Assessment<'_>) -> Option<String> {
-    let (limits, counts) = (assessment.limits, assessment.counts);
-    let is_said = assessment.causes.iter().any(|cause| matches!(cause.kind, CauseKind::Deadlock { .. }));
-    let beginning = if assessment.has_fault() {
-        "Can't add or remove pods"
-    } else {
-        "The Deployment controller waits for new pods"
-    };
-    let waits = matches!(assessment.next, Next::WaitForNew { .. });
-    (assessment.sums.old_desired() > 0 && assessment.at_limits() && waits && !is_said).then(|| {
-        format!(
-            "{beginning}: {}, {} of at least {} {} available.",
-            desired(assessment),
-            counts.available,
-            limits.floor,
-            is_are(limits.floor)
-        )
-    })
-}
-
-/// The pods that the ReplicaSets desire against the ceiling. They exceed it only until the controller follows limits that fell,
-/// until a change that raised them is seen, or where somebody else scaled a ReplicaSet.
-fn desired(assessment: &Assessment<'_>) -> String {
-    let (desired, ceiling) = (assessment.counts.desired, assessment.limits.ceiling);
-    if desired <= ceiling {
-        format!("{desired} of at most {} desired", count(ceiling, "pod"))
-    } else if assessment.is_lowered() {
-        format!("{} desired, above the ceiling of {ceiling} since it was lowered", count(desired, "pod"))
-    } else if assessment.is_ahead() {
-        format!("{} desired", count(desired, "pod"))
-    } else {
-        format!("{} desired, above the ceiling of {ceiling}", count(desired, "pod"))
-    }
 }
 
 /// Names the pods beside those that count.
@@ -459,47 +423,4 @@ fn silence(assessment: &Assessment<'_>) -> crate::Millis {
     let silent = assessment.causes.iter().find(|cause| cause.kind == CauseKind::ControllerSilent);
     let silence = silent.and_then(|cause| cause.evidence.since_millis).map_or(0, |since| assessment.now.millis - since);
     silence.div_euclid(1_000) * 1_000 // whole seconds: a sentence that changes more often cannot be read
-}
-
-/// The budget against what is there, with where the limits come from.
-pub fn budget(assessment: &Assessment<'_>) -> String {
-    let (spec, counts, limits) = (&assessment.deployment.now.spec, assessment.counts, assessment.limits);
-    let Some((ceiling, floor)) = derived(spec, limits) else {
-        let (desired, available) = (counts.desired, counts.available);
-        return format!(
-            "Recreate: ReplicaSets are scaled to {desired} of {}, {available} available; old pods go first.",
-            count(spec.replicas, "desired pod")
-        );
-    };
-    format!(
-        "{} (ceiling {} = {ceiling}), {} of at least {} available (floor {} = {floor}).",
-        desired(assessment),
-        limits.ceiling,
-        counts.available,
-        limits.floor,
-        limits.floor,
-    )
-}
-
-/// Where ceiling and floor come from; `None` for Recreate, which has neither.
-pub fn derived(spec: &DeploymentSpec, limits: Limits) -> Option<(String, String)> {
-    let n = spec.replicas;
-    let Strategy::RollingUpdate { max_surge, max_unavailable } = spec.strategy else { return None };
-    let rounded = |share: IntOrPercent, direction: &str| match share {
-        IntOrPercent::Int(_) => String::new(),
-        IntOrPercent::Percent(percent) => format!(" ({percent} % rounded {direction})"),
-    };
-    // Both are 0: Kubernetes lets one pod be unavailable, or nothing could ever move. Of no pods none is.
-    let is_raised = limits.max_surge == 0
-        && limits.max_unavailable > 0
-        && match max_unavailable {
-            IntOrPercent::Int(pods) => pods == 0,
-            IntOrPercent::Percent(percent) => u64::from(percent) * u64::from(n) < 100,
-        };
-    let unavailable =
-        if is_raised { " (not 0, because maxSurge is 0 too)".to_owned() } else { rounded(max_unavailable, "down") };
-    Some((
-        format!("{n} + maxSurge {}{}", limits.max_surge, rounded(max_surge, "up")),
-        format!("{n} − maxUnavailable {}{unavailable}", limits.max_unavailable),
-    ))
 }

@@ -11,7 +11,7 @@ pub struct Connection {
     pub state: ConnectionState,
     /// The stale kinds, in the plural, while other kinds are live; empty where all are stale or none is.
     pub stale_kinds: Vec<String>,
-    /// The cluster's time against ours, in percent: 100 unless it is recorded or simulated, 0 while it stands still.
+    /// The cluster's time against ours, in percent: 100 unless it is recorded or simulated, 0 while it is stopped.
     pub speed_percent: u32,
     /// Resources that the server may not list or watch; the others go on.
     pub forbidden: Vec<Forbidden>,
@@ -31,7 +31,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// "listing pods: 42,000 so far".
+    /// Describes the progress: "listing pods: 42,000 so far".
     pub fn words(&self) -> String {
         format!("listing {}: {} so far", self.resource, crate::words::grouped(self.objects))
     }
@@ -88,12 +88,12 @@ pub enum ConnectionState {
 }
 
 impl ConnectionState {
-    /// The shown state of the cluster is the present one.
+    /// Returns whether the shown state of the cluster is the present one.
     pub const fn is_live(&self) -> bool {
         matches!(self, Self::Live | Self::Replay { .. })
     }
 
-    /// The shown state of the cluster is an earlier one, and its time stands still.
+    /// Returns whether the shown state of the cluster is an earlier one, whose time stands still.
     pub const fn is_stale(&self) -> bool {
         matches!(self, Self::Stale { .. } | Self::Unknown | Self::OtherNamespaces)
     }

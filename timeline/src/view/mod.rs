@@ -71,17 +71,17 @@ pub struct View {
 }
 
 impl View {
-    /// The figure of a rollout: "2 of 4" new pods are available.
+    /// Returns the figure of a rollout: "2 of 4" new pods are available.
     pub fn new_of_desired(&self) -> String {
         format!("{} of {}", self.counts.new_available.min(self.desired), self.desired)
     }
 
-    /// Why it is so and what comes next, one after the other: for places that have one text for both.
+    /// Returns the reason and the next step as one text, for places that have one for both.
     pub fn explanation(&self) -> String {
         format!("{} {}", self.verdict.why, self.next).trim().to_owned()
     }
 
-    /// The explanation of a past moment.
+    /// Returns the explanation of a past moment.
     pub fn explanation_then(&self) -> String {
         match self.explanation() {
             none if none.is_empty() => none,

@@ -18,10 +18,10 @@ pub fn steps(pods: &[&Pod], layer: impl Fn(&Pod, PodState) -> Option<usize>, fro
         let terminal = pod.now.terminal_millis.unwrap_or(Millis::MAX);
         for (state, since, until) in pod.spans() {
             let until = until.unwrap_or(Millis::MAX);
-            // One that failed as a whole counts for nobody, too, until it is seen to go.
+            // A pod that failed as a whole counts for no ReplicaSet, too, until it is seen to go.
             let until = if state.is_ending() { until } else { until.min(terminal) };
             let Some(layer) = layer(pod, state) else { continue };
-            // Released pods count for nobody until they are adopted again.
+            // Released pods count for no ReplicaSet until they are adopted again.
             let adopted = |of: &Release| of.adopted.map_or(Millis::MAX, |(at, _)| at);
             let releases = pod.releases.iter().map(|of| (of.at_millis, adopted(of))).filter(|(at, back)| back > at);
             let mut begin = since;

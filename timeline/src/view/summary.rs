@@ -114,28 +114,28 @@ fn steps_of_sets(
 }
 
 impl Summary {
-    /// Available pods of the current revision: "new available" on pages and walls.
+    /// Returns the available pods of the current revision: "new available" on pages and walls.
     pub fn new_available(&self) -> u32 {
         self.pods.first().copied().unwrap_or_default()
     }
 
-    /// The workload that it is of: this one, whatever bears the name later.
+    /// Returns the workload with its UID, whatever has the name later.
     pub fn workload(&self, cluster: &str) -> Workload {
         Workload::deployment(cluster, &*self.namespace, &*self.name).with_uid(Some(self.uid))
     }
 
-    /// Why it is so and what comes next, one after the other: for places that have one text for both.
+    /// Returns the reason and the next step as one text, for places that have one for both.
     pub fn explanation(&self) -> String {
         format!("{} {}", self.verdict.why, self.next).trim().to_owned()
     }
 
-    /// Where it stands in a list by place.
+    /// Returns the key by which lists order places.
     pub fn place(&self) -> (&str, &str, Uid) {
         (&self.namespace, &self.name, self.uid)
     }
 }
 
-/// The summary of a Deployment; `None` when the model does not hold it.
+/// Returns the summary of a Deployment; `None` if the model does not hold it.
 pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
     let assessment = Assessment::at(model, uid, now)?;
     let (deployment, standing, revision) = (assessment.deployment, assessment.standing(), assessment.revision());
@@ -173,7 +173,8 @@ pub fn summary(model: &Model, uid: Uid, now: Now) -> Option<Summary> {
     })
 }
 
-/// The revision that the last rollout replaces, while it goes on: the one whose ReplicaSet still is to have pods, of several the last.
+/// Returns the revision that the last rollout replaces, while it goes on: the last one whose ReplicaSet still desires
+/// pods.
 fn replaced(model: &Model, deployment: &Deployment, current: Option<u64>) -> Option<u64> {
     let is_going_on = deployment.rollouts.last().is_some_and(|rollout| rollout.completed_millis.is_none());
     let old =
@@ -181,7 +182,7 @@ fn replaced(model: &Model, deployment: &Deployment, current: Option<u64>) -> Opt
     old.filter(|revision| Some(*revision) != current).max().filter(|_| is_going_on)
 }
 
-/// When the last rollout was completed, by our clock; `None` while it is not, or when nobody knows.
+/// Returns when the last rollout was completed, by our clock; `None` while it is not, or if that is not known.
 fn finished(model: &Model, deployment: &Deployment, skew_millis: Millis) -> Option<Millis> {
     let rollout = deployment.rollouts.last()?;
     if rollout.started_millis.is_some() {

@@ -22,7 +22,7 @@ pub enum ViewerFrame {
     Subscribe {
         /// The list or workload to follow.
         scope: Scope,
-        /// Where the viewer's copy stands, if it has one.
+        /// The position of the viewer's copy, if it has one.
         since: Option<Position>,
     },
     /// The sentences of the followed Deployment at another time.
@@ -157,9 +157,9 @@ impl From<Objects> for Model {
 /// Changes of one scope.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Delta {
-    /// [`Position::seq`] at which the viewer's copy must stand.
+    /// [`Position::seq`] that the viewer's copy must have.
     pub from: u64,
-    /// [`Position::seq`] at which it stands afterwards.
+    /// [`Position::seq`] that it has afterwards.
     pub to: u64,
     /// The cluster's time at the server, in milliseconds.
     pub now_millis: Millis,

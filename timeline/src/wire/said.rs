@@ -62,7 +62,7 @@ impl Said {
         self.delta(self.version.view != before.view, kept, lines)
     }
 
-    /// The difference to sentences with so many lines, of which so many stay.
+    /// Returns the difference to sentences with so many lines, of which so many stay.
     fn delta(&self, is_view_new: bool, kept: usize, lines: usize) -> Option<SaidDelta> {
         let view = self.view.clone().filter(|_| is_view_new).map(Box::new);
         let is_same = kept == self.story.len() && kept == lines;
@@ -71,7 +71,7 @@ impl Said {
     }
 }
 
-/// FNV-1a of the encoding: the same after a restart.
+/// Returns the FNV-1a hash of the encoding: the same after a restart.
 fn hash(sentences: &(impl Serialize + ?Sized)) -> u32 {
     let bytes = super::encode(sentences).unwrap_or_default();
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))

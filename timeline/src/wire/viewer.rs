@@ -1,5 +1,5 @@
-//! A viewer's copy of one Deployment: what a snapshot and the deltas after it make of it. The page, the terminal and tests
-//! hold the same one. Of a list it is [`crate::view::list::ListCopy`].
+//! A viewer's copy of one Deployment, made of a snapshot and the deltas after it. The page, the terminal and tests use
+//! the same type. The copy of a list is [`crate::view::list::ListCopy`].
 //!
 //! ```text
 //!              take_snapshot                     take_delta that fits
@@ -16,7 +16,7 @@ use crate::{Model, Uid};
 /// One Deployment as a viewer knows it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DeploymentCopy {
-    /// It and what belongs to it; what does not travel is empty.
+    /// The Deployment with its objects; fields that do not travel are empty.
     pub model: Model,
     /// Its UID; `None` when there is none of that name.
     pub deployment: Option<Uid>,
@@ -29,16 +29,16 @@ pub struct DeploymentCopy {
 /// The result of taking a delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// The copy stands where the delta ends.
+    /// The delta was applied.
     Fits,
-    /// Something between the copy and the delta is missing.
+    /// Deltas between the copy and this one are missing.
     Missed,
-    /// There is no snapshot that it could follow.
+    /// The copy has no snapshot yet.
     BeforeSnapshot,
 }
 
 impl DeploymentCopy {
-    /// Takes everything anew. `true` when this is another life of the server's timeline than the one the copy was of.
+    /// Replaces the copy by a snapshot. Returns whether the server's epoch is another one.
     pub fn take_snapshot(&mut self, snapshot: Snapshot) -> bool {
         let Snapshot { epoch, seq, cluster: _, deployment, objects, said, now_millis: _, looking_since_millis: _ } =
             snapshot;
@@ -47,7 +47,7 @@ impl DeploymentCopy {
         is_other_life
     }
 
-    /// Takes what happened since. One that is about what the copy knows already (after a subscription began anew) fits too.
+    /// Applies a delta. One that the copy knows already, as after a new subscription, fits too.
     pub fn take_delta(&mut self, delta: Delta) -> Taken {
         let Delta { from, to, changes, said, now_millis: _ } = delta;
         let Some((_, seq)) = &mut self.place else { return Taken::BeforeSnapshot };
@@ -62,12 +62,12 @@ impl DeploymentCopy {
         Taken::Fits
     }
 
-    /// The Deployment.
+    /// Returns the Deployment.
     pub fn deployment(&self) -> Option<&Deployment> {
         self.model.deployments.get(&self.deployment?)
     }
 
-    /// Where the copy stands; `None` before a snapshot.
+    /// Returns the position of the copy; `None` before a snapshot.
     pub fn position(&self) -> Option<Position> {
         self.place.map(|(epoch, seq)| Position { epoch, seq, said: self.said.version })
     }

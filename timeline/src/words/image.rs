@@ -34,7 +34,7 @@ pub fn short_image(image: &str) -> ShortImage {
     ShortImage { name: safe(name), tag: marked(':', tag) + &marked('@', &digest) }
 }
 
-/// The name of an image without registry and path, its tag, and its digest.
+/// Returns the name of an image without registry and path, its tag, and its digest.
 pub fn image_parts(image: &str) -> [&str; 3] {
     let (place, digest) = image.split_once('@').unwrap_or((image, ""));
     // A colon before the last slash is that of a registry's port.

@@ -13,7 +13,8 @@ const LONGEST_MESSAGE: usize = 200;
 /// Longest name of an object of Kubernetes, in characters.
 const LONGEST_NAME: usize = 253;
 
-/// A sentence of ours with a capital letter at its begin. ASCII only: the tables of all letters would travel to every browser.
+/// Capitalizes the first letter of a sentence of ours. ASCII only: the tables of all letters would travel to every
+/// browser.
 pub fn capitalized(mut text: String) -> String {
     if let Some(initial) = text.get_mut(..1) {
         initial.make_ascii_uppercase();
@@ -21,12 +22,12 @@ pub fn capitalized(mut text: String) -> String {
     text
 }
 
-/// "1 pod", "2 pods".
+/// Formats a count with its noun: "1 pod", "2 pods".
 pub fn count(number: u32, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// "1,284".
+/// Formats a number: "1,284".
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -39,23 +40,23 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-/// A number with its noun: "1 Deployment", "1,284 Deployments".
+/// Formats a number with its noun: "1 Deployment", "1,284 Deployments".
 pub fn grouped_count(number: impl Into<u64>, noun: &str) -> String {
     let number = number.into();
     if number == 1 { format!("1 {noun}") } else { format!("{} {noun}s", grouped(number)) }
 }
 
-/// "is" or "are".
+/// Returns "is" or "are".
 pub const fn is_are(number: u32) -> &'static str {
     if number == 1 { "is" } else { "are" }
 }
 
-/// "was" or "were".
+/// Returns "was" or "were".
 pub const fn was_were(number: u32) -> &'static str {
     if number == 1 { "was" } else { "were" }
 }
 
-/// A duration as people say it: "0.4 s", "12 s", "2 min 10 s", "3 h 5 min", "4 days".
+/// Formats a duration: "0.4 s", "12 s", "2 min 10 s", "3 h 5 min", "4 days".
 pub fn duration(millis: Millis) -> String {
     let millis = millis.max(0);
     let seconds = millis / 1000;
@@ -68,12 +69,12 @@ pub fn duration(millis: Millis) -> String {
     }
 }
 
-/// A duration for a sentence: one that the figures of [`duration`] do not tell is "less than 0.1 s".
+/// Formats a duration for a sentence: one that the figures of [`duration`] do not show is "less than 0.1 s".
 pub fn duration_in_words(millis: Millis) -> String {
     if millis < 100 { "less than 0.1 s".to_owned() } else { duration(millis) }
 }
 
-/// Rough age of something: "18 s", "4 min", "9 h", "2 d".
+/// Formats a rough age: "18 s", "4 min", "9 h", "2 d".
 pub fn age(millis: Millis) -> String {
     let seconds = millis.max(0) / 1000;
     match seconds {
@@ -84,7 +85,7 @@ pub fn age(millis: Millis) -> String {
     }
 }
 
-/// Time of day in UTC, "14:02:05".
+/// Formats the time of day in UTC: "14:02:05".
 pub fn clock(at_millis: Millis) -> String {
     let seconds = at_millis.div_euclid(1000).rem_euclid(86_400);
     format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
@@ -93,7 +94,8 @@ pub fn clock(at_millis: Millis) -> String {
 /// Milliseconds of half a day: a time of day without its date may be any further away.
 const HALF_DAY_MILLIS: Millis = 43_200_000;
 
-/// A moment in UTC: the time of day within twelve hours of `now_millis`, else with its date, "2026-11-23 09:15:00".
+/// Formats a moment in UTC: the time of day within twelve hours of `now_millis`, else with its date, "2026-11-23
+/// 09:15:00".
 pub fn moment(at_millis: Millis, now_millis: Millis) -> String {
     if at_millis.abs_diff(now_millis) < HALF_DAY_MILLIS.unsigned_abs() {
         clock(at_millis)
@@ -102,7 +104,7 @@ pub fn moment(at_millis: Millis, now_millis: Millis) -> String {
     }
 }
 
-/// Date in UTC, "2026-11-23".
+/// Formats a date in UTC: "2026-11-23".
 pub fn date(at_millis: Millis) -> String {
     // Days since 0000-03-01, so that a leap day ends its year (Howard Hinnant, "chrono-compatible low-level date algorithms").
     let days = at_millis.div_euclid(86_400_000) + 719_468;
@@ -115,13 +117,13 @@ pub fn date(at_millis: Millis) -> String {
     format!("{:04}-{month:02}-{day:02}", era * 400 + year + late)
 }
 
-/// The last five letters of a pod's name: what tells it from its siblings.
+/// Returns the last five letters of a pod's name, which differ from those of its siblings.
 pub fn short(name: &str) -> &str {
     let start = name.char_indices().rev().nth(4).map_or(0, |(index, _)| index);
     name.get(start..).unwrap_or(name)
 }
 
-/// "1", "1 and 2", "1, 2 and 3".
+/// Joins texts: "1", "1 and 2", "1, 2 and 3".
 pub fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
@@ -130,7 +132,7 @@ pub fn list(items: &[String]) -> String {
     }
 }
 
-/// Text from a cluster, for people: one line, no control, zero-width or direction-changing characters, at most
+/// Makes a text from a cluster safe to show: one line, no control, zero-width or direction-changing characters, at most
 /// 200 characters.
 pub fn safe(text: &str) -> String {
     let mut out = String::with_capacity(text.len().min(LONGEST_MESSAGE + 4));
@@ -144,19 +146,19 @@ pub fn safe(text: &str) -> String {
     out
 }
 
-/// The characters of a text on one line, without control, zero-width and direction-changing ones.
+/// Returns the characters of a text on one line, without control, zero-width and direction-changing ones.
 pub fn visible(text: &str) -> impl Iterator<Item = char> {
     text.chars().map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c }).filter(|c| !is_hidden(*c))
 }
 
-/// Text from a cluster as the end of a sentence, with its full stop.
+/// Makes a text from a cluster the end of a sentence, with its full stop.
 pub fn sentence_end(text: &str) -> String {
     let text = safe(text.trim());
     if text.is_empty() || text.ends_with(['.', '…']) { text } else { format!("{text}.") }
 }
 
-/// A word for a shell: names of Kubernetes are plain, anything else is quoted. Whole, as long as a name may be: a shorter one would be that
-/// of something else. What begins with "-" is no name, and would be an option: with a space before it, it is none.
+/// Quotes a word for a shell, if needed: names of Kubernetes are plain. A long one is not cut, as it would be the name
+/// of something else. A word that begins with "-" would be an option: with a space before it, it is none.
 pub fn shell_word(text: &str) -> String {
     let mut text: String = visible(text).take(LONGEST_NAME).collect();
     if text.starts_with('-') {
@@ -169,13 +171,14 @@ pub fn shell_word(text: &str) -> String {
 /// Text for a viewer who sees no cluster.
 pub const NO_CLUSTER: &str = "No cluster can be shown to you.";
 
-/// The answer to a request for a cluster that the server does not have.
+/// Returns the response to a request for a cluster that the server does not have.
 pub fn not_watched(cluster: &str) -> String {
     format!("This server does not watch a cluster named {}.", safe(cluster))
 }
 
-/// A character that is not seen: a control character, or one that has no width or changes the direction of what follows. Those that
-/// Unicode calls default ignorable are among them: letters of the block of tags can spell out whole sentences that only programs read.
+/// Returns whether a character is not seen: a control character, or one that has no width or changes the direction of
+/// what follows. Those that Unicode calls default ignorable are among them: letters of the block of tags can spell out
+/// whole sentences that only programs read.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -18,7 +18,7 @@ use super::identity::OidcError;
 use super::options::{Issuer, Options, Times};
 use crate::access::fetch::HttpClient;
 use crate::access::refreshing_cache::{RefreshPolicy, RefreshingCache};
-use crate::telemetry::causes;
+use crate::telemetry::error_chain;
 use crate::telemetry::panics::locked;
 
 /// Endpoints that end sessions, if the provider has them.
@@ -45,7 +45,7 @@ pub(super) type Metadata = ProviderMetadata<
     CoreSubjectIdentifierType,
 >;
 
-/// Reads what the provider says of itself.
+/// Reads and caches the metadata of the provider.
 pub(super) struct Discovery {
     client: HttpClient,
     issuer: Issuer,
@@ -67,8 +67,8 @@ impl Discovery {
         Arc::new(Self { client, issuer, times, known, turn: Arc::default() })
     }
 
-    /// Returns the metadata. Nobody waits while it is cached: old metadata is refreshed in the background. Concurrent
-    /// requests share one attempt.
+    /// Returns the metadata. Cached metadata is returned at once, and refreshed in the background when it is old.
+    /// Concurrent requests share one attempt.
     pub(super) async fn metadata(self: &Arc<Self>) -> Result<Arc<Metadata>, OidcError> {
         let metadata = || locked(&self.known).get(&()).cloned();
         if let Some(known) = metadata() {
@@ -114,11 +114,11 @@ impl Discovery {
             Ok(Err(why)) => tracing::warn!("cannot read the metadata of the sign-in provider: {}", reason(&why)),
             Err(_) => tracing::warn!("the sign-in provider does not respond"),
         }
-        locked(&self.known).set_failed(Instant::now(), true);
+        locked(&self.known).record_failure(Instant::now());
     }
 }
 
 /// Returns an error with its causes, in one line.
 pub(super) fn reason(error: &(dyn std::error::Error + 'static)) -> String {
-    safe(&causes::join(error))
+    safe(&error_chain::join(error))
 }

@@ -25,9 +25,9 @@ pub(super) struct Identity {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum OidcError {
-    /// The provider does not answer, or nothing that makes sense.
+    /// The provider does not respond, or its response makes no sense.
     Unavailable,
-    /// It refuses, or what it says cannot be believed; and why: for the log.
+    /// It refuses, or its response cannot be trusted; and why: for the log.
     Rejected(String),
     /// The token has no user name that clusters accept.
     NoUserName,
@@ -54,7 +54,7 @@ fn read_claims(options: &Options, claims: &Map<String, Value>, now: i64) -> Resu
     if claims.get("nbf").and_then(Value::as_f64).is_some_and(|from| from as i64 > now + WRONG_CLOCK) {
         return Err(OidcError::rejected("the token is not valid yet"));
     }
-    // As API servers do it: an address that nobody has looked at is nobody's name.
+    // As API servers do it: an unverified address is no user name.
     let is_verified = claims.get("email_verified").is_none_or(|verified| verified.as_bool() == Some(true));
     if options.user_claim == "email" && !is_verified {
         return Err(OidcError::NoUserName);

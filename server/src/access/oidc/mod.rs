@@ -10,7 +10,7 @@
 //!        ▼ sign out                       ▼                    ▼
 //!      over, also for who kept the cookie                counts for a minute more
 //! ```
-//! What is asked of the provider knows nothing of requests; what became of sessions is in memory, and in no other Rollcast.
+//! Renewed and ended sessions are in memory: another Rollcast does not know them.
 
 mod client;
 mod discovery;
@@ -40,13 +40,13 @@ use crate::telemetry::clock;
 use crate::telemetry::rate::RateLimit;
 
 /// Longest time between the start of a sign-in and its callback, in seconds.
-const AWAY: i64 = 600;
-/// Codes that the provider is asked about at once.
-const AT_ONCE: usize = 16;
-/// Somebody waits for their turn so long.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+const SIGN_IN_SECONDS: i64 = 600;
+/// Codes that are exchanged at once.
+const CODES_AT_ONCE: usize = 16;
+/// Longest wait of a code for its turn to be exchanged.
+const TURN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// Knows people by what a provider says.
+/// Sign-in at one provider.
 pub struct Oidc {
     keys: SessionKeys,
     provider: Provider,
@@ -74,7 +74,7 @@ pub struct CallbackParameters {
     pub code: String,
     /// The state of the sign-in.
     pub state: String,
-    /// The provider names itself.
+    /// The issuer, as the provider names itself.
     pub issuer: String,
     /// Why there is no code: for the log.
     pub error: String,
@@ -82,7 +82,7 @@ pub struct CallbackParameters {
     pub description: String,
 }
 
-/// Somebody who signed in.
+/// A session that begins.
 #[derive(Debug)]
 pub struct NewSession {
     /// The user.
@@ -93,7 +93,7 @@ pub struct NewSession {
     pub to: String,
 }
 
-/// Why somebody did not get in.
+/// Why a sign-in failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum SignInFailure {
@@ -129,13 +129,13 @@ fn now() -> i64 {
 }
 
 impl Oidc {
-    /// A provider, and the keys of sessions.
+    /// Creates sign-in at a provider, with the keys of sessions.
     ///
     /// # Errors
     /// When this machine names no authorities to trust.
     pub fn new(options: Options, keys: SessionKeys) -> std::io::Result<Arc<Self>> {
         let (provider, sessions) = (Provider::new(options)?, Sessions::default());
-        let (asking, attempts) = (Semaphore::new(AT_ONCE), RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY));
+        let (asking, attempts) = (Semaphore::new(CODES_AT_ONCE), RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY));
         Ok(Arc::new(Self { keys, provider, sessions, asking, attempts }))
     }
 
@@ -159,12 +159,13 @@ impl Oidc {
         if now() < session.until {
             return Ok(session.viewer());
         }
-        // On its own: whoever asked may leave before the answer is here, and what a rotated token is followed by is told once.
+        // In a task of its own: the request may be cancelled, and the provider sends the next token of a rotation only
+        // once.
         let renewed = tokio::spawn(self.clone().renew_session(session)).await;
         renewed.map_err(|_| AuthError::Unavailable)?.map(Session::viewer)
     }
 
-    /// The cookie of a session that went on since the one that a request carries.
+    /// Returns the new cookie of a session that was refreshed since the request's cookie.
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         let session = self.session(headers)?;
         let newest = self.sessions.newest(session.clone())?;
@@ -191,14 +192,14 @@ impl Oidc {
         };
         let seal =
             |pending: &PendingSignIn| self.keys.seal(SealPurpose::PendingSignIn, &serde_json::to_string(pending).ok()?);
-        // Who wanted to go somewhere that does not fit is led to the list.
+        // If the address is too long for the cookie, the user is led to the list.
         let cookie = seal(&pending)
             .or_else(|| seal(&PendingSignIn { to: "/".to_owned(), ..pending }))
             .ok_or(SignInFailure::TooLong)?;
         Ok((there, cookie))
     }
 
-    /// Signs somebody in who came back; `client` is the address that limits count.
+    /// Signs in a user who comes back from the provider; `client` is the address that limits count.
     ///
     /// # Errors
     /// When they were not sent to the provider by this browser, or it does not say who they are, or too many of the same client were
@@ -215,15 +216,16 @@ impl Oidc {
             .keys
             .open(SealPurpose::PendingSignIn, headers)
             .and_then(|text| serde_json::from_str::<PendingSignIn>(&text).ok());
-        let pending =
-            pending.filter(|pending| (0..AWAY).contains(&(now() - pending.since))).ok_or(SignInFailure::NotStarted)?;
-        // Compared as nonces are: in the same time wherever they differ.
+        let pending = pending
+            .filter(|pending| (0..SIGN_IN_SECONDS).contains(&(now() - pending.since)))
+            .ok_or(SignInFailure::NotStarted)?;
+        // Compared as nonces are: in constant time.
         let is_state = Nonce::new(pending.state);
         if openidconnect::NonceVerifier::verify(&is_state, Some(&Nonce::new(back.state))).is_err() {
             return Err(SignInFailure::NotStarted);
         }
-        // Whoever invents codes takes turns as well: others wait for theirs a while.
-        let turn = tokio::time::timeout(PATIENCE, self.asking.acquire()).await;
+        // Invented codes take turns, too: genuine ones wait for theirs a while.
+        let turn = tokio::time::timeout(TURN_TIMEOUT, self.asking.acquire()).await;
         let _turn = turn.map_err(|_| SignInFailure::Unavailable)?.map_err(|_| SignInFailure::Unavailable)?;
         let payer = client.map(client_network);
         if payer.is_some_and(|payer| self.attempts.take(&payer).is_err()) {
@@ -249,9 +251,9 @@ impl Oidc {
         Ok(NewSession { viewer: session.viewer(), cookie, to: pending.to })
     }
 
-    /// Ends the session of a request, also for whoever kept its cookie.
+    /// Ends the session of a request, also for copies of its cookie.
     pub fn end(self: &Arc<Self>, headers: &HeaderMap) {
-        // Once: whoever kept the cookie does not have the provider asked again.
+        // Once: copies of the cookie cause no further requests to the provider.
         let Some(newest) = self.session(headers).and_then(|session| self.sessions.newest(session)) else { return };
         self.sessions.end(&newest);
         if let Some(token) = newest.refresh {
@@ -273,7 +275,7 @@ impl Oidc {
         self.keys.seal(SealPurpose::Session, &session.to_text()?)
     }
 
-    /// A session whose time is up, after the provider was asked: by one request, however many wait.
+    /// Refreshes an expired session at the provider: once, however many requests wait.
     async fn renew_session(self: Arc<Self>, session: Session) -> Result<Session, AuthError> {
         let times = &self.provider.options.times;
         let held = self.sessions.hold(&session);

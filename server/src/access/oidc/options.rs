@@ -18,12 +18,12 @@ pub struct Issuer(IssuerUrl);
 pub struct IssuerError;
 
 impl Issuer {
-    /// As the provider has to name itself, letter by letter.
+    /// Returns the address that the provider's tokens must name, character by character.
     pub const fn url(&self) -> &IssuerUrl {
         &self.0
     }
 
-    /// It is on this machine, and reached without TLS.
+    /// Returns whether the provider is on this machine and reached without TLS.
     pub fn is_plain(&self) -> bool {
         self.0.url().scheme() == "http"
     }
@@ -48,11 +48,11 @@ impl std::str::FromStr for Issuer {
 pub struct Times {
     /// The provider answers within this time.
     pub answer: Duration,
-    /// It is asked again whether somebody may still look after this long, also when it said that they may for longer.
+    /// A session is refreshed after this time, also if the provider's token lasts longer.
     pub refresh_after: Duration,
     /// An expired session stays valid for this time while the provider does not respond.
     pub grace_period: Duration,
-    /// It is asked again this long after it did not answer.
+    /// Pause after a failed request.
     pub retry_after: Duration,
     /// Metadata and keys are read again after this time: keys may be withdrawn.
     pub metadata_refresh_after: Duration,
@@ -103,12 +103,12 @@ impl Options {
     /// Default scopes.
     pub const SCOPES: [&str; 5] = ["openid", "profile", "email", "groups", "offline_access"];
 
-    /// Default prefix of user names, as in API servers: the issuer, but nothing before an e-mail address.
+    /// Returns the default prefix of user names, as in API servers: the issuer, but nothing before an e-mail address.
     pub fn usual_prefix(issuer: &Issuer, user_claim: &str) -> String {
         if user_claim == "email" { String::new() } else { format!("{}#", issuer.url().as_str()) }
     }
 
-    /// The address that the provider leads back to, for a request to that host.
+    /// Returns the address to which the provider redirects back, for a request to that host.
     pub fn redirect(&self, host: &str, path: &str) -> String {
         if let Some(public) = &self.public {
             return format!("{}{path}", public.trim_end_matches('/'));

@@ -107,8 +107,8 @@ impl Provider {
         self.verify_token(&token.parse().map_err(OidcError::rejected)?, None, &|_| Ok(())).await
     }
 
-    /// Takes back what somebody could go on with. Nobody waits for it, and nobody hears whether it worked. By hand: the crate does it
-    /// over TLS only, and a provider on this machine has none.
+    /// Revokes a refresh token; a failure is only logged. By hand: the crate does it over TLS only, and a provider on
+    /// this machine has none.
     pub(super) async fn revoke(&self, token: &str) {
         let Ok(metadata) = self.discovery.metadata().await else { return };
         let Some(request) = self.revocation(&metadata, token) else { return };
@@ -171,7 +171,7 @@ impl Provider {
         Ok(identity)
     }
 
-    /// Looks at signature, issuer, audience, times and nonce of a token. A key that is not known may be a new one.
+    /// Verifies signature, issuer, audience, times and nonce of a token. An unknown key may be a new one.
     async fn verify_token(
         &self,
         token: &CoreIdToken,
@@ -230,14 +230,14 @@ impl Provider {
     }
 }
 
-/// The provider takes a secret in the body only.
+/// Returns whether the provider takes a client secret in the body only.
 fn has_secret_in_body(metadata: &Metadata) -> bool {
     let takes = |way| metadata.token_endpoint_auth_methods_supported().is_some_and(|all| all.contains(&way));
     takes(CoreClientAuthMethod::ClientSecretPost) && !takes(CoreClientAuthMethod::ClientSecretBasic)
 }
 
 impl OidcError {
-    /// It does not answer, and why: for the log.
+    /// Logs why the provider does not respond, and returns the error.
     fn unavailable(why: impl std::fmt::Display) -> Self {
         tracing::warn!("no usable response from the sign-in provider: {}", safe(&why.to_string()));
         Self::Unavailable

@@ -15,7 +15,7 @@ use crate::access::subject::SubjectPrefixes;
 use crate::kube::review::Subject;
 use crate::telemetry::panics::locked;
 
-/// Sessions that went on since their browser was told; the one that nobody has asked about for longest goes first.
+/// Renewed sessions whose browser may not have the new cookie yet; the least recently used one goes first.
 const MOST_HELD: u64 = 4_096;
 /// Prefix of the text of a session: no token begins with it.
 const MARK: &str = "session ";
@@ -64,7 +64,7 @@ impl Session {
     /// cluster administrator with it.
     pub(super) fn from_text(text: &str) -> Option<Self> {
         let session: Self = serde_json::from_str(text.strip_prefix(MARK)?).ok()?;
-        // The prefixes stand before the names already.
+        // The names have their prefixes already.
         let subject = SubjectPrefixes::default().subject(&session.user, session.groups.iter().map(String::as_str))?;
         session.groups.iter().all(|group| subject.groups.contains(group)).then_some(session)
     }
@@ -98,7 +98,7 @@ impl RenewableSession {
 /// Renewed and ended sessions.
 pub(super) struct Sessions {
     held: Cache<String, Arc<RenewableSession>>,
-    /// By what the provider calls their owners.
+    /// Ended sessions, by the subject identifier of their owner.
     revoked: RevokedSessions<String>,
 }
 
@@ -110,7 +110,7 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// The newest of a session that a cookie holds; `None` when it is over.
+    /// Returns the newest version of the session in a cookie; `None` if it has ended.
     pub(super) fn newest(&self, session: Session) -> Option<Session> {
         if self.is_ended(&session) {
             return None;

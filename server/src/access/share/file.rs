@@ -1,4 +1,4 @@
-//! Links in a file that one Rollcast has for itself, or in its memory: then they end with the program.
+//! Links in a file of one Rollcast, or in its memory alone: then they end with the program.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use super::link::Share;
 use super::store::{LinkChanges, LinkStore, LinkStoreError};
 use crate::database::private;
 
-/// The version of the file, for those who come later.
+/// Version of the format of the file.
 const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub(super) struct FileLinkStore {
 }
 
 impl FileLinkStore {
-    /// Reads what is there; the file is made with the first link.
+    /// Reads the file, if there is one; it is created with the first link.
     pub(super) fn open(path: Option<PathBuf>) -> Result<Self, ShareError> {
         let unreadable = |why: String| ShareError::Unreadable(path.clone().unwrap_or_default(), why);
         let shares = match path.as_ref().map(std::fs::read_to_string) {
@@ -44,12 +44,12 @@ impl FileLinkStore {
         Ok(Self { path, all })
     }
 
-    /// Writes all of them down, in place of what was there.
+    /// Replaces the file by one with all links.
     fn save(&self) -> Result<(), LinkStoreError> {
         let Some(path) = &self.path else { return Ok(()) };
         let written = FileContent { version: VERSION, shares: self.all.values().cloned().collect() };
         let beside = path.with_extension("new");
-        // One that is there was left by a crash, or put there: it may be a link, or readable by others.
+        // A temporary file was left by a crash, or planted: it may be a symbolic link, or readable by others.
         if let Err(why) = std::fs::remove_file(&beside)
             && why.kind() != io::ErrorKind::NotFound
         {
@@ -89,7 +89,7 @@ impl LinkStore for FileLinkStore {
     }
 
     fn remove(&mut self, id: &str) -> Result<(), LinkStoreError> {
-        // What cannot be written down now is written with what comes next.
+        // What cannot be written now is written with the next change.
         self.all.remove(id);
         self.save()
     }

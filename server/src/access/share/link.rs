@@ -9,13 +9,13 @@ use crate::access::scope::LinkScope;
 use crate::access::{ActiveLink, Subjects, Viewer};
 
 /// Shortest lifetime of a link, in milliseconds.
-pub const SHORTEST: Millis = 3_600_000;
+pub const SHORTEST_LIFETIME: Millis = 3_600_000;
 /// Longest lifetime of a link.
-pub const LONGEST: Millis = 30 * 24 * SHORTEST;
+pub const LONGEST_LIFETIME: Millis = 30 * 24 * SHORTEST_LIFETIME;
 /// Longest total lifetime of a link that renews itself, in milliseconds.
-const LONGEST_IN_ALL: Millis = 90 * 24 * SHORTEST;
+const LONGEST_RENEWED: Millis = 90 * 24 * SHORTEST_LIFETIME;
 
-/// A link.
+/// A share link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Share {
@@ -33,14 +33,14 @@ pub struct Share {
     pub made_millis: Millis,
     /// Expiry, in milliseconds since 1970.
     pub until_millis: Millis,
-    /// It lasts this long again when it is used, as walls do.
+    /// The lifetime that its use renews, as for walls; `None` if it is not renewed.
     renews_millis: Option<Millis>,
-    /// Whoever is shown the link may see a preview of what it opens, without opening it.
+    /// It has a preview, which anybody who has the link sees without opening it.
     #[serde(default)]
     pub allows_preview: bool,
 }
 
-/// A link as somebody wants it.
+/// The request for a link.
 #[derive(Debug, Clone)]
 pub struct LinkRequest {
     /// Its scope.
@@ -54,10 +54,10 @@ pub struct LinkRequest {
 }
 
 impl LinkRequest {
-    /// The link that it is from now on, as one that its maker made; `None` where it would last too long, or not long enough.
+    /// Returns the link that a viewer makes from now on; `None` if its lifetime is too long or too short.
     pub(super) fn into_share(self, maker: &Viewer, subjects: &Subjects, now_millis: Millis) -> Option<Share> {
         let Self { scope, to, lasts_millis, allows_preview } = self;
-        (SHORTEST..=LONGEST).contains(&lasts_millis).then(|| Share {
+        (SHORTEST_LIFETIME..=LONGEST_LIFETIME).contains(&lasts_millis).then(|| Share {
             id: format!("{:016x}", fastrand::u64(..)),
             maker: maker.name.to_string(),
             subjects: subjects.clone(),
@@ -75,7 +75,7 @@ impl Share {
     /// Returns the new expiry, if half of the lifetime is over and the link renews itself.
     pub(super) fn renewed(&self, now_millis: Millis) -> Option<Millis> {
         let lasts = self.renews_millis.filter(|lasts| self.until_millis - now_millis < lasts / 2)?;
-        let until = (now_millis + lasts).min(self.made_millis + LONGEST_IN_ALL);
+        let until = (now_millis + lasts).min(self.made_millis + LONGEST_RENEWED);
         Some(until).filter(|until| *until > self.until_millis)
     }
 

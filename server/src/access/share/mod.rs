@@ -25,23 +25,25 @@ use timeline::Millis;
 use tokio::time::{Instant, timeout};
 
 use self::file::FileLinkStore;
-pub use self::link::{LONGEST, LinkRequest, SHORTEST, Share};
+pub use self::link::{LONGEST_LIFETIME, LinkRequest, SHORTEST_LIFETIME, Share};
 use self::postgres::PostgresLinkStore;
 pub use self::store::{LinkChanges, LinkStore, LinkStoreError};
 use super::Viewer;
 use super::cookie::{SealPurpose, SessionKeys};
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
 use crate::database::address::DatabaseServer;
-use crate::telemetry::causes;
+use crate::telemetry::error_chain;
 use crate::telemetry::panics::locked;
 
-/// Links that there may be, of all people and of one of them.
-const MOST: usize = 10_000;
-const MOST_OF_ONE: usize = 100;
+/// Links at once, of all people and of one of them.
+const MOST_LINKS: usize = 10_000;
+const LINKS_PER_MAKER: usize = 100;
+/// Links that wait to be removed from the store.
+const MOST_PENDING_REMOVALS: usize = 100;
 /// Longest wait for the store.
-const PATIENCE: Duration = Duration::from_secs(10);
+const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest wait for the store when an unknown link is opened.
-const LOOK: Duration = Duration::from_secs(3);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Intervals for reading shared links.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +60,7 @@ impl Default for PollInterval {
     }
 }
 
-/// A link that is not made.
+/// Why a link is not created or revoked.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum ShareError {
@@ -68,7 +70,7 @@ pub enum ShareError {
     TooMany,
     #[error("cannot store the links: {0}")]
     Store(#[from] LinkStoreError),
-    /// It was taken away, and that cannot be written down.
+    /// The link is revoked, but the store did not take that.
     #[error(
         "this server has revoked the link, but cannot store this: the link may still work after a restart and on other servers ({0})"
     )]
@@ -76,7 +78,7 @@ pub enum ShareError {
     /// The file is of another version, or damaged.
     #[error("{0} is not a valid file of share links: {1}")]
     Unreadable(PathBuf, String),
-    /// Only who signed in makes links, and not who came by one.
+    /// Only signed-in viewers make links, not those who opened one.
     #[error("only people who signed in can create links")]
     NotSignedIn,
 }
@@ -88,7 +90,22 @@ pub enum ShareError {
 )]
 pub struct LinksUnavailable;
 
-/// The links that there are.
+/// The links that a viewer may list and revoke.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Their own.
+    Own,
+    /// All links, for viewers who see everything.
+    All,
+}
+
+impl Reach {
+    fn includes(self, share: &Share, viewer: &Viewer) -> bool {
+        self == Self::All || share.is_of(viewer)
+    }
+}
+
+/// All share links of this server.
 pub struct Shares {
     keys: SessionKeys,
     all: Mutex<BTreeMap<String, Share>>,
@@ -129,7 +146,7 @@ impl Shares {
                 drop(shares);
                 match &looked {
                     Ok(()) if is_away => tracing::info!("the link database responds again"),
-                    Err(why) if !is_away => tracing::warn!("cannot check the share links: {}", causes::join(why)),
+                    Err(why) if !is_away => tracing::warn!("cannot check the share links: {}", error_chain::join(why)),
                     _ => {}
                 }
                 is_away = looked.is_err();
@@ -144,12 +161,12 @@ impl Shares {
         Self { keys, all: Mutex::default(), pending_removals: Mutex::default(), store, copy }
     }
 
-    /// Does something at the store, one after the other.
+    /// Runs a job at the store, one after the other.
     async fn with_store<T: Send + 'static>(
         self: &Arc<Self>,
         act: impl FnOnce(&Self, &mut dyn LinkStore) -> Result<T, LinkStoreError> + Send + 'static,
     ) -> Result<T, LinkStoreError> {
-        let store = timeout(PATIENCE, self.store.clone().lock_owned()).await.map_err(|_| LinkStoreError::Busy)?;
+        let store = timeout(STORE_TIMEOUT, self.store.clone().lock_owned()).await.map_err(|_| LinkStoreError::Busy)?;
         let this = self.clone();
         let done = tokio::task::spawn_blocking(move || {
             let mut store = store;
@@ -159,18 +176,18 @@ impl Shares {
         done.await.unwrap_or(Err(LinkStoreError::Ends))
     }
 
-    /// Takes away what could not be taken away before.
+    /// Removes links from the store whose removal failed before.
     fn retry_removals(&self, store: &mut dyn LinkStore) {
         let pending_removals = locked(&self.pending_removals).clone();
         for id in pending_removals {
             if store.remove(&id).is_err() {
-                return; // it is tried again
+                return; // the removal is tried again
             }
             locked(&self.pending_removals).remove(&id);
         }
     }
 
-    /// Keeps in mind what happened.
+    /// Applies the result of a read to the copy.
     fn apply(&self, changes: LinkChanges) {
         let pending_removals = locked(&self.pending_removals);
         let mut all = locked(&self.all);
@@ -181,7 +198,7 @@ impl Shares {
         changes.gone.iter().chain(pending_removals.iter()).for_each(|id| drop(all.remove(id)));
     }
 
-    /// Looks what others did, unless somebody has looked since.
+    /// Reads the changes of other servers, unless they were read since `since`.
     async fn poll(self: &Arc<Self>, since: Instant) -> Result<(), LinkStoreError> {
         self.with_store(move |this, store| {
             let Some(copy) = &this.copy else { return Ok(()) };
@@ -203,16 +220,20 @@ impl Shares {
         is_current.then_some(()).ok_or(LinksUnavailable)
     }
 
-    /// Brings what is known up to date.
+    /// Updates the copy of the links.
     pub async fn refresh(self: &Arc<Self>) -> Result<(), LinksUnavailable> {
         self.checked()?;
         match self.copy {
             None => Ok(()),
-            Some(_) => timeout(LOOK, self.poll(Instant::now())).await.ok().and_then(Result::ok).ok_or(LinksUnavailable),
+            Some(_) => timeout(LOOKUP_TIMEOUT, self.poll(Instant::now()))
+                .await
+                .ok()
+                .and_then(Result::ok)
+                .ok_or(LinksUnavailable),
         }
     }
 
-    /// A link that opens something now. One that is not known may have been made by another one a moment ago.
+    /// Returns a link that is valid now. An unknown one may be new in the store, which is read then.
     async fn find(self: &Arc<Self>, id: &str, now_millis: Millis) -> Result<Option<Share>, LinksUnavailable> {
         self.checked()?;
         let known = || locked(&self.all).get(id).cloned();
@@ -226,7 +247,7 @@ impl Shares {
         Ok(found.filter(|share| share.until_millis > now_millis))
     }
 
-    /// Makes a link; returns it with its secret. Walls renew themselves for as long as they are looked at.
+    /// Makes a link; returns it with its secret. Links of walls are renewed by their use.
     pub async fn make(
         self: &Arc<Self>,
         maker: &Viewer,
@@ -245,7 +266,7 @@ impl Shares {
                 let mut all = locked(&this.all);
                 all.retain(|_, share| share.until_millis > now_millis);
                 let own = all.values().filter(|share| share.is_of(&maker)).count();
-                all.len() < MOST && own < MOST_OF_ONE
+                all.len() < MOST_LINKS && own < LINKS_PER_MAKER
             })?;
             if is_added {
                 locked(&this.all).insert(made.id.clone(), made);
@@ -256,17 +277,18 @@ impl Shares {
             Ok(true) => Ok((share, secret)),
             Ok(false) => Err(ShareError::TooMany),
             Err(why) => {
-                tracing::debug!("cannot store a share link: {}", causes::join(&why));
-                self.remove_later(&share.id); // it may have been written down
+                tracing::debug!("cannot store a share link: {}", error_chain::join(&why));
+                self.remove_later(&share.id); // the store may have it all the same
                 Err(why.into())
             }
         }
     }
 
-    /// A link of which nobody was told is taken away; where there are too many of these, it stays and opens nothing, as nobody knows it.
+    /// Removes a link that was stored but never shown. If too many wait for that, it stays and opens nothing, as nobody
+    /// knows it.
     fn remove_later(&self, id: &str) {
         let mut pending_removals = locked(&self.pending_removals);
-        if self.copy.is_some() && pending_removals.len() < MOST_OF_ONE {
+        if self.copy.is_some() && pending_removals.len() < MOST_PENDING_REMOVALS {
             pending_removals.insert(id.to_owned());
         }
     }
@@ -297,10 +319,10 @@ impl Shares {
                 known.until_millis = until_millis;
             }
             let (this, renewed) = (self.clone(), share.clone());
-            // Where it is not written down it lasts as long as what is known, or is renewed again.
+            // If the store does not take it, the link keeps its expiry or is renewed later.
             tokio::spawn(async move {
                 let written = this.with_store(move |_, store| store.prolong(&renewed)).await;
-                written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", causes::join(why)))
+                written.inspect_err(|why| tracing::warn!("cannot renew a share link: {}", error_chain::join(why)))
             });
         }
         Ok(Some(share.viewer()))
@@ -309,13 +331,13 @@ impl Shares {
     /// Returns the path segment of the link's preview: it opens the preview and nothing else.
     pub fn preview_of(&self, share: &Share) -> Option<String> {
         let sealed = self.keys.seal_value(SealPurpose::Preview, &share.id).filter(|_| share.allows_preview)?;
-        // What is sealed has signs that mean something else in a path.
+        // The encrypted form has characters with another meaning in a path.
         Some(sealed.replace('+', "-").replace('/', "_").replace('=', "."))
     }
 
-    /// The link of which a preview is asked for, and who it is looked at by.
+    /// Returns the link of a preview, and the viewer whose permissions the preview has.
     ///
-    /// A preview has one spelling: what is written with signs that addresses have no use for is none.
+    /// The characters that `preview_of` replaces are refused, so that each preview has one address.
     pub async fn find_preview(
         self: &Arc<Self>,
         preview: &str,
@@ -330,41 +352,41 @@ impl Shares {
         Ok(found.map(|share| (share.clone(), share.viewer())))
     }
 
-    /// The cookie of a link that a request carries, where an older key sealed it.
+    /// Returns the new cookie of a link whose cookie an older key encrypted.
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
         self.keys.resealed(SealPurpose::Link, headers)
     }
 
-    /// The links that somebody made, or everybody, the one that ends first first.
-    pub fn list(&self, maker: &Viewer, is_everybodys: bool, now_millis: Millis) -> Vec<Share> {
+    /// Returns the valid links that a viewer may revoke, the one that expires first first.
+    pub fn list(&self, viewer: &Viewer, reach: Reach, now_millis: Millis) -> Vec<Share> {
         let all = locked(&self.all);
-        let is_shown = |share: &&Share| share.until_millis > now_millis && (is_everybodys || share.is_of(maker));
+        let is_shown = |share: &&Share| share.until_millis > now_millis && reach.includes(share, viewer);
         let mut own: Vec<Share> = all.values().filter(is_shown).cloned().collect();
         own.sort_by_key(|share| share.until_millis);
         own
     }
 
-    /// Takes a link away, somebody's own or anybody's; `false` where there is none of that name.
+    /// Revokes a link; returns `false` if the viewer may revoke none of that id.
     ///
     /// # Errors
-    /// When that cannot be written down; it opens nothing any more for as long as the program runs.
-    pub async fn revoke(self: &Arc<Self>, maker: &Viewer, is_everybodys: bool, id: &str) -> Result<bool, ShareError> {
+    /// When the store does not take it; the link opens nothing any more for as long as the program runs.
+    pub async fn revoke(self: &Arc<Self>, viewer: &Viewer, reach: Reach, id: &str) -> Result<bool, ShareError> {
         if self.copy.is_some() && !locked(&self.all).contains_key(id) {
             let looked = self.poll(Instant::now()).await;
-            looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", causes::join(why)))?;
+            looked.inspect_err(|why| tracing::debug!("cannot read the share links: {}", error_chain::join(why)))?;
         }
         {
             let mut pending_removals = locked(&self.pending_removals);
             let mut all = locked(&self.all);
-            let may_revoke = |share: &Share| is_everybodys || share.is_of(maker);
-            if maker.link.is_some() || !all.get(id).is_some_and(may_revoke) {
+            let may_revoke = |share: &Share| reach.includes(share, viewer);
+            if viewer.link.is_some() || !all.get(id).is_some_and(may_revoke) {
                 return Ok(false);
             }
             all.remove(id);
             pending_removals.insert(id.to_owned());
         }
         let id = id.to_owned();
-        // With all that were taken away and are there still.
+        // With all earlier links whose removal failed.
         let removed = self.with_store(move |this, store| {
             if locked(&this.pending_removals).contains(&id) {
                 store.remove(&id)?;
@@ -373,7 +395,7 @@ impl Shares {
             Ok(())
         });
         removed.await.map(|()| true).map_err(|why| {
-            tracing::warn!("cannot delete a revoked share link: {}", causes::join(&why));
+            tracing::warn!("cannot delete a revoked share link: {}", error_chain::join(&why));
             ShareError::Unwritten(why)
         })
     }

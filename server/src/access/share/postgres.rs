@@ -1,8 +1,8 @@
 //! Links in a PostgreSQL database, for several Rollcasts that share them.
 //!
-//! Whoever changes something takes the next number of `links_edition`, for which all of them wait in turn; the others read what has a
-//! later number than what they know. What stands in a row is sealed with the keys of sessions: who reads the table learns nothing of links,
-//! and who writes into it makes none.
+//! Each change takes the next number of `links_edition`, one server after the other; servers read the rows with a later
+//! number than the last one they know. Rows are encrypted with the session keys: reading the table reveals no link, and
+//! writing to it makes none.
 
 use std::time::{Duration, Instant};
 
@@ -14,32 +14,32 @@ use crate::database::{Connection, Schema, StoreError};
 
 const SCHEMA: Schema = Schema { table: "links_migrations", migrations: &[include_str!("links.sql")] };
 
-/// Rows that there may be: links, and what is left of those that were taken away or ended lately.
+/// Most rows: links, and those that were revoked or expired lately.
 const MOST_ROWS: i64 = 20_000;
 const AT_A_TIME: i64 = 500;
-/// Rows that are sealed anew at a time.
+/// Rows that are encrypted with the newest key at a time.
 const SEALED_AT_A_TIME: usize = 100;
 /// After this time without a read all rows are read: removed ones may be deleted already.
 const ALL_AFTER: Duration = Duration::from_secs(60);
-/// Rows that no key opens are looked at again after this long: a key may be known here later than to who sealed them.
+/// Rows that no key decrypts are read again after this time: another server may have had a new key earlier.
 const SEALED_AFTER: Duration = Duration::from_secs(10);
 /// Removed and expired links stay in the table for this time, in milliseconds.
-const TOLD: i64 = 5 * 60_000;
-/// The time of the server.
+const REMOVED_KEPT_MILLIS: i64 = 5 * 60_000;
+/// The time of the database server.
 const NOW: &str = "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 pub(super) struct PostgresLinkStore {
     server: DatabaseServer,
     keys: SessionKeys,
     connection: Option<Connection>,
-    /// The number of the last change that is known, and when it was looked for; `None` when everything is to be read.
+    /// The last known edition, and when it was read; `None` if everything is to be read.
     known: Option<(i64, Instant)>,
     /// Time of the last full read with undecryptable rows.
     unopened: Option<Instant>,
 }
 
 impl PostgresLinkStore {
-    /// Links of a database; connects on first use.
+    /// Creates a store in a database; connects on first use.
     pub(super) const fn new(server: DatabaseServer, keys: SessionKeys) -> Self {
         Self { server, keys, connection: None, known: None, unopened: None }
     }
@@ -51,7 +51,7 @@ impl PostgresLinkStore {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
-                self.known = None; // whatever happened meanwhile
+                self.known = None; // changes during the interruption are unknown
                 Connection::connect_to_write(&self.server, &SCHEMA)?
             }
         };
@@ -63,7 +63,7 @@ impl PostgresLinkStore {
         Ok(done?)
     }
 
-    /// Changes rows under the next edition. Others who change something wait until this change is made or given up.
+    /// Changes rows under the next edition. Other changes wait until this one is committed or given up.
     fn change<T>(
         &mut self,
         act: impl FnOnce(&mut Self, &mut Connection, i64) -> Result<T, StoreError>,
@@ -96,7 +96,7 @@ impl PostgresLinkStore {
                 }
                 let opened = self.keys.open_value(SealPurpose::StoredLink, &held);
                 let opened = opened.and_then(|text| serde_json::from_str::<Share>(&text).ok());
-                // One that stands in the place of another one is none.
+                // A link under the id of another one is forged.
                 match opened.filter(|link| link.id == id) {
                     Some(link) => changes.made.push(link),
                     None => has_unopened = true,
@@ -138,7 +138,7 @@ impl LinkStore for PostgresLinkStore {
         self.change(|store, database, edition| {
             let sealed = store.sealed(link)?;
             let old = format!("DELETE FROM links WHERE until_millis < {NOW} - $1");
-            database.run(&old, &[TOLD.into()])?;
+            database.run(&old, &[REMOVED_KEPT_MILLIS.into()])?;
             let rows = database.number("SELECT count(*) FROM links", &[])?.unwrap_or_default();
             if !has_room(store.read_changes(database)?) || rows >= MOST_ROWS {
                 return Ok(false);
@@ -161,7 +161,7 @@ impl LinkStore for PostgresLinkStore {
 
     fn remove(&mut self, id: &str) -> Result<(), LinkStoreError> {
         self.change(|_, database, edition| {
-            // The row stays for a while, to tell the others.
+            // The row stays for a while, so that other servers see the removal.
             let row = format!(
                 "UPDATE links SET edition = $2, until_millis = {NOW}, is_revoked = 1, link = '' WHERE id = $1 AND is_revoked = 0"
             );

@@ -12,17 +12,17 @@ pub struct LinkChanges {
     pub are_all: bool,
     /// Links that are new, or last longer.
     pub made: Vec<Share>,
-    /// Names of those that were taken away.
+    /// Ids of those that were removed.
     pub gone: Vec<String>,
 }
 
-/// Why a place does not do what it is asked.
+/// Why the store of links failed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say it")]
 pub enum LinkStoreError {
     #[error("{0}")]
     File(#[from] io::Error),
-    /// A database does not answer, or refuses; what it says is for logs.
+    /// The database does not respond, or refuses; the text is for logs.
     #[error("the link database does not respond")]
     Database(#[from] StoreError),
     #[error("the link store is busy")]
@@ -31,21 +31,21 @@ pub enum LinkStoreError {
     Ends,
 }
 
-/// A place for links.
+/// A store of links.
 pub trait LinkStore: Send {
     /// Reads the changes since the last read: all links the first time, and whenever changes are unknown.
     fn changes(&mut self) -> Result<LinkChanges, LinkStoreError>;
 
-    /// Writes a link down, unless there is no room; `false` then. Whether there is any is asked with what happened to the others, and
-    /// nobody else adds one before this one is there.
+    /// Stores a link if there is room; otherwise returns `false`. The room is decided with all changes of other
+    /// servers, and no other link is added in between.
     ///
     /// # Errors
-    /// When it was not written down, or nobody says whether it was.
+    /// When it was not stored, or that is unknown.
     fn add(&mut self, link: &Share, has_room: &mut dyn FnMut(LinkChanges) -> bool) -> Result<bool, LinkStoreError>;
 
-    /// Writes down until when a link lasts now.
+    /// Stores the new expiry of a link.
     fn prolong(&mut self, link: &Share) -> Result<(), LinkStoreError>;
 
-    /// Takes a link away; nothing, where there is none of that name.
+    /// Removes a link; does nothing if there is none with that id.
     fn remove(&mut self, id: &str) -> Result<(), LinkStoreError>;
 }

@@ -8,7 +8,7 @@ use crate::access::Subjects;
 use crate::access::scope::{LinkScope, WorkloadName};
 use crate::kube::review::Subject;
 
-const DAY: Millis = 24 * SHORTEST;
+const DAY: Millis = 24 * SHORTEST_LIFETIME;
 
 fn viewer(user: &str) -> Viewer {
     Viewer::signed_in(user.into(), Subjects::Same(Subject { user: user.to_owned(), ..Subject::default() }))
@@ -44,12 +44,12 @@ async fn a_link_opens_one_thing_until_it_ends_or_is_revoked_by_who_made_it() {
     let others = Shares::open(SessionKeys::generate(), None).unwrap();
     let (_, foreign) = others.make(&ann, wanted(web(), "/x", DAY), 1_000).await.unwrap();
     assert!(shares.find_by_secret(&foreign, 1_000).await.unwrap().is_none(), "made elsewhere");
-    assert_eq!((shares.list(&ann, false, 1_000).len(), shares.list(&ben, false, 1_000).len()), (1, 0));
-    assert!(!shares.revoke(&ben, false, &share.id).await.unwrap());
-    assert!(!shares.revoke(&opened, true, &share.id).await.unwrap(), "not by who came by it");
+    assert_eq!((shares.list(&ann, Reach::Own, 1_000).len(), shares.list(&ben, Reach::Own, 1_000).len()), (1, 0));
+    assert!(!shares.revoke(&ben, Reach::Own, &share.id).await.unwrap());
+    assert!(!shares.revoke(&opened, Reach::All, &share.id).await.unwrap(), "not by who came by it");
     assert!(shares.find_by_secret(&secret, 1_000).await.unwrap().is_some());
-    assert_eq!(shares.list(&ben, true, 1_000).len(), 1, "whoever sees everything sees all links");
-    assert!(shares.revoke(&ann, false, &share.id).await.unwrap());
+    assert_eq!(shares.list(&ben, Reach::All, 1_000).len(), 1, "whoever sees everything sees all links");
+    assert!(shares.revoke(&ann, Reach::Own, &share.id).await.unwrap());
     assert!(shares.find_by_secret(&secret, 1_000).await.unwrap().is_none());
 }
 
@@ -62,10 +62,10 @@ async fn only_who_signed_in_makes_links_and_not_without_end() {
     for maker in [by_link, Viewer::anonymous()] {
         assert!(matches!(shares.make(&maker, wanted(web(), "/x", DAY), 0).await, Err(ShareError::NotSignedIn)));
     }
-    for lasts in [0, SHORTEST - 1, LONGEST + 1, Millis::MAX, -DAY] {
+    for lasts in [0, SHORTEST_LIFETIME - 1, LONGEST_LIFETIME + 1, Millis::MAX, -DAY] {
         assert!(matches!(shares.make(&ann, wanted(web(), "/x", lasts), 0).await, Err(ShareError::Time)), "{lasts}");
     }
-    for _ in 1..MOST_OF_ONE {
+    for _ in 1..LINKS_PER_MAKER {
         shares.make(&ann, wanted(web(), "/x", DAY), 0).await.unwrap();
     }
     assert!(matches!(shares.make(&ann, wanted(web(), "/x", DAY), 0).await, Err(ShareError::TooMany)));
@@ -107,9 +107,9 @@ async fn links_outlive_the_program_where_they_are_written_down() {
     let ann = viewer("ann");
     let (first, secret) = shares.make(&ann, wanted(web(), "/x", DAY), 0).await.unwrap();
     let (second, _) = shares.make(&ann, wanted(web(), "/y", DAY), 0).await.unwrap();
-    shares.revoke(&ann, false, &second.id).await.unwrap();
+    shares.revoke(&ann, Reach::Own, &second.id).await.unwrap();
     let again = Shares::open(keys.clone(), Some(file.clone())).unwrap();
-    assert_eq!(again.list(&ann, false, 0), [first]);
+    assert_eq!(again.list(&ann, Reach::Own, 0), [first]);
     assert!(again.find_by_secret(&secret, 0).await.unwrap().is_some());
     assert!(!std::fs::read_to_string(&file).unwrap().contains(&secret), "secrets are not written down");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -124,7 +124,7 @@ async fn links_outlive_the_program_where_they_are_written_down() {
         shares.make(&ann, wanted(web(), "/x", DAY), 0).await,
         Err(ShareError::Store(LinkStoreError::File(_)))
     ));
-    assert_eq!(shares.list(&ann, false, 0).len(), 1, "one that is not written down is not made");
+    assert_eq!(shares.list(&ann, Reach::Own, 0).len(), 1, "one that is not written down is not made");
 }
 
 #[tokio::test]
@@ -151,6 +151,6 @@ async fn a_preview_is_there_where_the_maker_allowed_it_until_the_link_ends_and_o
             && shares.viewer(&self::shown(&preview), 1).await.unwrap().is_none()
     );
     assert!(shares.find_preview(&preview, DAY).await.unwrap().is_none(), "it has ended");
-    shares.revoke(&ann, false, &share.id).await.unwrap();
+    shares.revoke(&ann, Reach::Own, &share.id).await.unwrap();
     assert!(shares.find_preview(&preview, 1).await.unwrap().is_none());
 }

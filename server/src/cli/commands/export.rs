@@ -9,7 +9,7 @@ use timeline::{Uid, Workload};
 use crate::cli::{self, terminal};
 use crate::export::{ExportRequest, html};
 use crate::feed::recording::Recording;
-use crate::history::past;
+use crate::history::rollout_cache;
 use crate::hub::Handle;
 use crate::telemetry::print;
 
@@ -29,7 +29,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let (_, end_millis) = recording.span().context("the recording contains no valid line")?;
     let cluster = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let cluster = cluster.filter(|name| name != "-").unwrap_or_else(|| "recording".to_owned());
-    let initial = past::play_to_end(recording.observed, end_millis).context("cannot play the recording")?;
+    let initial = rollout_cache::play_to_end(recording.observed, end_millis).context("cannot play the recording")?;
     let hub = Handle::frozen(&cluster, cluster.as_str(), initial);
     let workload = choose_deployment(&hub, &arguments).await?;
     let request = ExportRequest { workload, revision: arguments.revision, is_redacted: arguments.redact };
@@ -39,7 +39,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
 
 fn read(path: &Path) -> anyhow::Result<Recording> {
     if path.as_os_str() != "-" {
-        return Ok(crate::feed::replay::read(path, false)?);
+        return Ok(crate::feed::replay::read(path)?);
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes)?;

@@ -15,8 +15,8 @@ use crate::history::sql::Reader;
 use crate::history::store::StoreError;
 use crate::telemetry::clock;
 
-/// Rollouts that are looked through for the one that is meant.
-const MOST: u32 = 10_000;
+/// Rollouts of a Deployment that are searched for the requested one.
+const MOST_SEARCHED: u32 = 10_000;
 
 /// A failure of `rollcast history`.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +84,7 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
         kinds: vec![EpisodeKind::Rollout],
         ..Search::default()
     };
-    let of_name = reader.search(&search, &Permissions::All, None, MOST)?.rollouts;
+    let of_name = reader.search(&search, &Permissions::All, None, MOST_SEARCHED)?.rollouts;
     let is_meant = |rollout: &&PastRollout| selector.revision.is_none_or(|revision| rollout.revision == revision);
     let unknown = || {
         let known = of_name.iter().filter(|rollout| rollout.is_kept).take(10).map(|rollout| {

@@ -22,7 +22,7 @@ pub enum WaitOutcome {
     TimedOut = 124,
 }
 
-/// Why there is no more to wait for.
+/// Why a wait is over.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     /// The rollout came to its end.
@@ -102,13 +102,13 @@ impl WaitDecider {
         }
     }
 
-    /// The Deployment that has the name now is another one than was waited for.
+    /// Returns whether another Deployment has the name now.
     pub(super) fn is_other(&self, follower: &Follower) -> bool {
         self.uid.is_some() && follower.copy.deployment.is_some() && self.uid != follower.copy.deployment
     }
 }
 
-/// `is_in_time` if the rollout goes on and no deadline of its own passed.
+/// Returns the outcome if the rollout has ended. `is_in_time` if it goes on and no deadline of its own passed.
 fn ended(view: &View, is_in_time: bool, fail_fast: bool) -> Option<WaitOutcome> {
     match view.verdict.kubectl {
         KubectlVerdict::Complete => Some(WaitOutcome::Complete),

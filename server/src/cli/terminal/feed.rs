@@ -20,9 +20,9 @@ use crate::hub::{Handle, HubEnded, Update};
 use crate::kube::backoff::Backoff;
 
 /// A server that says nothing for this long is not there: two heartbeats and a bit.
-const SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64 * 2 + 1);
+const SILENCE_LIMIT: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64 * 2 + 1);
 /// A server must answer within this time, and take what is said to it.
-const OPENING: Duration = Duration::from_secs(10);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 const SILENT: &str = "it does not respond";
 const CLOSED: &str = "it closed the connection";
 const SIGN_IN_ADVICE: &str =
@@ -159,8 +159,8 @@ async fn forward_frames(socket: &mut Socket, address: &str, out: &FeedSender) ->
     }
 }
 
-/// The cluster to follow on a server, the named one or the only one; and the Deployments of it, by namespace and name, as
-/// far as one list tells them.
+/// Returns the cluster to follow on a server, the named one or the only one, and its Deployments by namespace and name,
+/// as far as one list has them.
 pub(super) async fn cluster_of(
     server: &RemoteServer,
     wanted: Option<&str>,
@@ -168,7 +168,7 @@ pub(super) async fn cluster_of(
     let address = &server.address;
     let silent = |_| Err(FeedError::Unreachable { address: address.clone(), why: SILENT.to_owned() });
     // Heartbeats alone do not prolong it.
-    let list = tokio::time::timeout(OPENING, first_list(server, wanted)).await.unwrap_or_else(silent)?;
+    let list = tokio::time::timeout(RESPONSE_TIMEOUT, first_list(server, wanted)).await.unwrap_or_else(silent)?;
     let deployments = list.rows().map(|row| (row.summary.namespace.clone(), row.summary.name.clone())).collect();
     let clusters = &list.overall.clusters;
     let known = || clusters.iter().map(|cluster| super::plain(&cluster.name)).collect::<Vec<_>>().join(", ");
@@ -236,7 +236,7 @@ async fn subscribe(server: &RemoteServer, scope: Scope) -> Result<Socket, String
         request.headers_mut().insert(AUTHORIZATION, bearer);
     }
     let opening = tokio_tungstenite::connect_async(request);
-    let opened = tokio::time::timeout(OPENING, opening).await.map_err(|_| SILENT.to_owned())?;
+    let opened = tokio::time::timeout(RESPONSE_TIMEOUT, opening).await.map_err(|_| SILENT.to_owned())?;
     let (mut socket, _) = opened.map_err(|error| match error {
         tungstenite::Error::Http(answer) => refusal(&answer, has_token),
         tungstenite::Error::Io(error) => error.to_string(),
@@ -249,7 +249,8 @@ async fn subscribe(server: &RemoteServer, scope: Scope) -> Result<Socket, String
     Ok(socket)
 }
 
-/// Why a server opens no stream: its own words, where they are plain text that came with the head of its answer.
+/// Returns why a server opens no stream: its own words, if they are plain text that arrived with the head of its
+/// response.
 fn refusal(answer: &Response<Option<Vec<u8>>>, has_token: bool) -> String {
     if answer.status() == StatusCode::UNAUTHORIZED {
         return if has_token { REFUSED_TOKEN } else { SIGN_IN_ADVICE }.to_owned();
@@ -266,7 +267,7 @@ fn refusal(answer: &Response<Option<Vec<u8>>>, has_token: bool) -> String {
 
 async fn send(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
     let bytes = wire::encode(frame).map_err(|error| error.to_string())?;
-    let sent = tokio::time::timeout(OPENING, socket.send(Message::Binary(bytes.into()))).await;
+    let sent = tokio::time::timeout(RESPONSE_TIMEOUT, socket.send(Message::Binary(bytes.into()))).await;
     sent.map_err(|_| SILENT.to_owned())?.map_err(|error| error.to_string())
 }
 
@@ -274,7 +275,7 @@ async fn send(socket: &mut Socket, frame: &ViewerFrame) -> Result<(), String> {
 async fn receive(socket: &mut Socket) -> Result<Option<ServerFrame>, String> {
     loop {
         let message =
-            tokio::time::timeout(SILENCE, socket.next()).await.map_err(|_| "it stopped responding".to_owned())?;
+            tokio::time::timeout(SILENCE_LIMIT, socket.next()).await.map_err(|_| "it stopped responding".to_owned())?;
         match message {
             Some(Ok(Message::Binary(bytes))) => {
                 return wire::decode(&bytes).map(Some).map_err(|error| error.to_string());

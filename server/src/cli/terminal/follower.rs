@@ -88,7 +88,7 @@ impl Follower {
         (self.connection, self.is_current) = (None, false);
     }
 
-    /// The server's clock, as far as it was told.
+    /// Returns the time of the cluster by the last frame.
     pub(super) fn now_millis(&self, at: Instant) -> Millis {
         let Some((millis, arrived)) = self.clock else {
             return crate::telemetry::clock::now_millis();
@@ -106,7 +106,7 @@ impl Follower {
         self.is_current && self.lost.is_none() && self.state().is_some_and(ConnectionState::is_live)
     }
 
-    /// The first lists are not complete.
+    /// Returns whether the first lists are not complete.
     pub(super) fn is_connecting(&self) -> bool {
         self.lost.is_none() && matches!(self.state(), None | Some(ConnectionState::Connecting))
     }
@@ -134,7 +134,7 @@ impl Follower {
         }
     }
 
-    /// The connection in words: "Live", "No data from the cluster since 14:02:05 UTC: …".
+    /// Describes the connection: "Live", "No data from the cluster since 14:02:05 UTC: …".
     pub(super) fn connection_words(&self) -> String {
         if let Some(why) = &self.lost {
             return super::plain(&format!("No connection to the server: {why}. Trying again."));

@@ -31,7 +31,7 @@ pub use share::share;
 pub use trace::trace;
 pub use wait::wait;
 
-/// Text as a part of a line: nothing in it begins another one.
+/// Makes a text a part of one line.
 fn plain(text: &str) -> String {
     timeline::words::visible(text).collect()
 }

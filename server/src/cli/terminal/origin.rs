@@ -58,7 +58,7 @@ impl Origin {
         Workload::deployment(&self.cluster, &self.namespace, name)
     }
 
-    /// A running Rollcast watches the cluster, not this program.
+    /// Returns whether a running Rollcast watches the cluster, not this program.
     pub(super) const fn is_server(&self) -> bool {
         matches!(self.source, Source::Server(..))
     }
@@ -115,7 +115,7 @@ pub fn path(cluster: &str, namespace: &str, deployment: Option<&str>) -> String 
     }
 }
 
-/// The file of a rollout, made by a running server: `rollcast export --server`.
+/// Fetches the file of a rollout from a running server: `rollcast export --server`.
 ///
 /// # Errors
 /// When the server does not answer, does not watch that cluster, or has no such rollout.

@@ -166,7 +166,7 @@ fn pod_line(pod: &Pod, now: Millis) -> Line<'static> {
     ])
 }
 
-/// A mark per pod, where there is no room for a line each; counts where there is no room for that.
+/// Draws a mark for each pod, if there is no room for a line each; counts if there is no room for that either.
 fn marks(pods: &[&Pod], width: usize) -> Vec<Line<'static>> {
     let per_line = width.saturating_sub(2).max(10);
     if pods.len() <= per_line * MARK_LINES {
@@ -196,7 +196,7 @@ fn marks(pods: &[&Pod], width: usize) -> Vec<Line<'static>> {
     vec![Line::from(spans)]
 }
 
-/// A shape and a colour for each state; never the colour alone.
+/// Returns shape and colour of a pod's state; never the colour alone.
 fn mark(pod: &Pod) -> (&'static str, Style) {
     if pod.is_out_of_rotation() && pod.state() != PodState::Terminating {
         return ("◍", Style::new().magenta());

@@ -32,7 +32,7 @@ pub(super) struct RemoteServer {
 }
 
 impl RemoteServer {
-    /// At that address, with the token of that file. One that others may read on its way is warned of.
+    /// Creates a client of a server, with the token of a file. Warns if others can read the token on its way.
     pub(super) fn new(address: &str, token_file: Option<&Path>) -> anyhow::Result<Self> {
         // The address is part of what is said of it.
         anyhow::ensure!(
@@ -50,7 +50,8 @@ impl RemoteServer {
         Ok(Self { address: address.trim_end_matches('/').to_owned(), token })
     }
 
-    /// The Authorization header. Tokens of pods are written anew before they expire; a pipe can be read once.
+    /// Returns the Authorization header. The file is read again, as tokens of pods are replaced before they expire; a
+    /// pipe can be read once.
     pub(super) fn bearer(&self) -> Option<HeaderValue> {
         let (path, first) = self.token.as_ref()?;
         let now = if path.is_file() { read_bearer(path).ok() } else { None };
@@ -81,7 +82,7 @@ impl RemoteServer {
         Ok(String::from_utf8(answer.into_body().into())?)
     }
 
-    /// The file of a rollout, the last one where no revision is named.
+    /// Fetches the file of a rollout, or of the last one without a revision.
     pub(super) async fn file(
         &self,
         workload: &Workload,

@@ -38,12 +38,12 @@ impl SettleTimer {
         Self { lasts, fail_fast, calm: None }
     }
 
-    /// The rollout is not complete, or that is not known: what was calm before does not count.
+    /// Starts over, as the rollout is not complete, or that is not known.
     pub(super) fn reset(&mut self) {
         self.calm = None;
     }
 
-    /// The rollout is complete: whether it has been for long enough.
+    /// Takes a complete rollout; returns the outcome if it has been complete for long enough.
     pub(super) fn complete(&mut self, follower: &Follower, now: Instant) -> Option<WaitOutcome> {
         let view = follower.copy.said.view.as_ref()?;
         if self.fail_fast && view.reasons.iter().any(|reason| reason.is_fatal) {
@@ -66,7 +66,7 @@ impl SettleTimer {
         self.ends_at().filter(|at| *at <= now).map(|_| WaitOutcome::Complete)
     }
 
-    /// A sentence if the rollout was complete in the end, but not for long enough; empty otherwise.
+    /// Returns a sentence if the rollout was complete in the end, but not for long enough; empty otherwise.
     pub(super) fn unsettled_words(&self) -> String {
         if self.calm.is_none() || self.lasts.is_zero() {
             return String::new();
@@ -82,8 +82,8 @@ impl SettleTimer {
     }
 }
 
-/// A new pod restarted and has not run for a minute since, as the second exit would make it a crash loop; or it was only just started
-/// and no probe has asked it.
+/// Returns whether a new pod may still fail: it restarted and has not run for a minute since, as the second exit would
+/// make it a crash loop; or it was only just started and has no probe.
 fn is_in_doubt(follower: &Follower, now: Instant) -> bool {
     let Some(deployment) = follower.copy.deployment else { return false };
     let (model, now_millis) = (&follower.copy.model, follower.now_millis(now));

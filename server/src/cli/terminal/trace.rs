@@ -113,7 +113,7 @@ fn keys() -> mpsc::Receiver<()> {
     wanted
 }
 
-/// The first line: what is followed, and which zone the times below are in.
+/// Returns the first line: the followed rollout, and the zone of the times below.
 fn heading(place: &str) -> String {
     format!("{}, times are UTC", plain(place))
 }
@@ -202,7 +202,7 @@ fn is_repeated(line: &Line, printed: &[Line], story: &[Line]) -> bool {
         && printed.iter().filter(is_before).any(|known| words(known) == words(line))
 }
 
-/// A sentence without the durations in it.
+/// Removes the durations from a sentence.
 fn without_durations(text: &str) -> String {
     let is_number = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
     let is_unit = |word: &str| matches!(word.trim_end_matches(['.', ',', ':', ';']), "s" | "min" | "h" | "days");

@@ -25,7 +25,7 @@ use crate::export;
 use crate::telemetry::print;
 
 /// Nobody waits longer; clocks cannot count for ever.
-const LONGEST: Duration = Duration::from_hours(365 * 24);
+const LONGEST_WAIT: Duration = Duration::from_hours(365 * 24);
 
 /// The file of the rollout is there this long after the deadline at the latest: a server may have stopped to respond.
 const EXPORT_GRACE: Duration = Duration::from_secs(30);
@@ -72,9 +72,9 @@ struct WaitSettings {
 /// When a Deployment cannot be followed, or there is none of that name.
 pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
     let started = Instant::now();
-    let deadline = tokio::time::Instant::now() + arguments.timeout.min(LONGEST);
+    let deadline = tokio::time::Instant::now() + arguments.timeout.min(LONGEST_WAIT);
     let is_json = arguments.output == options::Output::Json;
-    let (fail_fast, settle) = (arguments.fail_fast, arguments.settle.unwrap_or_default().min(LONGEST));
+    let (fail_fast, settle) = (arguments.fail_fast, arguments.settle.unwrap_or_default().min(LONGEST_WAIT));
     let wait = WaitSettings { fail_fast, settle, is_json, started, deadline };
     let names: Vec<&str> = arguments.deployment.iter().map(|deployment| deployment.0.as_str()).collect();
     let from = &arguments.from;
@@ -125,7 +125,7 @@ impl WaitSettings {
         if self.is_json { Box::new(print::err()) } else { Box::new(print::out()) }
     }
 
-    /// "failed after 4.1 s:".
+    /// Formats an outcome: "failed after 4.1 s:".
     fn word(&self, ended: WaitOutcome) -> String {
         let took = duration_in_words(i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX));
         let word = match ended {
@@ -137,7 +137,7 @@ impl WaitSettings {
     }
 }
 
-/// The document, or `null` and why: how waiting ended is told in any case.
+/// Returns the document; `null` if it cannot be fetched, because the outcome is printed in any case.
 async fn document(origin: &Origin, name: &str) -> String {
     match origin.document(name).await {
         Ok(document) => document,
@@ -270,7 +270,7 @@ async fn similar_names(origin: &Origin, name: &str) -> String {
     if names.is_empty() { String::new() } else { format!(" Existing Deployments: {}.", plain(&names.join(", "))) }
 }
 
-/// Some of these names: those that begin most alike, and in the order of the alphabet where they do so alike.
+/// Returns some of these names: those with the longest common beginning first, in alphabetical order among equals.
 fn nearest_of(mut names: Vec<String>, name: &str) -> Vec<String> {
     let common = |other: &str| other.chars().zip(name.chars()).take_while(|(a, b)| a == b).count();
     names.sort();
@@ -303,7 +303,7 @@ fn explanation(ended: WaitOutcome, waiting: &WaitDecider, follower: &Follower) -
     }
 }
 
-/// The sentence for a complete rollout. If fewer pods are seen than the status counts, the status decides.
+/// Returns the sentence about a complete rollout. If fewer pods are seen than the status counts, the status decides.
 fn complete(view: &View) -> String {
     if view.counts.available < view.desired {
         let desired = view.desired;
@@ -324,7 +324,7 @@ fn draining(follower: &Follower) -> String {
     if names.is_empty() { named } else { format!(" Still draining: {named}{more}.") }
 }
 
-/// Why it is not complete, and what shows it.
+/// Returns why the rollout is not complete, with the evidence.
 fn evidence(view: &View, now_millis: Millis) -> String {
     let mut words = String::new();
     if !view.verdict.why.is_empty() {
@@ -345,7 +345,7 @@ fn evidence(view: &View, now_millis: Millis) -> String {
     words
 }
 
-/// " since 14:02:07 UTC"; empty where the time is not known.
+/// Formats a time: " since 14:02:07 UTC"; empty if it is not known.
 fn since_words(since_millis: Option<Millis>, is_least: bool, now_millis: Millis) -> String {
     let least = if is_least { "at least " } else { "" };
     let words = |since| format!(" since {least}{} UTC", super::moment(since, now_millis));

@@ -36,7 +36,7 @@ use crate::telemetry::viewers::Viewers;
 /// Name of the cluster in pages and addresses.
 pub const NAME: &str = "playground";
 /// Time between two steps of the autopilot.
-const STEP: Duration = Duration::from_millis(200);
+const STEP_EVERY: Duration = Duration::from_millis(200);
 /// Deployments besides the one that stories are about, so that lists and walls have something to show.
 const NEIGHBOURS: [(&str, &str, i32); 4] =
     [("shop", "cart", 3), ("shop", "checkout", 5), ("shop", "catalogue", 4), ("search", "api", 6)];
@@ -156,7 +156,7 @@ impl Playground {
     }
 
     async fn play(self: Arc<Self>) {
-        let mut tick = tokio::time::interval(STEP);
+        let mut tick = tokio::time::interval(STEP_EVERY);
         loop {
             tick.tick().await;
             self.step();

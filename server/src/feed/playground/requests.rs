@@ -9,7 +9,7 @@ use crate::telemetry::panics::locked;
 
 const SPEEDS: std::ops::RangeInclusive<f64> = 0.1..=20.0;
 /// Most pods of one Deployment that the page's button scales to.
-const MOST: i32 = 50;
+const MOST_REPLICAS: i32 = 50;
 
 /// The action that begins again with another cluster.
 pub const RESET: &str = "reset";
@@ -53,9 +53,9 @@ fn perform(cluster: &Cluster, of: &simcluster::Key, name: &str, form: &controls:
             .ok_or_else(|| format!("The Deployment {} no longer exists: reset the playground.", of.name))?;
         let action = controls::action(name, &choice, form).ok_or("This action is not possible right now.")?;
         if let simcluster::action::Action::Scale(replicas) = action
-            && replicas > MOST
+            && replicas > MOST_REPLICAS
         {
-            return Err(format!("At most {MOST} pods here; kubectl has no such limit."));
+            return Err(format!("At most {MOST_REPLICAS} pods here; kubectl has no such limit."));
         }
         action.perform(world, of).map_err(|error| safe(&error.message))
     })

@@ -8,8 +8,8 @@ use timeline::{Millis, Uid};
 use super::{ROLLOUT, batches, read_rollout, to_u32, uid_of};
 use crate::database::Connection;
 use crate::history::batch::{self, Batch};
+use crate::history::rollout_span;
 use crate::history::store::{Episode, EpisodeRecording, RecorderState, Snapshot, StoreError};
-use crate::history::stretch;
 
 /// The recorder may lack lines of this time before the last response of its cluster.
 const UNWRITTEN_MILLIS: Millis = 60_000;
@@ -130,15 +130,16 @@ pub fn recording(
     let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
     let heard_millis = database.number(heard, &[cluster.into()])?.unwrap_or_default();
     let last_millis = rollout.last_millis;
-    let (from_millis, shown_millis) = stretch::stretch(began_millis, rollout.ended_millis, last_millis);
+    let (from_millis, shown_millis) = rollout_span::shown_span(began_millis, rollout.ended_millis, last_millis);
     // Between two episodes nothing happened.
     let rest_millis = if is_open != 0 { episode_to_millis } else { next.map_or(heard_millis, |next| next - 1) };
     let until_next = next.map_or(Millis::MAX, |next| next - 1);
-    let most_millis = stretch::reach(began_millis, rollout.ended_millis, last_millis).min(until_next).max(shown_millis);
+    let most_millis =
+        rollout_span::latest_moment(began_millis, rollout.ended_millis, last_millis).min(until_next).max(shown_millis);
     let until_millis = until_millis.filter(|until| *until <= most_millis);
     let shown_millis = until_millis.map_or(shown_millis, |until| until.max(shown_millis));
     let to_millis = shown_millis.min(rest_millis.max(episode_to_millis).max(began_millis));
-    let text = stretch::trim(&text, (from_millis, to_millis));
+    let text = rollout_span::trim(&text, (from_millis, to_millis));
     let is_settled = to_millis == shown_millis;
     let PastRollout { revision, title, .. } = rollout;
     Ok((!text.is_empty()).then_some(EpisodeRecording { revision, title, to_millis, most_millis, is_settled, text }))

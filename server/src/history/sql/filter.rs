@@ -3,7 +3,7 @@
 use timeline::past::Search;
 use timeline::{Uid, WorkloadKind};
 
-use super::write::{OPEN, outcome_name};
+use super::write::{OPEN_MILLIS, outcome_name};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::database::{Connection, Value};
 
@@ -56,7 +56,7 @@ impl Filter {
         if let Some(from) = search.from_millis {
             // An episode matches that went on then, whenever it began. An open one is not known to go on after the cluster's last response.
             let open = format!(
-                "over_millis >= {{}} AND (over_millis < {OPEN} OR started_millis >= {{}}
+                "over_millis >= {{}} AND (over_millis < {OPEN_MILLIS} OR started_millis >= {{}}
                  OR (SELECT heard_millis FROM clusters h WHERE h.id = r.cluster) >= {{}})"
             );
             self.and(&open, from.into());

@@ -8,11 +8,11 @@ use super::{CLOCKS_MILLIS, batches, insert_batch};
 use crate::database::Connection;
 use crate::history::batch::{self, Batch};
 use crate::history::options::Limits;
+use crate::history::rollout_span;
 use crate::history::store::{Checkpoint, Commit, Episode, RecorderState, StoreError, StoredCluster};
-use crate::history::stretch;
 
 /// End of an open episode in the column `over_millis`.
-pub const OPEN: Millis = Millis::MAX;
+pub const OPEN_MILLIS: Millis = Millis::MAX;
 
 /// Returns the id of a cluster, whose row is inserted if it is missing.
 pub fn cluster_id(database: &mut Connection, name: &str) -> Result<i64, StoreError> {
@@ -75,7 +75,7 @@ fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &Pas
     let over = match rollout.ended_millis {
         Some(ended) => ended.max(started_millis),
         None if rollout.is_deleted => rollout.moment_millis.unwrap_or(started_millis),
-        None => OPEN,
+        None => OPEN_MILLIS,
     };
     let values = [
         cluster.into(),
@@ -114,7 +114,7 @@ pub fn write_episode_row(database: &mut Connection, cluster: i64, episode: &Epis
     // An open one that another writer began, or that was begun again, goes on in this one.
     let others = "DELETE FROM rollouts WHERE cluster = $1 AND uid = $2 AND kind <> 'rollout' AND over_millis = $3 AND NOT (started_millis >= $4 AND started_millis <= $5)";
     let [cluster_id, name, from, to] = span.clone();
-    database.run(others, &[cluster_id, name, OPEN.into(), from, to])?;
+    database.run(others, &[cluster_id, name, OPEN_MILLIS.into(), from, to])?;
     let Some(row) = &episode.row else {
         return database.run(&format!("DELETE FROM rollouts WHERE {condition}"), &span).map(|_| ());
     };
@@ -147,7 +147,7 @@ fn known_row(
          AND started_millis <= $4 AND (took_millis < 0 OR over_millis >= $5)
          ORDER BY abs(started_millis - $6), number DESC LIMIT 1";
     let began_millis = rollout.started_millis;
-    let over_millis = rollout.ended_millis.unwrap_or(OPEN).max(began_millis);
+    let over_millis = rollout.ended_millis.unwrap_or(OPEN_MILLIS).max(began_millis);
     let values = [
         cluster.into(),
         uid.as_str().into(),
@@ -249,7 +249,7 @@ fn before_log(recorder: &RecorderState, before_millis: Millis) -> Option<Batch> 
     let open = recorder.open.iter().map(|episode| &episode.body);
     let bodies = recorder.snapshots.iter().map(|snapshot| &snapshot.body).chain(open);
     let texts: String = bodies.filter_map(|body| batch::unpack(body).ok()).collect();
-    let objects = stretch::objects_before(&texts, before_millis);
+    let objects = rollout_span::objects_before(&texts, before_millis);
     let body = batch::pack(&objects).ok().filter(|_| !objects.is_empty())?;
     Some(Batch { seq: 0, from_millis: 0, to_millis: before_millis, format: batch::FORMAT, body })
 }

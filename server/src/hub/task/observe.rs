@@ -1,4 +1,4 @@
-//! What sources say, taken into the timeline; its changes go to the history and to the topics that they touch.
+//! Applies the events of sources to the timeline; the changes go to the history and to the topics that they touch.
 
 use std::sync::atomic::Ordering;
 
@@ -12,14 +12,14 @@ use crate::kube::{Health, InitialState, Observed, SourceEvent, odd};
 use crate::telemetry::clock::Clock;
 
 impl Hub {
-    /// Takes what a source said into the timeline.
+    /// Applies an event of a source to the timeline.
     pub(in crate::hub) fn event(&mut self, event: SourceEvent) {
         match event {
             SourceEvent::Page { objects, at_millis, .. } => {
                 objects.into_iter().for_each(|object| self.object(at_millis, object, Seen::InList));
             }
             SourceEvent::Reset { kind, namespace, earlier, objects, gap_since_millis, at_millis } => {
-                // As in the timeline: Events that were not heard leave no gap.
+                // As in the timeline: missed Events leave no gap.
                 let since_millis = gap_since_millis.filter(|_| kind != Kind::Event);
                 let is_gap = since_millis.is_some_and(|since_millis| since_millis < at_millis);
                 self.counters.gaps.fetch_add(u64::from(is_gap), Ordering::Relaxed);
@@ -94,7 +94,8 @@ impl Hub {
         self.apply_changes(at_millis, changes);
     }
 
-    /// When a kind was seen last that may not be listed from now on: if it was not listed since a restart, before that.
+    /// Returns when a kind that must not be listed from now on was last seen; before the restart, if it was not listed
+    /// since.
     fn seen_until_millis(&self, kind: Kind, namespace: Option<String>) -> Millis {
         let since_millis = match self.watches.health.get(&(kind, namespace)) {
             Some(Health::Connecting { .. }) => self.heard_millis,
@@ -104,7 +105,7 @@ impl Hub {
         since_millis.unwrap_or_else(|| self.clock.now_millis())
     }
 
-    /// A kind may not be listed since then, or may be again: what is said of every Deployment may be something else.
+    /// Notes since when a kind must not be listed, or that it may be again. That changes sentences of every Deployment.
     fn note_unseen(&mut self, kind: Kind, namespace: Option<String>, since_millis: Option<Millis>) {
         let changes = self.timeline.apply(self.clock.now_millis(), Fact::Unseen { kind, namespace, since_millis });
         if !changes.is_empty() {
@@ -180,7 +181,7 @@ impl Hub {
         }
     }
 
-    /// A Deployment was taken out whole; nobody looks at it.
+    /// Forgets a Deployment that was removed from the timeline.
     pub(super) fn pruned(&mut self, uid: Uid) {
         self.touched.remove(&uid);
         self.outdated.remove(&uid);
@@ -188,13 +189,13 @@ impl Hub {
     }
 }
 
-/// Whether another Deployment may have the name of one after a change.
+/// Returns whether another Deployment may have the name of one after a change.
 pub(super) const fn renames(change: &Change) -> bool {
     matches!(change, Change::Deployment(_) | Change::DeploymentDeleted(..))
 }
 
-/// Whether a change ties objects to a Deployment that were known before it: copies of the Deployment do not have them, and only a
-/// snapshot tells them.
+/// Returns whether a change ties objects to a Deployment that were known before it: copies of the Deployment lack them,
+/// and only a snapshot has them.
 fn brings_known_objects(model: &Model, change: &Change, deployment: Uid) -> bool {
     match change {
         Change::ReplicaSet(set) => model.pods_of(set.uid).next().is_some(),

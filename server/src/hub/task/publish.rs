@@ -1,4 +1,4 @@
-//! What goes out to those who look: frames of topics, the list, and what somebody new begins with.
+//! What viewers get: frames of topics, the list, and the first frame of a new subscription.
 
 use timeline::view::{self, Tone};
 use timeline::wire::{Objects, Position, Said, Snapshot};
@@ -10,7 +10,7 @@ use super::observe::renames;
 use crate::hub::ListedDeployment;
 use crate::hub::answer::{FirstFrame, TopicSubscription, describe_deployment};
 use crate::hub::listed::STEADY_MILLIS;
-use crate::hub::topic::{Flush, Topic};
+use crate::hub::topic::{Flush, Progress, Topic};
 
 /// Changes of a cluster that are searched for those that a viewer missed.
 const MOST_MISSED: u64 = 4_000;
@@ -29,9 +29,10 @@ impl Hub {
 
     fn publish_topic(&self, topic: &mut Topic, workload: &Workload, flush: Flush) {
         let (seq, now_millis) = (self.timeline.seq(), self.clock.now_millis());
+        let progress = Progress { seq, now_millis, is_ticking: self.is_ticking() };
         let snapshot = || self.snapshot(workload);
         let said = || self.describe(workload.find(self.timeline.model()).map(|d| d.uid));
-        topic.publish(seq, flush, now_millis, self.is_ticking(), snapshot, said);
+        topic.publish(&progress, flush, snapshot, said);
     }
 
     fn describe(&self, deployment: Option<Uid>) -> Said {
@@ -54,12 +55,12 @@ impl Hub {
     pub(super) fn publish_list(&mut self) {
         self.list_sent = Instant::now();
         let now = self.now();
-        // Lines that nobody kept up to date did not stand in their groups all the while.
+        // While nobody followed the list, its lines were not kept up to date.
         let is_continued = self.was_list_followed || now.millis.saturating_sub(self.list_at_millis) < STEADY_MILLIS;
         (self.list_at_millis, self.was_list_followed) = (now.millis, self.is_list_followed());
         let model = self.timeline.model();
         if std::mem::replace(&mut self.list_skew_millis, now.skew_millis) != now.skew_millis {
-            self.outdated.extend(model.deployments.keys().copied()); // lines have times of the cluster's clock
+            self.outdated.extend(model.deployments.keys().copied()); // lines contain times of the cluster's clock
         }
         for uid in std::mem::take(&mut self.outdated) {
             let deployment = model.deployments.get(&uid).filter(|d| d.deleted_millis.is_none());
@@ -97,14 +98,14 @@ impl Hub {
     }
 
     pub(in crate::hub) fn subscribe(&mut self, workload: Workload, since: Option<Position>) -> TopicSubscription {
-        // A hub holds one course of things: the number of a rollout led to it, or means nothing.
+        // The number of a rollout selects the hub; within a hub it means nothing.
         let workload = Workload { rollout: None, ..workload };
-        self.publish(Flush::Throttled); // so that what the topic sent and what the snapshot holds is the same
+        self.publish(Flush::Throttled); // so that the topic has sent all that the snapshot contains
         let deployment = workload.find(self.timeline.model()).map(|d| d.uid);
         let seq = self.timeline.seq();
         let mut topic = match self.topics.remove(&workload) {
             Some(mut topic) => {
-                // Who comes now is not told what was said a moment ago.
+                // A new viewer does not get sentences that are outdated.
                 self.publish_topic(&mut topic, &workload, Flush::Now);
                 topic
             }
@@ -119,7 +120,7 @@ impl Hub {
         (FirstFrame { frame, now_millis }, frames)
     }
 
-    /// Returns the changes of a Deployment that the copy of a viewer lacks; `None` where it needs everything.
+    /// Returns the changes of a Deployment that the copy of a viewer lacks; `None` if it needs a snapshot.
     fn missed(&self, deployment: Uid, at: Position) -> Option<Vec<Change>> {
         let count = self.timeline.seq().checked_sub(at.seq)?;
         if at.epoch == self.epoch {
@@ -169,7 +170,7 @@ impl Hub {
         })
     }
 
-    /// Where a Deployment stands, without its objects and what is said of it.
+    /// Returns the snapshot of a Deployment without its objects and sentences.
     fn bare_snapshot(&self, workload: &Workload) -> Snapshot {
         Snapshot {
             epoch: self.epoch,

@@ -62,8 +62,8 @@ pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
     })
 }
 
-/// The kubelet starts a container again that ended with this exit code (`ContainerShouldRestart` in `pkg/api/v1/pod/util.go`). The
-/// policy of pods of a ReplicaSet is Always.
+/// Returns whether the kubelet starts a container again that ended with this exit code (`ContainerShouldRestart` in
+/// `pkg/api/v1/pod/util.go`). The policy of pods of a ReplicaSet is Always.
 fn is_started_again(spec: &decode::ContainerSpec, exit_code: i32) -> bool {
     let is_meant = |codes: &decode::ExitCodes| {
         let is_named = codes.values.contains(&i64::from(exit_code));

@@ -117,7 +117,7 @@ impl ReaderDelay {
         self.behind = self.behind.saturating_sub(Duration::from_secs_f64(bytes as f64 / LEAST_PER_SECOND));
     }
 
-    /// Something waits; ready as soon as the reader is too far behind.
+    /// Measures how long data waits; ready as soon as the reader is too far behind.
     fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         let since = *self.waits_since.get_or_insert_with(Instant::now);
         let until = since + MOST_BEHIND.saturating_sub(self.behind);

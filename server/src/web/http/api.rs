@@ -19,7 +19,7 @@ use super::respond::{Refusal, lost_rollout, unchecked};
 use super::status::connection;
 use crate::web::client_view::ClientView;
 
-/// A timeline document, and how what it tells of was reached.
+/// A timeline document, with the state of the connection to its cluster.
 #[derive(Serialize)]
 struct DocumentResponse {
     #[serde(flatten)]

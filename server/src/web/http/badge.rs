@@ -23,7 +23,7 @@ const LONGEST: usize = 40;
 pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Response {
     let label = workload.name.clone();
     let hub = view.hub(&workload).await;
-    // What was said last is not how it is while nobody hears of the cluster.
+    // While the cluster is not heard, the last state may not be the present one.
     let state = hub.as_ref().map(|hub| hub.connection().borrow().state.clone());
     let quiet = |badge: &str, sentence: &str| (badge.to_owned(), Tone::Quiet, sentence.to_owned());
     let said = match (hub, state) {

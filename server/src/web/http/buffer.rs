@@ -12,13 +12,13 @@ use super::respond::Refusal;
 use crate::web::client_view::ClientView;
 use crate::web::send_queue::{ChunkedBody, owned_bytes};
 
-/// Counts an answer of somebody who is known until it was sent; what shows nothing of any cluster is small.
+/// Counts a response to an authenticated client until it was sent; responses without cluster data are small.
 pub(super) async fn buffer(request: Request, next: Next) -> Response {
     let view = request.extensions().get::<ClientView>().cloned();
     let client = request.extensions().get::<Client>().cloned();
     let is_api = request.uri().path().starts_with("/api/");
     let response = next.run(request).await;
-    // Events are sent as they come, for as long as somebody listens.
+    // Events are sent as they come, for as long as the client reads.
     let kind = response.headers().get(header::CONTENT_TYPE);
     let is_endless = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
     let Some(view) = view.filter(|_| !is_endless) else { return response };

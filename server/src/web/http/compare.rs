@@ -11,9 +11,9 @@ use super::extract::{NamedWorkload, RequestAddress};
 use super::history_query::zone;
 use super::respond::{Refusal, missing, refuse, render_static, unreadable_history};
 use crate::web::client_view::ClientView;
-use crate::web::earlier;
+use crate::web::rollouts;
 
-/// The page: of the last rollout without a revision.
+/// Renders the page, about the last rollout without a revision.
 pub(super) async fn page(
     view: ClientView,
     NamedWorkload(workload): NamedWorkload,
@@ -32,12 +32,12 @@ pub(super) async fn page(
         Ok(read) => read,
         Err(wrong) => return refuse(view, wrong, instead(&workload), request).await,
     };
-    let uid = match earlier::deployment(view, &workload).await {
+    let uid = match rollouts::find_uid(view, &workload).await {
         Ok(Some(uid)) => uid,
         Ok(None) => return missing(view, format!("Rollcast has not seen a Deployment {name} there."), request).await,
         Err(why) => return refuse(view, unreadable_history(view, &why), instead(&workload), request).await,
     };
-    let all = match earlier::rollouts(view, &workload, uid).await {
+    let all = match rollouts::list(view, &workload, uid).await {
         Ok(all) => all,
         Err(why) => return refuse(view, unreadable_history(view, &why), instead(&workload), request).await,
     };
@@ -53,7 +53,7 @@ pub(super) async fn page(
         Some(revision) => all.iter().find(|rollout| rollout.revision == revision),
         None => before.iter().find(|rollout| rollout.complete_millis().is_some()).or_else(|| before.first()),
     };
-    let Some(course) = earlier::course(view, &workload, this).await else {
+    let Some(course) = rollouts::course(view, &workload, this).await else {
         let why = format!(
             "The pods of revision {} of {name} are no longer in the history, or the cluster changed too much to load them.",
             this.revision
@@ -61,11 +61,11 @@ pub(super) async fn page(
         return refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead(&workload), request).await;
     };
     let other = match other {
-        Some(other) => earlier::course(view, &workload, other).await,
+        Some(other) => rollouts::course(view, &workload, other).await,
         None => None,
     };
     let payload = ComparePayload {
-        said: earlier::compare_with_earlier(view, &workload, this, before).await.0,
+        said: rollouts::compare_with_earlier(view, &workload, this, before).await.0,
         before: before.iter().map(|rollout| (zone.stamp(rollout.started_millis), rollout.clone())).collect(),
         began: zone.stamp(course.started_millis),
         zone: zone.label(),

@@ -19,12 +19,21 @@ use super::extract::{moment, origin};
 use super::respond::{Refusal, refuse, render, unchecked};
 use crate::hub::DeploymentState;
 use crate::web::client_view::ClientView;
-use crate::web::earlier;
+use crate::web::rollouts;
+
+/// How a detail is found.
+struct Lookup<F> {
+    /// Returns it as of the state of its Deployment.
+    find: F,
+    /// The sentence for when there is none.
+    missing: String,
+}
 
 pub(super) async fn pod(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let uid = asked_for.value("uid").to_owned();
-    let why = format!("{} has no pod with the UID {:?}, or its history has expired.", safe(&workload.name), safe(&uid));
-    let look = move |workload: &Workload, then: &DeploymentState<'_>| {
+    let missing =
+        format!("{} has no pod with the UID {:?}, or its history has expired.", safe(&workload.name), safe(&uid));
+    let find = move |workload: &Workload, then: &DeploymentState<'_>| {
         let uid: Uid = uid.parse().ok()?;
         let pod = then.model.pods_of_deployment(then.deployment).into_iter().find(|pod| pod.uid == uid)?;
         let past = then.history.of(Subject::Pod(uid)).take_while(|(at, _)| *at <= then.now.millis);
@@ -34,31 +43,32 @@ pub(super) async fn pod(view: &ClientView, workload: Workload, asked_for: &Addre
         let detail = PodDetail::from_model((workload, then.deployment), then.model, pod, past, then.now, choices);
         Some(Detail::Pod(Box::new(detail)))
     };
-    answer(view, workload, asked_for, look, why, request).await
+    answer(view, workload, asked_for, Lookup { find, missing }, request).await
 }
 
 pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let revision = asked_for.value("revision").to_owned();
-    let why = format!("{} has no revision {:?}, or its history has expired.", safe(&workload.name), safe(&revision));
-    let look = move |workload: &Workload, then: &DeploymentState<'_>| {
+    let missing =
+        format!("{} has no revision {:?}, or its history has expired.", safe(&workload.name), safe(&revision));
+    let find = move |workload: &Workload, then: &DeploymentState<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
         let detail =
             RevisionDetail::from_model(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
         Some(Detail::Revision(Box::new(detail)))
     };
-    answer(view, workload, asked_for, look, why, request).await
+    answer(view, workload, asked_for, Lookup { find, missing }, request).await
 }
 
 pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     if !view.has_history() {
         view.throttle().await; // all of them are assessed in the hub's task
     }
-    let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
+    let missing = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let all = past_rollouts(view, asked_for).await.unwrap_or_default();
     let (standing, measure) = compare_last_rollout(view, asked_for, &all).await.unzip();
-    // Without a history nothing tells of trouble that passed.
+    // Without a history, past trouble is unknown.
     let past = if view.has_history() { all } else { Vec::new() };
-    let look = move |_: &Workload, then: &DeploymentState<'_>| {
+    let find = move |_: &Workload, then: &DeploymentState<'_>| {
         let deployment = then.model.deployments.get(&then.deployment)?;
         Some(Detail::Rollouts(RolloutsDetail::from_model(
             then.model,
@@ -69,14 +79,14 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
             then.now.millis,
         )))
     };
-    answer(view, workload, asked_for, look, why, request).await
+    answer(view, workload, asked_for, Lookup { find, missing }, request).await
 }
 
-/// The rollouts of the Deployment of an address, the last one first.
+/// Returns the rollouts of the Deployment of an address, the last one first.
 async fn past_rollouts(view: &ClientView, asked_for: &Address) -> Option<Vec<PastRollout>> {
     let workload = asked_for.workload().ok()??;
-    let uid = earlier::deployment(view, &workload).await.ok()??;
-    earlier::rollouts(view, &workload, uid).await.ok()
+    let uid = rollouts::find_uid(view, &workload).await.ok()??;
+    rollouts::list(view, &workload, uid).await.ok()
 }
 
 /// Compares the last rollout of a Deployment, or that of the address, with those before it: sentences, and figures.
@@ -90,7 +100,7 @@ async fn compare_last_rollout(
         Some(number) => all.get(all.iter().position(|rollout| rollout.number == number)?..)?.split_first()?,
         None => all.split_first()?,
     };
-    let (said, measure) = earlier::compare_with_earlier(view, &workload, last, before).await;
+    let (said, measure) = rollouts::compare_with_earlier(view, &workload, last, before).await;
     let said = if said.is_empty() {
         String::new()
     } else {
@@ -100,25 +110,28 @@ async fn compare_last_rollout(
 }
 
 pub(super) async fn share(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
-    let why = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
+    let missing = format!("Rollcast has not seen a Deployment {} there.", safe(&workload.name));
     let origin = origin(&request).to_string();
-    let look = move |_: &Workload, then: &DeploymentState<'_>| {
+    let find = move |_: &Workload, then: &DeploymentState<'_>| {
         let uid = then.deployment;
         let revision = timeline::rollout::current_revision(then.model, then.model.deployments.get(&uid)?);
         let past = then.is_past.then_some(then.now.millis);
         Some(Detail::Share(ShareDetail::new(origin.clone(), uid, revision, past, then.now.millis)))
     };
-    answer(view, workload, asked_for, look, why, request).await
+    answer(view, workload, asked_for, Lookup { find, missing }, request).await
 }
 
-async fn answer(
+/// Answers a request for a detail, at the moment that its address names.
+async fn answer<F>(
     view: &ClientView,
     workload: Workload,
     asked_for: &Address,
-    look: impl Fn(&Workload, &DeploymentState<'_>) -> Option<Detail> + Send + Sync + 'static,
-    why: String,
+    Lookup { find, missing }: Lookup<F>,
     request: Request,
-) -> Response {
+) -> Response
+where
+    F: Fn(&Workload, &DeploymentState<'_>) -> Option<Detail> + Send + Sync + 'static,
+{
     let is_part = asked_for.parameters.has("part");
     let asked = asked_for.workload().and_then(|named| Ok((named.unwrap_or(workload), moment(asked_for)?)));
     let (workload, at_millis) = match asked {
@@ -134,19 +147,19 @@ async fn answer(
         return plain(status, &why);
     }
     let of = workload.clone();
-    let look = move |then: &DeploymentState<'_>| look(&of, then);
+    let find = move |then: &DeploymentState<'_>| find(&of, then);
     let found = match view.hub(&workload).await {
         Some(hub) => {
             let _turn = view.moment_turn().await;
-            hub.read_deployment(&workload, at_millis, look).await.ok().flatten().flatten()
+            hub.read_deployment(&workload, at_millis, find).await.ok().flatten().flatten()
         }
         None => None,
     };
     match found {
-        None if is_part => plain(StatusCode::NOT_FOUND, &why),
+        None if is_part => plain(StatusCode::NOT_FOUND, &missing),
         None => {
             let instead = vec![(address::workload(&workload), format!("The page of {}", safe(&workload.name)))];
-            refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await
+            refuse(view, Refusal(StatusCode::NOT_FOUND, missing), instead, request).await
         }
         Some(detail) if is_part => part(&detail),
         Some(detail) => {
@@ -156,12 +169,12 @@ async fn answer(
     }
 }
 
-/// Why there is nothing, for a page that says it beside its picture.
+/// Returns an error as text, which a page shows beside its picture.
 fn plain(status: StatusCode, why: &str) -> Response {
     (status, [(CACHE_CONTROL, "no-store")], format!("{why}\n")).into_response()
 }
 
-/// A detail, for a page that shows it beside its picture.
+/// Returns a detail as bytes, which a page shows beside its picture.
 fn part(detail: &Detail) -> Response {
     match wire::encode(detail) {
         Ok(bytes) => ([(CONTENT_TYPE, "application/octet-stream"), (CACHE_CONTROL, "no-store")], bytes).into_response(),

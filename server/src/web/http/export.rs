@@ -16,7 +16,7 @@ use crate::export::redact::Names;
 use crate::export::{self, ExportError, ExportRequest};
 use crate::history::store::{EpisodeRecording, EpisodeSelector, StoreError};
 use crate::web::client_view::ClientView;
-use crate::web::earlier;
+use crate::web::rollouts;
 use crate::web::send_queue::owned_bytes;
 
 pub(super) const UNKNOWN: &str = "No such rollout. Its history may have expired.";
@@ -94,13 +94,13 @@ async fn html(view: &ClientView, request: ExportRequest) -> Result<Attachment, R
     Ok(Attachment { kind: "text/html; charset=utf-8", name: made.name, text: made.html })
 }
 
-/// The rollout of a workload that is kept, by its number.
+/// Returns the stored rollout of a workload, with its number.
 async fn stored_rollout(view: &ClientView, workload: &Workload, revision: Option<u64>) -> Result<Workload, Refusal> {
     if workload.rollout.is_some() {
         return Ok(workload.clone());
     }
     let unreadable = |why: StoreError| unreadable_history(view, &why);
-    let uid = earlier::deployment(view, workload).await.map_err(unreadable)?.ok_or_else(unknown)?;
+    let uid = rollouts::find_uid(view, workload).await.map_err(unreadable)?.ok_or_else(unknown)?;
     let sought = revision.map_or(EpisodeSelector::Last, EpisodeSelector::Revision);
     let cluster = workload.cluster.clone();
     let found = view.read_stored(workload, uid, move |reader| reader.find(&cluster, uid, sought)).await;
@@ -143,7 +143,7 @@ pub(super) struct Attachment {
 }
 
 impl Attachment {
-    /// An answer that keeps its client's turn until it was sent.
+    /// Returns a response that holds the client's turn until it was sent.
     fn attached(self, turn: UsageGuard<ClientKey>) -> Response {
         let headers = [
             (header::CONTENT_TYPE, self.kind.to_owned()),

@@ -29,7 +29,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RequestAddress {
     }
 }
 
-/// The address of a request; `None` for files and paths that do not exist.
+/// Returns the address of a request; `None` for files and paths that do not exist.
 pub(super) fn address(uri: &Uri) -> Option<Address> {
     Address::read(uri.path_and_query()?.as_str())
 }
@@ -47,7 +47,7 @@ impl<S: Send + Sync> FromRequestParts<S> for NamedWorkload {
     }
 }
 
-/// The moment of an address; without a zone it is in UTC.
+/// Returns the moment of an address; without a zone it is in UTC.
 pub(super) fn moment(address: &Address) -> Result<Option<Millis>, InvalidParameter> {
     address.check("at", |text| millis_in(text, &TimeZone::UTC))
 }
@@ -71,7 +71,7 @@ pub(super) fn millis_in(text: &str, zone: &TimeZone) -> Option<Millis> {
     text.parse().ok().or_else(told)
 }
 
-/// An offset from UTC: "+02:00", "-03:30", "utc". A plus sign that nobody encoded comes as a space.
+/// Parses an offset from UTC: "+02:00", "-03:30", "utc". A plus sign that was not encoded arrives as a space.
 pub(super) fn offset(text: &str) -> Option<Offset> {
     if text.eq_ignore_ascii_case("utc") {
         return Some(Offset::UTC);
@@ -85,12 +85,12 @@ pub(super) fn offset(text: &str) -> Option<Offset> {
 #[derive(Clone)]
 pub(super) struct OwnOrigin(pub(super) Arc<str>);
 
-/// The origin of this server's links. Previews need whole addresses.
+/// Returns the origin of this server's links. Previews need whole addresses.
 pub(super) fn origin(request: &Request) -> Arc<str> {
     request.extensions().get::<OwnOrigin>().map(|OwnOrigin(origin)| origin.clone()).unwrap_or_default()
 }
 
-/// A name that every file system and every header takes.
+/// Replaces the characters of a name that file systems or headers may not take.
 pub(super) fn file_name(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
     name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect()

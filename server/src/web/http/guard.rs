@@ -14,7 +14,7 @@ use timeline::address::Route;
 
 use super::extract::{Client, OwnOrigin, address};
 use super::respond::{AuditEntry, policy, turn_away};
-use super::{shared, sign_in};
+use super::{share_entry, sign_in};
 use crate::access::forwarded;
 use crate::access::{AuthError, Viewer};
 use crate::export::assets;
@@ -64,34 +64,50 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     if matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
         response.headers_mut().entry(header::RETRY_AFTER).or_insert(AGAIN);
     }
-    let headers = response.headers_mut();
-    if is_secure_only {
-        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
-    }
-    for (name, value) in [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
-        (header::REFERRER_POLICY, "same-origin"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
-    if !is_for_others {
-        headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
-    }
-    // What says nothing of it is of a cluster, and of this moment.
-    let nowhere = HeaderValue::from_static("private, no-store");
-    if rollcast.site.auth.requires_sign_in() && !is_program && !is_for_others {
-        headers.insert(header::CACHE_CONTROL, nowhere);
-    } else {
-        headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
-    }
-    if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
-        && let Ok(value) = HeaderValue::from_str(&policy(""))
-    {
-        headers.insert(header::CONTENT_SECURITY_POLICY, value);
-    }
+    let is_private = rollcast.site.auth.requires_sign_in() && !is_program && !is_for_others;
+    HeaderRules { is_secure_only, is_for_others, is_private }.apply(response.headers_mut());
     response
+}
+
+/// Rules for the headers of a response.
+struct HeaderRules {
+    /// Browsers may use TLS only.
+    is_secure_only: bool,
+    /// Pages of other sites may show it.
+    is_for_others: bool,
+    /// The response is never cached, whatever the handler sets.
+    is_private: bool,
+}
+
+impl HeaderRules {
+    fn apply(&self, headers: &mut HeaderMap) {
+        if self.is_secure_only {
+            headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+        }
+        for (name, value) in [
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
+            (header::REFERRER_POLICY, "same-origin"),
+        ] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+        if !self.is_for_others {
+            headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+        }
+        // A response without a rule of its own is of a cluster, and of this moment.
+        let nowhere = HeaderValue::from_static("private, no-store");
+        if self.is_private {
+            headers.insert(header::CACHE_CONTROL, nowhere);
+        } else {
+            headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
+        }
+        if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
+            && let Ok(value) = HeaderValue::from_str(&policy(""))
+        {
+            headers.insert(header::CONTENT_SECURITY_POLICY, value);
+        }
+    }
 }
 
 /// The path of links. What follows it in a path is secret.
@@ -99,7 +115,7 @@ const SHARED: &str = Route::Shared.pattern();
 /// Value of Retry-After in seconds.
 const AGAIN: HeaderValue = HeaderValue::from_static("5");
 
-/// A badge or a preview, where these are for everybody.
+/// Returns whether a request is for a badge or a preview, and these are public.
 fn is_public_picture(rollcast: &Rollcast, request: &Request) -> bool {
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     rollcast.site.has_public_pictures
@@ -115,7 +131,7 @@ async fn answer_and_audit(rollcast: &Arc<Rollcast>, client: &Client, request: Re
         let status = response.status().as_u16();
         match response.extensions().get::<AuditEntry>() {
             Some(AuditEntry { who, did, at }) => audit.record(who, client.address, did, at, status),
-            // What stands behind it shows something of a link to whoever has it.
+            // The rest of the path is a part of a link, which must not be logged.
             None if path.starts_with(SHARED) => audit.record(&who, client.address, method.as_str(), SHARED, status),
             None => audit.record(&who, client.address, method.as_str(), &path, status),
         }
@@ -131,7 +147,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     let is_public = is_public_picture(rollcast, &request);
     let address = address(request.uri());
     let viewer = match is_public {
-        true => Ok(Viewer::anonymous()), // whoever asks, with a session or without one, gets the same
+        true => Ok(Viewer::anonymous()), // all clients get the same response, with a session or without
         false => rollcast.viewer(request.headers(), client.peer, client.address).await,
     };
     let viewer = match viewer {
@@ -162,7 +178,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
         (Some(cluster), Some(namespace)) => view.with_namespace(cluster, namespace).await,
         _ => view,
     };
-    let refused = shared::refuse_other_pages(&view, address.as_ref(), request.method(), request.uri()).await;
+    let refused = share_entry::refuse_other_pages(&view, address.as_ref(), request.method(), request.uri()).await;
     let mut response = match refused {
         Some(refused) => refused,
         None => {
@@ -176,7 +192,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     (name, response)
 }
 
-/// A file or a probe: the same for everybody, without data of a cluster.
+/// Returns whether a path is a file or a probe: the same for everybody, without data of a cluster.
 fn is_of_program(path: &str) -> bool {
     is_probe(path) || assets::has(path)
 }
@@ -202,13 +218,13 @@ fn is_open(request: &Request) -> bool {
         })
 }
 
-/// A page opens its stream, to be told that its viewer has to sign in.
+/// Returns whether a page opens its stream: it has to learn that its viewer must sign in.
 fn is_of_page(request: &Request) -> bool {
     request.uri().path() == Route::Stream.pattern() && request.headers().contains_key(header::ORIGIN)
 }
 
-/// A page of another site makes the browser ask this, and not by a link that a viewer follows. What changes something has to say that it
-/// comes from a page of this server.
+/// Returns whether a page of another site makes the browser send this, and not by a link that a viewer follows.
+/// Requests that change something must name a page of this server.
 fn is_cross_site(server_address: &ServerAddress, method: &Method, headers: &HeaderMap) -> bool {
     let said = |name: &str| headers.get(name).map(|value| value.as_bytes());
     let is_reading = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);

@@ -26,12 +26,12 @@ use crate::web::client_view::ClientView;
 /// Rollouts on a page.
 const LINES: u32 = 50;
 /// Most rollouts of one answer.
-const MOST: u32 = 500;
+const MOST_ROLLOUTS: u32 = 500;
 /// Workloads of a page whose last rollouts are drawn, and how many of each.
 const WORKLOADS: usize = LINES as usize;
 const BARS: u32 = 24;
 
-/// A notice that the history is not written, as other pages show it.
+/// Returns a notice that the history is not written, as other pages show it.
 fn unwritten_notice(view: &ClientView, mut unwritten: Option<Unwritten>, zone: &Zone) -> String {
     if let Some(unwritten) = unwritten.as_mut().filter(|_| !view.sees_all()) {
         unwritten.why = UNWRITTEN.to_owned();
@@ -60,7 +60,7 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
     let turn = view.history_turn().await;
     let read = archive.read(move |reader| {
         let _turn = turn; // its client may have left
-        // The strip tells of all days, whichever was asked for.
+        // The strip shows all days, whichever was requested.
         let days = reader.days(&asked, &permissions, days)?;
         let found = reader.search(&asked, &permissions, after, LINES)?;
         let (workloads, total) = overview(reader, &asked, &permissions, &found.rollouts)?;
@@ -99,8 +99,8 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
     render_static(view, status, request, move |build| app::shell::history(payload.clone(), build)).await
 }
 
-/// The workloads of a page's rollouts, each with its last ones of all that is asked for; and how many rows and rollouts that are of all
-/// workloads.
+/// Returns the workloads of a page's rollouts, each with its last rollouts of the search, and the numbers of rows and
+/// rollouts of all workloads.
 fn overview(
     reader: &Reader,
     search: &Search,
@@ -125,7 +125,7 @@ fn overview(
 pub(super) async fn json(view: ClientView, RequestAddress(address): RequestAddress) -> Result<Json<Value>, Refusal> {
     view.throttle().await;
     let HistoryQuery { search, after, .. } = history_query(&address, clock::now_millis())?;
-    let limit = |text: &str| text.parse().ok().filter(|limit| (1..=MOST).contains(limit));
+    let limit = |text: &str| text.parse().ok().filter(|limit| (1..=MOST_ROLLOUTS).contains(limit));
     let limit = address.check("limit", limit)?.unwrap_or(LINES);
     let none = || Refusal(StatusCode::NOT_FOUND, "This server stores no history.".to_owned());
     let archive = view.archive().ok_or_else(none)?;

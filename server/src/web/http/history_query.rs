@@ -28,7 +28,7 @@ pub(super) struct Zone {
     zone: TimeZone,
 }
 
-/// The zone that an address names: UTC where it names none.
+/// Returns the zone that an address names; UTC if it names none.
 pub(super) fn zone(address: &Address) -> Result<Zone, InvalidParameter> {
     let offset = address.check("tz", offset)?.unwrap_or(Offset::UTC);
     Ok(Zone::from_offset(offset))
@@ -41,12 +41,12 @@ impl Zone {
         Self { name, zone: offset.to_time_zone() }
     }
 
-    /// As links name it. UTC is named, too, so that a browser does not ask for its own zone.
+    /// Formats the zone for links. UTC is named, too, so that a browser does not use its own zone.
     fn parameter(&self) -> String {
         if self.name.is_empty() { UTC.to_owned() } else { self.name.clone() }
     }
 
-    /// As pages say it: "UTC+02:00".
+    /// Formats the zone for pages: "UTC+02:00".
     pub(super) fn label(&self) -> String {
         format!("UTC{}", self.name)
     }
@@ -55,12 +55,12 @@ impl Zone {
         Timestamp::from_millisecond(at_millis).ok().map(|at| at.to_zoned(self.zone.clone()))
     }
 
-    /// "2026-11-21 14:02", as a form's field has it.
+    /// Formats a time for a form's field: "2026-11-21 14:02".
     pub(super) fn field(&self, at_millis: Millis) -> String {
         self.at(at_millis).map(|at| at.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
     }
 
-    /// "21 Nov 14:02:05".
+    /// Formats a time: "21 Nov 14:02:05".
     pub(super) fn stamp(&self, at_millis: Millis) -> String {
         self.at(at_millis).map(|at| at.strftime("%-d %b %H:%M:%S").to_string()).unwrap_or_default()
     }
@@ -79,7 +79,7 @@ fn terms(text: &str) -> Option<Vec<Term>> {
     (words <= WORDS && text.chars().count() <= CHARACTERS).then_some(terms)
 }
 
-/// An outcome by its name in addresses; what failed passed its deadline.
+/// Parses the name of an outcome in addresses.
 fn outcome(text: &str) -> Option<Outcome> {
     OUTCOMES.iter().find(|(name, ..)| *name == text).map(|(_, outcome, _)| *outcome)
 }
@@ -122,7 +122,7 @@ pub(super) fn history_query(address: &Address, now_millis: Millis) -> Result<His
     })
 }
 
-/// A place as addresses carry it: "1795236839971-12-2f1c…-prod", with a UID whole.
+/// Parses a place in an address: "1795236839971-12-2f1c…-prod", with a whole UID.
 fn place(text: &str) -> Option<Cursor> {
     let mut parts = text.splitn(3, '-');
     let (started, number, rest) = (parts.next()?, parts.next()?, parts.next()?);
@@ -140,7 +140,7 @@ pub(super) fn place_parameter(Cursor { started_millis, uid, number, cluster }: C
     format!("{started_millis}-{number}-{uid}-{cluster}")
 }
 
-/// The time range of a word such as "today".
+/// Returns the time range of a word such as "today".
 fn span(when: &str, now_millis: Millis, zone: &Zone) -> Option<(Millis, Millis)> {
     let now = zone.at(now_millis)?;
     let today = now.start_of_day().ok()?;
@@ -159,7 +159,7 @@ fn span(when: &str, now_millis: Millis, zone: &Zone) -> Option<(Millis, Millis)>
     Some((from, to))
 }
 
-/// The last days, nothing counted yet.
+/// Returns the last days, with nothing counted yet.
 pub(super) fn days(now_millis: Millis, zone: &Zone) -> Vec<Day> {
     let today = zone.at(now_millis).and_then(|now| now.start_of_day().ok()).map(|today| today.datetime());
     let day = |day: DateTime| {

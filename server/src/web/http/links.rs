@@ -9,7 +9,8 @@
 //! | `…?uid=U&rollout=N` | one of its rollouts by itself, from what is kept |
 //! | `/deployments/U` | leads to `…?uid=U`, wherever that is |
 //!
-//! What the hub does not hold any more leads to what is kept of it, and so does a cluster that is not watched any more. Whatever cannot be shown is answered with a page that says why and has the nearest link that can.
+//! What the hub no longer holds is redirected to the history, and so is a cluster that is no longer watched. For
+//! everything else there is a page that says why it cannot be shown, with the nearest link that can.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures::future::join_all;
 use timeline::address::{self, Address, InvalidParameter, at};
-use timeline::model::ReplicaSet;
+use timeline::model::{Deployment, ReplicaSet};
 use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
 
@@ -49,7 +50,7 @@ impl LinkParameters {
         })
     }
 
-    /// Neither a revision nor a moment is named.
+    /// Returns whether neither a revision nor a moment is named.
     const fn is_present(self) -> bool {
         self.revision.is_none() && self.at_millis.is_none()
     }
@@ -67,20 +68,11 @@ enum LinkTarget {
     NotFound(String, Vec<(String, String)>),
 }
 
-/// The page of a workload, or of a moment of it.
+/// Renders the page of a workload, or of a moment of it.
 pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     if !asked_for.parameters.has("rollout") && !view.has_cluster(&workload.cluster) {
-        // What was watched once may be kept.
-        if let (Ok(named), Ok(Some(workload))) = (LinkParameters::read(asked_for), asked_for.workload()) {
-            match stored_link(view, &workload, named, None, crate::telemetry::clock::now_millis()).await {
-                Ok(Some(link)) => return redirect(&link, asked_for),
-                Ok(None) => {}
-                Err(why) => return refuse(view, unreadable_history(view, &why), Vec::new(), request).await,
-            }
-        }
-        let (why, instead) = (no_cluster(view, &workload.cluster), in_other_clusters(view, &workload).await);
-        return refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await;
-    };
+        return unwatched(view, &workload, asked_for, request).await;
+    }
     let page = address::whatever_bears_the_name(&workload);
     let name = safe(&workload.name);
     let now = |page: &str| vec![(page.to_owned(), format!("{name} as it is now"))];
@@ -104,9 +96,12 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
         Some(_) if named.is_present() => LinkTarget::Live,
         Some(uid) => {
             let (of, now_millis, is_part) = (workload.clone(), snapshot.now_millis, view.part().is_some());
-            let target =
-                hub.read(move |reader| link_target(reader.timeline.model(), uid, named, &of, now_millis, is_part));
-            target.await.unwrap_or(LinkTarget::Live)
+            let target = hub.read(move |reader| {
+                let model = reader.timeline.model();
+                let deployment = model.deployments.get(&uid)?;
+                Some(KnownLink { model, deployment, named, workload: &of, now_millis, is_part }.target())
+            });
+            target.await.ok().flatten().unwrap_or(LinkTarget::Live)
         }
         None if named.uid.is_none() => LinkTarget::Live, // the page waits for it
         None => {
@@ -145,13 +140,27 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
     render(view, Payload::Deployment(Box::new(page)), status, request).await
 }
 
+/// Answers for a workload of a cluster that is not watched, but may have been.
+async fn unwatched(view: &ClientView, workload: &Workload, asked_for: &Address, request: Request) -> Response {
+    if let (Ok(named), Ok(Some(workload))) = (LinkParameters::read(asked_for), asked_for.workload()) {
+        match stored_link(view, &workload, named, None, crate::telemetry::clock::now_millis()).await {
+            Ok(Some(link)) => return redirect(&link, asked_for),
+            Ok(None) => {}
+            Err(why) => return refuse(view, unreadable_history(view, &why), Vec::new(), request).await,
+        }
+    }
+    let (why, instead) = (no_cluster(view, &workload.cluster), in_other_clusters(view, workload).await);
+    refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await
+}
+
 /// Leads elsewhere; what is to be played is played there.
 fn redirect(link: &str, asked_for: &Address) -> Response {
     let play = if asked_for.parameters.text("play") == "yes" { "&play=yes" } else { "" };
     Redirect::temporary(&format!("{link}{play}")).into_response()
 }
 
-/// The link to what is kept of a rollout that the hub does not hold any more. `known` is the Deployment that it holds.
+/// Returns the link to the stored history of a rollout that the hub does not hold any more. `known` is the Deployment
+/// that it holds.
 async fn stored_link(
     view: &ClientView,
     workload: &Workload,
@@ -161,7 +170,7 @@ async fn stored_link(
 ) -> Result<Option<String>, StoreError> {
     let Some(uid) = named.uid.or(known).filter(|_| workload.rollout.is_none()) else { return Ok(None) };
     if named.at_millis.is_some_and(|at| at > now_millis) {
-        return Ok(None); // nobody has seen that yet
+        return Ok(None); // that time has not come yet
     }
     let sought = match (named.at_millis, named.revision) {
         (Some(at_millis), _) => EpisodeSelector::At(at_millis),
@@ -177,34 +186,33 @@ async fn stored_link(
     Ok(Some(named.at_millis.map_or_else(|| link.clone(), at)))
 }
 
-/// `is_part` if the hub holds one rollout or one moment, and stands still.
-fn link_target(
-    model: &Model,
-    uid: Uid,
+/// A link to a Deployment that a hub holds.
+struct KnownLink<'l> {
+    model: &'l Model,
+    deployment: &'l Deployment,
     named: LinkParameters,
-    workload: &Workload,
+    workload: &'l Workload,
     now_millis: Millis,
+    /// The hub holds one rollout or one moment, and is frozen.
     is_part: bool,
-) -> LinkTarget {
-    let page = &address::whatever_bears_the_name(workload);
-    let is_by_itself = workload.rollout.is_some();
-    let Some(deployment) = model.deployments.get(&uid) else { return LinkTarget::Live };
-    let then = |at_millis: Millis| match named.uid {
-        _ if is_by_itself => format!("{}&at={at_millis}", address::workload(workload)),
-        Some(uid) => format!("{page}?uid={uid}&at={at_millis}"),
-        None => format!("{page}?at={at_millis}"),
-    };
-    let live = || match named.uid {
-        Some(uid) => format!("{page}?uid={uid}"),
-        None => page.clone(),
-    };
-    let name = safe(&deployment.name);
-    if let Some(at_millis) = named.at_millis {
-        let since = deployment.known_since_millis();
-        let is_still = is_by_itself || is_part;
+}
+
+impl KnownLink<'_> {
+    fn target(&self) -> LinkTarget {
+        match (self.named.at_millis, self.named.revision) {
+            (Some(at_millis), _) => self.moment_target(at_millis),
+            (None, Some(revision)) => self.revision_target(revision),
+            (None, None) => LinkTarget::Live,
+        }
+    }
+
+    fn moment_target(&self, at_millis: Millis) -> LinkTarget {
+        let (name, now_millis) = (safe(&self.deployment.name), self.now_millis);
+        let since_millis = self.deployment.known_since_millis();
+        let is_by_itself = self.workload.rollout.is_some();
         let time_of_day = crate::telemetry::clock::now_millis();
-        return if is_still && at_millis > now_millis {
-            // What is over stands still at its end; the time of day goes on.
+        if (is_by_itself || self.is_part) && at_millis > now_millis {
+            // A rollout that is over is frozen at its end, while the clock goes on.
             let why = if at_millis > time_of_day + AHEAD_MILLIS {
                 format!("That moment is in the future: it is {} UTC now.", clock(time_of_day))
             } else if is_by_itself {
@@ -212,47 +220,69 @@ fn link_target(
             } else {
                 format!("This link shows {name} until {} UTC only.", clock(now_millis))
             };
-            let last = (then(now_millis), "The last moment shown".to_owned());
-            let now = Some((live(), format!("{name} as it is now"))).filter(|_| is_by_itself);
-            LinkTarget::NotFound(why, [last].into_iter().chain(now).collect())
+            let last = (self.moment_address(now_millis), "The last moment shown".to_owned());
+            LinkTarget::NotFound(why, [last].into_iter().chain(is_by_itself.then(|| self.live())).collect())
         } else if at_millis > now_millis + AHEAD_MILLIS {
             let why = format!("That moment is in the future: it is {} UTC now.", clock(now_millis));
-            LinkTarget::NotFound(why, vec![(live(), format!("{name} as it is now"))])
+            LinkTarget::NotFound(why, vec![self.live()])
         } else if at_millis >= now_millis {
             LinkTarget::Live
-        } else if at_millis < since {
-            let why = format!("The history of {name} begins at {} UTC.", moment(since, now_millis));
-            let first = (then(since), "The first moment of its history".to_owned());
-            LinkTarget::NotFound(why, vec![first, (live(), format!("{name} as it is now"))])
+        } else if at_millis < since_millis {
+            let why = format!("The history of {name} begins at {} UTC.", moment(since_millis, now_millis));
+            let first = (self.moment_address(since_millis), "The first moment of its history".to_owned());
+            LinkTarget::NotFound(why, vec![first, self.live()])
         } else {
             LinkTarget::Past(at_millis)
-        };
+        }
     }
-    let Some(revision) = named.revision else { return LinkTarget::Live };
-    let at = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision);
-    match at.map(|at| rollout::last_moment_millis(model, deployment, at)) {
-        Some(None) => LinkTarget::Live, // it is the current one
-        Some(Some(at_millis)) => {
-            let at_millis = at_millis.max(deployment.known_since_millis());
-            LinkTarget::Redirect(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))
+
+    fn revision_target(&self, revision: u64) -> LinkTarget {
+        let Self { model, deployment, .. } = self;
+        let (page, uid) = (self.page(), deployment.uid);
+        let at = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision);
+        match at.map(|at| rollout::last_moment_millis(model, deployment, at)) {
+            Some(None) => LinkTarget::Live, // it is the current one
+            Some(Some(at_millis)) => {
+                let at_millis = at_millis.max(deployment.known_since_millis());
+                LinkTarget::Redirect(format!("{page}?uid={uid}&revision={revision}&at={at_millis}"))
+            }
+            None => {
+                let name = safe(&deployment.name);
+                let why =
+                    format!("Rollcast saw no rollout of revision {revision} of {name}, or its history has expired.");
+                let nearest = deployment.rollouts.iter().min_by_key(|rollout| rollout.revision.abs_diff(revision));
+                let nearest = nearest.map(|rollout| {
+                    let link = format!("{page}?uid={uid}&revision={}", rollout.revision);
+                    (link, format!("Revision {}", rollout.revision))
+                });
+                // A revision from before watching began has no moments, but its ReplicaSet may exist.
+                let is_known = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
+                let known = model.sets_of(uid).find(is_known).map(|_| {
+                    let link = format!("{page}/{}?uid={uid}", address::revision(revision));
+                    (link, format!("Details of revision {revision}"))
+                });
+                LinkTarget::NotFound(why, known.into_iter().chain(nearest).chain([self.live()]).collect())
+            }
         }
-        None => {
-            let why = format!("Rollcast saw no rollout of revision {revision} of {name}, or its history has expired.");
-            let nearest = deployment.rollouts.iter().min_by_key(|rollout| rollout.revision.abs_diff(revision));
-            let nearest = nearest.map(|rollout| {
-                let link = format!("{page}?uid={}&revision={}", deployment.uid, rollout.revision);
-                (link, format!("Revision {}", rollout.revision))
-            });
-            // What came before watching began has no moments, but its ReplicaSet may be there.
-            let is_known = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
-            let known = model.sets_of(deployment.uid).find(is_known);
-            let known = known.map(|_| {
-                let link = format!("{page}/{}?uid={}", address::revision(revision), deployment.uid);
-                (link, format!("Details of revision {revision}"))
-            });
-            let instead = known.into_iter().chain(nearest).chain([(live(), format!("{name} as it is now"))]);
-            LinkTarget::NotFound(why, instead.collect())
+    }
+
+    fn page(&self) -> String {
+        address::whatever_bears_the_name(self.workload)
+    }
+
+    fn moment_address(&self, at_millis: Millis) -> String {
+        match self.named.uid {
+            _ if self.workload.rollout.is_some() => format!("{}&at={at_millis}", address::workload(self.workload)),
+            Some(uid) => format!("{}?uid={uid}&at={at_millis}", self.page()),
+            None => format!("{}?at={at_millis}", self.page()),
         }
+    }
+
+    /// Returns the address of the Deployment as it is now, with its words.
+    fn live(&self) -> (String, String) {
+        let page = self.page();
+        let address = self.named.uid.map_or_else(|| page.clone(), |uid| format!("{page}?uid={uid}"));
+        (address, format!("{} as it is now", safe(&self.deployment.name)))
     }
 }
 
@@ -270,13 +300,13 @@ async fn in_other_clusters(view: &ClientView, workload: &Workload) -> Vec<(Strin
     found.chain([(at("/"), "All Deployments".to_owned())]).collect()
 }
 
-/// The whole link, with what else the short one names.
+/// Redirects to the whole link, with the other parameters of the short one.
 fn redirect_to_uid(workload: &Workload, uid: Uid, request: &Request) -> Response {
     let rest = request.uri().query().map(|query| format!("&{query}")).unwrap_or_default();
     Redirect::temporary(&format!("{}{rest}", address::permanent(workload, uid, None))).into_response()
 }
 
-/// The short link by UID alone: leads to the whole one, and keeps what else it names.
+/// Redirects the short link by UID alone to the whole one.
 pub(super) async fn by_uid(view: ClientView, RequestAddress(asked_for): RequestAddress, request: Request) -> Response {
     let uid = asked_for.value("uid");
     let Ok(wanted) = uid.parse::<Uid>() else {

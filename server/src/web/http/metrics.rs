@@ -128,7 +128,7 @@ impl Collector for Figures {
     }
 }
 
-/// The watches of each kind. They count what is in all namespaces.
+/// Writes the figures of the watches of each kind, which count all namespaces.
 fn watches(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let hubs: Vec<&Handle> = view.hubs().filter(|hub| view.sees_all_of(hub.name())).collect();
     for (name, help, read) in PER_KIND {
@@ -159,7 +159,8 @@ fn kinds<'h>(hubs: &[&'h Handle]) -> impl Iterator<Item = (&'h Handle, Kind)> {
     hubs.iter().flat_map(|hub| Kind::ALL.map(|kind| (*hub, kind)))
 }
 
-/// The queues in front of the hubs, and for how long clusters have not responded. Recordings have neither.
+/// Writes the figures of the queues in front of the hubs, and for how long clusters have not responded. Recordings have
+/// neither.
 fn queues(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let started = |hub: &Handle| hub.sources.started_millis().filter(|_| view.sees_all_of(hub.name()));
     let queue = |hub: &Handle| hub.queue().filter(|_| started(hub).is_some());
@@ -246,7 +247,7 @@ fn counter(count: &AtomicU64) -> ConstCounter<u64> {
     ConstCounter::new(count.load(Ordering::Relaxed))
 }
 
-/// A figure of each cluster that has one for this viewer.
+/// Writes a figure of each cluster that has one for this viewer.
 fn per_cluster<M: EncodeMetric>(
     view: &ClientView,
     encoder: &mut DescriptorEncoder<'_>,

@@ -21,7 +21,7 @@ mod provider;
 mod qr;
 mod respond;
 mod routes;
-mod shared;
+mod share_entry;
 mod shares;
 mod sign_in;
 mod status;

@@ -60,7 +60,7 @@ async fn list(view: &ClientView, address: &Address, request: Request) -> Respons
     }
 }
 
-/// Some lines of a list as they are now.
+/// Returns some lines of a list as they are now.
 async fn lines(view: &ClientView, query: Query, window: Window) -> (ListPayload, StatusCode) {
     view.throttle().await;
     let chosen = view.list_now(&query).await;

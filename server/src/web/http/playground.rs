@@ -1,4 +1,5 @@
-//! The strip over HTTP: what it tells, and what its buttons ask for. Pages of other sites may not ask for anything.
+//! The strip of the playground over HTTP: its state, and the actions of its buttons. Pages of other sites may request
+//! nothing.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -17,11 +18,11 @@ use crate::feed::playground::{self, Playground, controls};
 use crate::web::state::Rollcast;
 
 /// Timeout for a new cluster to appear.
-const PATIENCE: Duration = Duration::from_secs(10);
+const APPEAR_TIMEOUT: Duration = Duration::from_secs(10);
 /// Media type that the page's program accepts; without it, a form is redirected to the page.
 const BYTES: &str = "application/octet-stream";
 
-/// Its page, with what was asked of pages (a theme).
+/// Redirects to the page of the playground, with the parameters of the request, such as a theme.
 pub(super) async fn enter(State(rollcast): State<Arc<Rollcast>>, RawQuery(query): RawQuery) -> Response {
     match &rollcast.site.playground {
         Some(playground) => {
@@ -36,7 +37,7 @@ fn not_found() -> Response {
     (StatusCode::NOT_FOUND, "This server has no playground, and nothing can be changed.\n").into_response()
 }
 
-/// The content of the strip, now and whenever it changes. Its client counts for as long as it listens.
+/// Streams the content of the strip, now and whenever it changes. The client counts while it listens.
 pub(super) async fn events(State(rollcast): State<Arc<Rollcast>>, Extension(client): Extension<Client>) -> Response {
     let Some(playground) = rollcast.site.playground.clone() else { return not_found() };
     let mut told = playground.subscribe();
@@ -80,5 +81,5 @@ async fn follow(rollcast: &Rollcast, playground: &Playground) {
     let mut list = hub.follow_list();
     let is_there = list.wait_for(|list| list.iter().any(|listed| listed.summary.uid == uid));
     // A page that comes too early says that the old one is gone.
-    let _ = tokio::time::timeout(PATIENCE, is_there).await;
+    let _ = tokio::time::timeout(APPEAR_TIMEOUT, is_there).await;
 }

@@ -1,4 +1,5 @@
-//! `…/preview.svg` and `…/preview.png`: the score as one picture. Drawn at most once in a while per Deployment, whoever asks.
+//! `…/preview.svg` and `…/preview.png`: the score as one picture. Drawn at most once in a while per Deployment, for all
+//! clients.
 
 use std::sync::{Arc, LazyLock};
 
@@ -25,7 +26,7 @@ pub(super) async fn png(view: ClientView, NamedWorkload(workload): NamedWorkload
     picture(&view, &workload, ImageFormat::Png).await
 }
 
-/// The picture of a workload as far as somebody may see it: who came by a link to a rollout or a moment, that one.
+/// Returns the picture of a workload; for a link to a rollout or a moment, that of the rollout or moment.
 pub(super) async fn picture(view: &ClientView, workload: &Workload, format: ImageFormat) -> Response {
     let part = view.part();
     if !view.can_see(workload) || part.is_some_and(|scope| !scope.is_part_of(workload)) {
@@ -37,7 +38,7 @@ pub(super) async fn picture(view: &ClientView, workload: &Workload, format: Imag
             ImageFormat::Svg => Ok(Bytes::from(svg)),
             ImageFormat::Png => {
                 let drawing = tokio::task::spawn_blocking(move || {
-                    let _turn: DrawPermit = turn; // whoever asked may have left
+                    let _turn: DrawPermit = turn; // the request may have been cancelled
                     pixels(&svg)
                 });
                 drawing.await.ok().flatten().map(Bytes::from).ok_or(PreviewError::Failed)

@@ -16,7 +16,7 @@ use crate::access::oidc::{CallbackParameters, NewSession, SignInFailure};
 use crate::web::limits::Limit;
 use crate::web::state::Rollcast;
 
-/// The path to which the provider redirects people after they signed in.
+/// Returns the path to which the provider redirects people after they signed in.
 fn callback() -> String {
     at(Route::SignInCallback.pattern())
 }
@@ -34,7 +34,8 @@ pub(super) async fn start(
     }
 }
 
-/// Leads whom the provider sent back to where they wanted to go. What the provider says besides is logged, and shown to nobody.
+/// Redirects a user who comes back from the provider to the requested page. Messages of the provider are logged, and
+/// not shown.
 pub(super) async fn finish_sign_in(
     State(rollcast): State<Arc<Rollcast>>,
     Extension(client): Extension<Client>,
@@ -71,7 +72,7 @@ async fn failure_page(rollcast: &Rollcast, failed: SignInFailure, to: String) ->
     sign_in::render_page(rollcast, status, payload, Request::default()).await
 }
 
-/// The guard has looked at it.
+/// Returns the Host header, which the guard has checked.
 fn host(headers: &HeaderMap) -> &str {
     headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! A QR code of one of this server's own pages, for whoever stands before a wall with a telephone.
+//! A QR code of one of this server's own pages, for people with a telephone in front of a wall.
 
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
@@ -11,7 +11,7 @@ use super::extract::{RequestAddress, origin};
 /// Longest path that becomes a code: more is a picture that no camera reads.
 const LONGEST: usize = 700;
 
-/// `GET /qr.svg?path=/clusters/…`: paths of this server only, so that the code never leads anywhere else.
+/// Draws `GET /qr.svg?path=/clusters/…`: paths of this server only, so that the code never leads anywhere else.
 pub(super) async fn code(RequestAddress(address): RequestAddress, request: axum::extract::Request) -> Response {
     let is_path = |text: &str| {
         let is_own = text.starts_with('/') && !text.starts_with("//") && text.len() <= LONGEST;

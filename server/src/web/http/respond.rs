@@ -28,7 +28,7 @@ use crate::web::state::Rollcast;
 
 pub(super) const UNCHECKED: &str = "Cannot check right now whether this link is still valid. Trying again in a moment.";
 
-/// A request that is not answered: the status, and why. As a response it is an error of the API.
+/// A refused request: status and reason. As a response it is an error of the API.
 pub(super) struct Refusal(pub(super) StatusCode, pub(super) String);
 
 impl IntoResponse for Refusal {
@@ -49,7 +49,7 @@ impl From<HubEnded> for Refusal {
     }
 }
 
-/// Somebody signed in, or did something with links: an answer carries it to those who write down who does what.
+/// An entry of the audit log about sign-in or links, which a response carries to the guard.
 #[derive(Clone)]
 pub(super) struct AuditEntry {
     pub(super) who: Arc<str>,
@@ -65,7 +65,7 @@ pub(super) fn no_cluster(view: &ClientView, cluster: &str) -> String {
     format!("{} {text}", view.permissions().trouble()).trim_start().to_owned()
 }
 
-/// The refusal for a workload of which nobody says whether the viewer may see it: it may be there.
+/// Refuses a workload whose visibility cannot be checked now: it may exist.
 pub(super) fn unchecked(view: &ClientView, workload: &Workload) -> Result<(), Refusal> {
     let permissions = view.permissions();
     match permissions.is_silent() && !view.can_see(workload) {
@@ -86,7 +86,7 @@ pub(super) async fn missing(view: &ClientView, why: String, request: Request) ->
     refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await
 }
 
-/// A page that says what is wrong with an address, and where to go instead.
+/// Renders a page that says what is wrong with an address, and where to go instead.
 pub(super) async fn refuse(
     view: &ClientView,
     refusal: impl Into<Refusal>,
@@ -108,7 +108,7 @@ pub(super) async fn refuse(
     response
 }
 
-/// A page in which no program runs.
+/// Renders a page in which no program runs.
 pub(super) async fn render_static<V: IntoView + 'static>(
     view: &ClientView,
     status: StatusCode,
@@ -134,12 +134,12 @@ fn site(view: &ClientView, audience: &Audience) -> Site {
     Site { has_history: view.has_history(), has_links }
 }
 
-/// The playground as its strip shows it now, where there is one.
+/// Returns the playground as its strip shows it now; `None` without one.
 fn playground(view: &ClientView) -> Option<Playground> {
     view.rollcast().site.playground.as_ref().map(|playground| playground.strip())
 }
 
-/// A page alone: without what other pages are told of their viewer.
+/// Renders a page without the contexts about its viewer.
 pub(super) async fn render_bare<V: IntoView + 'static>(
     rollcast: &Rollcast,
     status: StatusCode,
@@ -153,7 +153,7 @@ pub(super) async fn render_bare<V: IntoView + 'static>(
     response
 }
 
-/// A page of the application, rendered from what it is about.
+/// Renders a page of the application from its payload.
 pub(super) async fn render(view: &ClientView, payload: Payload, status: StatusCode, request: Request) -> Response {
     let origin = origin(&request);
     let audience = view.rollcast().audience(view.viewer());
@@ -175,9 +175,9 @@ fn set_policy() {
     }
 }
 
-/// The content security policy: nothing but this server's own files, and in a page what carries its nonce. Markup goes through the policy
-/// of `theme.js` (Trusted Types, where browsers have them): none of it may run anything. Pages know errors of this server by it, and take
-/// others for those of a proxy.
+/// Returns the content security policy: only this server's own files, and in a page only markup with its nonce. Markup
+/// goes through the policy of `theme.js` (Trusted Types, in browsers that have them): none of it may run anything.
+/// Pages know errors of this server by this header, and take others for those of a proxy.
 pub(super) fn policy(nonce: &str) -> String {
     format!(
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' {nonce}; style-src 'self' {nonce}; connect-src 'self'; \
@@ -186,7 +186,7 @@ pub(super) fn policy(nonce: &str) -> String {
     )
 }
 
-/// Why a rollout cannot be shown; `unknown` where it is not known.
+/// Returns why a rollout cannot be shown; `unknown` if it does not exist.
 pub(super) fn lost_rollout(view: &ClientView, lost: &OpenError, unknown: impl Into<String>) -> Refusal {
     match lost {
         OpenError::Unknown => Refusal(StatusCode::NOT_FOUND, unknown.into()),
@@ -210,12 +210,12 @@ pub(super) fn unreadable_history(view: &ClientView, why: &StoreError) -> Refusal
     Refusal(StatusCode::SERVICE_UNAVAILABLE, text)
 }
 
-/// A response with status 503 that browsers retry by themselves, so that a wall needs nobody.
+/// Returns a response with status 503 that browsers retry by themselves, so that a wall needs no attention.
 pub(super) fn turn_away(why: &str) -> Response {
     (StatusCode::SERVICE_UNAVAILABLE, [(header::REFRESH, "5")], why.to_owned()).into_response()
 }
 
-/// The audit entry of a link and its scope.
+/// Returns the audit entry of a link and its scope.
 pub(super) fn audit_share(share: &Share, who: Arc<str>, did: &'static str) -> Extension<AuditEntry> {
     let path = share.to.split('?').next().unwrap_or_default();
     Extension(AuditEntry { who, did, at: format!("{path}#{}", share.id) })

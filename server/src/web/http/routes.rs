@@ -14,11 +14,11 @@ use tower_http::timeout::RequestBodyDeadlineLayer;
 
 use super::{
     api, badge, buffer, compare, export, files, guard, health, history, links, metrics, pages, playground, preview,
-    provider, qr, shared, shares, sign_in, status, stream,
+    provider, qr, share_entry, shares, sign_in, status, stream,
 };
 use crate::web::state::Rollcast;
 
-/// Compression level of responses (brotli's and gzip's scale). Somebody waits while a page is rendered.
+/// Compression level of responses (brotli's and gzip's scale). It is low, because a person waits for the page.
 const COMPRESSION: i32 = 4;
 
 /// Longest body of a request in bytes, and the time within which all of it has to arrive: forms are small.
@@ -60,9 +60,9 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
         Route::SignOut => post(sign_in::sign_out),
         Route::Shares => get(shares::page).post(shares::make),
         Route::RevokeShare => post(shares::revoke),
-        Route::Shared => get(shared::entry_page).post(shared::open_link),
-        Route::SharedPreview => get(shared::preview_page),
-        Route::SharedPicture => get(shared::picture),
+        Route::Shared => get(share_entry::entry_page).post(share_entry::open_link),
+        Route::SharedPreview => get(share_entry::preview_page),
+        Route::SharedPicture => get(share_entry::picture),
         Route::Healthz => get(health::healthz),
         Route::Readyz => get(health::readyz),
         Route::Metrics => get(metrics::metrics),
@@ -71,7 +71,7 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
     }
 }
 
-/// Everything that this server answers, behind one guard.
+/// Creates the router of all requests, behind one guard.
 pub fn router(rollcast: Arc<Rollcast>) -> Router {
     let _ = any_spawner::Executor::init_tokio(); // an error says that it is there already
     // Fonts are compressed already, as pictures are.

@@ -17,12 +17,12 @@ use timeline::{Millis, Uid, Workload};
 use super::extract::{OwnOrigin, RequestAddress, local, moment};
 use super::respond::{AuditEntry, Refusal, audit_share, refuse, render_static, unreadable_history};
 use crate::access::scope::{LinkScope, WorkloadName};
-use crate::access::share::{LinkRequest, LinksUnavailable, Share, ShareError, Shares};
+use crate::access::share::{LinkRequest, LinksUnavailable, Reach, Share, ShareError, Shares};
 use crate::history::store::StoreError;
 use crate::telemetry::clock;
 use crate::telemetry::clock::parse_duration;
 use crate::web::client_view::ClientView;
-use crate::web::earlier;
+use crate::web::rollouts;
 
 /// The form that creates a link.
 #[derive(Deserialize)]
@@ -60,7 +60,7 @@ impl From<LinksUnavailable> for Refusal {
     }
 }
 
-/// The links of this Rollcast, for who signed in and did not come by one.
+/// Returns the links of this server, for a viewer who signed in and did not come by one.
 fn shares(view: &ClientView) -> Result<&Arc<Shares>, Refusal> {
     let nothing =
         || Refusal(StatusCode::NOT_FOUND, "Share links are not available: this server has no sign-in.".to_owned());
@@ -71,22 +71,25 @@ fn shares(view: &ClientView) -> Result<&Arc<Shares>, Refusal> {
     }
 }
 
-/// The links that somebody may revoke: their own, or everybody's where they see everything. Where the last word on them is not to be
-/// had, those that are known, and that.
+fn reach(view: &ClientView) -> Reach {
+    if view.sees_all() { Reach::All } else { Reach::Own }
+}
+
+/// Returns the links that the viewer may revoke, and whether the list is current.
 async fn list_links(view: &ClientView) -> Result<(Vec<Share>, Result<(), LinksUnavailable>), Refusal> {
     let shares = shares(view)?;
     let checked = shares.refresh().await;
-    Ok((shares.list(view.viewer(), view.sees_all(), clock::now_millis()), checked))
+    Ok((shares.list(view.viewer(), reach(view), clock::now_millis()), checked))
 }
 
-/// The refusal for an address to which no link can be made.
+/// Returns the refusal of an address to which no link can be made.
 fn unshareable() -> Refusal {
     let why = "A link can open a Deployment, one of its rollouts or moments, or a wall without a search, if you may see it yourself.";
     Refusal(StatusCode::BAD_REQUEST, why.to_owned())
 }
 
-/// The scope of a link to an address, and the address to which the link leads, where the viewer may see it. The parameters decide
-/// whether that is a workload, one of its rollouts, or one of its moments.
+/// Returns the scope of a link to an address that the viewer may see, and the address to which the link leads. The
+/// parameters decide whether the scope is a workload, one of its rollouts, or one of its moments.
 async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Refusal> {
     let address = Address::read(to).ok_or_else(unshareable)?;
     if address.route == Route::Wall {
@@ -117,7 +120,7 @@ async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Re
         (Some(named), Some(revision)) if named != revision => return Err(unshareable()),
         (named, of_path) => named.or(of_path),
     };
-    // Nothing is kept here: which rollout that is cannot be told.
+    // Without a history the rollout cannot be found.
     if workload.rollout.is_some() && !view.has_history() {
         return Err(unshareable());
     }
@@ -128,17 +131,17 @@ async fn scope_of(view: &ClientView, to: &str) -> Result<(LinkScope, String), Re
     }
     // What cannot be read may be there.
     let unreadable = |why: StoreError| unreadable_history(&view, &why);
-    let uid = earlier::deployment(&view, &workload).await.map_err(unreadable)?.ok_or_else(unshareable)?;
+    let uid = rollouts::find_uid(&view, &workload).await.map_err(unreadable)?.ok_or_else(unshareable)?;
     let scope = match (at_millis, revision) {
         (Some(at_millis), _) => LinkScope::Moment { of, uid, at_millis },
         (None, Some(revision)) => LinkScope::Rollout { of, uid, revision },
         (None, None) => {
-            let all = earlier::rollouts(&view, &workload, uid).await.map_err(unreadable)?;
+            let all = rollouts::list(&view, &workload, uid).await.map_err(unreadable)?;
             let named = all.iter().find(|rollout| Some(rollout.number) == workload.rollout);
             LinkScope::Rollout { of, uid, revision: named.ok_or_else(unshareable)?.revision }
         }
     };
-    // It is looked for and not cut out: whoever may make links may ask for as many as they want.
+    // The excerpt is only looked up, not made: makers of links may send any number of requests.
     if !view.rollcast().has_excerpt(&scope).await.map_err(unreadable)? {
         return Err(unshareable());
     }
@@ -218,7 +221,8 @@ async fn make_link(view: &ClientView, form: &ShareForm, origin: &str) -> Result<
     Ok((share, link))
 }
 
-/// The page with the links that somebody may revoke. What they would share is the page that they come from, which their browser tells.
+/// Renders the page with the links that the viewer may revoke. It offers to share the page that they come from, which
+/// their browser names.
 pub(super) async fn page(
     view: ClientView,
     Extension(OwnOrigin(origin)): Extension<OwnOrigin>,
@@ -266,13 +270,13 @@ pub(super) async fn revoke(view: ClientView, Form(RevokeForm { id }): Form<Revok
 }
 
 async fn revoke_link(view: &ClientView, id: &str) -> Result<(), Refusal> {
-    match shares(view)?.revoke(view.viewer(), view.sees_all(), id).await? {
+    match shares(view)?.revoke(view.viewer(), reach(view), id).await? {
         true => Ok(()),
         false => Err(Refusal(StatusCode::NOT_FOUND, "You have no such link.".to_owned())),
     }
 }
 
-/// The page with all links, and what is said besides.
+/// Renders the page with all links, and what became of a request.
 async fn show(view: &ClientView, said: Result<SharesPayload, Refusal>, request: Request) -> Response {
     let (listed, checked) = match list_links(view).await {
         Ok(listed) => listed,
@@ -297,7 +301,7 @@ async fn show(view: &ClientView, said: Result<SharesPayload, Refusal>, request: 
     render_static(view, status, request, move |build| app::shell::shares(payload.clone(), build)).await
 }
 
-/// The audit entry of a revoked link.
+/// Returns the audit entry of a revoked link.
 fn audit_revocation(view: &ClientView, id: &str) -> Extension<AuditEntry> {
     Extension(AuditEntry {
         who: view.viewer().audit_name(),
@@ -317,7 +321,7 @@ fn as_json(share: &Share) -> Value {
     })
 }
 
-/// The links that somebody may revoke, for programs.
+/// Returns the links that the viewer may revoke, for programs.
 pub(super) async fn list(view: ClientView) -> Result<Json<Value>, Refusal> {
     let (listed, checked) = list_links(&view).await?;
     checked?;

@@ -12,7 +12,7 @@ use timeline::address::{Route, at};
 
 use super::extract::{Client, RequestAddress, local};
 use super::respond::{AuditEntry, UNCHECKED, render_bare, turn_away};
-use super::shared;
+use super::share_entry;
 use crate::access::cookie::{SealPurpose, SessionKeys};
 use crate::access::{Auth, AuthError, Viewer};
 use crate::web::limits::Limit;
@@ -75,7 +75,7 @@ pub(super) async fn sign_in(
     render_page(&rollcast, status, payload, Request::default()).await
 }
 
-/// Lets somebody in whose session that cookie holds: whoever signs in is who they are, whichever link they came by before.
+/// Begins the session in that cookie. It replaces the cookie of a link that the viewer came by.
 pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Response {
     let who = Extension(AuditEntry { who: viewer.name, did: "signed in", at: Route::SignIn.pattern().to_owned() });
     let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))]);
@@ -83,7 +83,7 @@ pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Respon
 }
 
 pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: HeaderMap) -> Response {
-    if shared::is_by_link(&rollcast, &headers).await {
+    if share_entry::is_by_link(&rollcast, &headers).await {
         // They leave what the link opened, and are who they were before.
         return ([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))], Redirect::to(&at("/")))
             .into_response();
@@ -112,7 +112,7 @@ pub(super) async fn render_page(
     render_bare(rollcast, status, request, move |build| app::shell::sign_in(payload.clone(), build)).await
 }
 
-/// The response to an unauthenticated request: a redirect to sign-in for pages.
+/// Returns the response to an unauthenticated request: a redirect to sign-in for pages.
 pub(super) fn refuse(auth: &Auth, error: AuthError, request: &Request) -> Response {
     let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_page = request.method() == Method::GET && accepts.contains("text/html");
@@ -145,7 +145,7 @@ pub(super) fn refuse(auth: &Auth, error: AuthError, request: &Request) -> Respon
     }
 }
 
-/// The page on which people go to the provider.
+/// Returns the page on which people go to the provider.
 pub(super) fn provider_payload(to: String, trouble: &str, end: String) -> SignInPayload {
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &to).finish();
     SignInPayload {

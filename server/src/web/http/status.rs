@@ -97,8 +97,8 @@ async fn cluster(view: &ClientView, hub: &Handle) -> Result<ClusterStatus, HubEn
     Ok(ClusterStatus { name: hub.name().to_owned(), connection, words, advice, now_millis, figures, kinds })
 }
 
-/// The worst of the watches of a kind; what is forbidden in one namespace is said, though others are watched. Errors are told to those
-/// who see all of the cluster; others learn of them what the connection tells.
+/// Returns the worst state of the watches of a kind. A namespace that is forbidden is named, though others are watched.
+/// Errors are for viewers who see all of the cluster; others get the connection state alone.
 fn kind_status(kind: Kind, watches: &[&Health], sees_all: bool, connection: &ConnectionStatus) -> KindStatus {
     let refused = watches.iter().find_map(|health| match health {
         Health::Forbidden { verb } => Some(*verb),

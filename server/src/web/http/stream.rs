@@ -46,7 +46,7 @@ pub(super) async fn upgrade(
             session::serve(socket, view, credentials).await;
             drop(client); // counted until now
         }),
-        // A page is not told why it may not open a stream, but why one that it opened ended.
+        // A page cannot read why a stream was refused, but can read why an open one was closed.
         None => upgrade.on_upgrade(session::refuse),
     }
 }

@@ -36,13 +36,13 @@ pub struct ListResult {
 }
 
 impl ListResult {
-    /// A line as [`timeline::list::SentRows`] takes it.
+    /// Returns a line as [`timeline::list::SentRows`] takes it.
     pub fn line((cluster, listed): &(u16, Arc<ListedDeployment>)) -> (u16, &Summary) {
         (*cluster, &listed.summary)
     }
 }
 
-/// The lines of all clusters that a query asks for, in its order, and what is said of the list as a whole.
+/// Returns the lines of all clusters that match a query, in its order, and the state of the list as a whole.
 pub fn choose(sources: &[Source], query: &Query) -> ListResult {
     let mut overall = Overall {
         clusters: sources.iter().map(|source| source.state.clone()).collect(),
@@ -92,13 +92,21 @@ pub fn choose(sources: &[Source], query: &Query) -> ListResult {
     let age = |(_, cluster, listed): &Match| now_millis(*cluster) - listed.summary.since_millis;
     // By place already; the sort keeps that where nothing else decides.
     found.sort_by(|a, b| in_order(query, a, b, age));
-    for (group, cluster, listed) in &found {
+    overall.heads = headings(query, &found);
+    let lines = found.into_iter().map(|(_, cluster, listed)| (cluster, listed.clone())).collect();
+    ListResult { is_wrong: !overall.trouble.is_empty(), overall, lines }
+}
+
+/// Returns the headings of lines that are in order, each with the number of its lines.
+fn headings(query: &Query, found: &[Match<'_>]) -> Vec<Head> {
+    let mut heads: Vec<Head> = Vec::new();
+    for (group, cluster, listed) in found {
         let is_same = |of: &Common| match of {
             Common::Group(last) => last == group,
             Common::Place(last, namespace) => last == cluster && *namespace == listed.summary.namespace,
             Common::Sorted(_) => true,
         };
-        match overall.heads.last_mut().filter(|head| is_same(&head.of)) {
+        match heads.last_mut().filter(|head| is_same(&head.of)) {
             Some(head) => head.lines += 1,
             None => {
                 let of = match (query.by, query.sort.column) {
@@ -106,15 +114,14 @@ pub fn choose(sources: &[Source], query: &Query) -> ListResult {
                     (By::Verdict, column) => Common::Sorted(column),
                     (By::Place, _) => Common::Place(*cluster, listed.summary.namespace.clone()),
                 };
-                overall.heads.push(Head { of, lines: 1 });
+                heads.push(Head { of, lines: 1 });
             }
         }
     }
-    let lines = found.into_iter().map(|(_, cluster, listed)| (cluster, listed.clone())).collect();
-    ListResult { is_wrong: !overall.trouble.is_empty(), overall, lines }
+    heads
 }
 
-/// Refuses a search that would take long, whoever asks it.
+/// Refuses a search that would take too long.
 pub(super) fn bounded(query: &Query) -> Result<(), &'static str> {
     if query.text.len() > MOST_TEXT || query.text.split_whitespace().count() > MOST_WORDS {
         return Err("A search may have at most 12 words and 400 characters. This one was ignored.");
@@ -125,7 +132,7 @@ pub(super) fn bounded(query: &Query) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// A Deployment that was found: its group, the number of its cluster, and what is listed of it.
+/// A matching Deployment: its group, the number of its cluster, and its line.
 type Match<'l> = (Group, u16, &'l Arc<ListedDeployment>);
 
 /// Compares two Deployments by their place, where they are grouped by it, and within their group. `age` returns the time since the last

@@ -27,9 +27,9 @@ use crate::telemetry::panics::locked;
 use crate::web::limits::{Limit, LimitCounters};
 
 /// Different lists of one client at once.
-const MOST_OF_ONE: usize = 64;
+const LISTS_PER_CLIENT: usize = 64;
 /// Maximum for all links of one maker together.
-const MOST_OF_LINKS: usize = 4 * MOST_OF_ONE;
+const LISTS_PER_MAKER: usize = 4 * LISTS_PER_CLIENT;
 /// A list is chosen anew at most this often while things change, and at least this often: groups change by time alone.
 const CHOOSE_EVERY: Duration = Duration::from_millis(250);
 const CHOOSE_AGAIN: Duration = Duration::from_secs(15);
@@ -56,15 +56,15 @@ impl Changes {
     }
 }
 
-/// Different lists that are followed at once, and what those are told who would follow one more.
-const MOST: usize = 1_000;
+/// Most different lists at once, and the text for a client that would follow one more.
+const MOST_LISTS: usize = 1_000;
 const FULL: &str = "The server is busy. This list loads as soon as it can.";
-const FULL_OF_ONE: &str = "You have too many different lists open. This one loads when you close another one.";
+const FULL_FOR_CLIENT: &str = "You have too many different lists open. This one loads when you close another one.";
 
 type ListKey = (Query, Arc<Permissions>);
 type Lists = HashMap<ListKey, signal::Sender<Arc<ListResult>>>;
 
-/// The lists that somebody follows.
+/// All followed lists.
 pub struct Listings {
     /// In the order of the command line.
     clusters: Vec<Handle>,
@@ -73,7 +73,7 @@ pub struct Listings {
     by: Arc<SubscriptionLimit<ListKey>>,
 }
 
-/// A list as it is chosen for one who follows it.
+/// A subscription to a list.
 pub struct ListSubscription {
     /// The lines, now and whenever they change. It ends at once where too many lists are followed.
     pub chosen: signal::Receiver<Arc<ListResult>>,
@@ -81,21 +81,21 @@ pub struct ListSubscription {
 }
 
 impl ListSubscription {
-    /// It is followed no more, and may be followed anew.
+    /// Ends the subscription.
     pub fn leave(&mut self) {
         self.place = None;
     }
 
-    /// Too many lists were followed: nobody chooses this one.
+    /// Returns whether too many lists were followed, so that this one is not chosen.
     pub const fn is_turned_away(&self) -> bool {
         self.place.is_none()
     }
 }
 
 impl Listings {
-    /// Lists of these clusters, which nobody follows yet.
+    /// Creates the lists of these clusters, without followers.
     pub fn new(clusters: Vec<Handle>, limits: Arc<LimitCounters>) -> Arc<Self> {
-        let by = SubscriptionLimit::new(MOST_OF_ONE, MOST_OF_LINKS);
+        let by = SubscriptionLimit::new(LISTS_PER_CLIENT, LISTS_PER_MAKER);
         Arc::new(Self { clusters, limits, followed: Mutex::new(HashMap::new()), by })
     }
 
@@ -108,12 +108,12 @@ impl Listings {
         locked(&self.followed)
     }
 
-    /// Somebody follows that list: there is nothing to choose for another one.
+    /// Returns whether that list has followers: another one costs nothing.
     pub fn is_followed(&self, query: &Query, permissions: &Arc<Permissions>) -> bool {
         self.followed().contains_key(&(normalized(query), permissions.clone()))
     }
 
-    /// A list as it is now.
+    /// Returns a list as it is now.
     pub async fn now(&self, query: &Query, permissions: &Permissions) -> ListResult {
         let sources = join_all(self.visible(permissions).map(async |(hub, seen)| {
             let state = cluster_state(hub, seen);
@@ -136,7 +136,8 @@ impl Listings {
         choose_visible(query, permissions, sources)
     }
 
-    /// The clusters of which something is visible. Nobody else is asked: how long an answer takes tells nothing of them.
+    /// Returns the clusters of which something is visible. Others are not asked: the time of a response would reveal
+    /// them.
     fn visible<'l>(
         &'l self,
         permissions: &'l Permissions,
@@ -168,11 +169,11 @@ impl Listings {
         let entered = {
             let followed = self.followed();
             let known = followed.get(&key).map(signal::Sender::subscribe);
-            if known.is_none() && followed.len() >= MOST {
+            if known.is_none() && followed.len() >= MOST_LISTS {
                 Err((Limit::Lists, FULL))
             } else {
                 let place = self.by.enter(follower, key.clone());
-                place.map(|place| (known, place)).ok_or((Limit::ClientLists, FULL_OF_ONE))
+                place.map(|place| (known, place)).ok_or((Limit::ClientLists, FULL_FOR_CLIENT))
             }
         };
         match entered {
@@ -186,7 +187,7 @@ impl Listings {
         }
     }
 
-    /// Chooses a list for the first time, and from then on; somebody else may have done so meanwhile.
+    /// Chooses a list, and keeps it up to date; another request may have begun that meanwhile.
     fn start(self: &Arc<Self>, key: ListKey) -> signal::Receiver<Arc<ListResult>> {
         // Before the first choice, so that nothing in between is missed.
         let changes = Changes::new(&self.clusters);
@@ -218,7 +219,7 @@ impl Listings {
         ListResult { overall, ..ListResult::default() }
     }
 
-    /// Chooses for as long as somebody follows.
+    /// Chooses the list again after changes, while it has followers.
     async fn run(self: Arc<Self>, key: ListKey, chosen: signal::Sender<Arc<ListResult>>, mut changes: Changes) {
         loop {
             let is_time = async {
@@ -228,7 +229,7 @@ impl Listings {
             tokio::select! {
                 () = chosen.closed() => {
                     let mut followed = self.followed();
-                    // Somebody may have come since.
+                    // A new follower may have come since.
                     if chosen.is_closed() {
                         followed.remove(&key);
                         return;
@@ -244,7 +245,7 @@ impl Listings {
     }
 }
 
-/// The state of a cluster as a viewer sees it. It is read before the list: what a list lacks was not live yet.
+/// Returns the state of a cluster as a viewer sees it. It is read before the list: what a list lacks was not live yet.
 fn cluster_state(hub: &Handle, seen: &ClusterPermissions) -> ClusterState {
     ClusterState {
         name: hub.name().to_owned(),
@@ -345,14 +346,15 @@ mod tests {
     #[tokio::test]
     async fn who_would_follow_one_list_too_many_is_told_so_and_may_come_again() {
         let (listings, permissions) = listings();
-        let mut all: Vec<_> = (0..MOST).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
+        let mut all: Vec<_> =
+            (0..MOST_LISTS).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
         let full = listings.follow(&of("more"), &permissions, &MANY);
         assert_eq!(full.chosen.borrow().overall.trouble, FULL);
         assert!(!is_followed(&full), "nobody chooses it");
         assert!(is_followed(&listings.follow(&of("7"), &permissions, &MANY)), "which is followed already");
-        assert_eq!((listings.limits.count(Limit::Lists), listings.count()), (1, MOST));
+        assert_eq!((listings.limits.count(Limit::Lists), listings.count()), (1, MOST_LISTS));
         all.pop();
-        while listings.count() == MOST {
+        while listings.count() == MOST_LISTS {
             tokio::task::yield_now().await;
         }
         assert!(is_followed(&listings.follow(&of("more"), &permissions, &MANY)));
@@ -366,11 +368,11 @@ mod tests {
         let at = |address: &str| ClientKey::of_address(address.parse().unwrap());
         let (greedy, other) = (at("2001:db8::1"), at("2001:db8:0:1::1"));
         let mut all: Vec<_> =
-            (0..MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &permissions, &greedy)).collect();
+            (0..LISTS_PER_CLIENT).map(|n| listings.follow(&of(&n.to_string()), &permissions, &greedy)).collect();
         assert!(all.iter().all(is_followed));
         let more = listings.follow(&of("more"), &permissions, &at("2001:db8::2"));
         assert!(!is_followed(&more), "an address of the same network");
-        assert_eq!(more.chosen.borrow().overall.trouble, FULL_OF_ONE);
+        assert_eq!(more.chosen.borrow().overall.trouble, FULL_FOR_CLIENT);
         assert_eq!((listings.limits.count(Limit::ClientLists), listings.limits.count(Limit::Lists)), (1, 0));
         let shared = listings.follow(&of("more"), &permissions, &other);
         assert!(is_followed(&shared), "somebody else");
@@ -393,7 +395,7 @@ mod tests {
             assert!(is_followed(last));
         }
         let local: Vec<_> =
-            (0..=MOST_OF_ONE).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
+            (0..=LISTS_PER_CLIENT).map(|n| listings.follow(&of(&n.to_string()), &permissions, &MANY)).collect();
         assert!(local.iter().all(is_followed), "many may be behind them");
         drop((all, more, shared, local));
         assert_eq!(listings.by.count(), 0, "nobody is remembered");
@@ -407,7 +409,9 @@ mod tests {
             ClientKey::Subjects(Arc::new(Subjects::Same(subject)), link.map(|link| link.to_string()))
         };
         let many = |follower: &ClientKey, link: usize| -> Vec<ListSubscription> {
-            (0..MOST_OF_ONE).map(|n| listings.follow(&of(&format!("{link}.{n}")), &permissions, follower)).collect()
+            (0..LISTS_PER_CLIENT)
+                .map(|n| listings.follow(&of(&format!("{link}.{n}")), &permissions, follower))
+                .collect()
         };
         let of_links: Vec<Vec<ListSubscription>> = (0..4).map(|link| many(&by("ann", Some(link)), link)).collect();
         assert!(of_links.iter().flatten().all(is_followed));

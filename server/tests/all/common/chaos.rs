@@ -17,7 +17,7 @@ pub fn act(world: &mut World, of: &Key, rng: &mut Rng) {
     let Some(choice) = Choice::of(world, of) else {
         // Deleted: made again, sometimes with the same template, so that it takes over what is left.
         let made = story::manifest(&of.namespace, &of.name, rng.i32(1..=8));
-        let _ = world.create(Object::read(Resource::Deployment, made).unwrap(), false); // while the old one is there it is refused
+        let _ = world.create(Object::read(Resource::Deployment, made).unwrap()); // while the old one is there it is refused
         return;
     };
     let pod = (!choice.pods.is_empty()).then(|| choice.pods[rng.usize(..choice.pods.len())].clone());
@@ -110,7 +110,7 @@ fn hand_over(world: &mut World, of: &Key, choice: &Choice, rng: &mut Rng) {
         Some(label) => drop(labels.insert("app".to_owned(), label.to_owned())),
         None => drop(labels.remove("app")),
     }
-    let _ = world.update(Object::ReplicaSet(Box::new(set)), Write::Spec, false); // it may be on its way out
+    let _ = world.update(Object::ReplicaSet(Box::new(set)), Write::Spec); // it may be on its way out
 }
 
 fn minimum(world: &mut World, of: &Key, rng: &mut Rng) {

@@ -53,7 +53,7 @@ impl Recorder {
         let lines = KINDS.iter().map(listed).collect();
         let mut recorder = Self { told: world.store().revision(), world, lines };
         let made = story::manifest("default", "web", replicas);
-        recorder.world.create(Object::read(Resource::Deployment, made).unwrap(), false).unwrap();
+        recorder.world.create(Object::read(Resource::Deployment, made).unwrap()).unwrap();
         recorder
     }
 

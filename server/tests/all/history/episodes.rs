@@ -4,7 +4,7 @@ use server::feed::recording::Recording;
 use server::history::batch::unpack;
 use server::history::index;
 use server::history::recorder::Recorder;
-use server::history::stretch;
+use server::history::rollout_span;
 use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
@@ -44,7 +44,7 @@ fn an_episode_does_not_end_before_what_was_listed_first() {
     let (episodes, _) = recorder.pending_writes();
     let [episode] = &episodes[..] else { panic!("one episode") };
     assert_eq!((episode.from_millis, episode.to_millis), (began + 27, began + 27));
-    let shown = stretch::trim(&unpack(&episode.body).unwrap(), (began - 5_000, episode.to_millis));
+    let shown = rollout_span::trim(&unpack(&episode.body).unwrap(), (began - 5_000, episode.to_millis));
     assert_eq!(Recording::read(&shown).play().model().pods.len(), 1);
 }
 

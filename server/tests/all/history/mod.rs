@@ -169,7 +169,7 @@ fn recorded(batches: &[(Millis, Millis, String)], workload: Uid) -> Commit {
 pub fn episodes(text: &str) -> Vec<Episode> {
     let (mut recorder, mut timeline, mut rest) = (Recorder::default(), Timeline::new(), BTreeMap::<Uid, Millis>::new());
     let (mut episodes, mut told) = (Vec::new(), BTreeSet::new());
-    let recording = Recording::read_to_keep(text);
+    let recording = Recording::read_to_store(text);
     for (observed, line) in recording.observed.into_iter().zip(&recording.lines) {
         let now = Now { millis: observed.at_millis, skew_millis: 0 };
         for (uid, since) in rest.iter_mut().filter(|(_, since)| now.millis - **since > 500) {
@@ -355,7 +355,7 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
 fn a_recording_that_is_kept_tells_what_it_told_with_lists_that_may_come_apart() {
     let told = |recording: &Recording| recording.observed.iter().map(|one| format!("{one:?}")).collect::<Vec<_>>();
     for (name, text) in common::recordings() {
-        let recording = Recording::read_to_keep(&text);
+        let recording = Recording::read_to_store(&text);
         let again = Recording::read(&recording.lines.join("\n"));
         assert!(again.bad_lines.is_empty(), "{name}: {:?}", again.bad_lines);
         for (again, once) in told(&again).iter().zip(told(&recording)) {
@@ -370,7 +370,7 @@ fn a_recording_that_is_kept_tells_what_it_told_with_lists_that_may_come_apart() 
         }
         let object = text.replace("\"spec\":{", "\"spec\":{\"secret\":\"confidential\",");
         assert!(object.contains("confidential"), "{name}");
-        let kept = Recording::read_to_keep(&object).lines.join("\n");
+        let kept = Recording::read_to_store(&object).lines.join("\n");
         assert!(!kept.contains("confidential"), "{name}: fields that are not decoded are not kept");
     }
 }

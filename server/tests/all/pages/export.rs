@@ -10,7 +10,7 @@ use server::access::clients::ClientKey;
 use server::export::redact::Names;
 use server::export::{ExportError, ExportRequest, html};
 use server::feed::recording::Recording;
-use server::history::past;
+use server::history::rollout_cache;
 use server::hub::Handle;
 use server::telemetry::viewers::Viewers;
 use server::web::http::router;
@@ -32,7 +32,7 @@ const SMALL: usize = 1_100_000;
 fn played(name: &str, text: &str) -> Handle {
     let recording = Recording::read(text);
     let (_, end_millis) = recording.span().unwrap();
-    Handle::frozen(name, name, past::play_to_end(recording.observed, end_millis).unwrap())
+    Handle::frozen(name, name, rollout_cache::play_to_end(recording.observed, end_millis).unwrap())
 }
 
 /// The Deployments of a hub with the revisions of their rollouts.

@@ -41,7 +41,7 @@ async fn a_question_finds_what_it_names() {
 }
 
 #[tokio::test]
-async fn labels_select() {
+async fn labels_select_rows_and_a_wrong_selector_is_said() {
     let (rollcast, _) = site().await;
     let all = everything(&rollcast).await;
     let found = async |labels: &str| all.list_now(&Query { labels: labels.into(), ..Query::default() }).await;

@@ -30,7 +30,7 @@ fn as_header(bytes: &[u8]) -> Option<HeaderValue> {
 }
 
 #[test]
-fn forwarded_headers() {
+fn damaged_forwarded_headers_name_no_client_for_a_stranger() {
     let (proxy, stranger): (IpAddr, IpAddr) = ("10.0.0.7".parse().unwrap(), "192.0.2.1".parse().unwrap());
     let is_proxy = |address: IpAddr| address == proxy;
     let said: [&[u8]; 4] = [b"203.0.113.9", b"203.0.113.9, 10.0.0.7", b"[2001:db8::1]:443, 10.0.0.7:1", b"unknown, _x"];
@@ -56,7 +56,7 @@ fn forwarded_headers() {
 }
 
 #[tokio::test]
-async fn cookies_links_and_previews() {
+async fn damaged_cookies_links_and_previews_open_nothing_else() {
     let keys = SessionKeys::generate();
     let shares = Shares::open(keys.clone(), None).unwrap();
     let subject = Subject { user: "ann".to_owned(), ..Subject::default() };
@@ -84,7 +84,7 @@ async fn cookies_links_and_previews() {
 }
 
 #[test]
-fn addresses_and_the_words_of_links() {
+fn damaged_addresses_make_short_words_that_can_be_printed() {
     let whole: [&[u8]; 3] = [
         b"/clusters/prod%2Feu/namespaces/shop/deployments/web?uid=79326eb3-6188-4285-bb51-b7e0e8cf9f90&revision=7&at=5",
         b"/wall?cluster=prod&namespace=shop&q=web",
@@ -110,7 +110,7 @@ fn addresses_and_the_words_of_links() {
 }
 
 #[test]
-fn frames_of_viewers_and_of_servers() {
+fn damaged_frames_are_refused_or_read_as_no_larger_ones() {
     let workload = Workload::deployment("prod", "shop", "web");
     let list = wire::Scope::List { query: Query::default(), window: Window { from: 0, to: u32::MAX } };
     let frames = [
@@ -120,21 +120,25 @@ fn frames_of_viewers_and_of_servers() {
         wire::encode(&ServerFrame::Heartbeat { now_millis: i64::MAX }).unwrap(),
         wire::encode(&ServerFrame::Connection { cluster: "c".to_owned(), connection: Default::default() }).unwrap(),
     ];
+    let mut read = 0;
     for seed in seeds(40_000) {
         let rng = &mut Rng::with_seed(seed);
         let bytes = damaged(&frames[rng.usize(..frames.len())], rng);
         // What can be read is no larger than what was sent, and is written as it was read.
         if let Ok(frame) = wire::decode::<ViewerFrame>(&bytes) {
+            read += 1;
             assert!(wire::encode(&frame).unwrap().len() <= bytes.len() + 16, "seed {seed}");
         }
         if let Ok(frame) = wire::decode::<ServerFrame>(&bytes) {
+            read += 1;
             assert!(wire::encode(&frame).unwrap().len() <= bytes.len() + 16, "seed {seed}");
         }
     }
+    assert!(read > 0, "no damaged frame could be read");
 }
 
 #[test]
-fn recordings_and_what_history_holds() {
+fn damaged_recordings_are_read_in_part_and_damaged_batches_never_grow() {
     let (_, text) = common::recordings().into_iter().min_by_key(|(_, text)| text.len()).unwrap();
     let packed = pack(&text).unwrap();
     let (mut good, mut bad) = (0, 0);

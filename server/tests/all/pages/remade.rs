@@ -5,7 +5,7 @@ use std::sync::Arc;
 use app::compare::Course;
 use axum::http::StatusCode;
 use server::feed::recording::Recording;
-use server::history::past;
+use server::history::rollout_cache;
 use server::hub::Handle;
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
@@ -272,7 +272,7 @@ async fn a_page_says_what_a_stream_begins_with() {
         for end_millis in [(from_millis + to_millis) / 2, to_millis] {
             let mut recording = Recording::read(&text);
             recording.observed.retain(|observed| observed.at_millis <= end_millis);
-            let initial = past::play_to_end(recording.observed, end_millis).unwrap();
+            let initial = rollout_cache::play_to_end(recording.observed, end_millis).unwrap();
             let hub = Handle::frozen(&name, name.as_str(), initial);
             let all = hub.read(|reader| reader.timeline.model().deployments.values().cloned().collect::<Vec<_>>());
             for known in all.await.unwrap() {

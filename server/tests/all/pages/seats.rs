@@ -6,7 +6,7 @@ use axum::extract::ws::Message;
 use axum::http::{HeaderMap, StatusCode};
 use futures::channel::mpsc;
 use futures::{FutureExt, StreamExt};
-use server::history::past::MOST_OF_ONE;
+use server::history::rollout_cache::ROLLOUTS_PER_CLIENT;
 use server::hub::Handle;
 use server::web::limits::Limit;
 use server::web::session::{StreamRequest, serve_over};
@@ -66,12 +66,12 @@ async fn one_client_follows_so_many_and_leaves_room_for_the_others() {
     let at = |last: u8| view.clone().from_address(Some([10, 0, 0, last].into()));
     let (greedy, other) = (at(1), at(2));
     let mut hubs = Vec::new();
-    for rollout in kept.rollouts.iter().take(MOST_OF_ONE + 1) {
+    for rollout in kept.rollouts.iter().take(ROLLOUTS_PER_CLIENT + 1) {
         hubs.push(view.hub(&rollout.by_itself()).await.unwrap());
     }
     let mut seats: Vec<Handle> =
-        hubs.iter().take(MOST_OF_ONE).map(|hub| greedy.subscribe_to(hub.clone()).unwrap()).collect();
-    let more = &hubs[MOST_OF_ONE];
+        hubs.iter().take(ROLLOUTS_PER_CLIENT).map(|hub| greedy.subscribe_to(hub.clone()).unwrap()).collect();
+    let more = &hubs[ROLLOUTS_PER_CLIENT];
     assert!(greedy.subscribe_to(more.clone()).is_none(), "one too many");
     assert!(greedy.subscribe_to(hubs[0].clone()).is_some_and(|hub| hub.is_same(&hubs[0])), "which it follows already");
     assert!(other.subscribe_to(more.clone()).is_some() && view.subscribe_to(more.clone()).is_some(), "somebody else");
@@ -100,7 +100,7 @@ async fn a_stream_for_which_there_is_no_seat_ends_and_the_others_go_on() {
     let kept = kept();
     let view = everything(&kept.rollcast).await.from_address(Some([10, 0, 0, 1].into()));
     let (mut streams, mut begun) = (Vec::new(), Vec::new());
-    for rollout in kept.rollouts.iter().take(MOST_OF_ONE + 1) {
+    for rollout in kept.rollouts.iter().take(ROLLOUTS_PER_CLIENT + 1) {
         let ((said, inbox), (out, mut heard)) = (mpsc::unbounded(), mpsc::unbounded());
         let shown = StreamRequest { headers: HeaderMap::new(), peer: None, from: None };
         tokio::spawn(serve_over(out, inbox, view.clone(), shown));
@@ -117,9 +117,9 @@ async fn a_stream_for_which_there_is_no_seat_ends_and_the_others_go_on() {
         streams.push((said, heard));
         begun.push(has_begun);
     }
-    assert_eq!(begun, [vec![true; MOST_OF_ONE], vec![false]].concat());
+    assert_eq!(begun, [vec![true; ROLLOUTS_PER_CLIENT], vec![false]].concat());
     assert_eq!(kept.rollcast.limits.count(Limit::Rollouts), 1);
-    assert!(streams.iter().take(MOST_OF_ONE).all(|(said, _)| !said.is_closed()), "the others go on");
+    assert!(streams.iter().take(ROLLOUTS_PER_CLIENT).all(|(said, _)| !said.is_closed()), "the others go on");
 }
 
 #[tokio::test(start_paused = true)]

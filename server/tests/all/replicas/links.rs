@@ -8,7 +8,9 @@ mod in_postgres {
     use axum::http::{HeaderMap, HeaderValue, header};
     use server::access::cookie::{SealPurpose, SessionKeys};
     use server::access::scope::{LinkScope, WorkloadName};
-    use server::access::share::{LinkRequest, LinkStoreError, LinksUnavailable, PollInterval, ShareError, Shares};
+    use server::access::share::{
+        LinkRequest, LinkStoreError, LinksUnavailable, PollInterval, Reach, ShareError, Shares,
+    };
     use server::access::{Subjects, Viewer};
     use server::database::address::DatabaseServer;
     use server::kube::review::Subject;
@@ -77,21 +79,21 @@ mod in_postgres {
                 }
                 _ => {
                     other.refresh().await.unwrap();
-                    assert!(other.list(&ann, false, now()).contains(&share));
+                    assert!(other.list(&ann, Reach::Own, now()).contains(&share));
                 }
             }
             assert!(opens(&one, &secret).await && opens(&other, &secret).await);
-            assert!(!other.revoke(&viewer("ben"), false, &share.id).await.unwrap(), "it is ann's at both");
+            assert!(!other.revoke(&viewer("ben"), Reach::Own, &share.id).await.unwrap(), "it is ann's at both");
             let began = Instant::now();
-            assert!(other.revoke(&ann, false, &share.id).await.unwrap());
+            assert!(other.revoke(&ann, Reach::Own, &share.id).await.unwrap());
             assert!(!opens(&other, &secret).await);
             until("it is dead at the other one", async || !opens(&one, &secret).await).await;
             assert!(began.elapsed() < REVOKED_WITHIN, "{:?}", began.elapsed());
-            assert!(!one.revoke(&ann, false, &share.id).await.unwrap(), "it is gone");
+            assert!(!one.revoke(&ann, Reach::Own, &share.id).await.unwrap(), "it is gone");
         }
         // One that the other has not heard of yet can be revoked there.
         let (share, secret) = one.make(&ann, wanted("web"), now()).await.unwrap();
-        assert!(other.revoke(&ann, false, &share.id).await.unwrap());
+        assert!(other.revoke(&ann, Reach::Own, &share.id).await.unwrap());
         until("it is dead", async || !opens(&one, &secret).await).await;
     }
 
@@ -117,7 +119,7 @@ mod in_postgres {
         assert_eq!((ann.len(), ben.len()), (100, 20));
         for at in [&one, &other] {
             at.refresh().await.unwrap();
-            let names = |user| at.list(&viewer(user), false, now()).into_iter().map(|share| share.id);
+            let names = |user| at.list(&viewer(user), Reach::Own, now()).into_iter().map(|share| share.id);
             let sorted = |mut ids: Vec<String>| {
                 ids.sort();
                 ids
@@ -125,7 +127,7 @@ mod in_postgres {
             assert_eq!(sorted(names("ann").collect()), sorted(ann.clone()));
             assert_eq!(sorted(names("ben").collect()), sorted(ben.clone()));
         }
-        assert!(one.revoke(&viewer("ann"), false, &ann[0]).await.unwrap());
+        assert!(one.revoke(&viewer("ann"), Reach::Own, &ann[0]).await.unwrap());
         assert!(other.make(&viewer("ann"), wanted("web"), now()).await.is_ok(), "there is room again");
     }
 
@@ -146,7 +148,7 @@ mod in_postgres {
         let refused = one.make(&ann, wanted("web"), now()).await.unwrap_err();
         assert!(matches!(refused, ShareError::Store(LinkStoreError::Database(_))), "{refused}");
         assert!(!refused.to_string().contains("PostgreSQL at"), "where it is is nobody's business: {refused}");
-        let unwritten = one.revoke(&ann, false, &first.id).await.unwrap_err();
+        let unwritten = one.revoke(&ann, Reach::Own, &first.id).await.unwrap_err();
         assert!(matches!(unwritten, ShareError::Unwritten(_)), "{unwritten}");
         assert!(
             !matches!(one.find_by_secret(&first_secret, now()).await, Ok(Some(_))),
@@ -175,7 +177,7 @@ mod in_postgres {
         })
         .await;
         until("what could not be made is nowhere", async || {
-            one.refresh().await.is_ok() && one.list(&ann, false, now()).len() == 1
+            one.refresh().await.is_ok() && one.list(&ann, Reach::Own, now()).len() == 1
         })
         .await;
         let (_, third) = one.make(&ann, wanted("web"), now()).await.unwrap();
@@ -211,7 +213,7 @@ mod in_postgres {
                 ),
             );
             let again = one_of(&server, &keys, PollInterval::default()).await;
-            let known = |user| again.list(&viewer(user), true, now()).len();
+            let known = |user| again.list(&viewer(user), Reach::All, now()).len();
             assert_eq!(known("ann"), 2, "{held}");
             let planted = keys.seal_value(SealPurpose::Link, "planted").unwrap();
             assert!(!opens(&again, &planted).await, "{held}");
@@ -219,7 +221,7 @@ mod in_postgres {
         }
         // A Rollcast with other keys opens none of them, and has its own.
         let stranger = one_of(&server, &SessionKeys::generate(), PollInterval::default()).await;
-        assert!(stranger.list(&viewer("ann"), true, now()).is_empty() && !opens(&stranger, &secret).await);
+        assert!(stranger.list(&viewer("ann"), Reach::All, now()).is_empty() && !opens(&stranger, &secret).await);
         shared().sql(&database, "UPDATE rollcast.links_edition SET edition = 1000");
         let (_, own) = stranger.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
         assert!(opens(&stranger, &own).await && !opens(&one, &own).await);
@@ -253,7 +255,8 @@ mod in_postgres {
         let wall = LinkRequest { scope: LinkScope::Wall { cluster: None, namespace: None }, ..wanted("wall") };
         let (share, secret) = one.make(&ann, wall, 0).await.unwrap();
         assert!(one.viewer(&cookie(&secret), DAY * 3 / 4).await.unwrap().is_some());
-        let lasts = |shares: &Arc<Shares>| shares.list(&ann, false, 0).iter().any(|it| it.until_millis == DAY * 7 / 4);
+        let lasts =
+            |shares: &Arc<Shares>| shares.list(&ann, Reach::Own, 0).iter().any(|it| it.until_millis == DAY * 7 / 4);
         assert!(lasts(&one) && share.until_millis == DAY);
         until("the other one knows", async || other.refresh().await.is_ok() && lasts(&other)).await;
         assert!(other.viewer(&cookie(&secret), DAY * 5 / 4).await.unwrap().is_some());
@@ -262,7 +265,7 @@ mod in_postgres {
         assert_eq!(rows(), "1");
         let (revoked, _) = other.make(&ann, wanted("web"), now()).await.unwrap();
         assert_eq!(rows(), "1", "what has ended makes room");
-        assert!(one.revoke(&ann, false, &revoked.id).await.unwrap());
+        assert!(one.revoke(&ann, Reach::Own, &revoked.id).await.unwrap());
         shared().sql(&database, "UPDATE rollcast.links SET until_millis = until_millis - 400000");
         other.make(&ann, wanted("shop"), now()).await.unwrap();
         assert_eq!(rows(), "1");

@@ -12,7 +12,7 @@ use crate::node;
 use crate::object::Object;
 use crate::{meta, time};
 
-/// A stretch of time as kubectl prints it: two units at most, none for the past and the future alike.
+/// Formats an age as kubectl prints it: at most two units, none for the past and the future alike.
 fn age(millis: i64) -> String {
     let seconds = millis / 1000;
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
@@ -46,7 +46,7 @@ fn containers(template: Option<&PodTemplateSpec>) -> (String, String) {
     (names.join(","), images.join(","))
 }
 
-/// The cells of one object, in the order of its kind's columns.
+/// Returns the cells of one object, in the order of its kind's columns.
 pub fn cells(object: &Object, now_millis: i64) -> Value {
     let meta = object.meta();
     let name = meta.name.as_deref().unwrap_or_default();
@@ -106,7 +106,7 @@ fn reason_of(state: Option<&ContainerState>) -> Option<String> {
     Some(ended.reason.clone().unwrap_or_else(|| format!("ExitCode:{}", ended.exit_code)))
 }
 
-/// Init containers that stay.
+/// Returns the init containers that keep running.
 fn sidecars<'s>(pod: &Pod, status: &'s PodStatus) -> Vec<&'s ContainerStatus> {
     let spec = pod.spec.iter().filter_map(|spec| spec.init_containers.as_ref()).flatten();
     let names: Vec<&str> = spec

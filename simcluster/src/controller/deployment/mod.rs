@@ -63,7 +63,7 @@ impl Round<'_> {
         Labels::of(&self.spec().selector)
     }
 
-    /// The ReplicaSets that belong to it, after adopting those that nobody owns and releasing those that no longer match.
+    /// Returns its ReplicaSets, after adopting those without an owner and releasing those that no longer match.
     fn claim(&mut self) -> Vec<ReplicaSet> {
         let (selector, uid) = (self.selector(), self.deployment.metadata.uid.clone());
         let is_deleting = meta::is_deleting(&self.deployment.metadata);

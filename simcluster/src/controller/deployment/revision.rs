@@ -24,7 +24,7 @@ const OWN: [&str; 6] = [
 ];
 
 impl Round<'_> {
-    /// The new ReplicaSet, if it is there or may be made, and the old ones.
+    /// Returns the new ReplicaSet, if it exists or may be made, and the old ones.
     pub(super) fn new_and_old(
         &mut self,
         sets: &[ReplicaSet],
@@ -40,7 +40,7 @@ impl Round<'_> {
         Ok((new, old))
     }
 
-    /// The ReplicaSet is there: its number and annotations are brought up to date, then the Deployment's number.
+    /// Updates number and annotations of the existing ReplicaSet, then the Deployment's number.
     fn keep(&mut self, set: ReplicaSet, revision: i64) -> Result<ReplicaSet, ApiError> {
         let mut desired = set.clone();
         annotate(&self.deployment, &mut desired, revision, true);
@@ -69,7 +69,7 @@ impl Round<'_> {
         Ok(set)
     }
 
-    /// The ReplicaSet is not there: it is made, with its first replicas.
+    /// Makes the missing ReplicaSet, with its first replicas.
     fn make(&mut self, old: &[ReplicaSet], revision: i64) -> Result<ReplicaSet, ApiError> {
         let mut template = self.spec().template.clone();
         let hash = hash::of_template(&template, self.status().collision_count);
@@ -100,7 +100,7 @@ impl Round<'_> {
         }
         annotate(&self.deployment, &mut set, revision, false);
         let name = set.metadata.name.clone().unwrap_or_default();
-        let made = match self.world.create(set.into_object(), false) {
+        let made = match self.world.create(set.into_object()) {
             Ok(stored) => ReplicaSet::of(&stored.object).cloned().unwrap_or_default(),
             Err(error) if error.reason == "AlreadyExists" => return Err(self.collide(error)),
             Err(error) => {
@@ -127,7 +127,7 @@ impl Round<'_> {
         Ok(made)
     }
 
-    /// Another ReplicaSet has the name: the count of collisions changes the hash, and the next round tries again.
+    /// Counts a collision, as another ReplicaSet has the name: that changes the hash, and the next round tries again.
     fn collide(&mut self, error: ApiError) -> ApiError {
         let status = self.deployment.status.get_or_insert_default();
         status.collision_count = Some(status.collision_count.unwrap_or_default() + 1);
@@ -153,7 +153,7 @@ impl Round<'_> {
     }
 }
 
-/// `NAME-HASH`, cut so that pods' names still fit.
+/// Returns `NAME-HASH`, cut so that pods' names still fit.
 fn name_with_hash(name: &str, hash: &str) -> String {
     const LONGEST: usize = 63 - 6;
     let room = LONGEST.saturating_sub(hash.len() + 1);

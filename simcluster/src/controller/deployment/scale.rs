@@ -20,7 +20,7 @@ impl Round<'_> {
         Ok(sets::active(&sets::all(&old, new.as_ref())).iter().any(is_other))
     }
 
-    /// Paused, or scaled: sizes change, templates do not.
+    /// Scales a Deployment that is paused or scaled: sizes change, templates do not.
     pub(super) fn scale_and_report(&mut self, all: &[ReplicaSet]) -> Result<(), ApiError> {
         let (new, old) = self.new_and_old(all, false)?;
         self.scale(new.as_ref(), &old);
@@ -53,7 +53,7 @@ impl Round<'_> {
         }
     }
 
-    /// The new ReplicaSet has all desired replicas.
+    /// Returns whether the new ReplicaSet has all desired replicas.
     fn is_saturated(&self, new: &ReplicaSet) -> bool {
         let n = desired(&self.deployment);
         replicas_of(new) == n && sets::number(new, DESIRED) == Some(n) && available_of(new) == n

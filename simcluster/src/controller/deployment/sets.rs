@@ -18,18 +18,18 @@ pub const DESIRED: &str = "deployment.kubernetes.io/desired-replicas";
 /// The Deployment's replicas plus maxSurge then.
 pub const MAXIMUM: &str = "deployment.kubernetes.io/max-replicas";
 
-/// Older first; by name within a second.
+/// Orders by age, the oldest first; by name within a second.
 pub fn by_age(a: &ReplicaSet, b: &ReplicaSet) -> Ordering {
     let key = |set: &ReplicaSet| (meta::created(&set.metadata).map(crate::time::millis), set.metadata.name.clone());
     key(a).cmp(&key(b))
 }
 
-/// Its revision; 0 if it has none.
+/// Returns its revision; 0 without one.
 pub fn revision(set: &ReplicaSet) -> i64 {
     meta::annotation(&set.metadata, REVISION).and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// A number that an annotation holds.
+/// Returns the number in an annotation.
 pub fn number(set: &ReplicaSet, annotation: &str) -> Option<i32> {
     meta::annotation(&set.metadata, annotation)?.parse().ok().filter(|number| *number >= 0)
 }
@@ -48,7 +48,7 @@ pub fn is_of(set: &ReplicaSet, template: &PodTemplateSpec) -> bool {
     own.is_some_and(|own| without_hash(own) == without_hash(template))
 }
 
-/// The new ReplicaSet, the oldest if several fit, and all others, by age.
+/// Returns the new ReplicaSet, the oldest if several fit, and all others, by age.
 pub fn split(deployment: &Deployment, sets: &[ReplicaSet]) -> (Option<ReplicaSet>, Vec<ReplicaSet>) {
     let mut sets = sets.to_vec();
     sets.sort_by(by_age);
@@ -62,7 +62,7 @@ pub fn active(sets: &[ReplicaSet]) -> Vec<ReplicaSet> {
     sets.iter().filter(|set| replicas_of(set) > 0).cloned().collect()
 }
 
-/// Old ones and the new one.
+/// Returns the old ReplicaSets and the new one.
 pub fn all(old: &[ReplicaSet], new: Option<&ReplicaSet>) -> Vec<ReplicaSet> {
     old.iter().chain(new).cloned().collect()
 }

@@ -65,7 +65,7 @@ impl Round<'_> {
         set_condition(self.deployment.status.get_or_insert_default(), condition);
     }
 
-    /// Pausing stops the clock of the deadline, resuming starts it anew.
+    /// Stops the clock of the deadline at a pause; starts it anew at the end of one.
     pub(super) fn note_pause(&mut self) -> Result<(), ApiError> {
         let reason = self.progressing().and_then(|condition| condition.reason);
         if !self.has_deadline() || reason.as_deref() == Some(TIMED_OUT) {
@@ -197,7 +197,7 @@ impl Round<'_> {
         }
     }
 
-    /// Nothing else may happen that would make the controller look when the deadline passes.
+    /// Schedules a look at the deadline: nothing else may make the controller look then.
     fn look_again_at_deadline(&mut self, status: &DeploymentStatus) {
         let Some(condition) = self.progressing().filter(|_| self.has_deadline()) else { return };
         if self.is_complete(status) || condition.reason.as_deref() == Some(TIMED_OUT) {
@@ -235,7 +235,7 @@ impl Round<'_> {
     }
 }
 
-/// The first failure that a ReplicaSet reports, the new one's before others.
+/// Returns the first failure that a ReplicaSet reports, the new one's before others.
 fn failure(all: &[ReplicaSet], new: Option<&ReplicaSet>) -> Option<DeploymentCondition> {
     let of = |set: &ReplicaSet| -> Option<ReplicaSetCondition> {
         let conditions = set.status.as_ref()?.conditions.iter().flatten();

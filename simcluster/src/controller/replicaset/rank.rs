@@ -17,7 +17,7 @@ struct Ranked<'a> {
     now_millis: i64,
 }
 
-/// The first `count` pods to go; `related` are the pods of all ReplicaSets of the same Deployment.
+/// Returns the first `count` pods to go; `related` are the pods of all ReplicaSets of the same Deployment.
 pub fn first_to_go(active: &[&Pod], related: &[&Pod], count: usize, now_millis: i64) -> Vec<Key> {
     let mut on_node: BTreeMap<&str, usize> = BTreeMap::new();
     for pod in related.iter().filter(|pod| meta::is_active(pod)) {
@@ -74,7 +74,7 @@ fn cost(pod: &Pod) -> i32 {
     annotation.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// Since when a pod has been ready; `None` while it is not.
+/// Returns since when a pod has been ready; `None` while it is not.
 pub(super) fn ready_since(pod: &Pod) -> Option<i64> {
     let ready = meta::condition(pod, "Ready").filter(|ready| ready.status == "True")?;
     ready.last_transition_time.as_ref().map(time::millis)
@@ -84,7 +84,7 @@ fn created(pod: &Pod) -> Option<i64> {
     meta::created(&pod.metadata).map(time::millis)
 }
 
-/// Younger first, but only where ages differ by a power of two; otherwise as if by chance, by UID.
+/// Compares ages, younger first, but only if they differ by a power of two; otherwise as if by chance, by UID.
 fn by_age(a: Option<i64>, b: Option<i64>, one: &Pod, other: &Pod, now_millis: i64) -> Ordering {
     let (Some(a), Some(b)) = (a, b) else { return Ordering::Equal };
     if a == b {

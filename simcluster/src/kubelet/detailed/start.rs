@@ -40,7 +40,7 @@ impl PodRecord {
         self.add_timer(now + takes, Timer::Pulled(index, run));
     }
 
-    /// The image is there, or refused.
+    /// Takes the result of a pull: the image is there, or refused.
     pub(super) fn pulled(&mut self, index: usize, run: u32, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };

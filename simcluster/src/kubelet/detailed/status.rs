@@ -154,7 +154,7 @@ fn container(known: &ContainerRecord, life: &PodRecord, pod: &Pod) -> ContainerS
     }
 }
 
-/// 64 digits that follow from a text.
+/// Returns 64 digits that follow from a text.
 fn digest(text: &str) -> String {
     let mut random = fastrand::Rng::with_seed(
         text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)),

@@ -34,7 +34,7 @@ impl ContainerRecord {
 }
 
 impl PodRecord {
-    /// A program ends by itself.
+    /// Records that a program ended by itself.
     pub(super) fn exited(&mut self, index: usize, run: u32, context: &mut SyncContext<'_>) {
         let Some(known) = self.run(index, run).filter(|known| matches!(known.now, ContainerPhase::Running(_))) else {
             return;
@@ -67,7 +67,7 @@ impl PodRecord {
         self.add_timer(context.now + takes, Timer::Killed(index, run));
     }
 
-    /// A container that was asked to end did.
+    /// Records the end of a container that was asked to stop.
     pub(super) fn killed(&mut self, index: usize, run: u32, context: &mut SyncContext<'_>) {
         let now = context.now;
         let is_stopping = self.stops.is_some();

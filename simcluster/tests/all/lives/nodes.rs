@@ -30,9 +30,9 @@ fn an_autoscaler_adds_a_node_and_takes_it_away_when_it_is_empty() {
             .unwrap()
     };
     for number in 1..=6 {
-        world.create(pod(&format!("web-{number}"), "12"), false).unwrap();
+        world.create(pod(&format!("web-{number}"), "12")).unwrap();
     }
-    world.create(pod("huge", "64"), false).unwrap();
+    world.create(pod("huge", "64")).unwrap();
     world.advance_to(START + 20_000);
     let said = |world: &World, reason: &str| {
         let of = |event: &&Event| event.reason.as_deref() == Some(reason);

@@ -98,7 +98,7 @@ fn probes_are_filled_in_and_checked() {
         let spec = json!({ "containers": [container("web", &[], more)] });
         let pod = json!({ "metadata": { "name": "web", "namespace": "default" }, "spec": spec });
         let mut world = World::new(1, START, Settings::default());
-        let error = world.create(Object::read(Resource::Pod, pod).unwrap(), false).unwrap_err();
+        let error = world.create(Object::read(Resource::Pod, pod).unwrap()).unwrap_err();
         (error.causes[0].field.clone(), error.causes[0].message.clone())
     };
     let field = |name: &str| format!("spec.containers[0].{name}");

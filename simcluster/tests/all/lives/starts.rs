@@ -80,7 +80,7 @@ fn a_volume_that_is_missing_is_tried_again_until_it_is_there() {
     assert_eq!(lived.events("FailedMount"), [(said, 7)]);
     assert_eq!(lived.words_of("web"), ["ContainerCreating, 0 restarts"]);
     assert_eq!(condition(&lived.pod(), "PodReadyToStartContainers").unwrap().status, "False");
-    lived.world.create(config_map("files"), false).unwrap();
+    lived.world.create(config_map("files")).unwrap();
     lived.pass(33);
     assert_eq!(lived.words_of("web").last().unwrap(), "running, ready, 0 restarts");
 }
@@ -92,7 +92,7 @@ fn an_environment_that_is_missing_is_a_config_error_until_it_is_there() {
     assert_eq!(lived.words_of("web").last().unwrap(), "CreateContainerConfigError, 0 restarts");
     assert_eq!(message(&lived.pod(), "web"), "configmap \"settings\" not found");
     assert_eq!(lived.events("Failed")[0].0, "Error: configmap \"settings\" not found");
-    lived.world.create(config_map("settings"), false).unwrap();
+    lived.world.create(config_map("settings")).unwrap();
     lived.pass(20);
     assert_eq!(lived.words_of("web").last().unwrap(), "running, ready, 0 restarts");
 }
@@ -115,7 +115,7 @@ fn a_readiness_gate_is_waited_for_in_the_kubelets_words() {
     let open =
         PodCondition { type_: "example.com/traffic".to_owned(), status: "True".to_owned(), ..Default::default() };
     pod.status.as_mut().unwrap().conditions.as_mut().unwrap().push(open);
-    lived.world.update(pod.into_object(), Write::Status, false).unwrap();
+    lived.world.update(pod.into_object(), Write::Status).unwrap();
     lived.pass(2);
     assert_eq!(condition(&lived.pod(), "Ready").unwrap().status, "True");
 }
@@ -132,7 +132,7 @@ fn a_scheduling_gate_holds_a_pod_back() {
     assert_eq!(scheduled.message.as_deref(), Some("Scheduling is blocked due to non-empty scheduling gates"));
     let mut pod = lived.pod();
     pod.spec.as_mut().unwrap().scheduling_gates = None;
-    lived.world.update(pod.into_object(), Write::Spec, false).unwrap();
+    lived.world.update(pod.into_object(), Write::Spec).unwrap();
     lived.pass(10);
     assert_eq!(condition(&lived.pod(), "Ready").unwrap().status, "True");
 }

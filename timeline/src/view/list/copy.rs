@@ -48,13 +48,13 @@ impl ListCopy {
         }
     }
 
-    /// A row by its number in the whole list; `None` where it is not known (yet).
+    /// Returns a row by its number in the whole list; `None` if it is not known (yet).
     pub fn row(&self, number: u32) -> Option<&Row> {
         let id = self.order.get(number.checked_sub(self.from)? as usize)?;
         self.rows.get(id)
     }
 
-    /// All rows that are known, in order.
+    /// Iterates over all known rows, in order.
     pub fn rows(&self) -> impl Iterator<Item = &Row> {
         self.order.iter().filter_map(|id| self.rows.get(id))
     }

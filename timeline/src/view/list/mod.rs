@@ -72,13 +72,13 @@ pub struct Sort {
 }
 
 impl Sort {
-    /// The order after somebody chose a column: by it, and the other way round where the order is by it already.
+    /// Returns the order after a choice of a column; choosing the same column again reverses it.
     #[must_use]
     pub fn chosen(self, column: Column) -> Self {
         Self { column, is_descending: self.column == column && !self.is_descending }
     }
 
-    /// The order in words, to be read aloud.
+    /// Describes the order, to be read aloud.
     pub const fn words(self) -> &'static str {
         match (self.column, self.is_descending) {
             (Column::Status, false) => "Sorted by status, trouble first",
@@ -118,7 +118,7 @@ names! {
 }
 
 impl Column {
-    /// The order of a list, in a sentence.
+    /// Describes the order of a list in a sentence.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -153,7 +153,7 @@ names! {
 }
 
 impl Group {
-    /// The group of a Deployment at a time of its cluster.
+    /// Returns the group of a Deployment at a time of its cluster.
     pub fn of(summary: &Summary, now_millis: Millis) -> Self {
         match (summary.verdict.tone, summary.finished_millis) {
             (Tone::Bad, _) => Self::InTrouble,
@@ -163,7 +163,7 @@ impl Group {
         }
     }
 
-    /// Its heading.
+    /// Returns the heading of the group.
     pub const fn words(self) -> &'static str {
         match self {
             Self::InTrouble => "In trouble",
@@ -184,13 +184,13 @@ pub struct Window {
 }
 
 impl Window {
-    /// No more rows than a viewer may follow.
+    /// Returns the window with no more rows than a viewer may follow.
     #[must_use]
     pub fn limited(self) -> Self {
         Self { from: self.from, to: self.to.clamp(self.from, self.from.saturating_add(MOST_ROWS)) }
     }
 
-    /// The part of `all` that is in it.
+    /// Returns the part of `all` that is in the window.
     pub fn of<T>(self, all: &[T]) -> &[T] {
         let end = all.len().min(self.to as usize);
         all.get((self.from as usize).min(end)..end).unwrap_or_default()
@@ -248,7 +248,7 @@ pub struct Overall {
 }
 
 impl Overall {
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u32 {
         self.heads.iter().map(|head| head.lines).sum()
     }

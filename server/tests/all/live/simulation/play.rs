@@ -55,11 +55,11 @@ fn key(of: usize) -> Key {
 fn cluster(seed: u64) -> World {
     let mut world = World::new(seed, START_MILLIS - BEFORE_MILLIS, Settings::default());
     let namespace = json!({ "metadata": { "name": NAMESPACE } });
-    world.create(Object::read(Resource::Namespace, namespace).unwrap(), false).unwrap();
+    world.create(Object::read(Resource::Namespace, namespace).unwrap()).unwrap();
     let mut rng = Rng::with_seed(seed);
     for name in DEPLOYMENTS {
         let made = story::manifest(NAMESPACE, name, rng.i32(1..=4));
-        world.create(Object::read(Resource::Deployment, made).unwrap(), false).unwrap();
+        world.create(Object::read(Resource::Deployment, made).unwrap()).unwrap();
     }
     world.advance_to(START_MILLIS);
     world

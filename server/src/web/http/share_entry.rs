@@ -27,17 +27,17 @@ use crate::web::state::Rollcast;
 #[derive(Deserialize)]
 pub(super) struct LinkForm {
     secret: String,
-    /// `yes` where somebody was asked whether it is to take the place of what they see.
+    /// `yes` if the viewer confirmed that the link replaces their present one.
     #[serde(default)]
     confirmed: String,
 }
 
-/// The page behind every link, valid or not.
+/// Renders the page behind every link, valid or not.
 pub(super) async fn entry_page(State(rollcast): State<Arc<Rollcast>>, request: Request) -> Response {
     render_entry(&rollcast, StatusCode::OK, String::new(), None, request).await
 }
 
-/// The page behind a link with a preview, which describes the scope.
+/// Renders the page behind a link with a preview, which describes the scope.
 pub(super) async fn preview_page(
     State(rollcast): State<Arc<Rollcast>>,
     RequestAddress(address): RequestAddress,
@@ -52,7 +52,7 @@ pub(super) async fn preview_page(
     render_entry(&rollcast, StatusCode::OK, String::new(), shown, request).await
 }
 
-/// The picture of what such a link opens.
+/// Returns the picture of the scope of a link with a preview.
 pub(super) async fn picture(
     State(rollcast): State<Arc<Rollcast>>,
     RequestAddress(address): RequestAddress,
@@ -67,7 +67,7 @@ pub(super) async fn picture(
     }
 }
 
-/// The link of which a preview is asked for, and what its maker may see of that now.
+/// Returns the link of a preview, and what its maker may see of its scope now.
 async fn find_preview(
     rollcast: &Arc<Rollcast>,
     preview: &str,
@@ -113,7 +113,7 @@ pub(super) async fn open_link(
     headers: HeaderMap,
     FormBody(LinkForm { secret, confirmed }): FormBody<LinkForm>,
 ) -> Response {
-    // The script hands in what stands behind the #; a person may have put in the whole link.
+    // The script sends the part behind the #; a person may have pasted the whole link.
     let part = secret.trim().rsplit('#').next().unwrap_or_default();
     let decoded = percent_decode_str(part).decode_utf8().unwrap_or_default();
     let secret = &*decoded;
@@ -129,7 +129,7 @@ pub(super) async fn open_link(
     if let Some(share) = found.as_ref().filter(|_| confirmed != "yes") {
         let address = rollcast.client(client.address);
         let sees_it = match rollcast.site.auth.viewer(&headers, client.peer, address).await {
-            // What another link opens may stand in the way of it.
+            // With another link open, the viewer sees its scope alone.
             Ok(viewer) => {
                 Some(!is_by_link(&rollcast, &headers).await && view_of(&rollcast, viewer, &share.scope).await.is_some())
             }
@@ -182,7 +182,7 @@ async fn render_entry(
     render_bare(rollcast, status, request, shell).await
 }
 
-/// A request came by a link, which may still open something.
+/// Returns whether a request comes with a link that may still be valid.
 pub(super) async fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool {
     match &rollcast.site.shares {
         Some(shares) => !matches!(shares.viewer(headers, clock::now_millis()).await, Ok(None)),
@@ -190,7 +190,8 @@ pub(super) async fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool
     }
 }
 
-/// The response to a viewer with a link to one rollout or moment who requests something else; `None` for what the link opens.
+/// Returns the response to a viewer with a link to one rollout or moment who requests something else; `None` for what
+/// the link opens.
 pub(super) async fn refuse_other_pages(
     view: &ClientView,
     address: Option<&Address>,
@@ -217,7 +218,8 @@ pub(super) async fn refuse_other_pages(
     })
 }
 
-/// A link to a rollout or a moment opens this address: each parameter that names a rollout or a moment names that one.
+/// Returns whether a link to a rollout or a moment opens this address: each parameter that names a rollout or a moment
+/// must name that one.
 fn is_within(part: &LinkScope, address: &Address) -> bool {
     match address.route {
         Route::Stream => return true, // the view checks what is followed there

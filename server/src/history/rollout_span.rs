@@ -14,7 +14,11 @@ pub const LONGEST_MILLIS: Millis = 6 * 3_600_000;
 
 /// Returns begin and end of the time in which a rollout is shown: from a little before its begin to a little after its end, and not past its last moment
 /// before the next one.
-pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, last_millis: Option<Millis>) -> (Millis, Millis) {
+pub fn shown_span(
+    started_millis: Millis,
+    ended_millis: Option<Millis>,
+    last_millis: Option<Millis>,
+) -> (Millis, Millis) {
     let over_millis = ended_millis.unwrap_or(started_millis + LONGEST_MILLIS) + TAIL_MILLIS;
     // A rollout that was complete before the next one began is shown complete, however soon that one came.
     let complete = |last: Millis| ended_millis.filter(|ended| *ended <= last).unwrap_or(Millis::MIN);
@@ -23,8 +27,8 @@ pub fn stretch(started_millis: Millis, ended_millis: Option<Millis>, last_millis
 }
 
 /// Returns the latest moment of a rollout that can be requested: some hours after its end, and before the next one.
-pub fn reach(started_millis: Millis, ended_millis: Option<Millis>, last_millis: Option<Millis>) -> Millis {
-    let (_, to_millis) = stretch(started_millis, ended_millis, last_millis);
+pub fn latest_moment(started_millis: Millis, ended_millis: Option<Millis>, last_millis: Option<Millis>) -> Millis {
+    let (_, to_millis) = shown_span(started_millis, ended_millis, last_millis);
     let most_millis = ended_millis.unwrap_or(started_millis + LONGEST_MILLIS) + LONGEST_MILLIS;
     last_millis.map_or(most_millis, |last| most_millis.min(last)).max(to_millis)
 }

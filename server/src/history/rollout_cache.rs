@@ -14,17 +14,17 @@ use crate::hub::Handle;
 use crate::kube::{InitialState, Observed};
 
 /// Number of rollouts that one client follows at once.
-pub const MOST_OF_ONE: usize = 8;
+pub const ROLLOUTS_PER_CLIENT: usize = 8;
 /// Sizes are numbers of observations.
 const LIMITS: CacheLimits = CacheLimits {
     cached: (12, 400_000),
     used: (48, 800_000),
     builds: 1, // it takes a processor, and the others are for pages
-    of_one: MOST_OF_ONE,
-    of_links: 2 * MOST_OF_ONE,
+    of_one: ROLLOUTS_PER_CLIENT,
+    of_links: 2 * ROLLOUTS_PER_CLIENT,
 };
 /// Time after which a rollout that goes on is built again for later clients.
-const FRESH: Duration = Duration::from_secs(5);
+const OPEN_ROLLOUT_TTL: Duration = Duration::from_secs(5);
 
 /// The cache of stored rollouts.
 #[derive(Clone)]
@@ -77,7 +77,7 @@ async fn build(
     });
     let (size, initial) = played.await.ok().flatten().ok_or(OpenError::Unknown)?;
     let hub = Handle::frozen(&workload.cluster, title, initial);
-    let fresh_until = (!is_settled).then(|| Instant::now() + FRESH);
+    let fresh_until = (!is_settled).then(|| Instant::now() + OPEN_ROLLOUT_TTL);
     Ok(StaticHub { hub, size, to_millis, most_millis, is_settled, fresh_until })
 }
 

@@ -1,4 +1,4 @@
-//! Compares a rollout with earlier ones, from the history, or from the hub without a history.
+//! Reads the rollouts of a workload from the history, or from the hub without a history, and compares one with those before it.
 
 use app::compare::Course;
 use app::compare::earlier::{comparable, sentences};
@@ -12,13 +12,13 @@ use crate::history::store::StoreError;
 use crate::web::client_view::ClientView;
 
 /// Rollouts that one is compared with.
-const MOST: u32 = 100;
+const MOST_COMPARED: u32 = 100;
 
-/// The Deployment that is meant: the one with the UID that is named, or the one that bears the name.
+/// Returns the UID of a Deployment: the named one, or that of the Deployment with the name. `None` if there is none.
 ///
 /// # Errors
 /// When the history cannot be read.
-pub(crate) async fn deployment(view: &ClientView, workload: &Workload) -> Result<Option<Uid>, StoreError> {
+pub(crate) async fn find_uid(view: &ClientView, workload: &Workload) -> Result<Option<Uid>, StoreError> {
     if let Some(hub) = view.hub(workload).await {
         let named = workload.clone();
         let there = hub.read(move |reader| named.find(reader.timeline.model()).map(|known| known.uid)).await;
@@ -26,19 +26,19 @@ pub(crate) async fn deployment(view: &ClientView, workload: &Workload) -> Result
             return Ok(Some(uid));
         }
     }
-    // A UID leads to what is kept of it, under the name that it had.
+    // A deleted Deployment is found by its UID, under the name that it had.
     let Some(uid) = workload.uid else { return Ok(None) };
     Ok(view.read_stored(workload, uid, |_| Ok(())).await?.map(|()| uid))
 }
 
-/// The rollouts of a Deployment, the last one first.
+/// Returns the rollouts of a Deployment, the last one first.
 ///
 /// # Errors
 /// When the history cannot be read.
-pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -> Result<Vec<PastRollout>, StoreError> {
+pub(crate) async fn list(view: &ClientView, workload: &Workload, uid: Uid) -> Result<Vec<PastRollout>, StoreError> {
     let cluster = workload.cluster.clone();
     if view.has_history() {
-        let kept = view.read_stored(workload, uid, move |reader| reader.rollouts(&cluster, uid, MOST)).await;
+        let kept = view.read_stored(workload, uid, move |reader| reader.rollouts(&cluster, uid, MOST_COMPARED)).await;
         return Ok(kept?.unwrap_or_default());
     }
     let Some(hub) = view.live_hub(workload).await else { return Ok(Vec::new()) };
@@ -47,8 +47,8 @@ pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -
         if named.find(reader.timeline.model()).is_none() {
             return Vec::new();
         }
-        let mut rollouts = index::rollouts(&cluster, reader.timeline, uid, reader.now, MOST as usize);
-        // Without a history, no episode tells whether trouble after completion belongs to the rollout.
+        let mut rollouts = index::rollouts(&cluster, reader.timeline, uid, reader.now, MOST_COMPARED as usize);
+        // Without a history, it is unknown whether trouble after completion belongs to the rollout.
         rollouts.iter_mut().for_each(PastRollout::clear_aftermath);
         rollouts.reverse();
         rollouts
@@ -56,7 +56,7 @@ pub(crate) async fn rollouts(view: &ClientView, workload: &Workload, uid: Uid) -
     Ok(all.await.unwrap_or_default())
 }
 
-/// The course of a rollout: from the cluster's hub while it goes on or where nothing is kept, else from what is kept of it.
+/// Returns the course of a rollout, from the hub of its cluster while it goes on or without a history, else from its recording.
 pub(crate) async fn course(view: &ClientView, workload: &Workload, of: &PastRollout) -> Option<Course> {
     let revision = of.revision;
     let at = if of.is_going_on() || !view.has_history() {
@@ -72,7 +72,7 @@ pub(crate) async fn course(view: &ClientView, workload: &Workload, of: &PastRoll
     course.await.ok()?
 }
 
-/// Compares a rollout with those before it: sentences, and figures.
+/// Compares a rollout with those before it, in sentences and figures.
 pub(crate) async fn compare_with_earlier(
     view: &ClientView,
     workload: &Workload,
@@ -87,7 +87,7 @@ pub(crate) async fn compare_with_earlier(
             named.find(reader.timeline.model())?;
             let verdict = view::view(reader.timeline.model(), uid, reader.now)?.verdict;
             let last = reader.timeline.model().deployments.get(&uid)?.rollouts.last()?;
-            // What is kept may not know of the last one yet.
+            // The last rollout may not be stored yet.
             let is_last = last.is_open() && last.revision == revision;
             (verdict.tone == Tone::Busy && is_last).then_some(reader.now.millis)
         });

@@ -1,4 +1,4 @@
-//! The causes of an error.
+//! The chain of causes of an error, and its text.
 
 use std::error::Error;
 

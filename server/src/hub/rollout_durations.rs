@@ -1,4 +1,4 @@
-//! How long rollouts took and how they ended, counted while somebody looks; for dashboards.
+//! Durations and outcomes of rollouts that ended while they were observed; for dashboards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -11,11 +11,11 @@ use crate::telemetry::panics::locked;
 /// Upper bounds of what is counted together, in seconds.
 const BOUNDS: [f64; 12] = [1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0];
 /// Deployments and outcomes that are counted by themselves; more are counted together, without names.
-const MOST: usize = 5_000;
+const MOST_SERIES: usize = 5_000;
 /// The stream of ReplicaSets may be later than that of Deployments by less than this.
 const LATE_MILLIS: Millis = 60_000;
 
-/// What is counted together.
+/// The labels of one histogram.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Series {
     /// Namespace of the Deployment.
@@ -26,19 +26,19 @@ pub struct Series {
     pub outcome: &'static str,
 }
 
-/// The rollouts of a cluster that ended while somebody looked.
+/// Durations of the rollouts whose end was observed, by Deployment and outcome.
 #[derive(Debug, Default)]
-pub struct Tally(Mutex<TallyState>);
+pub struct RolloutDurations(Mutex<DurationState>);
 
 #[derive(Debug, Default)]
-struct TallyState {
+struct DurationState {
     series: BTreeMap<Series, Histogram>,
-    /// What was counted of the last moment: a moment may tell of a rollout more than once.
+    /// The rollouts counted at the last instant: there may be several changes of one rollout.
     last: (Millis, BTreeSet<(Uid, u64, &'static str)>),
 }
 
-impl Tally {
-    /// Counts what a change tells to have ended just now, if its begin was seen.
+impl RolloutDurations {
+    /// Counts a rollout that ends by a change, if its start was observed.
     pub(super) fn note(&self, model: &Model, at_millis: Millis, change: &Change) {
         let (uid, ended) = match change {
             Change::Rollout(uid, _, rollout) => {
@@ -47,7 +47,8 @@ impl Tally {
                     (rollout.superseded_millis, "superseded"),
                     (rollout.deadline_exceeded_millis, "deadline-passed"),
                 ];
-                // One is superseded when the Deployment names the next one, and told to be when a ReplicaSet carries it.
+                // A rollout is superseded when the Deployment has the next revision, and known to be when a ReplicaSet
+                // carries it.
                 let is_now = |(at, outcome): &&(Option<Millis>, &str)| {
                     let late = at.map(|at| at_millis - at);
                     late.is_some_and(|late| late == 0 || (*outcome == "superseded" && (0..LATE_MILLIS).contains(&late)))
@@ -66,7 +67,7 @@ impl Tally {
         let Some(began) = timeline::rollout::began_millis(model, deployment, rollout) else { return };
         let is_in_gap = deployment.gaps.last().is_some_and(|gap| gap.to_millis == at_millis);
         if is_in_gap || timeline::rollout::is_part_unseen(model, deployment, rollout) {
-            return; // it began or ended while nobody looked
+            return; // its start or end was not observed
         }
         let mut counted = locked(&self.0);
         if counted.last.0 != at_millis {
@@ -76,13 +77,13 @@ impl Tally {
             return;
         }
         let own = Series { namespace: deployment.namespace.clone(), deployment: deployment.name.clone(), outcome };
-        let is_own = counted.series.len() < MOST || counted.series.contains_key(&own);
+        let is_own = counted.series.len() < MOST_SERIES || counted.series.contains_key(&own);
         let series = if is_own { own } else { Series { outcome, ..Series::default() } };
         let seconds = (at_millis - began) as f64 / 1_000.0;
         counted.series.entry(series).or_insert_with(|| Histogram::new(BOUNDS)).observe(seconds);
     }
 
-    /// What was counted.
+    /// Returns the histogram of each series.
     pub fn series(&self) -> Vec<(Series, Histogram)> {
         let counted = locked(&self.0);
         counted.series.iter().map(|(series, histogram)| (series.clone(), histogram.clone())).collect()
@@ -101,16 +102,16 @@ mod tests {
     fn counted(before: usize) -> Vec<Series> {
         let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
         let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
-        let (tally, mut timeline) = (Tally::default(), Timeline::new());
+        let (durations, mut timeline) = (RolloutDurations::default(), Timeline::new());
         let others = (0..before).map(|number| Series { deployment: number.to_string(), ..Series::default() });
-        tally.0.lock().unwrap().series.extend(others.map(|series| (series, Histogram::new(BOUNDS))));
+        durations.0.lock().unwrap().series.extend(others.map(|series| (series, Histogram::new(BOUNDS))));
         for observed in recording.observed {
             let Some(fact) = observed.fact else { continue };
             for change in timeline.apply(observed.at_millis, fact) {
-                tally.note(timeline.model(), observed.at_millis, &change);
+                durations.note(timeline.model(), observed.at_millis, &change);
             }
         }
-        let all = tally.series().into_iter().map(|(series, _)| series);
+        let all = durations.series().into_iter().map(|(series, _)| series);
         all.filter(|series| !series.outcome.is_empty()).collect()
     }
 
@@ -120,13 +121,13 @@ mod tests {
         assert!(!own.is_empty() && own.iter().all(|series| series.deployment == "web"), "{own:?}");
         let nameless: Vec<Series> =
             own.iter().map(|series| Series { outcome: series.outcome, ..Series::default() }).collect();
-        assert_eq!(counted(MOST), nameless);
+        assert_eq!(counted(MOST_SERIES), nameless);
     }
 
     #[test]
     fn a_rollout_that_began_or_ended_while_nobody_looked_is_not_counted() {
         let counted = |steps: [(Millis, u32, Seen); 2]| {
-            let (tally, mut timeline) = (Tally::default(), Timeline::new());
+            let (durations, mut timeline) = (RolloutDurations::default(), Timeline::new());
             let (kind, namespace, present) = (Kind::Deployment, None, Vec::new());
             timeline.apply(0, Fact::Listed { kind, namespace, present, gap_since_millis: None });
             for (at_millis, available, seen) in steps {
@@ -136,10 +137,10 @@ mod tests {
                 let now = DeploymentNow { revision: Some(1), spec, status, ..DeploymentNow::default() };
                 let fact = Fact::Deployment(Box::new(DeploymentFact { meta, now }), seen);
                 for change in timeline.apply(at_millis, fact) {
-                    tally.note(timeline.model(), at_millis, &change);
+                    durations.note(timeline.model(), at_millis, &change);
                 }
             }
-            tally.series().len()
+            durations.series().len()
         };
         assert_eq!(counted([(1_000, 0, Seen::Added), (90_000, 1, Seen::Modified)]), 1);
         assert_eq!(counted([(1_000, 0, Seen::Added), (90_000, 1, Seen::InList)]), 0, "it ended in a gap");

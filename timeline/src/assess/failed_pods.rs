@@ -1,0 +1,92 @@
+//! Pods that ended as a whole: why, and whether that keeps a rollout from its pods.
+
+use super::assessment::Assessment;
+use super::cause::{Cause, CauseKind, Evidence};
+use super::pod_causes::by_event;
+use crate::Millis;
+use crate::model::fact::{ContainerState, Role};
+use crate::model::{Deployment, Event, Pod, PodState};
+use crate::rules::messages;
+
+/// The reason of a pod that ended well, as its containers have it.
+pub const COMPLETED: &str = "Completed";
+/// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once, and a kubelet measures the
+/// volumes of its pods once a minute before it evicts.
+pub const FAILED_MILLIS: Millis = 90_000;
+
+impl Assessment<'_> {
+    /// Finds pods that failed as a whole lately, or ended well, while others are missing. If a replacement that had been ready failed
+    /// too, the next one may, whether any is missing or not.
+    pub(super) fn failed_pods(&self, pods: &[&Pod]) -> Option<Cause> {
+        let set = self.current?;
+        let available = self.model.pod_counts(set.uid).available;
+        let ended = pods.iter().copied().filter(|pod| !pod.state().is_ending());
+        let failures: Vec<(&Pod, Millis)> = ended.filter_map(|pod| Some((pod, self.failed_millis(pod)?))).collect();
+        let late: Vec<_> = failures.iter().filter(|(_, at)| self.now.millis - at <= FAILED_MILLIS).collect();
+        let (pod, since) = **late.first()?;
+        // Each when it failed, and when it was created.
+        let skew_millis = self.now.skew_millis;
+        let mut times: Vec<_> = failures.iter().map(|(pod, at)| (*at, pod.created_millis(skew_millis))).collect();
+        times.sort_unstable();
+        // An older one had failed when it was created, at the same moment at the latest, and not long before it failed itself.
+        let is_replacement = |pod: &Pod, at: Millis| {
+            let created = pod.created_millis(skew_millis);
+            let before = times.partition_point(|known| *known < (created, created));
+            times.get(..before).and_then(<[_]>::last).is_some_and(|(time, _)| at - time <= FAILED_MILLIS)
+        };
+        let mut replacements =
+            late.iter().map(|(pod, at)| (pod, *at)).filter(|(pod, at)| is_replacement(pod, *at)).peekable();
+        let is_repeated = replacements.peek().is_some();
+        if available >= set.now.counts.desired && !replacements.any(|(pod, _)| pod.was_ready()) {
+            return None;
+        }
+        let (eviction, exit) = (eviction(self.deployment, pod), failed_exit(pod));
+        let reason = ended_reason(self.deployment, pod);
+        let evidence = Evidence { reason: reason.to_owned(), ..by_event(eviction, pod, since) };
+        // The sentence has one reason: others are not counted with it.
+        let is_alike = |other: &Pod| ended_reason(self.deployment, other) == reason && failed_exit(other) == exit;
+        let alike: Vec<&Pod> = late.iter().map(|(other, _)| *other).filter(|other| is_alike(other)).collect();
+        let is_mixed = alike.iter().any(|other| ended_message(self.deployment, other) != evidence.message);
+        let exit = exit.map(|(container, code)| (container.to_owned(), code));
+        let kind = CauseKind::PodsFailed { is_repeated, exit };
+        Some(Cause { is_mixed, ..self.rate_cause(kind, alike.len() as u32, evidence) })
+    }
+
+    /// Returns when a pod ended as a whole. A list after a gap does not tell: then it is when its last container ended.
+    fn failed_millis(&self, pod: &Pod) -> Option<Millis> {
+        let told = pod.now.terminal_millis?;
+        let ended = self.last_exit_millis(pod).filter(|_| pod.now.listed_millis == Some(told));
+        Some(ended.map_or(told, |ended| ended.min(told)))
+    }
+}
+
+/// Returns the Event about the eviction of a pod that ended well: its own status says nothing of it.
+fn eviction<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
+    let is_done = pod.state() == PodState::Finished;
+    is_done.then(|| messages::last_event(deployment, &pod.name, "Evicted")).flatten()
+}
+
+/// Returns why a pod ended as a whole, in a word: its reason; for one that ended well that of its eviction, or [`COMPLETED`].
+fn ended_reason<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
+    match eviction(deployment, pod) {
+        Some(event) => &event.reason,
+        None if pod.state() == PodState::Finished && pod.now.reason.is_empty() => COMPLETED,
+        None => &pod.now.reason,
+    }
+}
+
+/// Returns the message about the end of a pod: of its eviction, else its own.
+fn ended_message<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
+    eviction(deployment, pod).map_or(pod.now.message.as_str(), |event| event.message.as_str())
+}
+
+/// Returns the container that made a pod without a message fail, and its exit code. Sidecars are stopped when the others have ended.
+fn failed_exit(pod: &Pod) -> Option<(&str, i32)> {
+    let mut containers = pod.now.containers.iter().filter(|container| container.role != Role::Sidecar);
+    containers.find_map(|container| match container.state {
+        Some(ContainerState::Terminated { exit_code, .. }) if exit_code != 0 && pod.now.message.is_empty() => {
+            Some((container.name.as_str(), exit_code))
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,95 @@
+//! Ends of containers in words: crashes, exit codes, and the other containers of the pod.
+
+use super::tense::past;
+use crate::assess::CrashCause;
+use crate::model::fact::Role;
+use crate::rules::messages;
+use crate::words::{capitalized, list, safe};
+
+/// Most further containers of a crash that are named.
+const MOST_CONTAINERS: usize = 3;
+
+/// Says how a container ends: "container web crashes with exit code 1", "container web is killed because its liveness probe
+/// fails", "container web ends with exit code 0 (Completed) and is started again".
+pub(super) fn crashes(crash: &CrashCause) -> String {
+    let who = container_name(crash.role, &crash.container);
+    let said = match (crash.exit_code, &crash.probe) {
+        _ if crash.is_final => format!("{who} {} and is not started again", last_end(crash)),
+        _ if crash.needs_restart_of_all => {
+            format!("{who} {} and is started again only with all others", last_end(crash))
+        }
+        _ if crash.is_overdue => format!("{who} {} and has not been started again", last_end(crash)),
+        _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
+        _ if crash.is_resize() => format!("{who} is restarted for a resize of its resources"),
+        _ if crash.is_sandbox() => format!("{who} is started again in a new sandbox of its pod"),
+        (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
+        (Some(_), None) if let Some(message) = &crash.start_error => {
+            let because = messages::last_step(message).rsplit(": ").next().filter(|because| !because.is_empty());
+            let because = because.map(|because| format!(": {}", safe(because))).unwrap_or_default();
+            format!("{who} cannot be started{because}")
+        }
+        (Some(0), None) => format!("{who} ends with exit code 0 (Completed) and is started again"),
+        (Some(code), None) if crash.is_loop => format!("{who} crashes with {}", exit_words(code)),
+        (Some(code), None) => format!("{who} ended with {}", exit_words(code)),
+        (None, None) if crash.is_loop => format!("{who} crashes"),
+        (None, None) => format!("{who} ended"),
+    };
+    // What ended and runs again is past, unless it ends again and again.
+    if crash.runs_millis.is_some() && !crash.is_loop { past(&said) } else { said }
+}
+
+/// Names a container by its role and its name: "init container migrate".
+pub(super) fn container_name(role: Role, name: &str) -> String {
+    let what = match role {
+        Role::Init => "init container",
+        Role::Sidecar => "sidecar",
+        Role::App => "container",
+    };
+    format!("{what} {}", safe(name))
+}
+
+/// Says how a container ended that does not start again: "ended with exit code 1", "ran out of memory".
+fn last_end(crash: &CrashCause) -> String {
+    match (crash.exit_code, &crash.probe) {
+        _ if crash.is_out_of_memory => "ran out of memory".to_owned(),
+        _ if crash.is_sandbox() => "was stopped with the sandbox of its pod".to_owned(),
+        (_, Some(probe)) if !crash.is_resize() => format!("was killed because its {} failed", probe.probe),
+        (Some(0), _) => "ended with exit code 0 (Completed)".to_owned(),
+        (Some(code), _) => format!("ended with {}", exit_words(code)),
+        (None, _) => "ended".to_owned(),
+    }
+}
+
+/// Formats an exit code, with its signal if it has one.
+pub(super) fn exit_words(code: i32) -> String {
+    let signal = match code {
+        134 => " (SIGABRT)",
+        137 => " (SIGKILL)",
+        139 => " (SIGSEGV)",
+        143 => " (SIGTERM)",
+        _ => "",
+    };
+    format!("exit code {code}{signal}")
+}
+
+/// Names the other containers that end again and again: " Container b and container c end again and again too."
+pub(super) fn other_containers(crash: &CrashCause) -> String {
+    let verb = if crash.other_containers.len() == 1 { "ends" } else { "end" };
+    let names = container_names(&crash.other_containers);
+    names.map(|names| format!(" {names} {verb} again and again too.")).unwrap_or_default()
+}
+
+/// Names the containers that run beside one that ends, and are not ready: " Container metrics runs and is not ready."
+pub(super) fn unready_containers(crash: &CrashCause) -> String {
+    let verbs = if crash.unready_containers.len() == 1 { "runs and is" } else { "run and are" };
+    let names = container_names(&crash.unready_containers);
+    names.map(|names| format!(" {names} {verbs} not ready.")).unwrap_or_default()
+}
+
+/// Names a few containers at the begin of a sentence; `None` without any.
+fn container_names(containers: &[(Role, String)]) -> Option<String> {
+    let named = containers.iter().take(MOST_CONTAINERS).map(|(role, name)| container_name(*role, name));
+    let more = containers.len().checked_sub(MOST_CONTAINERS).filter(|more| *more > 0);
+    let names: Vec<String> = named.chain(more.map(|more| format!("{more} more"))).collect();
+    (!names.is_empty()).then(|| capitalized(list(&names)))
+}
