@@ -257,14 +257,14 @@ fn world(seed: u64, now_millis: i64, first_revision: u64, has_neighbours: bool) 
     let settings = Settings { first_revision, pool: Some(Pool::default()), ..Settings::default() };
     let mut world = World::new(seed, now_millis, settings);
     let quota = Object::read(Resource::ResourceQuota, action::quota("default", PLENTY))?;
-    world.create(quota, false)?;
+    world.create(quota)?;
     let neighbours = NEIGHBOURS.iter().filter(|_| has_neighbours);
     let all = [("default", "web", 4)];
     for (namespace, name, replicas) in all.iter().chain(neighbours) {
         if world.store().get(Resource::Namespace, &Key::new("", namespace)).is_none() {
-            world.create(Object::read(Resource::Namespace, json!({ "metadata": { "name": namespace } }))?, false)?;
+            world.create(Object::read(Resource::Namespace, json!({ "metadata": { "name": namespace } }))?)?;
         }
-        world.create(Object::read(Resource::Deployment, story::manifest(namespace, name, *replicas))?, false)?;
+        world.create(Object::read(Resource::Deployment, story::manifest(namespace, name, *replicas))?)?;
     }
     Ok(world)
 }
