@@ -193,7 +193,7 @@ impl<'m> Assessment<'m> {
 
     /// The hold that keeps the controller from its next step.
     pub fn hold(&self) -> Hold {
-        let has_next = self.sums.old_desired() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });
+        let has_next = self.sums.old_desired() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew(_));
         match self.next {
             // Pods of a rollout that is over may fail, and the controller has nothing to do about it.
             _ if !has_next && !self.is_rolling_out() => Hold::Free,
@@ -201,7 +201,7 @@ impl<'m> Assessment<'m> {
             _ if self.may_go_on() => Hold::Free,
             _ if self.has_fault() && (has_next || self.counts.not_yet > 0) => Hold::Blocked,
             // Old pods that were let go of count until they are asked to go.
-            Next::WaitForNew { .. } | Next::WaitForOldGone if self.owed.1 == 0 => Hold::Waits,
+            Next::WaitForNew(_) | Next::WaitForOldGone if self.owed.1 == 0 => Hold::Waits,
             _ => Hold::Free,
         }
     }
@@ -215,7 +215,7 @@ impl<'m> Assessment<'m> {
             Next::AddNew(_) => !refused(Refused::Pods),
             Next::RemoveNew(_) | Next::RemoveOld { .. } => !refused(Refused::Deletion),
             Next::Spread => true,
-            Next::Nothing | Next::Paused | Next::WaitForNew { .. } | Next::WaitForOldGone => false,
+            Next::Nothing | Next::Paused | Next::WaitForNew(_) | Next::WaitForOldGone => false,
         };
         is_allowed && !has(CauseKind::ControllerSilent) && self.replicas_before_stuck_scaling().is_none()
     }

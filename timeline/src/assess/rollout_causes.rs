@@ -160,7 +160,7 @@ impl<'m> Assessment<'m> {
         let is_blocked = self.limits.floor == spec.replicas
             && spec.replicas > 0
             && self.sums.old_desired() > 0
-            && matches!(self.next, Next::WaitForNew { .. } | Next::AddNew(_))
+            && matches!(self.next, Next::WaitForNew(_) | Next::AddNew(_))
             && self.sums.available <= self.limits.floor;
         is_blocked.then(|| Cause {
             kind: CauseKind::Deadlock { obstacle },

@@ -166,7 +166,7 @@ impl Assessment<'_> {
                 Some(_) => Standing::Blocked,
                 None if self.is_unexplained() => Standing::Blocked,
                 None if self.causes.iter().any(|cause| cause.severity == Severity::Slow) => Standing::Slow,
-                None if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.only_waits() => {
+                None if matches!(self.next, Next::WaitForNew(_) | Next::Nothing) && self.only_waits() => {
                     Standing::Waiting
                 }
                 None => Standing::Progressing,

@@ -348,7 +348,7 @@ fn neither(assessment: &Assessment<'_>) -> Option<String> {
     } else {
         "The Deployment controller waits for new pods"
     };
-    let waits = matches!(assessment.next, Next::WaitForNew { .. });
+    let waits = matches!(assessment.next, Next::WaitForNew(_));
     (assessment.sums.old_desired() > 0 && assessment.at_limits() && waits && !is_said).then(|| {
         format!(
             "{beginning}: {}, {} of at least {} {} available.",
