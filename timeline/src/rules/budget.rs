@@ -10,11 +10,6 @@ use crate::model::{Deployment, Model, ReplicaSet, order};
 pub use crate::model::Limits;
 use crate::rules::rollout;
 
-/// The spec, for another number of replicas.
-pub fn of_replicas(spec: &DeploymentSpec, replicas: u32) -> DeploymentSpec {
-    DeploymentSpec { replicas, ..spec.clone() }
-}
-
 /// Resolves the strategy for the Deployment's `spec.replicas`. Surge percentages are rounded up, unavailable
 /// ones down; both zero would allow nothing, so one may then be unavailable. Recreate: no surge, everything may be missing.
 pub fn limits(spec: &DeploymentSpec) -> Limits {

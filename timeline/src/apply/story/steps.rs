@@ -2,7 +2,7 @@
 //! alike.
 
 use crate::apply::Timeline;
-use crate::model::fact::Strategy;
+use crate::model::fact::{DeploymentSpec, Strategy};
 use crate::model::story::{Entry, Happening, LineKind, Part, StepBudget};
 use crate::model::{Gap, MarkKind, ReplicaSet, Scale, ScaleCause};
 use crate::rules::budget::{self, Sums};
@@ -175,7 +175,7 @@ impl Timeline {
         let now = &set.now;
         let (ceiling, floor) = match now.max_replicas.zip(now.desired_replicas) {
             Some((ceiling, replicas)) if desired <= ceiling || was_max != Some(ceiling) => {
-                (ceiling, budget::limits(&budget::of_replicas(spec, replicas)).floor)
+                (ceiling, budget::limits(&DeploymentSpec { replicas, ..spec.clone() }).floor)
             }
             _ => {
                 let limits = budget::limits(spec);

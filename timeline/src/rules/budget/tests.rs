@@ -83,12 +83,6 @@ fn recreate_takes_everything_down_first() {
 }
 
 #[test]
-fn another_number_of_replicas_changes_nothing_else() {
-    let spec = DeploymentSpec { min_ready_seconds: 7, ..spec(4, Int(3), Int(2)) };
-    assert_eq!(of_replicas(&spec, 9), DeploymentSpec { replicas: 9, ..spec });
-}
-
-#[test]
 fn ceiling_and_floor_are_the_replicas_with_what_may_be_added_and_missing() {
     let range = |replicas, surge, unavailable| {
         let limits = limits(&spec(replicas, surge, unavailable));
