@@ -152,16 +152,6 @@ pub struct CrashCause {
 }
 
 impl CrashCause {
-    /// The kubelet stopped the container to start it with other resources.
-    pub fn is_resize(&self) -> bool {
-        self.probe.as_ref().is_some_and(ProbeKill::is_resize)
-    }
-
-    /// The kubelet stopped the container to start it in a new sandbox of its pod.
-    pub fn is_sandbox(&self) -> bool {
-        self.probe.as_ref().is_some_and(ProbeKill::is_sandbox)
-    }
-
     /// The container did nothing wrong.
     pub fn is_no_fault(&self) -> bool {
         self.probe.as_ref().is_some_and(ProbeKill::is_no_fault)

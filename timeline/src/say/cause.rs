@@ -432,8 +432,8 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
         }
         _ if crash.is_overdue => format!("{who} {} and has not been started again", last_end(crash)),
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
-        _ if crash.is_resize() => format!("{who} is restarted for a resize of its resources"),
-        _ if crash.is_sandbox() => format!("{who} is started again in a new sandbox of its pod"),
+        (_, Some(probe)) if probe.is_resize() => format!("{who} is restarted for a resize of its resources"),
+        (_, Some(probe)) if probe.is_sandbox() => format!("{who} is started again in a new sandbox of its pod"),
         (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
         (Some(_), None) if let Some(message) = &crash.start_error => {
             let because = messages::last_step(message).rsplit(": ").next().filter(|because| !because.is_empty());
@@ -464,8 +464,8 @@ pub(super) fn container_name(role: Role, name: &str) -> String {
 fn last_end(crash: &CrashCause) -> String {
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_out_of_memory => "ran out of memory".to_owned(),
-        _ if crash.is_sandbox() => "was stopped with the sandbox of its pod".to_owned(),
-        (_, Some(probe)) if !crash.is_resize() => format!("was killed because its {} failed", probe.probe),
+        (_, Some(probe)) if probe.is_sandbox() => "was stopped with the sandbox of its pod".to_owned(),
+        (_, Some(probe)) if !probe.is_resize() => format!("was killed because its {} failed", probe.probe),
         (Some(0), _) => "ended with exit code 0 (Completed)".to_owned(),
         (Some(code), _) => format!("ended with {}", exit_words(code)),
         (None, _) => "ended".to_owned(),
