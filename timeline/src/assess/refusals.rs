@@ -6,7 +6,7 @@ use super::cause::{Cause, CauseKind, Evidence, Refused};
 use crate::Millis;
 use crate::model::fact::{Condition, ConditionStatus};
 use crate::model::{Event, KubectlVerdict, Pod, ReplicaSet};
-use crate::rules::{messages, rollout, verdict};
+use crate::rules::{messages, rollout};
 
 /// A refusal is told as what is for so long. Later the ReplicaSet controller tries again seldom: it waits twice as long each time.
 const FRESH_MILLIS: Millis = 30_000;
@@ -90,9 +90,8 @@ impl Assessment<'_> {
             return Some(Evidence { message, ..told });
         }
         let (since, _) = self.deployment.verdicts.last()?;
-        let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;
         // A take-down by Recreate, or a scaling, has the spec observed before.
-        let is_awaited = is_unseen || self.awaits_revision;
+        let is_awaited = self.kubectl == KubectlVerdict::NotObserved || self.awaits_revision;
         let event = self.last_refusal(about, "ReplicaSetCreateError", *since)?;
         is_awaited.then(|| of_event(self.me(), event))
     }

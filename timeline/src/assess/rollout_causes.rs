@@ -10,7 +10,7 @@ use crate::model::fact::Strategy;
 use crate::model::{EndReason, KubectlVerdict, Mark, MarkKind, Pod, PodState, ReplicaSet, order};
 use crate::rules::budget::Next;
 use crate::rules::messages::{self, StartHold};
-use crate::rules::{rollout, verdict};
+use crate::rules::rollout;
 
 /// A controller that has not reacted for this long is silent.
 const SILENT_MILLIS: Millis = 5_000;
@@ -79,11 +79,11 @@ impl<'m> Assessment<'m> {
     }
 
     fn silent(&self) -> Option<Cause> {
+        let (since, last) = *self.deployment.verdicts.last()?;
         // A ReplicaSet that is refused is all that it reports: the spec that it looked at counts as unobserved.
-        if self.refused_set().is_some() {
+        if [last, self.kubectl] != [KubectlVerdict::NotObserved; 2] || self.refused_set().is_some() {
             return None;
         }
-        let since = self.verdict_since(KubectlVerdict::NotObserved)?;
         let is_first = self.deployment.from_first_list && since == self.deployment.first_seen_millis;
         let is_least = is_first || self.deployment.gaps.iter().any(|gap| gap.to_millis == since);
         let evidence = Evidence { object: self.me(), since_millis: Some(since), is_least, ..Evidence::default() };
@@ -93,10 +93,9 @@ impl<'m> Assessment<'m> {
     /// The controller has seen an edited template, no pods are left, and it makes no ReplicaSet: Recreate that came to a halt.
     fn set_missing(&self) -> Option<Cause> {
         let now = &self.deployment.now;
-        let is_seen = verdict::kubectl(now) != KubectlVerdict::NotObserved;
         let is_empty = self.counts.available + self.counts.not_yet + self.counts.terminating == 0;
         if !self.awaits_revision
-            || !is_seen
+            || self.kubectl == KubectlVerdict::NotObserved
             || !is_empty
             || now.spec.paused
             || now.spec.replicas == 0
@@ -295,11 +294,6 @@ impl<'m> Assessment<'m> {
         let is_overdue = |set: &ReplicaSet| self.noteworthy_pods(set).any(|pod| overdue(pod, self.now).is_some());
         let mut sets = self.model.controlled_sets(self.deployment.uid);
         self.counts.terminating > 0 && messages::needs_room(message) && !sets.any(is_overdue)
-    }
-
-    pub(super) fn verdict_since(&self, desired: KubectlVerdict) -> Option<Millis> {
-        let (since, last) = self.deployment.verdicts.last()?;
-        (*last == desired && verdict::kubectl(&self.deployment.now) == desired).then_some(*since)
     }
 
     pub(super) fn me(&self) -> String {

@@ -15,7 +15,6 @@ use crate::model::fact::{DeploymentSpec, Role};
 use crate::rules::budget::Next;
 use crate::rules::messages::{self, NewNode, StartHold, is_decided, is_quota};
 use crate::rules::pulls::{is_same_image, named_image};
-use crate::rules::verdict;
 
 /// A controller, a scheduler or a kubelet that does nothing for this long is broken.
 const IDLE_MILLIS: Millis = 60_000;
@@ -122,7 +121,7 @@ impl Assessment<'_> {
     fn of_start(&self, time: &StartTime) -> Severity {
         let now = &self.deployment.now;
         let is_limited = now.spec.progress_deadline_seconds.is_some()
-            && verdict::kubectl(now) != KubectlVerdict::Complete
+            && self.kubectl != KubectlVerdict::Complete
             && now.status.progressing.as_ref().is_some_and(|told| told.reason != "NewReplicaSetAvailable");
         match time.spent_millis - time.allowed_millis {
             ..=0 => Severity::Normal,
@@ -161,8 +160,7 @@ impl Assessment<'_> {
     /// and not for what may pass.
     pub(super) fn is_fatal(&self, kind: &CauseKind, evidence: &Evidence, severity: Severity) -> bool {
         let lasts = |millis: Millis| evidence.since_millis.is_none_or(|since| self.now.millis - since > millis);
-        let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;
-        let is_replaced = self.awaits_revision || is_unseen;
+        let is_replaced = self.awaits_revision || self.kubectl == KubectlVerdict::NotObserved;
         match kind {
             _ if self.deployment.now.spec.paused => false,
             CauseKind::Refused { what: Refused::Pods | Refused::ReplicaSet, older: None }
