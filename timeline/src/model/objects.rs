@@ -16,7 +16,7 @@ use super::pod_index::PodIndex;
 use super::server_only;
 use super::story::Entry;
 use crate::model::fact::{DeploymentNow, Image, Kind, ReplicaSetNow};
-use crate::model::table::{GroupedLinks, Keyed, Links, Table};
+use crate::model::table::{Keyed, Links, Table};
 use crate::{Millis, Uid};
 
 /// All Deployments, ReplicaSets and Pods of one cluster, or the part of them that one viewer follows.
@@ -33,7 +33,7 @@ pub struct Model {
     pub unseen: BTreeMap<(Kind, Option<String>), Millis>,
     /// ReplicaSets by the Deployments, and pods by the ReplicaSets, that ever controlled them.
     #[serde(skip)]
-    pub(super) sets_of: GroupedLinks,
+    pub(super) sets_of: Links,
     #[serde(skip)]
     pub(super) pods_of: Links,
     #[serde(skip)]

@@ -5,7 +5,7 @@ use super::pod_index::{self, PodIndex};
 use super::{Deployment, LayerCounts, Model, Pod, PodCounts, PodMove, ReplicaSet};
 use crate::model::fact::Kind;
 use crate::model::order;
-use crate::model::table::{GroupedLinks, Links};
+use crate::model::table::Links;
 use crate::{Change, Millis, Uid};
 
 impl Model {
@@ -163,7 +163,7 @@ impl Model {
 
     /// Links what was put into the tables by hand.
     pub(crate) fn index(&mut self) {
-        self.sets_of = GroupedLinks::default();
+        self.sets_of = Links::default();
         self.pods_of = Links::default();
         for set in self.replica_sets.values() {
             let Some(row) = self.replica_sets.row_of(&set.uid) else { continue };
