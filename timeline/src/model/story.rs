@@ -340,7 +340,7 @@ pub enum Happening {
         /// When the last one was told, in milliseconds.
         last_millis: Millis,
     },
-    /// A pod ended in another way worth telling.
+    /// A pod whose node is not known was evicted or lost, or a pod that was out of rotation ended.
     Ended {
         /// Name of the pod.
         pod: String,
@@ -520,8 +520,7 @@ impl Happening {
             Self::Completed { .. } => LineKind::Done,
             Self::Rolled { .. } | Self::AndSoOn { .. } | Self::Moved { .. } | Self::CleanedUp { .. } => LineKind::Step,
             Self::ScaledBack { .. } => LineKind::Step,
-            Self::Ended { reason: EndReason::Unknown, .. }
-            | Self::Unseen { .. }
+            Self::Unseen { .. }
             | Self::Back { .. }
             | Self::SetDeleted { was_seen: false, .. }
             | Self::Gap { .. }

@@ -115,7 +115,7 @@ pub fn happening(happening: &Happening) -> String {
             "The Deployment was gone for {} and is there again, as after a restore of the cluster's data.",
             duration_in_words(*millis)
         ),
-        Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
+        Happening::Ended { pod, reason, .. } => ended(pod, *reason),
         Happening::LeftNode { pod, pods, node, why, resource, .. } => left(pod, *pods, node, *why, resource),
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
         Happening::Restarted { pod, pods, restart, restarts, lasted_millis } => {
@@ -409,19 +409,13 @@ pub(super) fn departure(node: &str, why: NodeDeparture, resource: &str) -> Strin
     }
 }
 
-fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
+fn ended(pod: &str, reason: EndReason) -> String {
     let name = pod_name(pod);
     match reason {
-        EndReason::DeletedManually if was_released => {
-            format!("Pod {name}, which was outside its ReplicaSet, was deleted.")
-        }
-        EndReason::DeletedManually => format!("Pod {name} was deleted, not by the rollout; the revision stays."),
         EndReason::Evicted => format!("Pod {name} evicted."),
         EndReason::NodeLost => format!("Pod {name} lost: its node is gone."),
-        EndReason::Unknown => unseen(pod, 1, true),
-        EndReason::DeploymentDeleted => format!("Pod {name} is deleted with its Deployment."),
-        EndReason::ReplicaSetDeleted => format!("Pod {name} is deleted with its ReplicaSet."),
-        EndReason::ScaledDown => format!("Pod {name} scaled down."),
+        // Other ends of a pod in its ReplicaSet are entries of other kinds.
+        _ => format!("Pod {name}, which was outside its ReplicaSet, was deleted."),
     }
 }
 
