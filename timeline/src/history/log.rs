@@ -133,7 +133,6 @@ impl History {
         let HistoryCursor { then: mut base, log } = walk;
         let own = std::mem::take(&mut base.deployments);
         base.deployments.extend(own.get(&deployment));
-        base.index();
         if base.deployments.contains_key(&deployment) {
             let pruned = Pruned::before(&base, deployment, from_millis);
             base.apply_change(Change::Pruned(Some(deployment), Box::new(pruned)));
