@@ -103,7 +103,7 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         (None, _) => ended(deployment, &pods, scaled, &shortage),
     };
     // A gap behind its end is no part of it, unless it brought something that is told.
-    let is_told = |entry: &&Entry| !matches!(entry.what, Happening::Gap { .. } | Happening::Event { .. });
+    let is_told = |entry: &&Entry| !matches!(entry.what, Happening::Gap { .. } | Happening::Event(_));
     let last_told_millis = deployment.story.iter().filter(is_told).map(|entry| entry.at_millis).max();
     let over_millis = ended_millis.max(last_told_millis).filter(|_| ended_millis.is_some());
     let is_part = |gap: &Gap| gap.to_millis >= began_millis && over_millis.is_none_or(|over| gap.from_millis < over);

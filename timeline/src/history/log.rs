@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::change::{Pruned, Subject};
 use crate::model::fact::Image;
 use crate::model::story::Happening;
-use crate::model::{DeploymentNow, Pod, ReplicaSet};
+use crate::model::{DeploymentNow, Event, Pod, ReplicaSet};
 use crate::{Change, Millis, Model, Uid};
 
 /// Most changes that are kept; older ones become part of what was known first. Large ones count several times.
@@ -39,7 +39,10 @@ fn weight(change: &Change) -> usize {
         let (count, bytes) = of_images(&now.spec.images);
         (now.labels.len() + count, bytes)
     };
-    let of_texts = |texts: [&String; 5]| (0, texts.iter().map(|text| text.len()).sum::<usize>());
+    let of_event = |event: &Event| {
+        let texts = [&event.about.0, &event.about.1, &event.container, &event.reason, &event.message];
+        (0, texts.iter().map(|text| text.len()).sum::<usize>())
+    };
     let (parts, bytes): (usize, usize) = match change {
         Change::Deployment(deployment) => of_deployment(&deployment.now),
         Change::DeploymentNow(_, now) => of_deployment(now),
@@ -47,15 +50,8 @@ fn weight(change: &Change) -> usize {
         Change::PodNow(_, now) => (now.containers.len(), 0),
         Change::Rollout(_, _, rollout) => of_images(&rollout.images),
         Change::ReplicaSet(set) => of_images(&set.images),
-        Change::Event(_, event) => {
-            of_texts([&event.about.0, &event.about.1, &event.container, &event.reason, &event.message])
-        }
-        Change::Story(_, entry) => match &entry.what {
-            Happening::Event { about, container, reason, message, .. } => {
-                of_texts([&about.0, &about.1, container, reason, message])
-            }
-            _ => (0, 0),
-        },
+        Change::Event(_, event) => of_event(event),
+        Change::Story(_, entry) if let Happening::Event(event) = &entry.what => of_event(event),
         _ => (0, 0),
     };
     1 + parts / PARTS + bytes / BYTES
@@ -271,7 +267,7 @@ mod tests {
     use super::*;
     use crate::model::container::{Container, Role};
     use crate::model::story::Entry;
-    use crate::model::{Event, PodNow, PodState, Rollout};
+    use crate::model::{PodNow, PodState, Rollout};
 
     #[test]
     fn pods_of_a_moment_are_counted_though_the_first_model_has_no_counts() {
@@ -306,13 +302,7 @@ mod tests {
     fn long_texts_leave_room_for_fewer() {
         let (uid, long) = (Uid::from_bits(1), "x".repeat(99 * BYTES));
         let event = Event { message: long.clone(), ..Event::default() };
-        let what = Happening::Event {
-            about: Default::default(),
-            container: String::new(),
-            reason: long.clone(),
-            message: String::new(),
-            count: 1,
-        };
+        let what = Happening::Event(Box::new(Event { reason: long.clone(), ..Event::default() }));
         let images = vec![Image { container: "web".to_owned(), image: long }];
         for large in [
             Change::Event(uid, Box::new(event)),

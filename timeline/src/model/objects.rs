@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::event::Event;
 use super::limits::Limits;
 use super::pod::Pod;
 use super::pod_index::PodIndex;
@@ -158,34 +159,6 @@ impl Gap {
     pub const fn is_short(&self) -> bool {
         self.to_millis - self.from_millis < 1_000
     }
-}
-
-/// An Event, kept to illustrate the story and to say what is waited for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
-    /// UID of the Event.
-    pub uid: Uid,
-    /// When it last happened, by the clock of who says it, or its arrival.
-    pub at_millis: Millis,
-    /// Kind and name of what it is about.
-    pub about: (String, String),
-    /// The container that it is about; empty where it names none.
-    pub container: String,
-    /// `reason`.
-    pub reason: String,
-    /// `message`, at most [`Event::LONGEST`] bytes of it.
-    pub message: String,
-    /// Number of times that it happened.
-    pub count: u32,
-    /// `type` is Warning; others explain what is waited for, and are not told.
-    pub is_warning: bool,
-}
-
-impl Event {
-    /// Longest message that is kept, in bytes.
-    pub const LONGEST: usize = 1024;
-    /// Most Events that are kept per Deployment; the oldest of the most frequent reason goes first.
-    pub const MOST: usize = 40;
 }
 
 /// The verdict of `kubectl rollout status`, from one Deployment object; [`crate::rules::verdict`] computes it.

@@ -8,6 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::container::Role;
+use super::event::Event;
 use super::fact::Strategy;
 use super::names::names;
 use super::pod::EndReason;
@@ -493,19 +494,8 @@ pub enum Happening {
         /// Its duration, in milliseconds.
         millis: Millis,
     },
-    /// A Warning Event.
-    Event {
-        /// Kind and name of what it is about.
-        about: (String, String),
-        /// The container that it is about; empty where it names none.
-        container: String,
-        /// `reason`.
-        reason: String,
-        /// `message` of the last one.
-        message: String,
-        /// Number of times that it happened.
-        count: u32,
-    },
+    /// A Warning Event, with the message of the last one like it and the number of times in all.
+    Event(Box<Event>),
     /// The history before this moment is not kept.
     #[default]
     NotKept,
@@ -534,7 +524,7 @@ impl Happening {
             | Self::LeftNode { why: NodeDeparture::OverLimit | NodeDeparture::Tainted | NodeDeparture::Lost, .. } => {
                 LineKind::Bad
             }
-            Self::Event { .. } => LineKind::Event,
+            Self::Event(_) => LineKind::Event,
             Self::Superseded { .. }
             | Self::Scaled { .. }
             | Self::Replicas { .. }

@@ -7,7 +7,7 @@ use crate::model::story::{
     Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, SpecSeconds, StepBudget,
     TargetFailure,
 };
-use crate::model::{EndReason, Trigger};
+use crate::model::{EndReason, Event, Trigger};
 use crate::words::{capitalized, count, duration, duration_in_words, list, safe, sentence_end, short, was_were};
 
 /// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
@@ -194,8 +194,8 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Gap { millis } => {
             format!("Not observed for {}: what happened in between is not known.", duration(*millis))
         }
-        Happening::Event { about, container, reason, message, count } => {
-            let (kind, name) = about;
+        Happening::Event(event) => {
+            let Event { about: (kind, name), container, reason, message, count, .. } = &**event;
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
             let name = if kind == "Pod" { short(name) } else { name };
             let of = if container.is_empty() { String::new() } else { format!(", container {}", safe(container)) };
