@@ -134,16 +134,6 @@ impl Model {
             .max_by_key(|d| (d.deleted_millis.is_none(), d.first_seen_millis, d.uid))
     }
 
-    /// The part of the model that a viewer of `deployment` needs.
-    pub fn only(&self, deployment: Uid) -> Self {
-        let mut part = Self { unseen: self.unseen.clone(), ..Self::default() };
-        self.deployments.get(&deployment).into_iter().for_each(|d| part.deployments.insert(d.uid, d.clone()));
-        self.sets_of(deployment).for_each(|set| part.replica_sets.insert(set.uid, set.clone()));
-        self.pods_of_deployment(deployment).into_iter().for_each(|pod| part.pods.insert(pod.uid, pod.clone()));
-        part.index();
-        part
-    }
-
     /// The Deployments that a viewer must follow to be told of `change`.
     pub fn deployments_of(&self, change: &Change) -> Vec<Uid> {
         let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.as_slice()).unwrap_or_default();
