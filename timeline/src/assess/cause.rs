@@ -266,8 +266,8 @@ pub enum CauseKind {
     },
     /// Their node was reported not to be ready: nobody asks their probes.
     NodeSilent {
-        /// Its name, where it is known.
-        node: Option<String>,
+        /// Its name.
+        node: String,
     },
     /// A readiness gate is closed.
     Gate {

@@ -140,9 +140,9 @@ impl<'m> Assessment<'m> {
         // its node.
         let has_failed = pod.state() == PodState::Failing && !pod.was_ready();
         let node = pod.now.node.as_deref().filter(|_| is_unready(pod) && !has_failed);
-        let since = node.and_then(|node| silent.get(node)).copied();
-        if let Some(since) = since.filter(|since| pod.since_millis() - messages::EARLY_MILLIS <= *since) {
-            return Some((CauseKind::NodeSilent { node: pod.now.node.clone() }, of_pod(pod, since)));
+        let since = node.and_then(|node| Some((node, *silent.get(node)?)));
+        if let Some((node, since)) = since.filter(|(_, at)| pod.since_millis() - messages::EARLY_MILLIS <= *at) {
+            return Some((CauseKind::NodeSilent { node: node.to_owned() }, of_pod(pod, since)));
         }
         let waiting = pod.now.containers.iter().find_map(|container| match &container.state {
             Some(ContainerState::Waiting { reason, message }) if fails(reason) => Some((container, reason, message)),

@@ -195,7 +195,7 @@ impl Assessment<'_> {
     /// The command that shows why, of the object that the first cause names.
     fn show(&self) -> Remedy {
         let Some(cause) = self.first_cause() else { return Remedy::ShowDeployment };
-        if let CauseKind::NodeSilent { node: Some(node) } = &cause.kind {
+        if let CauseKind::NodeSilent { node } = &cause.kind {
             return Remedy::ShowNode(node.clone());
         }
         match cause.evidence.object.split_once(' ') {

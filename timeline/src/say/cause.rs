@@ -299,11 +299,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("Pods {verb} readiness repeatedly ({one_is}: {losses} times in the last {minutes} min).{saw}")
         }
         CauseKind::NodeSilent { node } => {
-            let node = node.as_deref().map_or_else(|| "A node".to_owned(), |node| format!("Node {}", safe(node)));
             let (verb, them) = if pods == 1 { ("does", "it") } else { ("do", "them") };
             format!(
-                "{node} has not been ready for {since}: {} on it {verb} not count. Kubernetes replaces {them} after the \
+                "Node {} has not been ready for {since}: {} on it {verb} not count. Kubernetes replaces {them} after the \
                  toleration of the pod, by default 300 s.",
+                safe(node),
                 old_and_new(cause)
             )
         }
