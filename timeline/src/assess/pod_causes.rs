@@ -281,7 +281,7 @@ impl<'m> Assessment<'m> {
             is_loop: crash.is_loop && !probe.as_ref().is_some_and(ProbeKill::is_no_fault),
             probe,
             restarts: container.restarts,
-            exits: crash.exits,
+            exits: container.exits(),
             is_since: pod.now.first_restarts == 0
                 && !failed_before(pod, begun)
                 && !pod.told_restarts(container, &self.deployment.story).any(|(at, _)| at < begun),
