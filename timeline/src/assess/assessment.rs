@@ -241,11 +241,6 @@ impl<'m> Assessment<'m> {
         self.causes.iter().any(|cause| cause.severity == Severity::Bad)
     }
 
-    /// The ceiling and the floor of the budget are both reached.
-    pub const fn at_limits(&self) -> bool {
-        self.counts.desired >= self.limits.ceiling && self.counts.available <= self.limits.floor
-    }
-
     /// Since when the pods of the Deployment may not be listed, or its ReplicaSets, without which they are nobody's.
     pub fn pods_unseen_millis(&self) -> Option<Millis> {
         let kinds = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod].into_iter();
