@@ -133,14 +133,9 @@ pub fn list(items: &[String]) -> String {
 /// Text from a cluster, for people: one line, no control, zero-width or direction-changing characters, at most
 /// 200 characters.
 pub fn safe(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(LONGEST_MESSAGE + 4));
-    for (index, c) in visible(text).enumerate() {
-        if index == LONGEST_MESSAGE {
-            out.push('…');
-            break;
-        }
-        out.push(c);
-    }
+    let mut visible = visible(text);
+    let mut out: String = visible.by_ref().take(LONGEST_MESSAGE).collect();
+    out.extend(visible.next().map(|_| '…'));
     out
 }
 
