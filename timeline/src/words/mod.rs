@@ -28,15 +28,7 @@ pub fn count(number: u32, noun: &str) -> String {
 
 /// "1,284".
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    if number < 1_000 { number.to_string() } else { format!("{},{:03}", grouped(number / 1_000), number % 1_000) }
 }
 
 /// A number with its noun: "1 Deployment", "1,284 Deployments".
