@@ -236,9 +236,8 @@ impl<'m> Assessment<'m> {
         // Pods that ended before the ReplicaSet was scaled last are not among those that it desires now.
         let pods = |set: &ReplicaSet| {
             let scaled = set.scales.last().map(|scale| scale.at_millis);
-            let is_missed =
-                move |pod: &Pod| pod.ended_millis().is_none_or(|at| scaled.is_none_or(|scaled| at >= scaled));
-            self.model.controlled_pods(set.uid).filter(move |pod| is_missed(pod))
+            let is_missed = move |pod: &&Pod| pod.ended_millis().is_none_or(|at| Some(at) >= scaled);
+            self.model.controlled_pods(set.uid).filter(is_missed)
         };
         let last = sets().flat_map(pods).filter_map(Pod::ended_millis).max()?;
         let is_from_outside = |pod: &Pod| {
