@@ -24,20 +24,19 @@ impl Assessment<'_> {
         }
         let current = self.current;
         let sets = self.model.owned_sets(self.deployment.uid);
-        let mut found: Vec<(CauseKind, Evidence)> = sets
-            .filter_map(|set| {
-                let (what, evidence) = self.refused_of(set)?;
-                let older = current.filter(|current| current.uid != set.uid).and_then(|_| set.revision());
-                Some((CauseKind::Refused { what, older }, evidence))
-            })
-            .collect();
+        let refused = sets.filter_map(|set| {
+            let (what, evidence) = self.refused_of(set)?;
+            let older = current.filter(|current| current.uid != set.uid).and_then(|_| set.revision());
+            Some(self.rate_cause(CauseKind::Refused { what, older }, 0, evidence))
+        });
+        let mut found: Vec<Cause> = refused.collect();
         if found.is_empty() {
             found.extend(self.told_by_deployment());
         }
         // What the current revision is refused comes first.
-        found.sort_by_key(|(kind, _)| matches!(kind, CauseKind::Refused { older: Some(_), .. }));
+        found.sort_by_key(|cause| matches!(cause.kind, CauseKind::Refused { older: Some(_), .. }));
         found.truncate(2);
-        found.into_iter().map(|(kind, evidence)| self.rate_cause(kind, 0, evidence)).collect()
+        found
     }
 
     /// When pods or a ReplicaSet were refused last, if an Event tells that this was a while ago, or a quota may have room again: whether
@@ -134,7 +133,7 @@ impl Assessment<'_> {
     }
 
     /// The Deployment's own condition, which may be old: for who does not see what its ReplicaSets say.
-    fn told_by_deployment(&self) -> Option<(CauseKind, Evidence)> {
+    fn told_by_deployment(&self) -> Option<Cause> {
         let now = &self.deployment.now;
         let is_known = self.model.owned_sets(self.deployment.uid).any(|set| set.now.failure.is_some());
         if now.spec.paused || is_known {
@@ -148,7 +147,7 @@ impl Assessment<'_> {
         };
         let set = set.filter(|set| self.current.is_some_and(|current| current.uid != set.uid));
         let kind = CauseKind::Refused { what, older: set.and_then(ReplicaSet::revision) };
-        Some((kind, self.of_condition(self.me(), told)))
+        Some(self.rate_cause(kind, 0, self.of_condition(self.me(), told)))
     }
 
     /// Finds the ReplicaSet of which the Deployment says that its pods are refused: the one that the message names, else one that lacks
