@@ -2,7 +2,7 @@
 
 use super::change::Subject;
 use super::pod_index::{self, PodIndex};
-use super::{Deployment, LayerCounts, Model, Pod, PodCounts, PodMove, ReplicaSet};
+use super::{Deployment, LayerCounts, Model, Pod, PodCounts, PodMove, ReplicaSet, Scale};
 use crate::model::fact::Kind;
 use crate::model::order;
 use crate::model::table::Links;
@@ -28,6 +28,13 @@ impl Model {
     /// ReplicaSets that `deployment` controls now and that exist.
     pub fn owned_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
         self.controlled_sets(deployment).filter(|set| set.removed_millis.is_none())
+    }
+
+    /// Steps of ReplicaSets while `deployment` controlled them, in order.
+    pub fn scales_of(&self, deployment: Uid) -> Vec<(Uid, &Scale)> {
+        let scales = self.sets_of(deployment).flat_map(|set| set.scales.iter().map(|scale| (set.uid, scale)));
+        let own = scales.filter(|(_, scale)| scale.deployment == deployment).collect();
+        order::sort_by(own, |(_, scale)| (scale.at_millis, u128::from(scale.order)))
     }
 
     /// Pods that `replica_set` controls or ever controlled, by UID.
