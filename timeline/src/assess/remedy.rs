@@ -155,8 +155,7 @@ impl Assessment<'_> {
             failing == 0 || failing < set.now.counts.replicas as usize
         };
         let known = earlier.filter(works).filter_map(|set| {
-            let is_its = |rollout: &&Rollout| set.revisions.iter().any(|(known, _)| *known == rollout.revision);
-            let rollouts = || self.deployment.rollouts.iter().filter(is_its);
+            let rollouts = || self.deployment.rollouts.iter().filter(|rollout| set.had_revision(rollout.revision));
             // Complete with no replicas says nothing of its pods.
             let had_pods = |rollout: &Rollout| rollout.completed_millis.is_some() && rollout.available_of != Some(0);
             let was_complete = rollouts().any(had_pods);

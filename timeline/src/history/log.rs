@@ -203,9 +203,8 @@ impl History {
 /// ReplicaSets of a Deployment without a pod and without a revision of one of its rollouts.
 fn unused_sets(model: &Model, deployment: Uid) -> BTreeSet<Uid> {
     let rollouts = model.deployments.get(&deployment).map(|known| known.rollouts.as_slice()).unwrap_or_default();
-    let is_rolled_out = |revision: u64| rollouts.iter().any(|rollout| rollout.revision == revision);
     let is_unused = |set: &&ReplicaSet| {
-        model.pods_of(set.uid).next().is_none() && !set.revisions.iter().any(|(revision, _)| is_rolled_out(*revision))
+        model.pods_of(set.uid).next().is_none() && !rollouts.iter().any(|rollout| set.had_revision(rollout.revision))
     };
     model.sets_of(deployment).filter(is_unused).map(|set| set.uid).collect()
 }

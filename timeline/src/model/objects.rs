@@ -337,6 +337,11 @@ impl ReplicaSet {
     pub fn revision(&self) -> Option<u64> {
         self.revisions.last().map(|(revision, _)| *revision)
     }
+
+    /// It carries this revision, or carried it before.
+    pub fn had_revision(&self, revision: u64) -> bool {
+        self.revisions.iter().any(|(known, _)| *known == revision)
+    }
 }
 
 /// Why a ReplicaSet was deleted.

@@ -36,20 +36,18 @@ pub enum Outcome {
 /// The owned ReplicaSet that carries `rollout`'s revision; the first seen wins, and before those that were taken over from another
 /// Deployment, whose numbers were of that one.
 pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, revision: u64) -> Option<&'m ReplicaSet> {
-    let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
     let is_of_another = |set: &&ReplicaSet| set.owners.first() != Some(&deployment.uid);
-    model.sets_of(deployment.uid).filter(carries).min_by_key(is_of_another)
+    model.sets_of(deployment.uid).filter(|set| set.had_revision(revision)).min_by_key(is_of_another)
 }
 
 /// The ReplicaSet of a rollout. Where an earlier rollout had its number, as the controller counts from 1 again once all ReplicaSets are
 /// deleted, it is the last one that was there when this one began.
 pub fn set_of_rollout<'m>(model: &'m Model, deployment: &Deployment, of: &Rollout) -> Option<&'m ReplicaSet> {
-    let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == of.revision);
     let is_earlier = |other: &Rollout| other.revision == of.revision && other.started_millis < of.started_millis;
     let until = of.started_millis.filter(|_| deployment.rollouts.iter().any(is_earlier));
     let last = until.and_then(|until| {
         let own = model.sets_of(deployment.uid).filter(|set| set.owners.first() == Some(&deployment.uid));
-        own.filter(carries).filter(|set| set.first_seen_millis <= until + OVERTAKING_MILLIS).last()
+        own.filter(|set| set.had_revision(of.revision) && set.first_seen_millis <= until + OVERTAKING_MILLIS).last()
     });
     last.or_else(|| replica_set(model, deployment, of.revision))
 }

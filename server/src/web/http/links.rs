@@ -19,7 +19,6 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures::future::join_all;
 use timeline::address::{self, Address, InvalidParameter, at};
-use timeline::model::ReplicaSet;
 use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
 
@@ -241,8 +240,7 @@ fn link_target(
                 (link, format!("Revision {}", rollout.revision))
             });
             // What came before watching began has no moments, but its ReplicaSet may be there.
-            let is_known = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
-            let known = model.sets_of(deployment.uid).find(is_known);
+            let known = model.sets_of(deployment.uid).find(|set| set.had_revision(revision));
             let known = known.map(|_| {
                 let link = format!("{page}/{}?uid={}", address::revision(revision), deployment.uid);
                 (link, format!("Details of revision {revision}"))

@@ -190,9 +190,7 @@ impl Timeline {
     fn part(&self, set: &ReplicaSet, scale: &Scale) -> Part {
         let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
         let is_own = set.owners.first() == Some(&scale.deployment);
-        let is_clear =
-            is_own || !others.any(|other| other.revisions.iter().any(|(known, _)| Some(*known) == set.revision()));
-        let revision = set.revision().filter(|_| is_clear);
+        let revision = set.revision().filter(|own| is_own || !others.any(|other| other.had_revision(*own)));
         Part { set: set.uid, name: set.name.clone(), revision, from: scale.from, to: scale.to }
     }
 
