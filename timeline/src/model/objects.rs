@@ -247,6 +247,11 @@ impl Rollout {
         self.passed_before.is_some() && self.passed_before == passed_millis
     }
 
+    /// When it was complete or superseded.
+    pub fn ended_millis(&self) -> Option<Millis> {
+        self.completed_millis.or(self.superseded_millis)
+    }
+
     /// Neither complete nor superseded.
     pub const fn is_open(&self) -> bool {
         self.completed_millis.is_none() && self.superseded_millis.is_none()

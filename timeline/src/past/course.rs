@@ -13,7 +13,7 @@ pub fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -
     let set = rollout::set_of_rollout(model, deployment, of);
     let sign = rollout::first_sign_millis(model, deployment, of);
     let from = sign.map_or(Millis::MIN, |sign| sign - rollout::OVERTAKING_MILLIS);
-    let to = of.completed_millis.or(of.superseded_millis).unwrap_or(Millis::MAX);
+    let to = of.ended_millis().unwrap_or(Millis::MAX);
     let sets = set.into_iter().flat_map(move |set| rollout::sets_named_as(model, deployment, set));
     let pods = sets.flat_map(move |set| model.pods_of(set.uid).filter(move |pod| pod.replica_set() == Some(set.uid)));
     pods.filter(move |pod| (from..=to).contains(&pod.first_seen_millis()))
@@ -82,7 +82,7 @@ pub fn restarts(model: &Model, deployment: &Deployment, rollout: &Rollout) -> u3
 fn in_force(deployment: &Deployment, index: usize) -> impl Iterator<Item = Limits> {
     let rollout = deployment.rollouts.get(index);
     let from = rollout.and_then(|rollout| rollout.started_millis).unwrap_or(Millis::MIN);
-    let to = rollout.and_then(|rollout| rollout.completed_millis.or(rollout.superseded_millis)).unwrap_or(Millis::MAX);
+    let to = rollout.and_then(Rollout::ended_millis).unwrap_or(Millis::MAX);
     let ends = deployment.limits.iter().skip(1).map(|(since, _)| *since).chain([Millis::MAX]);
     let spans = deployment.limits.iter().zip(ends);
     spans.filter(move |((since, _), end)| *since <= to && *end > from).map(|((_, limits), _)| *limits)

@@ -122,7 +122,7 @@ pub fn is_part_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout)
 /// Nobody looked for a part of a rollout: there may have been more pods at once, or fewer available ones.
 pub fn has_gap(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
     let from = began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis);
-    let to = rollout.completed_millis.or(rollout.superseded_millis).unwrap_or(Millis::MAX);
+    let to = rollout.ended_millis().unwrap_or(Millis::MAX);
     deployment.gaps.iter().any(|gap| !gap.is_short() && gap.from_millis < to && gap.to_millis > from)
 }
 
