@@ -49,9 +49,10 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     let last = deployment.rollouts.len().saturating_sub(1);
     let known = deployment.rollouts.iter().enumerate().skip(first);
     // A rollout that went on at the first observation got a row while it was open, and gets it once more when it is over.
-    let is_over_since = |over: Option<Millis>| over.is_some_and(|over| over > deployment.first_seen_millis);
     let seen = known.filter(|(_, rollout)| {
-        rollout.started_millis.is_some() || rollout.is_open() || is_over_since(rollout.ended_millis())
+        rollout.started_millis.is_some()
+            || rollout.is_open()
+            || rollout.ended_millis() > Some(deployment.first_seen_millis)
     });
     seen.map(|(index, rollout)| {
         let outcome = rollout::outcome(deployment, rollout);

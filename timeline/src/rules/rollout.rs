@@ -306,10 +306,8 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
 /// The rollout at `index` goes on with the ReplicaSet of the one before, which got another number because a ReplicaSet was taken over
 /// or taken up again: no template came in between.
 pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: &ReplicaSet) -> bool {
-    let [Some(before), Some(rollout)] = [index.checked_sub(1), Some(index)].map(|at| deployment.rollouts.get(at?))
-    else {
-        return false;
-    };
+    let both = index.checked_sub(1).and_then(|before| deployment.rollouts.get(before..=index));
+    let Some([before, rollout]) = both else { return false };
     if is_made_again(before, rollout) {
         return true;
     }
