@@ -148,11 +148,12 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
                 0 | 1 => " Its restartPolicy says so: the pod does not become ready.",
                 _ => " Its restartPolicy says so: the pods do not become ready.",
             };
-            let others = other_containers(crash) + &unready_containers(crash);
+            let others = also(&crash.other_containers, ["ends again and again too", "end again and again too"]);
+            let unready = also(&crash.unready_containers, ["runs and is not ready", "run and are not ready"]);
             // Restarts are those of one pod.
             match pods {
-                0 | 1 => format!("{what}{times} (pod {name}).{saw}{start}{runs}{end}{others}"),
-                pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{start}{runs}{end}{others}"),
+                0 | 1 => format!("{what}{times} (pod {name}).{saw}{start}{runs}{end}{others}{unready}"),
+                pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{start}{runs}{end}{others}{unready}"),
             }
         }
         CauseKind::PodsFailed { exit, .. } => {
@@ -313,8 +314,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let told = told.iter().filter(|part| {
                 !part.is_empty() && *part != "ReadinessGatesNotReady" && !part.contains("readiness gate")
             });
-            let told = told.cloned().collect::<Vec<_>>().join(": ");
-            let told = if told.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(&told)) };
+            let told = tail(&told.cloned().collect::<Vec<_>>().join(": "));
             let who = if cause.is_mixed { format!("{one_is},") } else { count(pods, "pod") };
             format!("Waiting for readiness gate {gate} on {who} for {since}{told}{}", over(time))
         }
@@ -330,9 +330,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             )
         }
         CauseKind::OldNotGoing => {
+            let (pods, have) = (count(pods, "old pod"), if pods == 1 { "has" } else { "have" });
             format!(
-                "{} been terminating for longer than the grace period and must be gone first ({example}).",
-                if pods == 1 { "1 old pod has".to_owned() } else { format!("{pods} old pods have") }
+                "{pods} {have} been terminating for longer than the grace period and must be gone first ({example})."
             )
         }
         CauseKind::PodsMissing { desired, .. } if assessment.has_lost_all_pods() => format!(
@@ -390,26 +390,13 @@ fn quote(by: &str, message: Option<&str>) -> String {
     message.map(|message| format!(" {by}: {}", sentence_end(message))).unwrap_or_default()
 }
 
-/// Names the other containers that end again and again: " Container b and container c end again and again too."
-fn other_containers(crash: &CrashCause) -> String {
-    let verb = if crash.other_containers.len() == 1 { "ends" } else { "end" };
-    let names = container_names(&crash.other_containers);
-    names.map(|names| format!(" {names} {verb} again and again too.")).unwrap_or_default()
-}
-
-/// Names the containers that run beside one that ends, and are not ready: " Container metrics runs and is not ready."
-fn unready_containers(crash: &CrashCause) -> String {
-    let verbs = if crash.unready_containers.len() == 1 { "runs and is" } else { "run and are" };
-    let names = container_names(&crash.unready_containers);
-    names.map(|names| format!(" {names} {verbs} not ready.")).unwrap_or_default()
-}
-
-/// Names a few containers at the begin of a sentence; `None` without any.
-fn container_names(containers: &[(Role, String)]) -> Option<String> {
+/// What one or several containers do beside one that ends: " Container b and container c end again and again too."; empty without any.
+fn also(containers: &[(Role, String)], [one_does, several_do]: [&str; 2]) -> String {
     let named = containers.iter().take(MOST_CONTAINERS).map(|(role, name)| container_name(*role, name));
     let more = containers.len().checked_sub(MOST_CONTAINERS).filter(|more| *more > 0);
     let names: Vec<String> = named.chain(more.map(|more| format!("{more} more"))).collect();
-    (!names.is_empty()).then(|| capitalized(list(&names)))
+    let does = if containers.len() == 1 { one_does } else { several_do };
+    if names.is_empty() { String::new() } else { format!(" {} {does}.", capitalized(list(&names))) }
 }
 
 /// The step in which the start of a container fails (`startContainer` in `kuberuntime_container.go`).

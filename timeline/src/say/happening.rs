@@ -42,11 +42,9 @@ pub fn happening(happening: &Happening) -> String {
                 taken_down_millis.map(|millis| format!(", {} after the old pods were scaled down", duration(millis)));
             format!("Revision {revision} is complete {after}{}.", down.unwrap_or_default())
         }
-        Happening::Completed { revision, was_seen: true, .. } => {
-            format!("Revision {revision} is complete; how long it took is not known.")
-        }
-        Happening::Completed { revision, was_seen: false, .. } => {
-            format!("Revision {revision} is complete; the time of its completion is not known.")
+        Happening::Completed { revision, was_seen, .. } => {
+            let unknown = if *was_seen { "how long it took" } else { "the time of its completion" };
+            format!("Revision {revision} is complete; {unknown} is not known.")
         }
         Happening::Superseded { revision, by, gone_millis } => {
             let gone = match gone_millis {
