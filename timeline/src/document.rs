@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::model::fact::Image;
 use crate::model::{
     Deployment, EndReason, Event, KubectlVerdict, MarkKind, Model, Pod, PodState, RemovedBecause, ReplicaSet, Rollout,
-    ScaleCause, Trigger,
+    Scale, ScaleCause, Trigger,
 };
 use crate::rules::rollout::{self, Outcome};
 use crate::{Millis, Uid};
@@ -148,12 +148,6 @@ pub fn document(model: &Model, from: Option<Millis>, to: Option<Millis>) -> Docu
 }
 
 fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
-    let mut scales: Vec<_> = model
-        .sets_of(deployment.uid)
-        .flat_map(|set| set.scales.iter().map(move |scale| (set.uid, scale)))
-        .filter(|(_, scale)| scale.deployment == deployment.uid)
-        .collect();
-    scales.sort_by_key(|(_, scale)| (scale.at_millis, scale.order));
     let rollouts = deployment.rollouts.iter().enumerate();
     DeploymentDocument {
         namespace: deployment.namespace.clone(),
@@ -164,16 +158,7 @@ fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
         deleted_millis: deployment.deleted_millis,
         rollouts: rollouts.map(|(index, rollout)| of_rollout(model, deployment, index, rollout)).collect(),
         replica_sets: model.sets_of(deployment.uid).map(of_replica_set).collect(),
-        scales: scales
-            .into_iter()
-            .map(|(set, scale)| ScaleDocument {
-                at_millis: scale.at_millis,
-                replica_set: set,
-                from: scale.from,
-                to: scale.to,
-                cause: scale.cause,
-            })
-            .collect(),
+        scales: model.scales_of(deployment.uid).into_iter().map(of_scale).collect(),
         pods: model.pods_of_deployment(deployment.uid).into_iter().map(of_pod).collect(),
         marks: deployment
             .marks
@@ -236,6 +221,11 @@ fn of_replica_set(set: &ReplicaSet) -> ReplicaSetDocument {
         images: names(&set.images),
         revisions: set.revisions.clone(),
     }
+}
+
+fn of_scale((set, scale): (Uid, &Scale)) -> ScaleDocument {
+    let Scale { at_millis, from, to, cause, .. } = *scale;
+    ScaleDocument { at_millis, replica_set: set, from, to, cause }
 }
 
 fn of_pod(pod: &Pod) -> PodDocument {

@@ -43,7 +43,7 @@ impl Course {
         let index = deployment.rollouts.iter().rposition(|rollout| rollout.revision == revision)?;
         let rollout = deployment.rollouts.get(index)?;
         let started_millis = began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis);
-        let until = rollout.completed_millis.or(rollout.superseded_millis).unwrap_or(now.millis);
+        let until = rollout.ended_millis().unwrap_or(now.millis);
         let completed_millis = rollout.completed_millis.filter(|_| !rollout.was_scaled_to_zero);
         let took = rollout.started_millis.and(completed_millis).map(|to| to - started_millis);
         Some(Self {

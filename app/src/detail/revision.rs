@@ -53,7 +53,7 @@ impl RevisionDetail {
     ) -> Option<Self> {
         let first = rollout::replica_set(model, deployment, revision);
         // One that was deleted may have been made again.
-        let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
+        let carries = |set: &&ReplicaSet| set.had_revision(revision);
         let remade = first.and_then(|set| rollout::sets_named_as(model, deployment, set).filter(carries).last());
         // Once all were deleted, the controller counts from 1 again: the number may be that of another one before.
         let is_current = rollout::current_revision(model, deployment) == Some(revision);

@@ -112,7 +112,7 @@ pub(super) fn lines(model: &Model, deployment: &Deployment) -> impl DoubleEndedI
 impl RolloutLine {
     fn of(model: &Model, deployment: &Deployment, index: usize) -> Option<Self> {
         let rollout = deployment.rollouts.get(index)?;
-        let ended_millis = rollout.completed_millis.or(rollout.superseded_millis);
+        let ended_millis = rollout.ended_millis();
         let began_millis = rollout::began_millis(model, deployment, rollout);
         let took = began_millis.zip(ended_millis).map(|(from, to)| to - from);
         let has_gap = rollout::has_gap(model, deployment, rollout);

@@ -62,7 +62,7 @@ impl EndedRollout {
     /// The last rollout of a Deployment; `None` while it goes on.
     pub fn from_model(model: &Model, deployment: &Deployment) -> Option<Self> {
         let last = deployment.rollouts.last()?;
-        let ended = last.completed_millis.or(last.superseded_millis).or(deployment.deleted_millis)?;
+        let ended = last.ended_millis().or(deployment.deleted_millis)?;
         let began = rollout::began_millis(model, deployment, last);
         let began_millis = began.unwrap_or_else(|| deployment.known_since_millis());
         let pods = model.pods_of_deployment(deployment.uid);

@@ -67,7 +67,7 @@ pub(super) fn shown_span(
     };
     let rollout = rollouts.get(index)?;
     let last = timeline::rollout::last_moment_millis(model, deployment, index);
-    let ended = rollout.completed_millis.or(rollout.superseded_millis);
+    let ended = rollout.ended_millis();
     let first = deployment.known_since_millis();
     let (from, to) = match (rollout.started_millis, ended) {
         (Some(started), Some(_)) => rollout_span::shown_span(started, ended, last),

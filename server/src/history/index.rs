@@ -27,11 +27,10 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     let last = deployment.rollouts.len().saturating_sub(1);
     let known = deployment.rollouts.iter().enumerate().skip(first);
     // A rollout that went on at the first observation got a row while it was open, and gets it once more when it is over.
-    let is_over_since = |over: Option<Millis>| over.is_some_and(|over| over > deployment.first_seen_millis);
     let seen = known.filter(|(_, rollout)| {
         rollout.started_millis.is_some()
             || rollout.is_open()
-            || is_over_since(rollout.completed_millis.or(rollout.superseded_millis))
+            || rollout.ended_millis() > Some(deployment.first_seen_millis)
     });
     seen.map(|(index, rollout)| {
         let outcome = rollout::outcome(deployment, rollout);
@@ -48,7 +47,7 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             revision: rollout.revision,
             trigger: rollout::trigger(model, deployment, index),
             started_millis: rollout::began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis),
-            ended_millis: rollout.completed_millis.or(rollout.superseded_millis),
+            ended_millis: rollout.ended_millis(),
             is_part_unseen: rollout::is_part_unseen(model, deployment, rollout),
             has_gap: rollout::has_gap(model, deployment, rollout),
             outcome,

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use moka::future::Cache;
 use timeline::document::{self, Document};
-use timeline::wire::{Connection, Position, Snapshot};
-use timeline::{Millis, Retention, Workload};
+use timeline::wire::{Connection, Objects, Position, Snapshot};
+use timeline::{Millis, Model, Retention, Workload};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch as signal};
 use tokio::time::Instant;
 
@@ -265,12 +265,12 @@ impl Handle {
         let turn = self.documents.clone().acquire_owned().await;
         let copy = self.read(move |reader| {
             let model = reader.timeline.model();
-            Some((model.only(workload.find(model)?.uid), reader.observed.unzip()))
+            Some((Objects::of(model, workload.find(model)?.uid), reader.observed.unzip()))
         });
-        let Some((model, (from, to))) = copy.await? else { return Ok(None) };
+        let Some((objects, (from, to))) = copy.await? else { return Ok(None) };
         let written = tokio::task::spawn_blocking(move || {
             let _turn = turn; // the request may have been cancelled; the writing goes on
-            document::document(&model, from, to)
+            document::document(&Model::from(objects), from, to)
         });
         written.await.map(Some).map_err(|_| HubEnded)
     }

@@ -4,7 +4,7 @@ use super::Timeline;
 use super::rollout::has_passed;
 use crate::model::fact::{DeploymentFact, DeploymentSpec, Kind, Seen, Strategy};
 use crate::model::story::{Happening, SpecSeconds};
-use crate::model::{Deployment, DeploymentNow, Gap, KubectlVerdict, Mark, MarkKind, order};
+use crate::model::{Deployment, DeploymentNow, Gap, KubectlVerdict, Mark, MarkKind};
 use crate::rules::{budget, rollout, verdict};
 use crate::words::images;
 use crate::{Change, Millis, Model, Uid};
@@ -122,9 +122,8 @@ impl Timeline {
 
     /// ReplicaSets may be seen before their Deployment: their first steps are told with it.
     fn tell_first_steps(&mut self, uid: Uid) {
-        let steps = self.model.sets_of(uid).flat_map(|set| set.scales.iter().map(|scale| (set.uid, scale.clone())));
-        let steps: Vec<_> = steps.filter(|(_, scale)| scale.deployment == uid).collect();
-        for (set, scale) in order::sort_by(steps, |(_, scale)| (scale.at_millis, u128::from(scale.order))) {
+        let steps = self.model.scales_of(uid).into_iter().map(|(set, scale)| (set, scale.clone()));
+        for (set, scale) in steps.collect::<Vec<_>>() {
             self.tell_step(set, &scale, None);
         }
     }

@@ -102,22 +102,15 @@ impl EventLog {
         let mut hasher = DefaultHasher::new();
         message.hash(&mut hasher);
         let message = hasher.finish();
-        match self.of.get_mut(&uid) {
-            Some((known, last)) if *known == count && *last == message => None,
-            Some((known, last)) => {
-                *last = message;
-                Some(std::mem::replace(known, count))
+        let Some(before) = self.of.insert(uid, (count, message)) else {
+            self.order.push_back(uid);
+            if self.order.len() > Self::MOST
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.of.remove(&oldest);
             }
-            None => {
-                if self.order.len() == Self::MOST
-                    && let Some(oldest) = self.order.pop_front()
-                {
-                    self.of.remove(&oldest);
-                }
-                self.order.push_back(uid);
-                self.of.insert(uid, (count, message));
-                Some(0)
-            }
-        }
+            return Some(0);
+        };
+        (before != (count, message)).then_some(before.0)
     }
 }

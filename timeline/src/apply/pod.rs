@@ -111,7 +111,7 @@ impl Timeline {
             let has_failed = is_terminal && is_end && !is_old;
             let was_terminal = self.model.pods.get(&uid).is_some_and(|pod| pod.now.terminal_millis.is_some());
             let begun = PodNow {
-                first_restarts: first_restarts.unwrap_or(reading.restarts),
+                first_restarts: first_restarts.unwrap_or_else(|| phase::restarts(&fact.containers)),
                 available_at_millis: due,
                 terminal_millis: is_terminal.then_some(if is_old { fact.meta.created_at_millis } else { at }),
                 listed_millis: is_listed.then_some(at),
@@ -237,8 +237,8 @@ impl Timeline {
             node: fact.node.clone(),
             reason: reading.reason,
             message: reading.message,
-            restarts: reading.restarts,
-            most_restarts: pod.now.most_restarts.max(reading.all_restarts),
+            restarts: phase::restarts(&fact.containers),
+            most_restarts: pod.now.most_restarts.max(phase::sum_restarts(&fact.containers)),
             pull_error: pull_error(&fact.containers, &pod.now.pull_error),
             deletion_at_millis: fact.deletion_at_millis,
             terminal_millis: pod.now.terminal_millis.or(begun.terminal_millis),

@@ -139,14 +139,11 @@ impl Timeline {
         let gone = self.model.pods.values().filter_map(gone_pod);
         let gone = gone.chain(self.model.replica_sets.values().filter_map(gone_set));
         let before = retention.cut_millis(now_millis, nth_last(gone, retention.gone_pods));
-        let is_over = |pod: &&Pod| gone_pod(pod).is_some_and(|at| at < before);
-        let pods: Vec<Uid> = self.model.pods.values().filter(is_over).map(|pod| pod.uid).collect();
-        let going: BTreeSet<Uid> = pods.iter().copied().collect();
-        let is_empty = |set: &&ReplicaSet| {
-            gone_set(set).is_some_and(|at| at < before)
-                && self.model.pods_of(set.uid).all(|pod| going.contains(&pod.uid))
-        };
-        let sets: Vec<Uid> = self.model.replica_sets.values().filter(is_empty).map(|set| set.uid).collect();
+        let is_over = |pod: &Pod| gone_pod(pod).is_some_and(|at| at < before);
+        let pods = self.model.pods.values().filter(|pod| is_over(pod)).map(|pod| pod.uid).collect();
+        let is_empty =
+            |set: &&ReplicaSet| gone_set(set).is_some_and(|at| at < before) && self.model.pods_of(set.uid).all(is_over);
+        let sets = self.model.replica_sets.values().filter(is_empty).map(|set| set.uid).collect();
         self.forget(pods, sets);
     }
 
@@ -161,20 +158,18 @@ impl Timeline {
 impl Pruned {
     /// Collects the history before a cut of a Deployment.
     pub fn before(model: &Model, deployment: Uid, before: Millis) -> Self {
-        let pods = model.pods_of_deployment(deployment);
-        let pods = pods.into_iter().filter(|pod| pod.gone_millis().is_some_and(|at| at < before));
-        let pods: Vec<Uid> = pods.map(|pod| pod.uid).collect();
-        let going: BTreeSet<Uid> = pods.iter().copied().collect();
+        let is_over = |pod: &Pod| pod.gone_millis().is_some_and(|at| at < before);
+        let pods = model.pods_of_deployment(deployment).into_iter().filter(|pod| is_over(pod));
         let rollouts = model.deployments.get(&deployment).map(|known| known.rollouts.as_slice()).unwrap_or_default();
         let over = rollouts.iter().skip(1).take_while(|r| r.started_millis.is_some_and(|at| at <= before));
         let first_kept = rollouts.get(over.count()).map_or(0, |rollout| rollout.revision);
         let is_old = |set: &&ReplicaSet| {
             set.removed_millis.is_some_and(|at| at < before)
                 && set.revisions.iter().all(|(revision, _)| *revision < first_kept)
-                && model.pods_of(set.uid).all(|pod| going.contains(&pod.uid))
+                && model.pods_of(set.uid).all(is_over)
         };
         let sets = model.sets_of(deployment).filter(is_old).map(|set| set.uid).collect();
-        Self { before_millis: Some(before), pods, sets }
+        Self { before_millis: Some(before), pods: pods.map(|pod| pod.uid).collect(), sets }
     }
 }
 

@@ -304,9 +304,7 @@ impl Timeline {
             }
         });
         self.note_available(at, uid, false);
-        let after = self.model.deployments.get(&uid).and_then(|known| known.rollouts.last());
-        let is_over = after.is_some_and(|after| after.completed_millis.is_some());
-        if is_over && was_open {
+        if was_open {
             self.tell_complete(uid);
         }
     }

@@ -101,10 +101,10 @@ pub(super) fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
         }
         // What runs in one pod has not started in another.
         (CauseKind::Init { is_running: a, .. }, CauseKind::Init { is_running: b, .. }) => a == b,
-        (CauseKind::NodeSilent { node: a }, CauseKind::NodeSilent { node: b }) => a == b,
         (CauseKind::Gate { gate: a, .. }, CauseKind::Gate { gate: b, .. }) => a == b,
-        (CauseKind::BadContainer { container: a }, CauseKind::BadContainer { container: b }) => a == b,
-        (CauseKind::NotStarted { container: a }, CauseKind::NotStarted { container: b }) => a == b,
+        (CauseKind::NodeSilent { .. } | CauseKind::BadContainer { .. } | CauseKind::NotStarted { .. }, _) => {
+            one == other
+        }
         (
             CauseKind::NotReady { was_ready: a, is_startup: starts, .. },
             CauseKind::NotReady { was_ready: b, is_startup: other_starts, .. },

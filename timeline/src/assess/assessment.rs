@@ -195,7 +195,7 @@ impl<'m> Assessment<'m> {
 
     /// Returns the hold that keeps the controller from its next step.
     pub fn hold(&self) -> Hold {
-        let has_next = self.sums.old_desired() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew { .. });
+        let has_next = self.sums.old_desired() > 0 || !matches!(self.next, Next::Nothing | Next::WaitForNew(_));
         match self.next {
             // Pods of a rollout that is over may fail, and the controller has nothing to do about it.
             _ if !has_next && !self.is_rolling_out() => Hold::Free,
@@ -203,7 +203,7 @@ impl<'m> Assessment<'m> {
             _ if self.may_go_on() => Hold::Free,
             _ if self.has_fault() && (has_next || self.counts.not_yet > 0) => Hold::Blocked,
             // Old pods that were let go of count until they are asked to go.
-            Next::WaitForNew { .. } | Next::WaitForOldGone if self.owed.1 == 0 => Hold::Waits,
+            Next::WaitForNew(_) | Next::WaitForOldGone if self.owed.1 == 0 => Hold::Waits,
             _ => Hold::Free,
         }
     }
@@ -217,7 +217,7 @@ impl<'m> Assessment<'m> {
             Next::AddNew(_) => !refused(Refused::Pods),
             Next::RemoveNew(_) | Next::RemoveOld { .. } => !refused(Refused::Deletion),
             Next::Spread => true,
-            Next::Nothing | Next::Paused | Next::WaitForNew { .. } | Next::WaitForOldGone => false,
+            Next::Nothing | Next::Paused | Next::WaitForNew(_) | Next::WaitForOldGone => false,
         };
         is_allowed && !has(CauseKind::ControllerSilent) && self.replicas_before_stuck_scaling().is_none()
     }
@@ -242,11 +242,6 @@ impl<'m> Assessment<'m> {
     /// Returns whether there is a fault that waiting alone will not mend.
     pub fn has_fault(&self) -> bool {
         self.causes.iter().any(|cause| cause.severity == Severity::Bad)
-    }
-
-    /// Returns whether both the ceiling and the floor of the budget are reached.
-    pub const fn at_limits(&self) -> bool {
-        self.counts.desired >= self.limits.ceiling && self.counts.available <= self.limits.floor
     }
 
     /// Returns since when the pods of the Deployment, or the ReplicaSets that own them, must not be listed.

@@ -152,16 +152,6 @@ pub struct CrashCause {
 }
 
 impl CrashCause {
-    /// Returns whether the kubelet stopped the container to start it with other resources.
-    pub fn is_resize(&self) -> bool {
-        self.probe.as_ref().is_some_and(ProbeKill::is_resize)
-    }
-
-    /// Returns whether the kubelet stopped the container to start it in a new sandbox of its pod.
-    pub fn is_sandbox(&self) -> bool {
-        self.probe.as_ref().is_some_and(ProbeKill::is_sandbox)
-    }
-
     /// Returns whether the container did nothing wrong.
     pub fn is_no_fault(&self) -> bool {
         self.probe.as_ref().is_some_and(ProbeKill::is_no_fault)
@@ -276,8 +266,8 @@ pub enum CauseKind {
     },
     /// Their node was reported not to be ready: no kubelet runs their probes.
     NodeSilent {
-        /// Its name, where it is known.
-        node: Option<String>,
+        /// Its name.
+        node: String,
     },
     /// A readiness gate is closed.
     Gate {

@@ -18,8 +18,6 @@ use crate::rules::phase::{awaits_init_container, is_done, is_over};
 pub struct Crash<'p> {
     /// The container.
     pub container: &'p Container,
-    /// Number of its ends.
-    pub exits: u32,
     /// It ends again and again.
     pub is_loop: bool,
     /// Its own restart policy does not start it again, and no rule of another container can.
@@ -34,8 +32,9 @@ pub fn crash<'p>(pod: &'p Pod, now: Now) -> Option<Crash<'p>> {
         return None;
     }
     let crashes = pod.now.containers.iter().filter_map(|container| of_container(pod, container, now));
+    let rank = |crash: &Crash<'_>| (crash.is_loop, crash.container.exits());
     // Of several the first one that ended most often.
-    crashes.reduce(|most, next| if (next.is_loop, next.exits) > (most.is_loop, most.exits) { next } else { most })
+    crashes.reduce(|most, next| if rank(&next) > rank(&most) { next } else { most })
 }
 
 /// Returns the other containers of the pod that end again and again.
@@ -68,7 +67,7 @@ fn of_container<'p>(pod: &Pod, container: &'p Container, now: Now) -> Option<Cra
     let is_past = counts || exit.is_none() || is_before_init || (has_recovered && !is_starting);
     let is_over = if is_loop { has_recovered } else { is_past };
     let is_final = container.is_final && !pod.now.containers.iter().any(may_restart_all);
-    (!is_over).then_some(Crash { container, exits, is_loop, is_final, runs_since_millis })
+    (!is_over).then_some(Crash { container, is_loop, is_final, runs_since_millis })
 }
 
 /// Returns whether this container can still cause a restart of all containers.

@@ -92,8 +92,9 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let refused_millis = refusal.as_ref().map(|refusal| refusal.since_millis);
     let began_millis =
         told.chain(shortage.since_millis).chain(refused_millis).min().unwrap_or(deployment.first_seen_millis);
-    // What was refused in the list with which the recording begins was so before.
-    let is_begin_seen = shortage.is_begin_seen && refused_millis != Some(deployment.first_seen_millis);
+    // What was missing or refused in the list with which the recording begins was so before.
+    let is_begin_seen =
+        shortage.since_millis != Some(first_millis) && refused_millis != Some(deployment.first_seen_millis);
     let is_gone_before = |at: Millis| pods.iter().all(|pod| pod.gone_millis().is_some_and(|gone| gone <= at));
     let went_before = deletion.filter(|entry| is_gone_before(entry.at_millis)).and(count_gone_before(deployment));
     let is_of_pods = !losses.is_empty() || !restarted.is_empty() || scaled.is_some() || shortage.most > 0;
@@ -103,7 +104,7 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         (None, _) => ended(deployment, &pods, scaled, &shortage),
     };
     // A gap behind its end is no part of it, unless it brought something that is told.
-    let is_told = |entry: &&Entry| !matches!(entry.what, Happening::Gap { .. } | Happening::Event { .. });
+    let is_told = |entry: &&Entry| !matches!(entry.what, Happening::Gap { .. } | Happening::Event(_));
     let last_told_millis = deployment.story.iter().filter(is_told).map(|entry| entry.at_millis).max();
     let over_millis = ended_millis.max(last_told_millis).filter(|_| ended_millis.is_some());
     let is_part = |gap: &Gap| gap.to_millis >= began_millis && over_millis.is_none_or(|over| gap.from_millis < over);
@@ -324,8 +325,6 @@ struct Shortage {
     until_millis: Option<Millis>,
     /// Largest number of missing pods.
     most: u32,
-    /// There were enough when the recording begins.
-    is_begin_seen: bool,
 }
 
 /// A stretch of time, which may have no end.
@@ -335,28 +334,20 @@ pub(super) type Stretch = (Millis, Option<Millis>);
 fn shortage(pods: &[(&Pod, Vec<Stretch>)], first: Millis, before: u32, scalings: &[(Millis, (u32, u32))]) -> Shortage {
     let asked = scalings.iter().map(|(at, (from, to))| (*at, i64::from(*to) - i64::from(*from)));
     let available = pods.iter().flat_map(|(pod, counted)| available(pod, counted, first));
-    let mut steps: Vec<(Millis, i64)> = available.chain(asked).collect();
+    let steps = available.chain(asked).chain([(first, i64::from(before))]);
+    // What was before the first list was so at its time.
+    let mut steps: Vec<(Millis, i64)> = steps.map(|(at, step)| (at.max(first), step)).collect();
     steps.sort_unstable();
-    let mut steps = steps.into_iter().peekable();
-    let mut missing = i64::from(before);
-    while let Some((_, step)) = steps.next_if(|(at, _)| *at <= first) {
-        missing += step;
-    }
-    let mut shortage = Shortage { since_millis: None, until_millis: None, most: 0, is_begin_seen: missing <= 0 };
-    let mut note = |at: Millis, missing: i64| {
+    let (mut shortage, mut missing) = (Shortage { since_millis: None, until_millis: None, most: 0 }, 0);
+    for moment in steps.chunk_by(|(one, _), (next, _)| one == next) {
+        let at = moment.first().map_or(first, |(at, _)| *at);
+        missing += moment.iter().map(|(_, step)| step).sum::<i64>();
         shortage.most = shortage.most.max(u32::try_from(missing).unwrap_or_default());
         match (missing > 0, shortage.since_millis) {
             (true, None) => shortage.since_millis = Some(at),
             (true, Some(_)) => shortage.until_millis = None,
             (false, Some(_)) => shortage.until_millis = shortage.until_millis.or(Some(at)),
             (false, None) => {}
-        }
-    };
-    note(first, missing);
-    while let Some((at, step)) = steps.next() {
-        missing += step;
-        if steps.peek().is_none_or(|(next, _)| *next > at) {
-            note(at, missing);
         }
     }
     shortage

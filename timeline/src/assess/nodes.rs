@@ -27,19 +27,14 @@ impl<'m> Assessment<'m> {
             }
         }
         let all = if silent.is_empty() { Vec::new() } else { self.model.counted_pods(self.deployment.uid) };
-        for pod in all {
-            let Some(node) = pod.now.node.as_deref() else { continue };
-            let spoke = || messages::kubelet_spoke_millis(self.deployment, pod);
+        let is_back = |pod: &Pod, since: Millis| {
             let told = || messages::node_silent_since(self.deployment, pod);
-            let is_back = |since: &Millis| {
-                became_ready_after(pod, *since)
-                    || spoke() > Some(*since)
-                    || (is_unready(pod) && unready_condition(pod).is_some() && told() >= Some(*since))
-            };
-            if silent.get(node).is_some_and(is_back) {
-                silent.remove(node);
-            }
-        }
+            became_ready_after(pod, since)
+                || messages::kubelet_spoke_millis(self.deployment, pod) > Some(since)
+                || (is_unready(pod) && unready_condition(pod).is_some() && told() >= Some(since))
+        };
+        let is_on = |pod: &Pod, node: &str| pod.now.node.as_deref() == Some(node);
+        silent.retain(|node, since| !all.iter().any(|pod| is_on(pod, node) && is_back(pod, *since)));
         silent
     }
 

@@ -135,9 +135,9 @@ impl<'m> Assessment<'m> {
         // its node.
         let has_failed = pod.state() == PodState::Failing && !pod.was_ready();
         let node = pod.now.node.as_deref().filter(|_| is_unready(pod) && !has_failed);
-        let since = node.and_then(|node| silent.get(node)).copied();
-        if let Some(since) = since.filter(|since| pod.since_millis() - messages::EARLY_MILLIS <= *since) {
-            return Some((CauseKind::NodeSilent { node: pod.now.node.clone() }, of_pod(pod, since)));
+        let since = node.and_then(|node| Some((node, *silent.get(node)?)));
+        if let Some((node, since)) = since.filter(|(_, at)| pod.since_millis() - messages::EARLY_MILLIS <= *at) {
+            return Some((CauseKind::NodeSilent { node: node.to_owned() }, of_pod(pod, since)));
         }
         let waiting = pod.now.containers.iter().find_map(|container| match &container.state {
             Some(ContainerState::Waiting { reason, message }) if fails(reason) => Some((container, reason, message)),
@@ -255,10 +255,8 @@ impl<'m> Assessment<'m> {
         // Init containers that run again may take their time.
         let is_initializing = pod.state() == PodState::Starting && init_at_work(&pod.now.containers).is_some();
         let is_awaited = !crash.is_loop && crash.runs_since_millis.is_none() && !is_initializing;
-        let reason = match &container.state {
-            Some(ContainerState::Waiting { reason, .. }) => reason.clone(),
-            _ => exit.map(|exit| exit.reason.clone()).unwrap_or_default(),
-        };
+        let waiting = container.waiting().map(|(reason, _)| reason);
+        let reason = waiting.or(exit.map(|exit| exit.reason.as_str())).unwrap_or_default();
         let is_out_of_memory = exit.is_some_and(|exit| exit.reason == "OOMKilled") || reason == "OOMKilled";
         let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
         let killed =
@@ -267,7 +265,12 @@ impl<'m> Assessment<'m> {
         let is_no_fault = |other: &Container| killed(other).as_ref().is_some_and(ProbeKill::is_no_fault);
         let others = crash::other_crashing_containers(pod, &crash, self.now).filter(|other| !is_no_fault(other));
         let unready = self.unready_containers(pod).filter(|other| other.exits() == 0);
-        let message = probe.as_ref().map(|probe| probe.message.clone()).filter(|message| !message.is_empty());
+        let own: &str = match &container.state {
+            Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => message,
+            _ => "",
+        };
+        let saw = probe.as_ref().map(|probe| probe.message.as_str()).filter(|message| !message.is_empty());
+        let message = saw.unwrap_or(own).to_owned();
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
             role: container.role,
@@ -277,7 +280,7 @@ impl<'m> Assessment<'m> {
             is_loop: crash.is_loop && !probe.as_ref().is_some_and(ProbeKill::is_no_fault),
             probe,
             restarts: container.restarts,
-            exits: crash.exits,
+            exits: container.exits(),
             is_since: pod.now.first_restarts == 0
                 && !failed_before(pod, begun)
                 && !pod.told_restarts(container, &self.deployment.story).any(|(at, _)| at < begun),
@@ -290,13 +293,7 @@ impl<'m> Assessment<'m> {
             other_containers: others.map(|other| (other.role, other.name.clone())).collect(),
             unready_containers: unready.map(|other| (other.role, other.name.clone())).collect(),
         }));
-        let message = message.unwrap_or_else(|| match &container.state {
-            Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => {
-                message.clone()
-            }
-            _ => String::new(),
-        });
-        (kind, Evidence { reason, message, ..of_pod(pod, begun) })
+        (kind, Evidence { reason: reason.to_owned(), message, ..of_pod(pod, begun) })
     }
 
     /// Containers that have run for a while and are not ready, by the condition of their pod.

@@ -6,7 +6,7 @@ use super::cause::{Cause, CauseKind, Evidence, Refused};
 use crate::Millis;
 use crate::model::fact::{Condition, ConditionStatus};
 use crate::model::{Event, KubectlVerdict, Pod, ReplicaSet};
-use crate::rules::{messages, rollout, verdict};
+use crate::rules::{messages, rollout};
 
 /// A refusal is told as what is for so long. Later the ReplicaSet controller tries again seldom: it waits twice as long each time.
 const FRESH_MILLIS: Millis = 30_000;
@@ -24,20 +24,19 @@ impl Assessment<'_> {
         }
         let current = self.current;
         let sets = self.model.owned_sets(self.deployment.uid);
-        let mut found: Vec<(CauseKind, Evidence)> = sets
-            .filter_map(|set| {
-                let (what, evidence) = self.refused_of(set)?;
-                let older = current.filter(|current| current.uid != set.uid).and_then(|_| set.revision());
-                Some((CauseKind::Refused { what, older }, evidence))
-            })
-            .collect();
+        let refused = sets.filter_map(|set| {
+            let (what, evidence) = self.refused_of(set)?;
+            let older = current.filter(|current| current.uid != set.uid).and_then(|_| set.revision());
+            Some(self.rate_cause(CauseKind::Refused { what, older }, 0, evidence))
+        });
+        let mut found: Vec<Cause> = refused.collect();
         if found.is_empty() {
             found.extend(self.told_by_deployment());
         }
         // What the current revision is refused comes first.
-        found.sort_by_key(|(kind, _)| matches!(kind, CauseKind::Refused { older: Some(_), .. }));
+        found.sort_by_key(|cause| matches!(cause.kind, CauseKind::Refused { older: Some(_), .. }));
         found.truncate(2);
-        found.into_iter().map(|(kind, evidence)| self.rate_cause(kind, 0, evidence)).collect()
+        found
     }
 
     /// Returns when pods or a ReplicaSet were refused last, if an Event shows that this was a while ago, or a quota may
@@ -90,9 +89,8 @@ impl Assessment<'_> {
             return Some(Evidence { message, ..told });
         }
         let (since, _) = self.deployment.verdicts.last()?;
-        let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;
         // A take-down by Recreate, or a scaling, has the spec observed before.
-        let is_awaited = is_unseen || self.awaits_revision;
+        let is_awaited = self.kubectl == KubectlVerdict::NotObserved || self.awaits_revision;
         let event = self.last_refusal(about, "ReplicaSetCreateError", *since)?;
         is_awaited.then(|| of_event(self.me(), event))
     }
@@ -136,7 +134,7 @@ impl Assessment<'_> {
 
     /// Returns the Deployment's own condition, which may be old: for viewers who do not see the status of its
     /// ReplicaSets.
-    fn told_by_deployment(&self) -> Option<(CauseKind, Evidence)> {
+    fn told_by_deployment(&self) -> Option<Cause> {
         let now = &self.deployment.now;
         let is_known = self.model.owned_sets(self.deployment.uid).any(|set| set.now.failure.is_some());
         if now.spec.paused || is_known {
@@ -150,7 +148,7 @@ impl Assessment<'_> {
         };
         let set = set.filter(|set| self.current.is_some_and(|current| current.uid != set.uid));
         let kind = CauseKind::Refused { what, older: set.and_then(ReplicaSet::revision) };
-        Some((kind, self.of_condition(self.me(), told)))
+        Some(self.rate_cause(kind, 0, self.of_condition(self.me(), told)))
     }
 
     /// Finds the ReplicaSet of which the Deployment says that its pods are refused: the one that the message names, else one that lacks

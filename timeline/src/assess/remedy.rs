@@ -150,21 +150,17 @@ impl Assessment<'_> {
         let current = self.current.filter(|_| !self.awaits_revision).map(|set| set.uid);
         let available = |set: &ReplicaSet| self.model.pod_counts(set.uid).available;
         let earlier = sets().filter(|set| Some(set.uid) != current);
-        let rollouts = |set: &ReplicaSet| {
-            let of = |revision: u64| set.revisions.iter().any(|(known, _)| *known == revision);
-            self.deployment.rollouts.iter().filter(move |rollout| of(rollout.revision)).collect::<Vec<_>>()
-        };
         // Undoing a rollback out of a crash loop would bring the loop back.
         let works = |set: &&ReplicaSet| {
             let failing = self.failing_pods(set).len();
             failing == 0 || failing < set.now.counts.replicas as usize
         };
         let known = earlier.filter(works).filter_map(|set| {
-            let rollouts = rollouts(set);
+            let rollouts = || self.deployment.rollouts.iter().filter(|rollout| set.had_revision(rollout.revision));
             // Complete with no replicas says nothing of its pods.
-            let had_pods = |rollout: &&&Rollout| rollout.completed_millis.is_some() && rollout.available_of != Some(0);
-            let was_complete = rollouts.iter().any(|rollout| had_pods(&rollout));
-            let is_unseen = rollouts.iter().all(|rollout| rollout.started_millis.is_none());
+            let had_pods = |rollout: &Rollout| rollout.completed_millis.is_some() && rollout.available_of != Some(0);
+            let was_complete = rollouts().any(had_pods);
+            let is_unseen = rollouts().all(|rollout| rollout.started_millis.is_none());
             let (available, revision) = (available(set), set.revision()?);
             // What was seen to come to nothing, and has nothing now, is no way out.
             let may_work = available > 0 || ((was_complete || is_unseen) && !self.left_failing(set));
@@ -197,7 +193,7 @@ impl Assessment<'_> {
     /// Returns the command that shows the reason, for the object of the first cause.
     fn show(&self) -> Remedy {
         let Some(cause) = self.first_cause() else { return Remedy::ShowDeployment };
-        if let CauseKind::NodeSilent { node: Some(node) } = &cause.kind {
+        if let CauseKind::NodeSilent { node } = &cause.kind {
             return Remedy::ShowNode(node.clone());
         }
         match cause.evidence.object.split_once(' ') {

@@ -10,7 +10,7 @@ use crate::model::fact::Strategy;
 use crate::model::{EndReason, KubectlVerdict, Mark, MarkKind, Pod, PodState, ReplicaSet, order};
 use crate::rules::budget::Next;
 use crate::rules::messages::{self, StartHold};
-use crate::rules::{rollout, verdict};
+use crate::rules::rollout;
 
 /// A controller that has not reacted for this long is silent.
 const SILENT_MILLIS: Millis = 5_000;
@@ -79,11 +79,11 @@ impl<'m> Assessment<'m> {
     }
 
     fn silent(&self) -> Option<Cause> {
+        let (since, last) = *self.deployment.verdicts.last()?;
         // A ReplicaSet that is refused is all that it reports: the spec that it looked at counts as unobserved.
-        if self.refused_set().is_some() {
+        if [last, self.kubectl] != [KubectlVerdict::NotObserved; 2] || self.refused_set().is_some() {
             return None;
         }
-        let since = self.verdict_since(KubectlVerdict::NotObserved)?;
         let is_first = self.deployment.from_first_list && since == self.deployment.first_seen_millis;
         let is_least = is_first || self.deployment.gaps.iter().any(|gap| gap.to_millis == since);
         let evidence = Evidence { object: self.me(), since_millis: Some(since), is_least, ..Evidence::default() };
@@ -94,10 +94,9 @@ impl<'m> Assessment<'m> {
     /// has come to a halt.
     fn set_missing(&self) -> Option<Cause> {
         let now = &self.deployment.now;
-        let is_seen = verdict::kubectl(now) != KubectlVerdict::NotObserved;
         let is_empty = self.counts.available + self.counts.not_yet + self.counts.terminating == 0;
         if !self.awaits_revision
-            || !is_seen
+            || self.kubectl == KubectlVerdict::NotObserved
             || !is_empty
             || now.spec.paused
             || now.spec.replicas == 0
@@ -162,7 +161,7 @@ impl<'m> Assessment<'m> {
         let is_blocked = self.limits.floor == spec.replicas
             && spec.replicas > 0
             && self.sums.old_desired() > 0
-            && matches!(self.next, Next::WaitForNew { .. } | Next::AddNew(_))
+            && matches!(self.next, Next::WaitForNew(_) | Next::AddNew(_))
             && self.sums.available <= self.limits.floor;
         is_blocked.then(|| Cause {
             kind: CauseKind::Deadlock { obstacle },
@@ -239,9 +238,8 @@ impl<'m> Assessment<'m> {
         // Pods that ended before the ReplicaSet was scaled last are not among those that it desires now.
         let pods = |set: &ReplicaSet| {
             let scaled = set.scales.last().map(|scale| scale.at_millis);
-            let is_missed =
-                move |pod: &Pod| pod.ended_millis().is_none_or(|at| scaled.is_none_or(|scaled| at >= scaled));
-            self.model.controlled_pods(set.uid).filter(move |pod| is_missed(pod))
+            let is_missed = move |pod: &&Pod| pod.ended_millis().is_none_or(|at| Some(at) >= scaled);
+            self.model.controlled_pods(set.uid).filter(is_missed)
         };
         let last = sets().flat_map(pods).filter_map(Pod::ended_millis).max()?;
         let is_from_outside = |pod: &Pod| {
@@ -297,11 +295,6 @@ impl<'m> Assessment<'m> {
         let is_overdue = |set: &ReplicaSet| self.noteworthy_pods(set).any(|pod| overdue(pod, self.now).is_some());
         let mut sets = self.model.controlled_sets(self.deployment.uid);
         self.counts.terminating > 0 && messages::needs_room(message) && !sets.any(is_overdue)
-    }
-
-    pub(super) fn verdict_since(&self, desired: KubectlVerdict) -> Option<Millis> {
-        let (since, last) = self.deployment.verdicts.last()?;
-        (*last == desired && verdict::kubectl(&self.deployment.now) == desired).then_some(*since)
     }
 
     pub(super) fn me(&self) -> String {

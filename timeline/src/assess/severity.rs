@@ -10,12 +10,11 @@
 use super::assessment::Assessment;
 use super::cause::{CauseKind, Evidence, Refused, Severity, StartTime, pull_failure};
 use crate::Millis;
-use crate::model::KubectlVerdict;
 use crate::model::fact::{DeploymentSpec, Role};
+use crate::model::{Event, KubectlVerdict};
 use crate::rules::budget::Next;
 use crate::rules::messages::{self, NewNode, StartHold, is_decided, is_quota};
-use crate::rules::pulls::{is_same_image, named_image};
-use crate::rules::verdict;
+use crate::rules::pulls::is_of_another_image;
 
 /// A controller, a scheduler or a kubelet that does nothing for this long is broken.
 const IDLE_MILLIS: Millis = 60_000;
@@ -123,7 +122,7 @@ impl Assessment<'_> {
     fn of_start(&self, time: &StartTime) -> Severity {
         let now = &self.deployment.now;
         let is_limited = now.spec.progress_deadline_seconds.is_some()
-            && verdict::kubectl(now) != KubectlVerdict::Complete
+            && self.kubectl != KubectlVerdict::Complete
             && now.status.progressing.as_ref().is_some_and(|told| told.reason != "NewReplicaSetAvailable");
         match time.spent_millis - time.allowed_millis {
             ..=0 => Severity::Normal,
@@ -138,17 +137,12 @@ impl Assessment<'_> {
 
     /// Counts the failed pulls of an image, by Events that do not name another one.
     fn failed_pulls(&self, image: Option<&str>, evidence: &Evidence) -> u32 {
-        let is_of_another =
-            |message: &str| named_image(message).zip(image).is_some_and(|(named, image)| !is_same_image(named, image));
-        let failed = |event: &&crate::model::Event| {
-            event.reason == "Failed"
-                && event.message.starts_with("Failed to pull image")
-                && !is_of_another(&event.message)
+        let is_failure = |event: &&Event| {
+            let (reason, message) = (event.reason.as_str(), event.message.as_str());
+            reason == "Failed" && message.starts_with("Failed to pull image") && !is_of_another_image(message, image)
         };
-        messages::events(self.deployment, "Pod", evidence.object_name())
-            .filter(failed)
-            .map(|event| event.count)
-            .fold(0, u32::saturating_add)
+        let failures = messages::events(self.deployment, "Pod", evidence.object_name()).filter(is_failure);
+        failures.map(|event| event.count).fold(0, u32::saturating_add)
     }
 
     /// Pods are going, or may be asked to: they leave room in a quota.
@@ -162,8 +156,7 @@ impl Assessment<'_> {
     /// revision that an edit replaces, and not for faults that may pass.
     pub(super) fn is_fatal(&self, kind: &CauseKind, evidence: &Evidence, severity: Severity) -> bool {
         let lasts = |millis: Millis| evidence.since_millis.is_none_or(|since| self.now.millis - since > millis);
-        let is_unseen = verdict::kubectl(&self.deployment.now) == KubectlVerdict::NotObserved;
-        let is_replaced = self.awaits_revision || is_unseen;
+        let is_replaced = self.awaits_revision || self.kubectl == KubectlVerdict::NotObserved;
         match kind {
             _ if self.deployment.now.spec.paused => false,
             CauseKind::Refused { what: Refused::Pods | Refused::ReplicaSet, older: None }

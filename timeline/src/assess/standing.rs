@@ -166,7 +166,7 @@ impl Assessment<'_> {
                 Some(_) => Standing::Blocked,
                 None if self.is_unexplained() => Standing::Blocked,
                 None if self.causes.iter().any(|cause| cause.severity == Severity::Slow) => Standing::Slow,
-                None if matches!(self.next, Next::WaitForNew { .. } | Next::Nothing) && self.only_waits() => {
+                None if matches!(self.next, Next::WaitForNew(_) | Next::Nothing) && self.only_waits() => {
                     Standing::Waiting
                 }
                 None => Standing::Progressing,
@@ -236,13 +236,13 @@ impl Assessment<'_> {
         let has_none = self.has_lost_all_pods();
         let sets = || self.model.controlled_sets(self.deployment.uid);
         // A pod that was never available is not why one is missing. Most stories ask for no name.
-        let names = |is_it: fn(&Pod) -> bool| {
-            let pods = sets().flat_map(|set| self.model.pods_of(set.uid));
-            let lost = pods.filter(|pod| pod.was_available() && is_it(pod));
-            lost.map(|pod| pod.name.as_str()).collect::<BTreeSet<&str>>()
-        };
-        let served = LazyCell::new(|| names(|_| true));
-        let released = LazyCell::new(|| names(Pod::is_out_of_rotation));
+        let model = self.model;
+        let pods = || sets().flat_map(|set| model.pods_of(set.uid)).filter(|pod| pod.was_available());
+        let served = LazyCell::new(|| pods().map(|pod| pod.name.as_str()).collect::<BTreeSet<&str>>());
+        let released = LazyCell::new(|| {
+            let released = pods().filter(|pod| pod.is_out_of_rotation());
+            released.map(|pod| pod.name.as_str()).collect::<BTreeSet<&str>>()
+        });
         // Those that are told together have no names.
         let deleted = LazyCell::new(|| {
             let told = self.deployment.story.iter().filter_map(|entry| match &entry.what {
@@ -250,13 +250,9 @@ impl Assessment<'_> {
                 _ => None,
             });
             let alone: BTreeSet<&str> = told.collect();
-            let is_other = |pod: &&Pod| {
-                pod.end_reason == Some(EndReason::DeletedManually)
-                    && pod.was_available()
-                    && !alone.contains(pod.name.as_str())
-            };
-            let pods = sets().flat_map(|set| self.model.pods_of(set.uid)).filter(is_other);
-            pods.filter_map(Pod::ended_millis).collect::<Vec<Millis>>()
+            let is_other =
+                |pod: &&Pod| pod.end_reason == Some(EndReason::DeletedManually) && !alone.contains(pod.name.as_str());
+            pods().filter(is_other).filter_map(Pod::ended_millis).collect::<Vec<Millis>>()
         });
         let mut losses = Vec::new();
         for entry in &self.deployment.story {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::model::change::{Pruned, Subject};
 use crate::model::fact::{Condition, Container, ContainerState, Image};
 use crate::model::story::Happening;
-use crate::model::{DeploymentNow, Pod, PodNow, ReplicaSet, ReplicaSetNow};
+use crate::model::{DeploymentNow, Event, Pod, PodNow, ReplicaSet, ReplicaSetNow};
 use crate::{Change, Millis, Model, Uid};
 
 /// Most changes that are kept; older ones become part of what was known first. Large ones count several times.
@@ -46,7 +46,10 @@ fn weight(change: &Change) -> usize {
     };
     let of_set = |now: &ReplicaSetNow| of_condition(now.failure.as_ref());
     let of_pod = |now: &PodNow| (now.containers.len(), pod_texts(now).saturating_sub(POD_BYTES));
-    let of_texts = |texts: [&String; 5]| (0, texts.iter().map(|text| text.len()).sum::<usize>());
+    let of_event = |event: &Event| {
+        let texts = [&event.about.0, &event.about.1, &event.container, &event.reason, &event.message];
+        (0, texts.iter().map(|text| text.len()).sum::<usize>())
+    };
     let (parts, bytes): (usize, usize) = match change {
         Change::Deployment(deployment) => of_deployment(&deployment.now),
         Change::DeploymentNow(_, now) => of_deployment(now),
@@ -58,15 +61,8 @@ fn weight(change: &Change) -> usize {
             (count, bytes + of_set(&set.now))
         }
         Change::ReplicaSetNow(_, now) => (0, of_set(now)),
-        Change::Event(_, event) => {
-            of_texts([&event.about.0, &event.about.1, &event.container, &event.reason, &event.message])
-        }
-        Change::Story(_, entry) => match &entry.what {
-            Happening::Event { about, container, reason, message, .. } => {
-                of_texts([&about.0, &about.1, container, reason, message])
-            }
-            _ => (0, 0),
-        },
+        Change::Event(_, event) => of_event(event),
+        Change::Story(_, entry) if let Happening::Event(event) = &entry.what => of_event(event),
         _ => (0, 0),
     };
     1 + parts / PARTS + bytes / BYTES
@@ -161,7 +157,6 @@ impl History {
         let HistoryCursor { then: mut base, log } = walk;
         let own = std::mem::take(&mut base.deployments);
         base.deployments.extend(own.get(&deployment));
-        base.index();
         if base.deployments.contains_key(&deployment) {
             let pruned = Pruned::before(&base, deployment, from_millis);
             base.apply_change(Change::Pruned(Some(deployment), Box::new(pruned)));
@@ -236,9 +231,8 @@ impl History {
 /// Returns the ReplicaSets of a Deployment without a pod and without a revision of one of its rollouts.
 fn unused_sets(model: &Model, deployment: Uid) -> BTreeSet<Uid> {
     let rollouts = model.deployments.get(&deployment).map(|known| known.rollouts.as_slice()).unwrap_or_default();
-    let is_rolled_out = |revision: u64| rollouts.iter().any(|rollout| rollout.revision == revision);
     let is_unused = |set: &&ReplicaSet| {
-        model.pods_of(set.uid).next().is_none() && !set.revisions.iter().any(|(revision, _)| is_rolled_out(*revision))
+        model.pods_of(set.uid).next().is_none() && !rollouts.iter().any(|rollout| set.had_revision(rollout.revision))
     };
     model.sets_of(deployment).filter(is_unused).map(|set| set.uid).collect()
 }
@@ -300,7 +294,7 @@ mod tests {
     use super::*;
     use crate::model::container::Role;
     use crate::model::story::Entry;
-    use crate::model::{Event, PodState, Rollout};
+    use crate::model::{PodState, Rollout};
 
     #[test]
     fn pods_of_a_moment_are_counted_though_the_first_model_has_no_counts() {
@@ -335,13 +329,7 @@ mod tests {
     fn long_texts_leave_room_for_fewer() {
         let (uid, long) = (Uid::from_bits(1), "x".repeat(99 * BYTES));
         let event = Event { message: long.clone(), ..Event::default() };
-        let what = Happening::Event {
-            about: Default::default(),
-            container: String::new(),
-            reason: long.clone(),
-            message: String::new(),
-            count: 1,
-        };
+        let what = Happening::Event(Box::new(Event { reason: long.clone(), ..Event::default() }));
         let failure = Some(Condition { message: long.clone(), ..Condition::default() });
         let message = "x".repeat(99 * BYTES + POD_BYTES);
         let images = vec![Image { container: "web".to_owned(), image: long }];

@@ -15,8 +15,6 @@ pub struct Uid(u128);
 #[error("not a UID in the form 8-4-4-4-12 lower-case hexadecimal digits")]
 pub struct InvalidUid;
 
-const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
-
 impl Uid {
     /// Creates a UID from its bits; for builders and tests.
     pub const fn from_bits(bits: u128) -> Self {
@@ -33,20 +31,15 @@ impl FromStr for Uid {
     type Err = InvalidUid;
 
     fn from_str(text: &str) -> Result<Self, InvalidUid> {
-        let mut groups = text.split('-');
-        let mut bits = 0u128;
-        for length in GROUPS {
-            let group = groups.next().filter(|g| g.len() == length).ok_or(InvalidUid)?;
-            for byte in group.bytes() {
-                let digit = match byte {
-                    b'0'..=b'9' => byte - b'0',
-                    b'a'..=b'f' => byte - b'a' + 10,
-                    _ => return Err(InvalidUid),
-                };
-                bits = bits << 4 | u128::from(digit);
+        let mut bits = 0;
+        for (index, letter) in text.char_indices() {
+            match (index, letter) {
+                (8 | 13 | 18 | 23, '-') => {}
+                (8 | 13 | 18 | 23, _) | (_, 'A'..='F') => return Err(InvalidUid),
+                _ => bits = bits << 4 | u128::from(letter.to_digit(16).ok_or(InvalidUid)?),
             }
         }
-        if groups.next().is_some() { Err(InvalidUid) } else { Ok(Self(bits)) }
+        if text.len() == 36 { Ok(Self(bits)) } else { Err(InvalidUid) }
     }
 }
 

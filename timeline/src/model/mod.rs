@@ -5,6 +5,7 @@
 pub mod change;
 pub mod container;
 pub mod episode;
+pub mod event;
 pub mod fact;
 pub mod id;
 pub mod limits;
@@ -22,12 +23,12 @@ pub mod workload;
 
 pub use change::Change;
 pub use episode::EpisodeKind;
+pub use event::Event;
 pub use fact::{DeploymentNow, Fact, ReplicaSetNow};
 pub use id::Uid;
 pub use limits::Limits;
 pub use objects::{
-    Deployment, Event, Gap, KubectlVerdict, Mark, MarkKind, Model, RemovedBecause, ReplicaSet, Rollout, Scale,
-    ScaleCause,
+    Deployment, Gap, KubectlVerdict, Mark, MarkKind, Model, RemovedBecause, ReplicaSet, Rollout, Scale, ScaleCause,
 };
 pub use pod::{EndReason, Pod, PodNow, Release};
 pub use pod_index::{LayerCounts, PodCounts, PodLayer, PodMove};

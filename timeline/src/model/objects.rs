@@ -10,13 +10,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::event::Event;
 use super::limits::Limits;
 use super::pod::Pod;
 use super::pod_index::PodIndex;
 use super::server_only;
 use super::story::Entry;
 use crate::model::fact::{DeploymentNow, Image, Kind, ReplicaSetNow};
-use crate::model::table::{GroupedLinks, Keyed, Links, Table};
+use crate::model::table::{Keyed, Links, Table};
 use crate::{Millis, Uid};
 
 /// All Deployments, ReplicaSets and Pods of one cluster, or the part of them that one viewer follows.
@@ -33,7 +34,7 @@ pub struct Model {
     pub unseen: BTreeMap<(Kind, Option<String>), Millis>,
     /// ReplicaSets by the Deployments, and pods by the ReplicaSets, that ever controlled them.
     #[serde(skip)]
-    pub(super) sets_of: GroupedLinks,
+    pub(super) sets_of: Links,
     #[serde(skip)]
     pub(super) pods_of: Links,
     #[serde(skip)]
@@ -160,34 +161,6 @@ impl Gap {
     }
 }
 
-/// An Event, kept to illustrate the story and to say what is waited for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Event {
-    /// UID of the Event.
-    pub uid: Uid,
-    /// When it last happened, by the clock of who says it, or its arrival.
-    pub at_millis: Millis,
-    /// Kind and name of what it is about.
-    pub about: (String, String),
-    /// The container that it is about; empty where it names none.
-    pub container: String,
-    /// `reason`.
-    pub reason: String,
-    /// `message`, at most [`Event::LONGEST`] bytes of it.
-    pub message: String,
-    /// Number of times that it happened.
-    pub count: u32,
-    /// `type` is Warning; others explain what is waited for, and are not told.
-    pub is_warning: bool,
-}
-
-impl Event {
-    /// Longest message that is kept, in bytes.
-    pub const LONGEST: usize = 1024;
-    /// Most Events that are kept per Deployment; the oldest of the most frequent reason goes first.
-    pub const MOST: usize = 40;
-}
-
 /// The verdict of `kubectl rollout status`, from one Deployment object; [`crate::rules::verdict`] computes it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -273,6 +246,11 @@ impl Rollout {
     /// the condition. `passed_millis` is [`DeploymentNow::deadline_passed_millis`].
     pub fn has_deadline_of_before(&self, passed_millis: Option<Millis>) -> bool {
         self.passed_before.is_some() && self.passed_before == passed_millis
+    }
+
+    /// Returns when the rollout was complete or superseded.
+    pub fn ended_millis(&self) -> Option<Millis> {
+        self.completed_millis.or(self.superseded_millis)
     }
 
     /// Returns whether the rollout is neither complete nor superseded.
@@ -364,6 +342,11 @@ impl ReplicaSet {
     /// Returns the revision that it carries now.
     pub fn revision(&self) -> Option<u64> {
         self.revisions.last().map(|(revision, _)| *revision)
+    }
+
+    /// Returns whether the ReplicaSet carries this revision, or carried it before.
+    pub fn had_revision(&self, revision: u64) -> bool {
+        self.revisions.iter().any(|(known, _)| *known == revision)
     }
 }
 

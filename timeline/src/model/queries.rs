@@ -2,10 +2,10 @@
 
 use super::change::Subject;
 use super::pod_index::{self, PodIndex};
-use super::{Deployment, LayerCounts, Model, Pod, PodCounts, PodMove, ReplicaSet};
+use super::{Deployment, LayerCounts, Model, Pod, PodCounts, PodMove, ReplicaSet, Scale};
 use crate::model::fact::Kind;
 use crate::model::order;
-use crate::model::table::{GroupedLinks, Links};
+use crate::model::table::Links;
 use crate::{Change, Millis, Uid};
 
 impl Model {
@@ -29,6 +29,13 @@ impl Model {
     /// Returns the ReplicaSets that `deployment` controls now and that exist.
     pub fn owned_sets(&self, deployment: Uid) -> impl Iterator<Item = &ReplicaSet> {
         self.controlled_sets(deployment).filter(|set| set.removed_millis.is_none())
+    }
+
+    /// Returns the steps of ReplicaSets while `deployment` controlled them, in order.
+    pub fn scales_of(&self, deployment: Uid) -> Vec<(Uid, &Scale)> {
+        let scales = self.sets_of(deployment).flat_map(|set| set.scales.iter().map(|scale| (set.uid, scale)));
+        let own = scales.filter(|(_, scale)| scale.deployment == deployment).collect();
+        order::sort_by(own, |(_, scale)| (scale.at_millis, u128::from(scale.order)))
     }
 
     /// Pods that `replica_set` controls or ever controlled, by UID.
@@ -137,16 +144,6 @@ impl Model {
             .max_by_key(|d| (d.deleted_millis.is_none(), d.first_seen_millis, d.uid))
     }
 
-    /// Returns the part of the model that a viewer of `deployment` needs.
-    pub fn only(&self, deployment: Uid) -> Self {
-        let mut part = Self { unseen: self.unseen.clone(), ..Self::default() };
-        self.deployments.get(&deployment).into_iter().for_each(|d| part.deployments.insert(d.uid, d.clone()));
-        self.sets_of(deployment).for_each(|set| part.replica_sets.insert(set.uid, set.clone()));
-        self.pods_of_deployment(deployment).into_iter().for_each(|pod| part.pods.insert(pod.uid, pod.clone()));
-        part.index();
-        part
-    }
-
     /// Returns the Deployments whose viewers need `change`.
     pub fn deployments_of(&self, change: &Change) -> Vec<Uid> {
         let owners = |set: &Uid| self.replica_sets.get(set).map(|set| set.owners.as_slice()).unwrap_or_default();
@@ -166,7 +163,7 @@ impl Model {
 
     /// Links objects that were put into the tables directly.
     pub(crate) fn index(&mut self) {
-        self.sets_of = GroupedLinks::default();
+        self.sets_of = Links::default();
         self.pods_of = Links::default();
         for set in self.replica_sets.values() {
             let Some(row) = self.replica_sets.row_of(&set.uid) else { continue };

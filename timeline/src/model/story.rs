@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use self::details::{
     Adopter, ContainerEnd, NodeDeparture, Part, Restart, RolloutStart, SpecSeconds, StepBudget, TargetFailure, Trigger,
 };
+use super::event::Event;
 use super::fact::Strategy;
 use super::names::names;
 use super::pod::EndReason;
@@ -185,7 +186,7 @@ pub enum Happening {
         /// When the last one was told, in milliseconds.
         last_millis: Millis,
     },
-    /// A pod ended in another way worth telling.
+    /// A pod whose node is not known was evicted or lost, or a pod that was out of rotation ended.
     Ended {
         /// Name of the pod.
         pod: String,
@@ -338,19 +339,8 @@ pub enum Happening {
         /// Its duration, in milliseconds.
         millis: Millis,
     },
-    /// A Warning Event.
-    Event {
-        /// Kind and name of what it is about.
-        about: (String, String),
-        /// The container that it is about; empty where it names none.
-        container: String,
-        /// `reason`.
-        reason: String,
-        /// `message` of the last one.
-        message: String,
-        /// Number of times that it happened.
-        count: u32,
-    },
+    /// A Warning Event, with the message of the last one like it and the number of times in all.
+    Event(Box<Event>),
     /// The history before this moment is not kept.
     #[default]
     NotKept,
@@ -365,8 +355,7 @@ impl Happening {
             Self::Completed { .. } => LineKind::Done,
             Self::Rolled { .. } | Self::AndSoOn { .. } | Self::Moved { .. } | Self::CleanedUp { .. } => LineKind::Step,
             Self::ScaledBack { .. } => LineKind::Step,
-            Self::Ended { reason: EndReason::Unknown, .. }
-            | Self::Unseen { .. }
+            Self::Unseen { .. }
             | Self::Back { .. }
             | Self::SetDeleted { was_seen: false, .. }
             | Self::Gap { .. }
@@ -380,7 +369,7 @@ impl Happening {
             | Self::LeftNode { why: NodeDeparture::OverLimit | NodeDeparture::Tainted | NodeDeparture::Lost, .. } => {
                 LineKind::Bad
             }
-            Self::Event { .. } => LineKind::Event,
+            Self::Event(_) => LineKind::Event,
             Self::Superseded { .. }
             | Self::Scaled { .. }
             | Self::Replicas { .. }

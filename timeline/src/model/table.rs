@@ -179,39 +179,6 @@ impl Links {
     }
 }
 
-/// Like [`Links`], for owners that have few, which are asked for often: one search finds all of an owner, and they lie side by side.
-#[derive(Debug, Clone, Default)]
-pub struct GroupedLinks(Table<Vec<(Uid, u32)>>);
-
-impl GroupedLinks {
-    /// Records that `owned`, which is in that row, belongs to `owner`.
-    pub fn link(&mut self, owner: Uid, owned: Uid, row: u32) {
-        if !self.0.contains_key(&owner) {
-            self.0.insert(owner, Vec::new());
-        }
-        let Some(all) = self.0.get_mut(&owner) else { return };
-        let place = all.partition_point(|(known, _)| *known < owned);
-        match all.get_mut(place) {
-            Some(known) if known.0 == owned => known.1 = row,
-            _ => all.insert(place, (owned, row)),
-        }
-    }
-
-    /// Removes the link between `owner` and `owned`.
-    pub fn unlink(&mut self, owner: Uid, owned: Uid) {
-        let Some(all) = self.0.get_mut(&owner) else { return };
-        all.retain(|(known, _)| *known != owned);
-        if all.is_empty() {
-            self.0.remove(&owner);
-        }
-    }
-
-    /// Returns the UIDs that belong to `owner`, with their rows.
-    pub(super) fn rows_of(&self, owner: Uid) -> impl Iterator<Item = (Uid, u32)> {
-        self.0.get(&owner).map(Vec::as_slice).unwrap_or_default().iter().copied()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,24 +204,11 @@ mod tests {
     fn links_are_of_one_owner() {
         let uid = Uid::from_bits;
         let mut links = Links::default();
-        for (owner, owned) in [(1, 9), (1, u128::MAX), (2, 0), (1, 0)] {
-            links.link(uid(owner), uid(owned), 0);
-        }
-        links.unlink(uid(1), uid(9));
-        assert_eq!(links.rows_of(uid(1)).map(|(uid, _)| uid.bits()).collect::<Vec<_>>(), [0, u128::MAX]);
-        assert_eq!(links.rows_of(uid(3)).count(), 0);
-    }
-
-    #[test]
-    fn few_links_are_those_of_one_owner_in_order() {
-        let uid = Uid::from_bits;
-        let mut links = GroupedLinks::default();
         for (owner, owned, row) in [(1, 9, 0), (1, u128::MAX, 1), (2, 0, 2), (1, 0, 3), (1, 0, 4)] {
             links.link(uid(owner), uid(owned), row);
         }
         links.unlink(uid(1), uid(9));
-        links.unlink(uid(2), uid(0));
         assert_eq!(links.rows_of(uid(1)).collect::<Vec<_>>(), [(uid(0), 4), (uid(u128::MAX), 1)]);
-        assert_eq!((links.rows_of(uid(2)).count(), links.rows_of(uid(3)).count(), links.0.len()), (0, 0, 1));
+        assert_eq!(links.rows_of(uid(3)).count(), 0);
     }
 }

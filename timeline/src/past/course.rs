@@ -5,6 +5,7 @@ use crate::budget::Limits;
 use crate::model::{Deployment, Model, Pod, PodState, Rollout};
 use crate::rollout;
 use crate::rules::phase::{SLOWER, allowed_until_ready_millis};
+use crate::view::steps::{LAYERS, Step, steps_after};
 
 /// Pods that were made for a rollout: of its ReplicaSet, also of one that was made again, from its begin to its end. One may be seen before
 /// the rollout is.
@@ -12,7 +13,7 @@ pub fn pods<'m>(model: &'m Model, deployment: &'m Deployment, of: &'m Rollout) -
     let set = rollout::set_of_rollout(model, deployment, of);
     let sign = rollout::first_sign_millis(model, deployment, of);
     let from = sign.map_or(Millis::MIN, |sign| sign - rollout::OVERTAKING_MILLIS);
-    let to = of.completed_millis.or(of.superseded_millis).unwrap_or(Millis::MAX);
+    let to = of.ended_millis().unwrap_or(Millis::MAX);
     let sets = set.into_iter().flat_map(move |set| rollout::sets_named_as(model, deployment, set));
     let pods = sets.flat_map(move |set| model.pods_of(set.uid).filter(move |pod| pod.replica_set() == Some(set.uid)));
     pods.filter(move |pod| (from..=to).contains(&pod.first_seen_millis()))
@@ -48,19 +49,9 @@ pub fn available_counts(
     let steps = spans.flat_map(|(from, to)| {
         [Some((from.max(began_millis), 1)), Some((to, -1)).filter(|(to, _)| *to <= until_millis)]
     });
-    let mut steps: Vec<(Millis, i64)> = steps.flatten().collect();
-    steps.sort_unstable();
-    let mut counts: Vec<(Millis, u32)> = vec![(0, 0)];
-    let mut count = 0;
-    for (at, step) in steps {
-        count += step;
-        let now = u32::try_from(count).unwrap_or_default();
-        match counts.last_mut().filter(|(last, _)| *last == at - began_millis) {
-            Some(last) => last.1 = now,
-            None => counts.push((at - began_millis, now)),
-        }
-    }
-    counts
+    let moves = steps.flatten().map(|(at, by)| (at - began_millis, 0, by)).collect();
+    let count = |(at, [available, ..]): Step| (at, u32::try_from(available).unwrap_or_default());
+    steps_after((0, [0; LAYERS]), moves).into_iter().map(count).collect()
 }
 
 /// Says why a rollout was superseded, where its pods ran for longer than they may and none was ever ready: while it went on, that was no
@@ -91,7 +82,7 @@ pub fn restarts(model: &Model, deployment: &Deployment, rollout: &Rollout) -> u3
 fn in_force(deployment: &Deployment, index: usize) -> impl Iterator<Item = Limits> {
     let rollout = deployment.rollouts.get(index);
     let from = rollout.and_then(|rollout| rollout.started_millis).unwrap_or(Millis::MIN);
-    let to = rollout.and_then(|rollout| rollout.completed_millis.or(rollout.superseded_millis)).unwrap_or(Millis::MAX);
+    let to = rollout.and_then(Rollout::ended_millis).unwrap_or(Millis::MAX);
     let ends = deployment.limits.iter().skip(1).map(|(since, _)| *since).chain([Millis::MAX]);
     let spans = deployment.limits.iter().zip(ends);
     spans.filter(move |((since, _), end)| *since <= to && *end > from).map(|((_, limits), _)| *limits)

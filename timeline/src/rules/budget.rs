@@ -10,11 +10,6 @@ use crate::model::{Deployment, Model, ReplicaSet, order};
 pub use crate::model::Limits;
 use crate::rules::rollout;
 
-/// Returns the spec with another number of replicas.
-pub fn of_replicas(spec: &DeploymentSpec, replicas: u32) -> DeploymentSpec {
-    DeploymentSpec { replicas, ..spec.clone() }
-}
-
 /// Resolves the strategy for the Deployment's `spec.replicas`. Surge percentages are rounded up, unavailable
 /// ones down; both zero would allow nothing, so one may then be unavailable. Recreate: no surge, everything may be missing.
 pub fn limits(spec: &DeploymentSpec) -> Limits {
@@ -148,13 +143,8 @@ pub enum Next {
         /// Available ones.
         healthy: u32,
     },
-    /// Wait until more new pods are available: until then no old one may go.
-    WaitForNew {
-        /// Pods of the new ReplicaSet that are desired and not available.
-        missing: u32,
-        /// Number of them that must become available before the next old one may go.
-        needed: u32,
-    },
+    /// Wait until this many more new pods are available: until then no old one may go.
+    WaitForNew(u32),
     /// Recreate: wait until the old pods are gone.
     WaitForOldGone,
 }
@@ -186,23 +176,18 @@ pub fn next(spec: &DeploymentSpec, sums: &Sums) -> Next {
     if old == 0 {
         return Next::Nothing;
     }
-    let missing = new.desired.saturating_sub(new.available);
     // Signed: a ReplicaSet that was just scaled down may report more available pods than it asks for.
     let budget =
         i64::from(sums.desired) - i64::from(limits.floor) - (i64::from(new.desired) - i64::from(new.available));
     if budget <= 0 {
-        return Next::WaitForNew { missing, needed: u32::try_from(1 - budget).unwrap_or(u32::MAX) };
+        return Next::WaitForNew(u32::try_from(1 - budget).unwrap_or(u32::MAX));
     }
     let budget = u32::try_from(budget).unwrap_or(u32::MAX);
     // An old ReplicaSet may report more pods than it asks for while they drain.
     let sick = sums.old.iter().fold(0u32, |sum, old| sum.saturating_add(old.desired.saturating_sub(old.available)));
     let unhealthy = sick.min(budget);
     let healthy = sums.available.saturating_sub(limits.floor).min(old - unhealthy.min(old));
-    if unhealthy + healthy == 0 {
-        Next::WaitForNew { missing, needed: 1 }
-    } else {
-        Next::RemoveOld { unhealthy, healthy }
-    }
+    if unhealthy + healthy == 0 { Next::WaitForNew(1) } else { Next::RemoveOld { unhealthy, healthy } }
 }
 
 /// Returns whether the replicas are spread as the controller does it when it does not roll out (`scale` in `sync.go`):

@@ -33,10 +33,6 @@ pub struct Reading {
     pub message: String,
     /// For a ready pod: since when, by the kubelet's clock.
     pub ready_since_millis: Option<Millis>,
-    /// Restarts as kubectl counts them ([`restarts`]).
-    pub restarts: u32,
-    /// Sum of the restarts of all containers.
-    pub all_restarts: u32,
 }
 
 /// Computes how long containers may run before they are ready: half as much again as their probes allow, as the kubelet is slower
@@ -54,8 +50,6 @@ pub fn read(pod: &PodFact) -> Reading {
         reason: reason.to_owned(),
         message: message.to_owned(),
         ready_since_millis: None,
-        restarts: restarts(&pod.containers),
-        all_restarts: sum_restarts(pod.containers.iter()),
     };
     if pod.deletion_at_millis.is_some() {
         return say(PodState::Terminating, &pod.reason, &pod.message);
@@ -129,14 +123,15 @@ pub const fn is_over(container: &Container) -> bool {
 
 /// The RESTARTS column of kubectl (`printPod` in `printers.go`): of init containers while one of them is not done, after that of
 /// sidecars and app containers.
-fn restarts(containers: &[Container]) -> u32 {
+pub fn restarts(containers: &[Container]) -> u32 {
     let is_initializing = containers.iter().any(|c| c.role == Role::Init && !is_done(c));
     let left_out = if is_initializing { Role::App } else { Role::Init };
     sum_restarts(containers.iter().filter(|c| c.role != left_out))
 }
 
-fn sum_restarts<'c>(containers: impl Iterator<Item = &'c Container>) -> u32 {
-    containers.fold(0, |sum, container| sum.saturating_add(container.restarts))
+/// Returns the sum of the restarts of containers.
+pub fn sum_restarts<'c>(containers: impl IntoIterator<Item = &'c Container>) -> u32 {
+    containers.into_iter().fold(0, |sum, container| sum.saturating_add(container.restarts))
 }
 
 /// Returns when a ready pod starts to count; `None` without `minReadySeconds`: it counts at once.
@@ -310,14 +305,12 @@ mod tests {
     fn restarts_are_those_that_kubectl_counts() {
         let restarted = |role, state, restarts| Container { restarts, ..container(role, state) };
         let count = |init: Option<ContainerState>| {
-            let mut pod = pod();
-            pod.containers = vec![
+            let containers = [
                 restarted(Role::Init, init, 2),
                 restarted(Role::Sidecar, Some(ContainerState::Running), 3),
                 restarted(Role::App, Some(ContainerState::Running), 4),
             ];
-            let reading = read(&pod);
-            (reading.restarts, reading.all_restarts)
+            (restarts(&containers), sum_restarts(&containers))
         };
         assert_eq!(count(Some(ContainerState::Running)), (5, 9), "it initialises");
         assert_eq!(count(ended(0)), (7, 9), "init containers that are done do not count");

@@ -150,10 +150,13 @@ pub fn pull_detail<'t>(message: &'t str, events: impl Iterator<Item = &'t str>) 
 /// Messages of Events about failures of a pod, the last one first, without those about another image, and those about a container that
 /// cannot be created or started: "Error: configmap \"settings\" not found" (`startContainer` in `kuberuntime_container.go`).
 pub fn failures<'m>(deployment: &'m Deployment, pod: &str, image: Option<&str>) -> impl Iterator<Item = &'m str> {
-    let of_another =
-        move |message: &str| named_image(message).zip(image).is_some_and(|(named, image)| !is_same_image(named, image));
     let failures = events(deployment, "Pod", pod).filter(|event| event.reason == "Failed");
-    failures.map(text).filter(move |message| !message.starts_with("Error: ") && !of_another(message))
+    failures.map(text).filter(move |message| !message.starts_with("Error: ") && !is_of_another_image(message, image))
+}
+
+/// Returns whether a message is about another image than this one.
+pub fn is_of_another_image(message: &str, image: Option<&str>) -> bool {
+    named_image(message).zip(image).is_some_and(|(named, image)| !is_same_image(named, image))
 }
 
 /// Finds the image that the kubelet or its runtime names as the one that it cannot pull.

@@ -162,17 +162,14 @@ impl<'m> ControllerView<'m> {
     }
 
     /// Returns the states in which the controller may have seen a pod, each once.
-    fn states(&self, pod: &Pod) -> Vec<PodState> {
-        let mut states = Vec::with_capacity(self.perhaps.len());
-        for at in self.perhaps.into_iter().filter(|at| pod.is_active_at(*at)) {
-            states.extend(pod.state_at(at).filter(|state| !states.contains(state)));
-        }
-        states
+    fn states(&self, pod: &Pod) -> BTreeSet<PodState> {
+        let active = self.perhaps.into_iter().filter(|at| pod.is_active_at(*at));
+        active.filter_map(|at| pod.state_at(at)).collect()
     }
 
     /// Compares two pods. A change just before may have been seen or not: only an answer that is the same either way is
     /// given.
-    fn compare(&self, (gone, states): (&Pod, &[PodState]), other: &Pod) -> Comparison {
+    fn compare(&self, (gone, states): (&Pod, &BTreeSet<PodState>), other: &Pod) -> Comparison {
         let others = self.states(other);
         let both = states.iter().flat_map(|a| others.iter().map(move |b| (*a, *b)));
         let mut found = both.map(|(a, b)| self.compare_in((gone, a), (other, b)));

@@ -36,20 +36,18 @@ pub enum Outcome {
 /// Returns the owned ReplicaSet that carries `rollout`'s revision: the first seen, and before those that were taken
 /// over from another Deployment, whose numbers were of that one.
 pub fn replica_set<'m>(model: &'m Model, deployment: &Deployment, revision: u64) -> Option<&'m ReplicaSet> {
-    let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
     let is_of_another = |set: &&ReplicaSet| set.owners.first() != Some(&deployment.uid);
-    model.sets_of(deployment.uid).filter(carries).min_by_key(is_of_another)
+    model.sets_of(deployment.uid).filter(|set| set.had_revision(revision)).min_by_key(is_of_another)
 }
 
 /// Returns the ReplicaSet of a rollout. If an earlier rollout had its number, as the controller counts from 1 again
 /// once all ReplicaSets are deleted, it is the last one that existed when this one began.
 pub fn set_of_rollout<'m>(model: &'m Model, deployment: &Deployment, of: &Rollout) -> Option<&'m ReplicaSet> {
-    let carries = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == of.revision);
     let is_earlier = |other: &Rollout| other.revision == of.revision && other.started_millis < of.started_millis;
     let until = of.started_millis.filter(|_| deployment.rollouts.iter().any(is_earlier));
     let last = until.and_then(|until| {
         let own = model.sets_of(deployment.uid).filter(|set| set.owners.first() == Some(&deployment.uid));
-        own.filter(carries).filter(|set| set.first_seen_millis <= until + OVERTAKING_MILLIS).last()
+        own.filter(|set| set.had_revision(of.revision) && set.first_seen_millis <= until + OVERTAKING_MILLIS).last()
     });
     last.or_else(|| replica_set(model, deployment, of.revision))
 }
@@ -128,7 +126,7 @@ pub fn is_part_unseen(model: &Model, deployment: &Deployment, rollout: &Rollout)
 /// ones.
 pub fn has_gap(model: &Model, deployment: &Deployment, rollout: &Rollout) -> bool {
     let from = began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis);
-    let to = rollout.completed_millis.or(rollout.superseded_millis).unwrap_or(Millis::MAX);
+    let to = rollout.ended_millis().unwrap_or(Millis::MAX);
     deployment.gaps.iter().any(|gap| !gap.is_short() && gap.from_millis < to && gap.to_millis > from)
 }
 
@@ -313,10 +311,8 @@ pub fn trigger(model: &Model, deployment: &Deployment, index: usize) -> Trigger 
 /// Returns whether the rollout at `index` goes on with the ReplicaSet of the one before, which got another number
 /// because a ReplicaSet was taken over or taken up again: no template came in between.
 pub fn is_renumbered(model: &Model, deployment: &Deployment, index: usize, set: &ReplicaSet) -> bool {
-    let [Some(before), Some(rollout)] = [index.checked_sub(1), Some(index)].map(|at| deployment.rollouts.get(at?))
-    else {
-        return false;
-    };
+    let both = index.checked_sub(1).and_then(|before| deployment.rollouts.get(before..=index));
+    let Some([before, rollout]) = both else { return false };
     if is_made_again(before, rollout) {
         return true;
     }

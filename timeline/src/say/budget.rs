@@ -58,8 +58,9 @@ pub(super) fn at_limits(assessment: &Assessment<'_>) -> Option<String> {
     } else {
         "The Deployment controller waits for new pods"
     };
-    let waits = matches!(assessment.next, Next::WaitForNew { .. });
-    (assessment.sums.old_desired() > 0 && assessment.at_limits() && waits && !is_said).then(|| {
+    let waits = assessment.sums.old_desired() > 0 && matches!(assessment.next, Next::WaitForNew(_));
+    let are_reached = counts.desired >= limits.ceiling && counts.available <= limits.floor;
+    (are_reached && waits && !is_said).then(|| {
         format!(
             "{beginning}: {}, {} of at least {} {} available.",
             desired(assessment),

@@ -171,11 +171,11 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("Pods {verb} readiness repeatedly ({one_is}: {losses} times in the last {minutes} min).{saw}")
         }
         CauseKind::NodeSilent { node } => {
-            let node = node.as_deref().map_or_else(|| "A node".to_owned(), |node| format!("Node {}", safe(node)));
             let (verb, them) = if pods == 1 { ("does", "it") } else { ("do", "them") };
             format!(
-                "{node} has not been ready for {since}: {} on it {verb} not count. Kubernetes replaces {them} after the \
+                "Node {} has not been ready for {since}: {} on it {verb} not count. Kubernetes replaces {them} after the \
                  toleration of the pod, by default 300 s.",
+                safe(node),
                 old_and_new(cause)
             )
         }
@@ -185,8 +185,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             let told = told.iter().filter(|part| {
                 !part.is_empty() && *part != "ReadinessGatesNotReady" && !part.contains("readiness gate")
             });
-            let told = told.cloned().collect::<Vec<_>>().join(": ");
-            let told = if told.is_empty() { ".".to_owned() } else { format!(": {}", sentence_end(&told)) };
+            let told = tail(&told.cloned().collect::<Vec<_>>().join(": "));
             let who = if cause.is_mixed { format!("{one_is},") } else { count(pods, "pod") };
             format!("Waiting for readiness gate {gate} on {who} for {since}{told}{}", over(time))
         }
@@ -202,9 +201,9 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             )
         }
         CauseKind::OldNotGoing => {
+            let (pods, have) = (count(pods, "old pod"), if pods == 1 { "has" } else { "have" });
             format!(
-                "{} been terminating for longer than the grace period and must be gone first ({example}).",
-                if pods == 1 { "1 old pod has".to_owned() } else { format!("{pods} old pods have") }
+                "{pods} {have} been terminating for longer than the grace period and must be gone first ({example})."
             )
         }
         CauseKind::PodsMissing { desired, .. } if assessment.has_lost_all_pods() => format!(

@@ -20,8 +20,8 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
         }
         _ if crash.is_overdue => format!("{who} {} and has not been started again", last_end(crash)),
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
-        _ if crash.is_resize() => format!("{who} is restarted for a resize of its resources"),
-        _ if crash.is_sandbox() => format!("{who} is started again in a new sandbox of its pod"),
+        (_, Some(probe)) if probe.is_resize() => format!("{who} is restarted for a resize of its resources"),
+        (_, Some(probe)) if probe.is_sandbox() => format!("{who} is started again in a new sandbox of its pod"),
         (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
         (Some(_), None) if let Some(message) = &crash.start_error => {
             let because = messages::last_step(message).rsplit(": ").next().filter(|because| !because.is_empty());
@@ -52,8 +52,8 @@ pub(super) fn container_name(role: Role, name: &str) -> String {
 fn last_end(crash: &CrashCause) -> String {
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_out_of_memory => "ran out of memory".to_owned(),
-        _ if crash.is_sandbox() => "was stopped with the sandbox of its pod".to_owned(),
-        (_, Some(probe)) if !crash.is_resize() => format!("was killed because its {} failed", probe.probe),
+        (_, Some(probe)) if probe.is_sandbox() => "was stopped with the sandbox of its pod".to_owned(),
+        (_, Some(probe)) if !probe.is_resize() => format!("was killed because its {} failed", probe.probe),
         (Some(0), _) => "ended with exit code 0 (Completed)".to_owned(),
         (Some(code), _) => format!("ended with {}", exit_words(code)),
         (None, _) => "ended".to_owned(),
@@ -72,24 +72,12 @@ pub(super) fn exit_words(code: i32) -> String {
     format!("exit code {code}{signal}")
 }
 
-/// Names the other containers that end again and again: " Container b and container c end again and again too."
-pub(super) fn other_containers(crash: &CrashCause) -> String {
-    let verb = if crash.other_containers.len() == 1 { "ends" } else { "end" };
-    let names = container_names(&crash.other_containers);
-    names.map(|names| format!(" {names} {verb} again and again too.")).unwrap_or_default()
-}
-
-/// Names the containers that run beside one that ends, and are not ready: " Container metrics runs and is not ready."
-pub(super) fn unready_containers(crash: &CrashCause) -> String {
-    let verbs = if crash.unready_containers.len() == 1 { "runs and is" } else { "run and are" };
-    let names = container_names(&crash.unready_containers);
-    names.map(|names| format!(" {names} {verbs} not ready.")).unwrap_or_default()
-}
-
-/// Names a few containers at the begin of a sentence; `None` without any.
-fn container_names(containers: &[(Role, String)]) -> Option<String> {
+/// Says what one or several containers do beside one that ends: " Container b and container c end again and again too.";
+/// empty without any.
+pub(super) fn also(containers: &[(Role, String)], [one_does, several_do]: [&str; 2]) -> String {
     let named = containers.iter().take(MOST_CONTAINERS).map(|(role, name)| container_name(*role, name));
     let more = containers.len().checked_sub(MOST_CONTAINERS).filter(|more| *more > 0);
     let names: Vec<String> = named.chain(more.map(|more| format!("{more} more"))).collect();
-    (!names.is_empty()).then(|| capitalized(list(&names)))
+    let does = if containers.len() == 1 { one_does } else { several_do };
+    if names.is_empty() { String::new() } else { format!(" {} {does}.", capitalized(list(&names))) }
 }

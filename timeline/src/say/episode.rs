@@ -198,15 +198,8 @@ fn lost(what: &Happening, was_silent: bool) -> Option<LostPods<'_>> {
         Happening::SetDeleted { hash, .. } => {
             ("", 0, format!("ReplicaSet {} disappeared while not observed", safe(hash)))
         }
-        Happening::Ended { pod, reason, .. } => {
-            let event = match reason {
-                EndReason::Evicted => "evicted",
-                EndReason::NodeLost => "lost with its node",
-                EndReason::DeletedManually => "deleted",
-                _ => "disappeared",
-            };
-            (pod.as_str(), 1, event.to_owned())
-        }
+        Happening::Ended { pod, reason: EndReason::NodeLost, .. } => (pod.as_str(), 1, "lost with its node".to_owned()),
+        Happening::Ended { pod, .. } => (pod.as_str(), 1, "evicted".to_owned()),
         _ => return None,
     };
     let event_of_several = match what {

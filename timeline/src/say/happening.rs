@@ -7,7 +7,7 @@ use crate::model::story::{
     Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, SpecSeconds, StepBudget,
     TargetFailure,
 };
-use crate::model::{EndReason, Trigger};
+use crate::model::{EndReason, Event, Trigger};
 use crate::words::{capitalized, count, duration, duration_in_words, list, safe, sentence_end, short, was_were};
 
 /// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
@@ -42,11 +42,9 @@ pub fn happening(happening: &Happening) -> String {
                 taken_down_millis.map(|millis| format!(", {} after the old pods were scaled down", duration(millis)));
             format!("Revision {revision} is complete {after}{}.", down.unwrap_or_default())
         }
-        Happening::Completed { revision, was_seen: true, .. } => {
-            format!("Revision {revision} is complete; how long it took is not known.")
-        }
-        Happening::Completed { revision, was_seen: false, .. } => {
-            format!("Revision {revision} is complete; the time of its completion is not known.")
+        Happening::Completed { revision, was_seen, .. } => {
+            let unknown = if *was_seen { "how long it took" } else { "the time of its completion" };
+            format!("Revision {revision} is complete; {unknown} is not known.")
         }
         Happening::Superseded { revision, by, gone_millis } => {
             let gone = match gone_millis {
@@ -115,7 +113,7 @@ pub fn happening(happening: &Happening) -> String {
             "The Deployment was gone for {} and is there again, as after a restore of the cluster's data.",
             duration_in_words(*millis)
         ),
-        Happening::Ended { pod, reason, was_released } => ended(pod, *reason, *was_released),
+        Happening::Ended { pod, reason, .. } => ended(pod, *reason),
         Happening::LeftNode { pod, pods, node, why, resource, .. } => left(pod, *pods, node, *why, resource),
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
         Happening::Restarted { pod, pods, restart, restarts, lasted_millis } => {
@@ -194,8 +192,8 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Gap { millis } => {
             format!("Not observed for {}: what happened in between is not known.", duration(*millis))
         }
-        Happening::Event { about, container, reason, message, count } => {
-            let (kind, name) = about;
+        Happening::Event(event) => {
+            let Event { about: (kind, name), container, reason, message, count, .. } = &**event;
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
             let name = if kind == "Pod" { short(name) } else { name };
             let of = if container.is_empty() { String::new() } else { format!(", container {}", safe(container)) };
@@ -409,19 +407,13 @@ pub(super) fn departure(node: &str, why: NodeDeparture, resource: &str) -> Strin
     }
 }
 
-fn ended(pod: &str, reason: EndReason, was_released: bool) -> String {
+fn ended(pod: &str, reason: EndReason) -> String {
     let name = pod_name(pod);
     match reason {
-        EndReason::DeletedManually if was_released => {
-            format!("Pod {name}, which was outside its ReplicaSet, was deleted.")
-        }
-        EndReason::DeletedManually => format!("Pod {name} was deleted, not by the rollout; the revision stays."),
         EndReason::Evicted => format!("Pod {name} evicted."),
         EndReason::NodeLost => format!("Pod {name} lost: its node is gone."),
-        EndReason::Unknown => unseen(pod, 1, true),
-        EndReason::DeploymentDeleted => format!("Pod {name} is deleted with its Deployment."),
-        EndReason::ReplicaSetDeleted => format!("Pod {name} is deleted with its ReplicaSet."),
-        EndReason::ScaledDown => format!("Pod {name} scaled down."),
+        // Other ends of a pod in its ReplicaSet are entries of other kinds.
+        _ => format!("Pod {name}, which was outside its ReplicaSet, was deleted."),
     }
 }
 

@@ -88,10 +88,7 @@ fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
         CauseKind::SetMissing => "the Deployment controller makes no ReplicaSet".to_owned(),
         CauseKind::ScalingStuck { .. } => "Recreate cannot scale several ReplicaSets".to_owned(),
         CauseKind::Deadlock { .. } => "no pod can be added or removed".to_owned(),
-        CauseKind::NodeSilent { node } => match node {
-            Some(node) => format!("node {} is not ready", safe(node)),
-            None => "their node is not ready".to_owned(),
-        },
+        CauseKind::NodeSilent { node } => format!("node {} is not ready", safe(node)),
         CauseKind::NotReady { was_ready: true, .. } => "pods are not ready any more".to_owned(),
         CauseKind::NotReady { .. } => "pods do not become ready".to_owned(),
         CauseKind::Flapping { .. } => "pods lose readiness repeatedly".to_owned(),

@@ -171,10 +171,10 @@ fn step_of_rollout(assessment: &Assessment<'_>) -> Option<String> {
         Next::RemoveOld { unhealthy, healthy } => {
             format!("{} can be removed, unavailable ones first (floor {floor})", count(unhealthy + healthy, "old pod"))
         }
-        Next::WaitForNew { needed: 1, .. } => {
+        Next::WaitForNew(1) => {
             format!("when a new pod becomes available, an old one can be removed (floor {floor})")
         }
-        Next::WaitForNew { needed, .. } => {
+        Next::WaitForNew(needed) => {
             format!("when {needed} more new pods are available, an old one can be removed (floor {floor})")
         }
         Next::WaitForOldGone => "new pods are created when the old ones are gone".to_owned(),

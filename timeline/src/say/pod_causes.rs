@@ -1,6 +1,6 @@
 //! Causes that pods show, in words: images, crashes, failed pods, pods without a node.
 
-use super::crash::{container_name, crashes, exit_words, other_containers, unready_containers};
+use super::crash::{also, container_name, crashes, exit_words};
 use super::excerpt::scheduler_says;
 use crate::assess::failed_pods::{COMPLETED, FAILED_MILLIS};
 use crate::assess::{Assessment, Cause, CauseKind, CrashCause, Severity, pull_failure};
@@ -109,11 +109,12 @@ pub(super) fn crash_cause(cause: &Cause, assessment: &Assessment<'_>, crash: &Cr
         0 | 1 => " Its restartPolicy says so: the pod does not become ready.",
         _ => " Its restartPolicy says so: the pods do not become ready.",
     };
-    let others = other_containers(crash) + &unready_containers(crash);
+    let others = also(&crash.other_containers, ["ends again and again too", "end again and again too"]);
+    let unready = also(&crash.unready_containers, ["runs and is not ready", "run and are not ready"]);
     // Restarts are those of one pod.
     match pods {
-        0 | 1 => format!("{what}{times} (pod {name}).{saw}{start}{runs}{end}{others}"),
-        pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{start}{runs}{end}{others}"),
+        0 | 1 => format!("{what}{times} (pod {name}).{saw}{start}{runs}{end}{others}{unready}"),
+        pods => format!("{what} in {pods} pods (pod {name}{times}).{saw}{start}{runs}{end}{others}{unready}"),
     }
 }
 

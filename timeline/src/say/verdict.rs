@@ -9,7 +9,7 @@ use super::excerpt::kill_error;
 use super::headline::matter;
 use crate::assess::{Assessment, Cause, CauseKind, Now, Refused, Standing, Tone, rollout_causes};
 use crate::model::fact::Kind;
-use crate::model::{Deployment, KubectlVerdict, ReplicaSet};
+use crate::model::{Deployment, KubectlVerdict, Pod, ReplicaSet};
 use crate::say::cause;
 use crate::words::{capitalized, count, duration, duration_in_words, is_are, list, moment, safe, sentence_end};
 
@@ -348,17 +348,16 @@ fn leftovers(assessment: &Assessment<'_>) -> String {
     } else {
         assessment.model.counted_pods(assessment.deployment.uid)
     };
-    let overdue: Vec<crate::Millis> =
-        pods.iter().filter_map(|pod| rollout_causes::overdue(pod, assessment.now)).collect();
+    let overdue = pods.iter().filter_map(|pod| Some((*pod, rollout_causes::overdue(pod, assessment.now)?)));
+    let overdue: Vec<(&Pod, crate::Millis)> = overdue.collect();
     let late = overdue.len() as u32;
     let (them, their) = if late == 1 { ("it", "its") } else { ("them", "their") };
-    let since = overdue.into_iter().min().map(|since| {
-        let stays = || pods.iter().filter(|pod| rollout_causes::overdue(pod, assessment.now).is_some());
-        let errors: Option<Vec<String>> = stays().map(|pod| kill_error(assessment.deployment, pod)).collect();
-        let why = match errors.as_deref() {
+    let since = overdue.iter().map(|(_, since)| *since).min().map(|since| {
+        let errors = overdue.iter().map(|(pod, _)| kill_error(assessment.deployment, pod));
+        let why = match errors.collect::<Option<Vec<String>>>().as_deref() {
             Some([error, ..]) => format!("the kubelet cannot end {them}: {}", sentence_end(error)),
             // A kubelet lets go of a pod once its volumes are not mounted any more (`SyncTerminatedPod` in `kubelet.go`).
-            _ if stays().all(|pod| pod.now.terminal_millis.is_some()) => {
+            _ if overdue.iter().all(|(pod, _)| pod.now.terminal_millis.is_some()) => {
                 format!("{their} containers have ended; a volume that is still mounted or a finalizer holds {them}.")
             }
             _ => format!("the node does not answer, or a finalizer holds {them}."),

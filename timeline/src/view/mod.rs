@@ -83,10 +83,7 @@ impl View {
 
     /// Returns the explanation of a past moment.
     pub fn explanation_then(&self) -> String {
-        match self.explanation() {
-            none if none.is_empty() => none,
-            now => format!("At that moment: {now}"),
-        }
+        format!("At that moment: {}", self.explanation())
     }
 }
 

@@ -29,15 +29,7 @@ pub fn count(number: u32, noun: &str) -> String {
 
 /// Formats a number: "1,284".
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    if number < 1_000 { number.to_string() } else { format!("{},{:03}", grouped(number / 1_000), number % 1_000) }
 }
 
 /// Formats a number with its noun: "1 Deployment", "1,284 Deployments".
@@ -135,14 +127,9 @@ pub fn list(items: &[String]) -> String {
 /// Makes a text from a cluster safe to show: one line, no control, zero-width or direction-changing characters, at most
 /// 200 characters.
 pub fn safe(text: &str) -> String {
-    let mut out = String::with_capacity(text.len().min(LONGEST_MESSAGE + 4));
-    for (index, c) in visible(text).enumerate() {
-        if index == LONGEST_MESSAGE {
-            out.push('…');
-            break;
-        }
-        out.push(c);
-    }
+    let mut visible = visible(text);
+    let mut out: String = visible.by_ref().take(LONGEST_MESSAGE).collect();
+    out.extend(visible.next().map(|_| '…'));
     out
 }
 

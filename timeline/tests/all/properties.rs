@@ -248,7 +248,7 @@ proptest! {
         prop_assert_eq!(&copy, &arrived(later.model(), later.seq()));
         for uid in later.model().deployments.keys() {
             let objects: Objects = wire::decode(&wire::encode(&Objects::of(later.model(), *uid)).unwrap()).unwrap();
-            prop_assert_eq!(copy.model.only(*uid), Model::from(objects));
+            prop_assert_eq!(Objects::of(&copy.model, *uid), objects);
         }
     }
 

@@ -233,6 +233,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use timeline::view::{self, Now};
+    use timeline::wire::Objects;
     use timeline::{Change, Timeline, story};
 
     use super::*;
@@ -249,7 +250,7 @@ mod tests {
         timeline.tick(until);
         let uid = *timeline.model().deployments.keys().next().unwrap();
         let mut follower = Follower::default();
-        (follower.copy.model, follower.copy.deployment) = (timeline.model().only(uid), Some(uid));
+        (follower.copy.model, follower.copy.deployment) = (Model::from(Objects::of(timeline.model(), uid)), Some(uid));
         follower.copy.said.view = view::view(timeline.model(), uid, Now { millis: until, skew_millis: 0 });
         follower.copy.said.story = story::story(timeline.model(), uid);
         (follower, until)

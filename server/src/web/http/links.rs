@@ -20,7 +20,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use futures::future::join_all;
 use timeline::address::{self, Address, InvalidParameter, at};
-use timeline::model::{Deployment, ReplicaSet};
+use timeline::model::Deployment;
 use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
 
@@ -256,8 +256,7 @@ impl KnownLink<'_> {
                     (link, format!("Revision {}", rollout.revision))
                 });
                 // A revision from before watching began has no moments, but its ReplicaSet may exist.
-                let is_known = |set: &&ReplicaSet| set.revisions.iter().any(|(known, _)| *known == revision);
-                let known = model.sets_of(uid).find(is_known).map(|_| {
+                let known = model.sets_of(uid).find(|set| set.had_revision(revision)).map(|_| {
                     let link = format!("{page}/{}?uid={uid}", address::revision(revision));
                     (link, format!("Details of revision {revision}"))
                 });

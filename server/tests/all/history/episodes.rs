@@ -6,7 +6,8 @@ use server::history::index;
 use server::history::recorder::Recorder;
 use server::history::rollout_span;
 use timeline::past::PastRollout;
-use timeline::{Millis, Uid};
+use timeline::wire::Objects;
+use timeline::{Millis, Model, Uid};
 
 use crate::history::lines::{HOUR_MILLIS, begun, line, list_done, list_done_of, listed, web};
 use crate::history::{existing, indexed, recorded};
@@ -22,10 +23,9 @@ fn an_episode_tells_of_its_workload_what_everything_told() {
             let told = Recording::read(&unpack(&episode.body).unwrap());
             assert!(told.bad_lines.is_empty(), "{name}: {:?}", told.bad_lines);
             let told = told.play();
-            let of = |model: &timeline::Model| existing(&model.only(deployment.uid));
+            let of = |model: &Model| existing(&Model::from(Objects::of(model, deployment.uid)));
             assert_eq!(of(told.model()), of(whole.model()), "{name}");
-            let rollouts =
-                |model: &timeline::Model| model.deployments.get(&deployment.uid).map(|known| known.rollouts.clone());
+            let rollouts = |model: &Model| model.deployments.get(&deployment.uid).map(|known| known.rollouts.clone());
             assert_eq!(rollouts(told.model()), rollouts(whole.model()), "{name}");
         }
     }

@@ -222,37 +222,31 @@ impl Timeline {
         let is_combined = messages::text(event) != event.message;
         let named = if is_combined { "" } else { event.container.as_str() };
         let is_same = |entry: &Entry| match &entry.what {
-            Happening::Event { about, container, reason, message, .. } => {
-                (about, container.as_str(), reason) == (&event.about, named, &event.reason)
-                    && topic(reason, message) == topic(reason, &event.message)
+            Happening::Event(told) => {
+                (&told.about, told.container.as_str(), &told.reason) == (&event.about, named, &event.reason)
+                    && topic(&told.reason, &told.message) == topic(&event.reason, &event.message)
             }
             _ => false,
         };
-        let what = || Happening::Event {
-            about: event.about.clone(),
-            container: named.to_owned(),
-            reason: event.reason.clone(),
-            message: event.message.clone(),
-            count: event.count,
-        };
         let told = self.retell_last(uid, is_same, |entry| {
             let is_later = at_millis >= entry.at_millis;
-            if let Happening::Event { count, message, .. } = &mut entry.what {
-                *count = count.saturating_add(more);
+            if let Happening::Event(told) = &mut entry.what {
+                told.count = told.count.saturating_add(more);
                 if is_later {
-                    message.clone_from(&event.message);
+                    told.message.clone_from(&event.message);
                 }
             }
             entry.at_millis = entry.at_millis.max(at_millis);
         });
         if told.is_none() {
             self.make_room_for_event(uid);
-            self.tell(uid, at_millis, what()); // earlier ones may have been routine
+            let first = Event { container: named.to_owned(), ..event.clone() };
+            self.tell(uid, at_millis, Happening::Event(Box::new(first))); // earlier ones may have been routine
         }
     }
 
     fn make_room_for_event(&mut self, uid: Uid) {
-        let events = self.story(uid).iter().filter(|entry| matches!(entry.what, Happening::Event { .. }));
+        let events = self.story(uid).iter().filter(|entry| matches!(entry.what, Happening::Event(_)));
         let events: Vec<u64> = events.map(|entry| entry.id).collect();
         if events.len() >= MOST_EVENTS {
             events.into_iter().take(MOST_EVENTS / 2).for_each(|id| self.untell(uid, id));

@@ -124,9 +124,8 @@ const fn is_turn(what: &Happening) -> bool {
 }
 
 fn last_end(deployment: &Deployment, pod: &Pod, container: &Container, skew_millis: Millis) -> ContainerEnd {
-    let exit = match container.last_exit.as_deref() {
-        Some(exit) if !exit.is_unseen() => exit,
-        _ => return ContainerEnd::Unknown,
+    let Some(exit) = container.last_exit.as_deref().filter(|exit| !exit.is_unseen()) else {
+        return ContainerEnd::Unknown;
     };
     if exit.reason == "OOMKilled" {
         return ContainerEnd::OutOfMemory;

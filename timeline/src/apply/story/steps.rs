@@ -2,9 +2,9 @@
 //! alike.
 
 use crate::apply::Timeline;
-use crate::model::fact::Strategy;
+use crate::model::fact::{DeploymentSpec, Strategy};
 use crate::model::story::{Entry, Happening, LineKind, Part, StepBudget};
-use crate::model::{Gap, MarkKind, ReplicaSet, Scale, ScaleCause};
+use crate::model::{Gap, Limits, MarkKind, ReplicaSet, Scale, ScaleCause};
 use crate::rules::budget::{self, Sums};
 use crate::rules::rollout;
 use crate::{Change, Millis, Uid};
@@ -204,15 +204,11 @@ impl Timeline {
         let Sums { desired, available, .. } = Sums::from_sets(&self.model, deployment);
         let spec = &deployment.now.spec;
         let now = &set.now;
-        let (ceiling, floor) = match now.max_replicas.zip(now.desired_replicas) {
-            Some((ceiling, replicas)) if desired <= ceiling || was_max != Some(ceiling) => {
-                (ceiling, budget::limits(&budget::of_replicas(spec, replicas)).floor)
-            }
-            _ => {
-                let limits = budget::limits(spec);
-                (limits.ceiling, limits.floor)
-            }
-        };
+        let told = now.max_replicas.zip(now.desired_replicas);
+        let told = told.filter(|(ceiling, _)| desired <= *ceiling || was_max != Some(*ceiling));
+        let replicas = told.map_or(spec.replicas, |(_, replicas)| replicas);
+        let Limits { ceiling, floor, .. } = budget::limits(&DeploymentSpec { replicas, ..spec.clone() });
+        let ceiling = told.map_or(ceiling, |(ceiling, _)| ceiling);
         let spares_available = scale.to >= scale.from || now.counts.available <= scale.to;
         Some(StepBudget { desired, ceiling, floor, available, spares_available })
     }
@@ -221,9 +217,7 @@ impl Timeline {
     fn part(&self, set: &ReplicaSet, scale: &Scale) -> Part {
         let mut others = self.model.owned_sets(scale.deployment).filter(|other| other.uid != set.uid);
         let is_own = set.owners.first() == Some(&scale.deployment);
-        let is_clear =
-            is_own || !others.any(|other| other.revisions.iter().any(|(known, _)| Some(*known) == set.revision()));
-        let revision = set.revision().filter(|_| is_clear);
+        let revision = set.revision().filter(|own| is_own || !others.any(|other| other.had_revision(*own)));
         Part { set: set.uid, name: set.name.clone(), revision, from: scale.from, to: scale.to }
     }
 

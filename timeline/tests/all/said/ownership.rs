@@ -9,6 +9,7 @@ use timeline::model::Rollout;
 use timeline::past::course;
 use timeline::rollout::{self, Trigger};
 use timeline::story::LineKind;
+use timeline::wire::Objects;
 use timeline::{Fact, Millis, Timeline, Uid, story};
 
 fn triggers(timeline: &Timeline, deployment: Uid) -> Vec<(u64, Trigger)> {
@@ -409,7 +410,7 @@ fn strangers() -> [Fact; 2] {
 #[test]
 fn nobody_writes_from_another_namespace_into_a_deployment() {
     let mut web = Web::live(2);
-    let (before, verdict) = (web.timeline.model().only(WEB), web.verdict());
+    let (before, verdict) = (Objects::of(web.timeline.model(), WEB), web.verdict());
     web.now = 60_000;
     let tell = |web: &mut Web, fact| drop(web.timeline.apply(60_000, fact));
     strangers().into_iter().for_each(|fact| tell(&mut web, fact));
@@ -431,7 +432,7 @@ fn nobody_writes_from_another_namespace_into_a_deployment() {
         last_millis: None,
     };
     tell(&mut web, Fact::Event(Box::new(event)));
-    assert_eq!((web.timeline.model().only(WEB), web.verdict()), (before, verdict));
+    assert_eq!((Objects::of(web.timeline.model(), WEB), web.verdict()), (before, verdict));
 }
 
 #[test]

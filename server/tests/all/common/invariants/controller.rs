@@ -32,7 +32,7 @@ impl May {
     pub(super) fn allows(self, next: Next) -> bool {
         let number = i64::from;
         match next {
-            Next::Nothing | Next::Paused | Next::WaitForNew { .. } | Next::WaitForOldGone => self == Self::Nothing,
+            Next::Nothing | Next::Paused | Next::WaitForNew(_) | Next::WaitForOldGone => self == Self::Nothing,
             Next::CreateSet => self == Self::Create,
             Next::Spread => self == Self::Spread,
             Next::AddNew(pods) => self == Self::Add(number(pods)),

@@ -1,6 +1,7 @@
 //! Pods and replicas, counted from the objects alone.
 
 use timeline::model::{Deployment, PodState};
+use timeline::wire::Objects;
 use timeline::{Model, Uid, document, rollout};
 
 /// Pods and replicas, counted from the objects alone.
@@ -67,7 +68,7 @@ pub(super) fn layer(state: PodState) -> Option<usize> {
 }
 
 pub(super) fn available_in_document(model: &Model, uid: Uid) -> u32 {
-    let document = serde_json::to_value(document::document(&model.only(uid), None, None)).unwrap();
+    let document = serde_json::to_value(document::document(&Model::from(Objects::of(model, uid)), None, None)).unwrap();
     let pods = document["deployments"][0]["pods"].as_array().unwrap().iter();
     let counts = pods.filter(|pod| {
         let is_available =

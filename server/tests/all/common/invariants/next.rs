@@ -28,7 +28,7 @@ impl Invariants {
                 is_said("an old one can be removed")
                     || is_said("(floor") && !is_said(&format!("{} old pod", unhealthy + healthy))
             }
-            Next::WaitForNew { .. } => {
+            Next::WaitForNew(_) => {
                 is_said("old pod can be removed") || is_said("old pods can be removed") || is_said("can be added")
             }
             _ => is_said("(floor") || is_said("can be added"),

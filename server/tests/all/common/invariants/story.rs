@@ -145,8 +145,8 @@ fn grew(before: &Happening, after: &Happening) -> bool {
             *steps == 2 && parts.iter().all(|part| all.iter().any(|one| one.set == part.set && one.from == part.from))
         }
         (Happening::Gap { millis: a }, Happening::Gap { millis: b }) => b > a,
-        (Happening::Event { count: a, about, .. }, Happening::Event { count: b, about: same, .. }) => {
-            b >= a && about == same
+        (Happening::Event(before), Happening::Event(after)) => {
+            after.count >= before.count && before.about == after.about
         }
         _ => false,
     }
