@@ -14,7 +14,7 @@ use crate::feed::recording::Recording;
 
 /// Number of rollouts of a Deployment that may still change: the last one, and those that it superseded.
 pub const LAST: usize = 3;
-/// Trouble of an episode counts if nothing is observed for so long while it lasts.
+/// Trouble of an episode counts if nothing changes for so long while it lasts.
 const LASTING_MILLIS: Millis = 10_000;
 /// Most stretches of that length that are looked at, the last ones.
 const MOST_STRETCHES: usize = 64;
@@ -178,7 +178,8 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
     let is_trouble = episode.kind == EpisodeKind::Failure || episode.outage_millis.is_some();
     // The title of a scaling says nothing of pods that do not start.
     let is_scaling = episode.kind == EpisodeKind::Scaling;
-    let trouble = Some(text).filter(|_| is_scaling).and_then(|text| find_trouble(text, uid, to_millis));
+    let trouble =
+        Some(text).filter(|_| is_scaling).and_then(|text| find_trouble(text, uid, &deployment.gaps, to_millis));
     let ended_millis = (!is_open).then(|| episode.ended_millis.unwrap_or(to_millis).clamp(from_millis, to_millis));
     let last = deployment.rollouts.last();
     Some(PastRollout {
@@ -206,12 +207,16 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
     })
 }
 
-/// Finds the trouble that an episode had last, as a cause: a bad verdict that lasted while nothing was observed, or at its end.
-fn find_trouble(text: &str, uid: Uid, to_millis: Millis) -> Option<String> {
+/// Finds the trouble that an episode had last, as a cause: a bad verdict that lasted while nothing changed, or at its end. Nobody knows
+/// what lasted in a gap.
+fn find_trouble(text: &str, uid: Uid, gaps: &[Gap], to_millis: Millis) -> Option<String> {
     let observed = Recording::read(text).observed;
-    let pairs = observed.iter().zip(observed.iter().skip(1));
-    let quiet = pairs.filter(|(one, next)| next.at_millis - one.at_millis >= LASTING_MILLIS);
-    let mut ends: Vec<Millis> = quiet.map(|(_, next)| next.at_millis - 1).collect();
+    let stretches = observed.iter().zip(observed.iter().skip(1)).map(|(one, next)| {
+        let is_between = |gap: &&Gap| gap.from_millis < next.at_millis && gap.to_millis > one.at_millis;
+        (one.at_millis, gaps.iter().find(is_between).map_or(next.at_millis, |gap| gap.from_millis))
+    });
+    let quiet = stretches.filter(|(from, until)| until - from >= LASTING_MILLIS);
+    let mut ends: Vec<Millis> = quiet.map(|(_, until)| until - 1).collect();
     let mut ends = ends.split_off(ends.len().saturating_sub(MOST_STRETCHES)).into_iter().peekable();
     let (mut timeline, mut trouble) = (Timeline::new(), None);
     for observed in observed {

@@ -63,7 +63,7 @@ pub(super) async fn timeline(view: ClientView, NamedWorkload(workload): NamedWor
         true => export::UNKNOWN.to_owned(),
         false => format!("This server does not watch cluster {cluster:?}."),
     };
-    if workload.rollout.is_none() {
+    if workload.uid.is_none() || workload.rollout.is_none() {
         view.throttle().await; // a document has all that is known of a Deployment; that of a kept rollout waits with it
     }
     let hub = view.hub_at(&workload, None).await.map_err(|lost| lost_rollout(&view, &lost, unknown()))?;

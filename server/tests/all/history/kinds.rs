@@ -13,7 +13,7 @@ use timeline::words::clock;
 use timeline::{EpisodeKind, Millis};
 
 use crate::common;
-use crate::history::lines::{list_done_of, web};
+use crate::history::lines::{list_done, list_done_of, web};
 use crate::history::{SMALL, commit, episodes, indexed, places};
 
 fn recording(name: &str) -> String {
@@ -238,6 +238,17 @@ fn a_scaling_whose_pods_do_not_start_has_the_cause_of_its_verdict() {
     let ended = refused + &pods(180_000, "ADDED", true) + &scaled_lines(180_000, "MODIFIED", 4, [4, 4], "");
     let past = ". Revision 1 had 2 of 4 available: quota q was used up.";
     assert_eq!(told(&ended, 180_000, false), words(over, past, StatusMark::Late));
+    // The cluster is not observed from then on, until the pods are there: nobody knows how long they were refused.
+    let unseen = |since_millis: Millis| {
+        let refused = listed() + &scaled_lines(105_000, "MODIFIED", 4, [2, 2], message);
+        let pods = [10, 11, 12, 13].map(|number| scaled_pod(180_000, "LISTED", number, true)).concat();
+        let there = scaled_lines(180_000, "LISTED", 4, [4, 4], "") + &pods + &list_done(180_000, Some(since_millis));
+        let row = index::episode(&(refused + &there), web(), (105_000, 180_000), false).unwrap();
+        (row.episode, row.cause)
+    };
+    assert_eq!(unseen(114_999), (EpisodeKind::Scaling, String::new()));
+    let cause = "Revision 1 has 2 of 4 available: quota q is used up.";
+    assert_eq!(unseen(115_000), (EpisodeKind::Scaling, cause.to_owned()));
     // What passes sooner is no trouble.
     let brief = listed() + &scaled_lines(105_000, "MODIFIED", 4, [4, 2], "") + &pods(105_100, "ADDED", false);
     let brief = brief + &pods(115_099, "MODIFIED", true) + &scaled_lines(115_099, "MODIFIED", 4, [4, 4], "");

@@ -238,7 +238,9 @@ async fn requests_of_one_client_have_ten_lists_a_second_chosen_and_hold_up_no_ot
         let (rollouts, compared) = (format!("{PAGE}/rollouts"), format!("{PAGE}/compare"));
         let (deployments, metrics) = (Route::ApiDeployments.pattern(), Route::Metrics.pattern());
         let timeline = format!("/api/v1{PAGE}/timeline");
-        let path = ["/", "/wall", deployments, metrics, &rollouts, &compared, &timeline][number % 7];
+        // Without a UID that names no kept rollout.
+        let numbered = format!("{timeline}?rollout=1&with=");
+        let path = ["/", "/wall", deployments, metrics, &rollouts, &compared, &timeline, &numbered][number % 8];
         ask_at(&rollcast, &format!("{path}?q=word{number}"), peer, &[]).await.0
     };
     let began = Instant::now();
