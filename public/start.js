@@ -64,7 +64,7 @@ for (let tries = 0, isThere = false; !isThere; tries++) {
     program ??= await import(`./pkg/rollcast.js${version}${tries ? `&try=${tries}` : ""}`);
     await program.default({ module_or_path: new URL(`./pkg/rollcast_bg.wasm${version}`, import.meta.url) });
     isThere = true;
-    if (tries > 0) document.getElementById("stopped").className = "unused";
+    document.getElementById("stopped").className = "unused";
   } catch (error) {
     failed(error);
     await pause(PAUSES[tries]);

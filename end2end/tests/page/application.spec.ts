@@ -91,7 +91,7 @@ test("where WebAssembly is forbidden the page says so and stays as it was render
   complaints.length = 0; // the missing program is an error of the console
 });
 
-for (const [what, file] of [["bindings do", /rollcast[.]js/], ["code does", /rollcast_bg[.]wasm/]] as const) {
+for (const [what, file] of [["start does", /start[.]js/], ["bindings do", /rollcast[.]js/], ["code does", /rollcast_bg[.]wasm/]] as const) {
   test(`a program whose ${what} not come is asked for again, and the page says so until it is there`, async ({ page, serve, complaints }) => {
     await page.clock.install();
     const server = await serve(() => Server.replaying("rollover", "--hold-at", "12"));
