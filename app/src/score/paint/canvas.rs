@@ -131,7 +131,7 @@ impl Brush<'_> {
             return;
         }
         self.filled = Some((colour, fill));
-        let pattern = self.palette.patterns.iter().find(|(known, _)| fill == Fill::Pattern(*known));
+        let pattern = self.palette.patterns.iter().find(|(known, _)| fill == Fill::Pattern(known));
         self.context.set_global_alpha(if let Fill::Tint(share) = fill { share } else { 1.0 });
         match pattern.and_then(|(_, pattern)| pattern.as_ref()) {
             Some(pattern) => self.context.set_fill_style_canvas_pattern(pattern),
