@@ -49,11 +49,15 @@ impl Timeline {
             Some(known) => {
                 let marks = marks_between(&known.now, &now);
                 let has_other_limits = known.limits.last().is_none_or(|(_, known)| *known != limits);
+                let has_lower_floor = known.limits.last().is_some_and(|(_, known)| limits.floor < known.floor);
                 let replaced = replaced_change(&self.model, known, &now);
                 let settings = changed_settings(&known.now.spec, &now.spec);
                 self.emit(Change::DeploymentNow(uid, Box::new(now)));
                 if has_other_limits {
                     self.emit(Change::Limits(uid, at, limits));
+                }
+                if has_lower_floor {
+                    self.retell_below_floor(at, uid);
                 }
                 for kind in marks {
                     self.emit(Change::Mark(uid, Mark { at_millis: at, kind: kind.clone() }));
