@@ -466,7 +466,7 @@ fn a_step_is_told_with_the_ceiling_that_it_was_made_by() {
 }
 
 #[test]
-fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
+fn a_rollout_starts_with_its_first_step_where_that_came_before() {
     let starts = |after: Millis, is_step: bool| {
         let mut web = Web::live(3).at(20_000);
         if is_step {
@@ -480,8 +480,42 @@ fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
         since(&web, 20_000).into_iter().find(|line| line.contains("Revision 2 starts")).unwrap()
     };
     assert_eq!(starts(1_000, true), "20000 Revision 2 starts: image web:v2.");
-    assert_eq!(starts(1_001, true), "21001 Revision 2 starts: image web:v2.");
+    assert_eq!(starts(5_000, true), "20000 Revision 2 starts: image web:v2.");
     assert_eq!(starts(50, false), "20050 Revision 2 starts: the template changed, with the same image web:v1.");
+    // A ReplicaSet that kept its number in between had other steps in an earlier rollout.
+    let starts_again = |after: Millis| {
+        let mut web = Web::reported().at(60_000);
+        web.delete_set(SECOND);
+        web.edit("v1");
+        web.set(2, |set| set.now.counts.desired = 3);
+        web.wait(after).deployment(|deployment| deployment.revision = Some(1));
+        since(&web, 20_001).into_iter().find(|line| line.contains("Revision 1 starts")).unwrap()
+    };
+    assert_eq!(starts_again(1_000), "60000 Revision 1 starts: image web:v1.");
+    assert_eq!(starts_again(1_001), "61001 Revision 1 starts: image web:v1.");
+}
+
+/// The controller counts on from the highest number that is left, which an earlier ReplicaSet had.
+#[test]
+fn a_rollout_starts_with_the_first_step_of_its_own_replica_set() {
+    let mut web = Web::replacing().at(30_000);
+    web.delete_set(2);
+    web.wait(100).set(SECOND, |set| set.now.counts.desired = 3);
+    web.wait(600).delete_set(SECOND);
+    let mut again = set(4, 1, 3, 0);
+    (again.meta.name, again.template_hash, again.images) = ("web-2".into(), "2".into(), image("v2"));
+    web.wait(50).add_set(4, again);
+    web.wait(50).deployment(|deployment| deployment.revision = Some(1));
+    assert_eq!(
+        since(&web, 30_000),
+        [
+            "30000 ReplicaSet 1 was deleted, not by its Deployment.",
+            "30100 Revision 2 up 1 → 3: 3 of at most 4.",
+            "30700 ReplicaSet 2 was deleted, not by its Deployment, created again at once.",
+            "30750 Revision 1 (was 2): its ReplicaSet was deleted and created again; image web:v2.",
+            "30750 Revision 1 up 0 → 3: 3 of at most 4."
+        ]
+    );
 }
 
 #[test]
