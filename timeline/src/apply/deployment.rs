@@ -43,7 +43,7 @@ impl Timeline {
                     limits: vec![(at, limits)],
                     ..Deployment::default()
                 })));
-                self.tell_first_steps(uid);
+                self.tell_first_steps(uid, from_first_list || seen != Seen::InList);
             }
             Some(known) if known.now == now && !is_back => return,
             Some(known) => {
@@ -124,11 +124,15 @@ impl Timeline {
         self.tell(uid, at, what);
     }
 
-    /// ReplicaSets may be seen before their Deployment: their first steps are told with it.
-    fn tell_first_steps(&mut self, uid: Uid) {
+    /// ReplicaSets may be seen before their Deployment: their first steps are told with it. A list after a gap tells where they led.
+    fn tell_first_steps(&mut self, uid: Uid, was_seen: bool) {
         let steps = self.model.scales_of(uid).into_iter().map(|(set, scale)| (set, scale.clone()));
         for (set, scale) in steps.collect::<Vec<_>>() {
-            self.tell_step(set, &scale, None);
+            if was_seen {
+                self.tell_step(set, &scale, None);
+            } else {
+                self.tell_moved(set, &scale);
+            }
         }
     }
 }

@@ -83,10 +83,14 @@ impl Timeline {
     pub(super) fn tell_start(&mut self, at_millis: Millis, uid: Uid, was_seen: bool) -> Millis {
         let Some(deployment) = self.model.deployments.get(&uid) else { return at_millis };
         let Some(what) = self.start_of(deployment, was_seen) else { return at_millis };
-        let Happening::Starts(RolloutStart { revision, .. }) = what else {
+        let Happening::Starts(RolloutStart { revision, trigger, .. }) = what else {
             self.tell(uid, at_millis, what);
             return at_millis;
         };
+        // Of a Deployment that was made while nobody looked, the creation time is known. Events may have told of it since.
+        let created_millis = deployment.created_at_millis.saturating_add(self.skew.millis()).min(at_millis);
+        let is_made_unseen = !was_seen && trigger == Trigger::Created;
+        let at_millis = if is_made_unseen { created_millis } else { at_millis };
         // The ReplicaSet and its first replicas are one write, seen before the annotation of the Deployment. So may be the first step of a
         // rollback, which may take old pods down. All steps since the ReplicaSet has its number are of the rollout, unless it had that in
         // an earlier one or for another Deployment.
