@@ -43,17 +43,21 @@ impl Timeline {
                     limits: vec![(at, limits)],
                     ..Deployment::default()
                 })));
-                self.tell_first_steps(uid);
+                self.tell_first_steps(uid, from_first_list || seen != Seen::InList);
             }
             Some(known) if known.now == now && !is_back => return,
             Some(known) => {
                 let marks = marks_between(&known.now, &now);
                 let has_other_limits = known.limits.last().is_none_or(|(_, known)| *known != limits);
+                let has_lower_floor = known.limits.last().is_some_and(|(_, known)| limits.floor < known.floor);
                 let replaced = replaced_change(&self.model, known, &now);
                 let settings = changed_settings(&known.now.spec, &now.spec);
                 self.emit(Change::DeploymentNow(uid, Box::new(now)));
                 if has_other_limits {
                     self.emit(Change::Limits(uid, at, limits));
+                }
+                if has_lower_floor {
+                    self.retell_below_floor(at, uid);
                 }
                 for kind in marks {
                     self.emit(Change::Mark(uid, Mark { at_millis: at, kind: kind.clone() }));
@@ -120,11 +124,15 @@ impl Timeline {
         self.tell(uid, at, what);
     }
 
-    /// ReplicaSets may be seen before their Deployment: their first steps are told with it.
-    fn tell_first_steps(&mut self, uid: Uid) {
+    /// ReplicaSets may be seen before their Deployment: their first steps are told with it. A list after a gap tells where they led.
+    fn tell_first_steps(&mut self, uid: Uid, was_seen: bool) {
         let steps = self.model.scales_of(uid).into_iter().map(|(set, scale)| (set, scale.clone()));
         for (set, scale) in steps.collect::<Vec<_>>() {
-            self.tell_step(set, &scale, None);
+            if was_seen {
+                self.tell_step(set, &scale, None);
+            } else {
+                self.tell_moved(set, &scale);
+            }
         }
     }
 }

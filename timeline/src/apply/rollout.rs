@@ -251,8 +251,9 @@ impl Timeline {
         if was_seen { Some(at) } else { told.filter(|told| *told > deployment.first_seen_millis) }
     }
 
-    /// A deadline of the last rollout passed: told once, when it passed. Where nobody saw that, it may be of a revision that no ReplicaSet is
-    /// seen to carry yet; of a rollout that nobody saw begin it is told after the begin.
+    /// A deadline of the last rollout passed: told when it passed, and again when it passed once more after the rollout had progressed. Where
+    /// nobody saw that, it may be of a revision that no ReplicaSet is seen to carry yet; of a rollout that nobody saw begin it is told after
+    /// the begin.
     pub(super) fn tell_deadline(&mut self, at: Millis, uid: Uid, had_passed: bool, was_seen: bool) {
         let Some(deployment) = self.model.deployments.get(&uid).filter(|deployment| has_passed(deployment)) else {
             return;
@@ -263,7 +264,13 @@ impl Timeline {
         let passed = self.deadline_time(at, deployment, was_seen).filter(|_| is_clear);
         let Some(passed) = passed.map(|passed| passed.max(started.unwrap_or(passed))) else { return };
         let is_it = |entry: &Entry| matches!(entry.what, Happening::Deadline { revision: told } if told == revision);
-        if !had_passed && self.entry(uid, is_it).is_none() {
+        // An edit that the controller has not seen yet hides the condition, and moves nothing.
+        let is_progress = |verdict| !matches!(verdict, KubectlVerdict::DeadlineExceeded | KubectlVerdict::NotObserved);
+        let has_progressed = |told: &Entry| {
+            let mut later = deployment.verdicts.iter().rev().take_while(|(at, _)| *at > told.at_millis);
+            later.any(|(_, verdict)| is_progress(*verdict))
+        };
+        if !had_passed && self.entry(uid, is_it).is_none_or(has_progressed) {
             self.tell(uid, passed, Happening::Deadline { revision });
         }
     }

@@ -83,19 +83,28 @@ impl Timeline {
     pub(super) fn tell_start(&mut self, at_millis: Millis, uid: Uid, was_seen: bool) -> Millis {
         let Some(deployment) = self.model.deployments.get(&uid) else { return at_millis };
         let Some(what) = self.start_of(deployment, was_seen) else { return at_millis };
-        let Happening::Starts(RolloutStart { revision, .. }) = what else {
+        let Happening::Starts(RolloutStart { revision, trigger, .. }) = what else {
             self.tell(uid, at_millis, what);
             return at_millis;
         };
+        // Of a Deployment that was made while nobody looked, the creation time is known. Events may have told of it since.
+        let created_millis = deployment.created_at_millis.saturating_add(self.skew.millis()).min(at_millis);
+        let is_made_unseen = !was_seen && trigger == Trigger::Created;
+        let at_millis = if is_made_unseen { created_millis } else { at_millis };
         // The ReplicaSet and its first replicas are one write, seen before the annotation of the Deployment. So may be the first step of a
-        // rollback, which may take old pods down.
-        let set = rollout::replica_set(&self.model, deployment, revision);
+        // rollback, which may take old pods down. All steps since the ReplicaSet has its number are of the rollout, unless it had that in
+        // an earlier one or for another Deployment.
+        let before_millis = deployment.rollouts.iter().nth_back(1).and_then(|before| before.started_millis);
+        let set = deployment.rollouts.last().and_then(|last| rollout::set_of_rollout(&self.model, deployment, last));
         let carried_millis = set.and_then(|set| rollout::revised_millis(set, revision));
-        let is_its = |part: &Part| part.revision == Some(revision);
+        let is_own = set.is_some_and(|set| set.owners.first() == Some(&uid));
+        let is_new_number = is_own && carried_millis > before_millis;
+        let is_its = |part: &Part| part.revision == Some(revision) && set.is_none_or(|set| set.uid == part.set);
         let is_first_step = |entry: &&Entry| {
+            let Happening::Rolled { parts, .. } = &entry.what else { return false };
             let is_later = carried_millis.is_some_and(|carried| entry.at_millis >= carried);
-            at_millis - entry.at_millis <= self.settling_millis()
-                && matches!(&entry.what, Happening::Rolled { parts, .. } if is_later || parts.iter().any(is_its))
+            let is_near = at_millis - entry.at_millis <= self.settling_millis();
+            (is_later && is_new_number) || (is_near && (is_later || parts.iter().any(is_its)))
         };
         let steps = deployment.story.iter().filter(is_first_step).map(|step| step.at_millis);
         let at_millis = steps.chain([at_millis]).min().unwrap_or(at_millis);

@@ -4,7 +4,7 @@
 use crate::apply::Timeline;
 use crate::model::fact::{DeploymentSpec, Strategy};
 use crate::model::story::{Entry, Happening, LineKind, Part, StepBudget};
-use crate::model::{Gap, Limits, MarkKind, ReplicaSet, Scale, ScaleCause};
+use crate::model::{Deployment, Gap, Limits, MarkKind, ReplicaSet, Scale, ScaleCause};
 use crate::rules::budget::{self, Sums};
 use crate::rules::rollout;
 use crate::{Change, Millis, Uid};
@@ -144,16 +144,36 @@ impl Timeline {
         others > 0 && !is_saturated && !is_spread
     }
 
-    /// Somebody else scaled it down during a pause: all ReplicaSets together have fewer replicas than the floor. An annotation
-    /// that did not change tells that the strategy is no other one, whose spec may follow.
+    /// Somebody else scaled it down: all ReplicaSets together have fewer replicas than the floor, which the Deployment controller keeps. An
+    /// annotation that did not change tells that the strategy is no other one, whose spec may follow.
     fn is_scaled_below_floor(&self, set: &ReplicaSet, scale: &Scale, was_max: Option<u32>) -> bool {
         let Some(deployment) = self.model.deployments.get(&scale.deployment) else { return false };
         let spec = &deployment.now.spec;
         let has_same_limits = was_max.is_some() && was_max == set.now.max_replicas;
-        spec.paused
-            && has_same_limits
+        has_same_limits
             && scale.to < scale.from
             && Sums::from_sets(&self.model, deployment).desired < budget::limits(spec).floor
+            && (spec.paused || self.is_floor_kept(deployment, set, scale))
+    }
+
+    /// The Deployment controller keeps the floor in this step of an older revision: it has seen the spec, which was the same for a while, and
+    /// the ReplicaSet has its replicas and ceiling, too. It may take down more where the floor was not kept before, or where other ReplicaSets
+    /// still report available pods that they do not ask for any more (`reconcileOldReplicaSets` in `rolling.go`).
+    fn is_floor_kept(&self, deployment: &Deployment, set: &ReplicaSet, scale: &Scale) -> bool {
+        let (now, limits) = (&deployment.now, budget::limits(&deployment.now.spec));
+        let since = scale.at_millis - self.settling_millis();
+        let is_rolling = deployment.rollouts.last().is_some_and(|last| {
+            last.is_open() && set.revision() < Some(last.revision) && last.started_millis < Some(since)
+        });
+        let is_settled = now.generation <= now.status.observed_generation
+            && deployment.limits.last().is_some_and(|(at, _)| *at < since)
+            && [set.now.desired_replicas, set.now.max_replicas] == [Some(now.spec.replicas), Some(limits.ceiling)];
+        let mut others = self.model.owned_sets(deployment.uid).filter(|other| other.uid != set.uid);
+        let left = Sums::from_sets(&self.model, deployment).desired;
+        is_rolling
+            && is_settled
+            && left.saturating_add(scale.from.saturating_sub(scale.to)) >= limits.floor
+            && others.all(|other| other.now.counts.available <= other.now.counts.desired)
     }
 
     /// Somebody else scaled it against the direction of a rollout. The Deployment controller scales no ReplicaSet up while a later revision
@@ -225,17 +245,37 @@ impl Timeline {
     pub(in crate::apply) fn retell_scaled_back(&mut self, at: Millis, uid: Uid) {
         let since = at - self.settling_millis();
         let back = |entry: &Entry| {
-            let Happening::Scaled { replicas: None, desired: None, parts } = &entry.what else { return None };
-            let part = parts.first().filter(|_| entry.at_millis > since)?;
-            let set = self.model.replica_sets.get(&part.set)?;
-            let is_it =
-                |scale: &&Scale| (scale.at_millis, scale.from, scale.to) == (entry.at_millis, part.from, part.to);
-            let scale = set.scales.iter().rfind(is_it)?;
+            let (set, scale, part) = self.step_by_another(entry, since)?;
             self.is_taken_down_again(set, scale).then(|| (entry.id, part.clone()))
         };
         for (id, part) in self.story(uid).iter().filter_map(back).collect::<Vec<_>>() {
             self.retell(uid, id, |entry| entry.what = Happening::ScaledBack { part });
         }
+    }
+
+    /// The floor of a Deployment is seen to be lower only now: what took an older revision below that of before may have been its controller.
+    pub(in crate::apply) fn retell_below_floor(&mut self, at: Millis, uid: Uid) {
+        let since = at - self.settling_millis();
+        let deployment = self.model.deployments.get(&uid).filter(|known| !known.now.spec.paused);
+        let Some(last) = deployment.and_then(|known| known.rollouts.last()).map(|last| last.revision) else { return };
+        let rolled = |entry: &Entry| {
+            let (set, scale, part) = self.step_by_another(entry, since)?;
+            let is_of_it = scale.to < scale.from && set.revision() < Some(last);
+            let budget = self.step_budget(set, scale, None).filter(|_| is_of_it)?;
+            Some((entry.id, Happening::Rolled { parts: vec![part.clone()], budget, is_repeat: false }))
+        };
+        for (id, what) in self.story(uid).iter().filter_map(rolled).collect::<Vec<_>>() {
+            self.retell(uid, id, |entry| entry.what = what);
+        }
+    }
+
+    /// The step of an entry since then that somebody else made, as it seemed.
+    fn step_by_another<'a>(&'a self, entry: &'a Entry, since: Millis) -> Option<(&'a ReplicaSet, &'a Scale, &'a Part)> {
+        let Happening::Scaled { replicas: None, desired: None, parts } = &entry.what else { return None };
+        let part = parts.first().filter(|_| entry.at_millis > since)?;
+        let set = self.model.replica_sets.get(&part.set)?;
+        let is_it = |scale: &&Scale| (scale.at_millis, scale.from, scale.to) == (entry.at_millis, part.from, part.to);
+        Some((set, set.scales.iter().rfind(is_it)?, part))
     }
 
     /// When a Deployment was resumed that is seen to be only now: steps that its ReplicaSets made of it may have arrived before.

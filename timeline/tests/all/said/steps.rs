@@ -32,14 +32,15 @@ fn steps_of_one_instant_are_one_and_later_ones_are_not() {
 #[test]
 fn the_floor_is_named_only_where_it_limits_a_step() {
     let down = |available: u32| {
-        let mut web = Web::replacing();
+        let mut web = Web::live(3).at(20_000);
+        next_revision(&mut web, 2, [2, 2]);
         web.set(2, |set| set.now.counts.available = available);
         web.wait_until(30_000).set(2, |set| set.now.counts.desired = 1);
         since(&web, 30_000)
     };
-    assert_eq!(down(3), ["30000 Revision 1 down 3 → 1: at least 3 must stay available."]);
-    assert_eq!(down(2), ["30000 Revision 1 down 3 → 1."]);
-    assert_eq!(down(1), ["30000 Revision 1 down 3 → 1: only unavailable pods are removed."]);
+    assert_eq!(down(3), ["30000 Revision 1 down 2 → 1: at least 3 must stay available."]);
+    assert_eq!(down(2), ["30000 Revision 1 down 2 → 1."]);
+    assert_eq!(down(1), ["30000 Revision 1 down 2 → 1: only unavailable pods are removed."]);
 }
 
 #[test]
@@ -215,7 +216,7 @@ fn a_replica_set_that_is_scaled_against_its_rollout_is_scaled_by_somebody_else()
 }
 
 #[test]
-fn a_replica_set_that_is_scaled_below_the_floor_during_a_pause_is_scaled_by_somebody_else() {
+fn a_replica_set_that_is_scaled_below_the_floor_is_scaled_by_somebody_else() {
     let steps = |is_paused: bool, left: u32, max: u32| {
         let mut web = Web::replacing().at(30_000);
         web.deployment(|deployment| deployment.spec.paused = is_paused);
@@ -223,26 +224,76 @@ fn a_replica_set_that_is_scaled_below_the_floor_during_a_pause_is_scaled_by_some
         web.wait_until(40_010).set(SECOND, |set| set.now.counts.desired = 3 - left);
         since(&web, 40_000)
     };
-    assert_eq!(
-        steps(true, 0, 4),
-        [
-            "40000 The ReplicaSet of revision 1 was scaled 3 → 0, not by its Deployment.",
-            "40010 Revision 2 up 1 → 3: 3 of at most 4."
-        ]
-    );
-    assert_eq!(
-        steps(true, 1, 4),
-        [
-            "40000 The ReplicaSet of revision 1 was scaled 3 → 1, not by its Deployment.",
-            "40010 Revision 2 up 1 → 2: 3 of at most 4."
-        ]
-    );
-    // It may have been resumed, or have another strategy.
-    let rolled = ["40000 Revision 1 down 3 → 0, revision 2 up 1 → 3: 3 of at most 4, floor 3."];
-    assert_eq!(steps(false, 0, 4), rolled);
-    assert_eq!(steps(true, 0, 3), rolled);
-    // As far as the floor a step may be one of the controller's, whose resumption is seen later.
-    assert_eq!(steps(true, 2, 4), ["40000 Revision 1 down 3 → 2: at least 3 must stay available."]);
+    for is_paused in [false, true] {
+        assert_eq!(
+            steps(is_paused, 0, 4),
+            [
+                "40000 The ReplicaSet of revision 1 was scaled 3 → 0, not by its Deployment.",
+                "40010 Revision 2 up 1 → 3: 3 of at most 4."
+            ]
+        );
+        assert_eq!(
+            steps(is_paused, 1, 4),
+            [
+                "40000 The ReplicaSet of revision 1 was scaled 3 → 1, not by its Deployment.",
+                "40010 Revision 2 up 1 → 2: 3 of at most 4."
+            ]
+        );
+        // It may have another strategy.
+        let rolled = ["40000 Revision 1 down 3 → 0, revision 2 up 1 → 3: 3 of at most 4, floor 3."];
+        assert_eq!(steps(is_paused, 0, 3), rolled);
+        // As far as the floor a step may be one of the controller's, whose resumption is seen later.
+        assert_eq!(steps(is_paused, 2, 4), ["40000 Revision 1 down 3 → 2: at least 3 must stay available."]);
+    }
+}
+
+/// Streams overtake each other, and the controller acts on what it has seen.
+#[test]
+fn a_step_below_the_floor_may_be_of_another_spec() {
+    let step = |before: fn(&mut Web)| {
+        let mut web = Web::replacing().at(30_000);
+        before(&mut web);
+        web.wait_until(40_000).set(2, |set| set.now.counts.desired = 0);
+        since(&web, 40_000)
+    };
+    let by_another = ["40000 The ReplicaSet of revision 1 was scaled 3 → 0, not by its Deployment."];
+    assert_eq!(step(|_| {}), by_another);
+    let rolled = ["40000 Revision 1 down 3 → 0: at least 3 must stay available."];
+    // The floor was a lower one until a moment ago.
+    let half = Strategy::RollingUpdate { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Percent(50) };
+    let none = Strategy::RollingUpdate { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Int(0) };
+    let risen = |at: Millis| {
+        let mut web = Web::replacing().at(30_000);
+        web.deployment(|deployment| deployment.spec.strategy = half);
+        web.wait_until(at).deployment(|deployment| deployment.spec.strategy = none);
+        web.wait_until(40_000).set(2, |set| set.now.counts.desired = 0);
+        since(&web, 40_000)
+    };
+    assert_eq!(risen(39_000), rolled);
+    assert_eq!(risen(38_999), by_another);
+    // The controller has not seen the spec, or the ReplicaSet has another ceiling or other replicas.
+    assert_eq!(step(|web| web.edit_spec(|_| {})), rolled);
+    assert_eq!(step(|web| web.set(2, |set| set.now.max_replicas = Some(5))), rolled);
+    let of_two = step(|web| web.set(2, |set| set.now.desired_replicas = Some(2)));
+    assert_eq!(of_two, ["40000 Revision 1 down 3 → 0: at least 2 must stay available."]);
+    // Another ReplicaSet still has available pods that it does not ask for, or the floor was not kept before.
+    assert_eq!(step(|web| web.set(SECOND, |set| set.now.counts.available = 2)), rolled);
+    let below = step(|web| web.set(2, |set| set.now.counts.desired = 1));
+    assert_eq!(below, ["40000 Revision 1 down 1 → 0: at least 3 must stay available."]);
+    // The edit that lowers the floor is seen after it.
+    let lowered = |at: Millis| {
+        let mut web = Web::replacing().at(40_000);
+        web.set(2, |set| set.now.counts.desired = 0);
+        web.wait_until(at).edit_spec(|deployment| {
+            let (max_surge, max_unavailable) = (IntOrPercent::Percent(25), IntOrPercent::Percent(100));
+            deployment.spec.strategy = Strategy::RollingUpdate { max_surge, max_unavailable };
+        });
+        since(&web, 40_000)
+    };
+    let edited = |at: Millis| format!("{at} Strategy changed: maxUnavailable 25 % → 100 %.");
+    let all = "40000 Revision 1 down 3 → 0: all can be removed.".to_owned();
+    assert_eq!(lowered(40_999), [all, edited(40_999)]);
+    assert_eq!(lowered(41_000), [by_another[0].to_owned(), edited(41_000)]);
 }
 
 /// Nothing is taken down for a paused Deployment while its last revision lacks a pod and all have room below the ceiling.
@@ -415,7 +466,7 @@ fn a_step_is_told_with_the_ceiling_that_it_was_made_by() {
 }
 
 #[test]
-fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
+fn a_rollout_starts_with_its_first_step_where_that_came_before() {
     let starts = |after: Millis, is_step: bool| {
         let mut web = Web::live(3).at(20_000);
         if is_step {
@@ -429,8 +480,42 @@ fn a_rollout_starts_with_its_first_step_where_that_came_just_before() {
         since(&web, 20_000).into_iter().find(|line| line.contains("Revision 2 starts")).unwrap()
     };
     assert_eq!(starts(1_000, true), "20000 Revision 2 starts: image web:v2.");
-    assert_eq!(starts(1_001, true), "21001 Revision 2 starts: image web:v2.");
+    assert_eq!(starts(5_000, true), "20000 Revision 2 starts: image web:v2.");
     assert_eq!(starts(50, false), "20050 Revision 2 starts: the template changed, with the same image web:v1.");
+    // A ReplicaSet that kept its number in between had other steps in an earlier rollout.
+    let starts_again = |after: Millis| {
+        let mut web = Web::reported().at(60_000);
+        web.delete_set(SECOND);
+        web.edit("v1");
+        web.set(2, |set| set.now.counts.desired = 3);
+        web.wait(after).deployment(|deployment| deployment.revision = Some(1));
+        since(&web, 20_001).into_iter().find(|line| line.contains("Revision 1 starts")).unwrap()
+    };
+    assert_eq!(starts_again(1_000), "60000 Revision 1 starts: image web:v1.");
+    assert_eq!(starts_again(1_001), "61001 Revision 1 starts: image web:v1.");
+}
+
+/// The controller counts on from the highest number that is left, which an earlier ReplicaSet had.
+#[test]
+fn a_rollout_starts_with_the_first_step_of_its_own_replica_set() {
+    let mut web = Web::replacing().at(30_000);
+    web.delete_set(2);
+    web.wait(100).set(SECOND, |set| set.now.counts.desired = 3);
+    web.wait(600).delete_set(SECOND);
+    let mut again = set(4, 1, 3, 0);
+    (again.meta.name, again.template_hash, again.images) = ("web-2".into(), "2".into(), image("v2"));
+    web.wait(50).add_set(4, again);
+    web.wait(50).deployment(|deployment| deployment.revision = Some(1));
+    assert_eq!(
+        since(&web, 30_000),
+        [
+            "30000 ReplicaSet 1 was deleted, not by its Deployment.",
+            "30100 Revision 2 up 1 → 3: 3 of at most 4.",
+            "30700 ReplicaSet 2 was deleted, not by its Deployment, created again at once.",
+            "30750 Revision 1 (was 2): its ReplicaSet was deleted and created again; image web:v2.",
+            "30750 Revision 1 up 0 → 3: 3 of at most 4."
+        ]
+    );
 }
 
 #[test]

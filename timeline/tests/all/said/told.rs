@@ -244,15 +244,22 @@ fn a_gap_is_told_before_what_its_end_shows() {
 }
 
 #[test]
-fn a_deadline_that_passes_is_told_once_per_rollout() {
+fn a_deadline_that_passes_is_told_each_time_that_the_rollout_had_progressed() {
     let mut web = Web::replacing().at(60_000);
     let passed = || Some(condition(ConditionStatus::False, "ProgressDeadlineExceeded", ""));
     web.deployment(|deployment| deployment.status.progressing = passed());
     web.wait_until(61_000).deployment(|deployment| deployment.status.available = 2);
-    assert_eq!(
-        since(&web, 60_000),
-        ["60000 Progress deadline passed for revision 2. Kubernetes does not roll back by itself."]
-    );
+    // An edit that the controller has not seen yet hides the condition.
+    web.wait_until(62_000).edit_spec(|_| {});
+    web.wait_until(63_000).deployment(|deployment| deployment.status.observed_generation = deployment.generation);
+    let told =
+        |at: Millis| format!("{at} Progress deadline passed for revision 2. Kubernetes does not roll back by itself.");
+    assert_eq!(since(&web, 60_000), [told(60_000)]);
+    web.wait_until(70_000).deployment(|deployment| {
+        deployment.status.progressing = Some(condition(ConditionStatus::True, "ReplicaSetUpdated", ""));
+    });
+    web.wait_until(90_000).deployment(|deployment| deployment.status.progressing = passed());
+    assert_eq!(since(&web, 60_000), [told(60_000), told(90_000)]);
     let rollout = web.timeline.model().deployments.get(&WEB).unwrap().rollouts.last().unwrap().clone();
     assert_eq!((rollout.deadline_exceeded_millis, rollout.is_open()), (Some(60_000), true));
 }

@@ -1,7 +1,7 @@
 //! What nobody saw is told as such, or not at all.
 
-use crate::made::{WEB, Web, condition, crashing, deployment, image, next_revision, pod, ready, set, unready};
-use timeline::fact::{ConditionStatus, ContainerState, Exit, Kind, Phase, PodFact, Seen, Strategy};
+use crate::made::{WEB, Web, condition, crashing, deployment, image, next_revision, pod, ready, set, unready, warning};
+use timeline::fact::{ConditionStatus, ContainerState, EventFact, Exit, Kind, Phase, PodFact, Seen, Strategy};
 use timeline::rollout::{self, Trigger};
 use timeline::story::{self, LineKind};
 use timeline::{Fact, Millis, Timeline, Uid};
@@ -338,6 +338,28 @@ fn a_deployment_that_was_created_and_rolled_out_again_while_nobody_looked_begins
     assert_eq!(of_revision(2), (Trigger::Unknown, vec![begins]));
     let created = "Revision 1 started while not observed: image web:v1.".to_owned();
     assert_eq!(of_revision(1), (Trigger::Created, vec![created]));
+}
+
+/// Its ReplicaSet is listed first, and an Event tells its own time.
+#[test]
+fn a_deployment_that_was_created_while_nobody_looked_begins_when_it_was_created() {
+    let mut timeline = Timeline::new();
+    for kind in Kind::ALL {
+        timeline.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
+    }
+    let mut web = deployment();
+    (web.meta.created_at_millis, web.now.revision, web.now.spec.images) = (62_000, Some(1), image("v1"));
+    timeline.apply(90_000, Fact::ReplicaSet(Box::new(set(3, 1, 2, 0)), Seen::InList));
+    timeline.apply(90_010, Fact::Deployment(Box::new(web), Seen::InList));
+    let refused = warning(900, 3, ("ReplicaSet", "web-1"), "FailedCreate", "no");
+    timeline.apply(90_020, Fact::Event(Box::new(EventFact { last_millis: Some(66_000), ..refused })));
+    let told = story::story(timeline.model(), WEB).into_iter().map(|line| (line.at_millis, line.text));
+    let expected = [
+        (62_000, "Revision 1 started while not observed: image web:v1."),
+        (66_999, "Event FailedCreate on ReplicaSet web-1: no."),
+        (90_000, "While not observed: revision 1 0 → 2."),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected.map(|(at, text)| (at, text.to_owned())));
 }
 
 #[test]
