@@ -33,6 +33,8 @@ pub struct Container {
     pub restarts_all: bool,
     /// Its last end: `state.terminated`, else `lastState.terminated`. In a box, as most containers have none.
     pub last_exit: Option<Box<Exit>>,
+    /// Of one that ended since its last restart: its end before that, `lastState.terminated`. `None` while its last end is that one.
+    pub exit_before_restart: Option<Box<Exit>>,
     /// `running.startedAt`, the kubelet's clock.
     pub started_millis: Option<Millis>,
     /// `started` is false: its startup probe has not passed.
@@ -64,6 +66,12 @@ impl Container {
         let is_ended = self.state != Some(ContainerState::Running)
             && self.last_exit.as_ref().is_some_and(|exit| !is_counted(exit));
         self.restarts.saturating_add(u32::from(is_ended)).max(self.exits_before)
+    }
+
+    /// Returns the container as it was restarted last, without an end since then.
+    pub fn as_restarted(&self) -> Self {
+        let last_exit = self.exit_before_restart.as_ref().or(self.last_exit.as_ref()).cloned();
+        Self { last_exit, exit_before_restart: None, ..self.clone() }
     }
 
     /// Returns whether the last restart was counted and never happened: the kubelet lost the container while it ran

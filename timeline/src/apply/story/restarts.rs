@@ -38,7 +38,7 @@ impl Timeline {
                 container: container.name.clone(),
                 role: container.role,
                 revision,
-                end: last_end(known, pod, container, self.skew.millis()),
+                end: last_end(known, pod, &container.as_restarted(), self.skew.millis()),
                 was_seen,
             };
             Some((restart, restarts))
@@ -110,7 +110,7 @@ impl Timeline {
         let end = |pod: &Uid| {
             let pod = self.model.pods.get(pod)?;
             let container = pod.now.containers.iter().find(|one| one.name == restart.container)?;
-            Some(last_end(known, pod, container, self.skew.millis()))
+            Some(last_end(known, pod, &container.as_restarted(), self.skew.millis()))
         };
         let first = end(&uid).filter(|first| !matches!(first, ContainerEnd::Exited(_)))?;
         told.pods.iter().all(|pod| end(pod) == Some(first)).then_some(first)

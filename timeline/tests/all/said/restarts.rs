@@ -51,6 +51,21 @@ fn a_restart_is_told_with_the_end_before_it() {
     assert_eq!(since(&web, 60_000), Vec::<String>::new());
 }
 
+/// Its pod is deleted: one status tells of its restarts and of the end after them.
+#[test]
+fn restarts_are_told_with_the_end_before_the_last_of_them() {
+    let mut web = Web::live(1).at(60_000);
+    web.pod(100, |pod| {
+        restarted(2, 0, "Completed")(pod);
+        let (reason, message) = ("Completed".to_owned(), String::new());
+        pod.containers[0].state = Some(ContainerState::Terminated { exit_code: 0, reason, message });
+        let before = Exit { code: 3, reason: "Error".into(), ..Exit::default() };
+        pod.containers[0].exit_before_restart = Some(before.into());
+    });
+    let told = "60000 Pod p0100 of revision 1: container web ended with exit code 3 and was restarted 2 times.";
+    assert_eq!(since(&web, 60_000), [told]);
+}
+
 /// A pod is evicted, and its kubelet does not find its container any more: it counts a restart that never was.
 pub fn lost_and_evicted(pod: &mut PodFact) {
     unready(pod);
