@@ -122,6 +122,7 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         started_millis: running.as_ref().and_then(|running| millis(running.started_at.as_deref())),
         is_in_startup: running.is_some() && status.started == Some(false),
         exits_before: 0,
+        first_restart: None,
         waits_for_image,
     }
 }

@@ -29,11 +29,7 @@ impl Timeline {
         let revision = set.and_then(ReplicaSet::revision);
         let restart = |container: &Container| {
             let before = pod.now.containers.iter().find(|before| before.name == container.name)?;
-            // A status that begins anew, and then remembers, tells of no new restarts. The end that it tells of now is none, either.
-            let ends = container.exits() - container.restarts;
-            let counted = before.restarts.max(before.exits_before.saturating_sub(ends));
-            let counted = counted + u32::from(container.is_lost(is_over));
-            let restarts = container.restarts.checked_sub(counted).filter(|restarts| *restarts > 0)?;
+            let restarts = Some(container.restarts_since(before, is_over)).filter(|restarts| *restarts > 0)?;
             let restart = Restart {
                 container: container.name.clone(),
                 role: container.role,
