@@ -122,6 +122,33 @@ fn an_event_that_arrives_after_the_restart_says_why_the_containers_ended() {
     assert_eq!(told(1, 62_000, 63_000), [ended]);
 }
 
+/// The Event that says why it ended the second time arrives after that restart was told with its exit code.
+#[test]
+fn restarts_that_turn_out_to_be_alike_are_one_line() {
+    let mut web = Web::live(1).at(57_000);
+    let said = "Container web failed liveness probe, will be restarted";
+    web.event(100, "Killing", said);
+    for (restarts, finished, ran) in [(1, 59_000, 50_000), (2, 99_000, 39_000)] {
+        web.wait_until(finished + 1_000).pod(100, |pod| {
+            restarted(restarts, 0, "Completed")(pod);
+            let exit = pod.containers[0].last_exit.as_mut().unwrap();
+            (exit.finished_millis, exit.ran_millis) = (Some(finished), Some(ran));
+        });
+    }
+    let pod = "Pod p0100 of revision 1: container web";
+    let killed = format!("60000 {pod} was killed after its liveness probe failed and was restarted");
+    let ended = format!("100000 {pod} ended with exit code 0 and was restarted.");
+    assert_eq!(since(&web, 60_000), [format!("{killed}."), ended]);
+    let event = warning(900, 100, ("Pod", "web-2-p0100"), "Killing", said);
+    let event = EventFact { is_warning: false, last_millis: Some(98_500), ..event };
+    web.timeline.apply(103_000, Fact::Event(Box::new(event)));
+    assert_eq!(since(&web, 60_000), [format!("{killed} 2 times, the last time 40 s later.")]);
+    // It goes on with that one.
+    web.wait_until(140_000).event(100, "Killing", said);
+    web.pod(100, restarted(3, 0, "Completed"));
+    assert_eq!(since(&web, 60_000), [format!("{killed} 3 times, the last time 1 min 20 s later.")]);
+}
+
 #[test]
 fn a_late_event_of_a_new_sandbox_takes_the_place_of_the_exit_code() {
     let mut web = Web::live(1).at(60_000);
