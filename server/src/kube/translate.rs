@@ -405,6 +405,25 @@ mod tests {
     }
 
     #[test]
+    fn the_end_before_the_last_restart_is_read_beside_a_later_one() {
+        let ends = |count: u32, state: Value, last: Value| {
+            let web = json!({ "name": "web", "restartCount": count, "state": state, "lastState": last });
+            let spec = json!({ "containers": [{ "name": "web" }] });
+            let pod = pod(json!({ "spec": spec, "status": { "containerStatuses": [web] } }));
+            let web = &pod.containers[0];
+            [&web.last_exit, &web.exit_before_restart].map(|exit| exit.as_ref().map(|exit| exit.code))
+        };
+        let ended = |code: i32, reason: &str| json!({ "terminated": { "exitCode": code, "reason": reason } });
+        let crashed = || ended(3, "Error");
+        assert_eq!(ends(2, ended(0, "Completed"), crashed()), [Some(0), Some(3)]);
+        assert_eq!(ends(2, json!({ "waiting": { "reason": "CrashLoopBackOff" } }), crashed()), [Some(3), None]);
+        assert_eq!(ends(0, crashed(), json!({})), [Some(3), None]);
+        // These are counted as restarts together with the end.
+        assert_eq!(ends(2, ended(137, "ContainerStatusUnknown"), crashed()), [Some(3), None]);
+        assert_eq!(ends(2, ended(137, "RestartingAllContainers"), crashed()), [Some(137), None]);
+    }
+
+    #[test]
     fn a_container_that_its_own_policy_does_not_start_again_ended_for_good() {
         let is_final = |policy: &str, rules: Value, code: i64, reason: &str| {
             let spec = json!({ "name": "job", "restartPolicy": policy, "restartPolicyRules": rules });

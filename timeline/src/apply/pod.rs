@@ -12,9 +12,11 @@ use crate::rules::phase::{self, Reading};
 use crate::rules::pulls::is_image_reason;
 use crate::{Change, Millis, Uid};
 
-/// Containers with what was seen of them before and is not told any more: that they ended, how often, and how. An end that the kubelet
-/// makes up has no times: a container that ran did so until `told_millis`, by the kubelet's clock.
-fn remembering(containers: &[Container], known: &[Container], told_millis: Millis) -> Vec<Container> {
+/// Containers with what was seen of them before and is not told any more: that they ended, how often, and how; and when they were
+/// restarted first: with `news`, if this fact is the first to tell of a restart. An end that the kubelet makes up has no times: a
+/// container that ran did so until `told_millis`, by the kubelet's clock.
+fn remembering(fact: &PodFact, known: &[Container], told_millis: Millis, news: (Millis, bool)) -> Vec<Container> {
+    let is_over = fact.phase.is_terminal();
     let remember = |container: &Container| {
         let before = known.iter().find(|before| before.name == container.name);
         let mut now = container.clone();
@@ -31,9 +33,12 @@ fn remembering(containers: &[Container], known: &[Container], told_millis: Milli
         let exits_before = before.map_or(0, Container::exits);
         // One that says as many itself says nothing new when it is heard again.
         now.exits_before = if exits_before > now.exits() { exits_before } else { 0 };
+        let is_restarted = |before: &Container| container.restarts_since(before, is_over) > 0;
+        let first_restart = before.and_then(|before| before.first_restart);
+        now.first_restart = first_restart.or_else(|| before.is_some_and(is_restarted).then_some(news));
         now
     };
-    containers.iter().map(remember).collect()
+    fact.containers.iter().map(remember).collect()
 }
 
 /// The message about an image that cannot be pulled, or the last one while the kubelet backs off.
@@ -121,7 +126,7 @@ impl Timeline {
             if before.is_some() {
                 self.tell_restarts(at, uid, fact, seen != Seen::InList);
             }
-            self.note_now(at, uid, fact, reading, begun);
+            self.note_now((at, seen != Seen::InList), uid, fact, reading, begun);
             if has_failed && !was_terminal {
                 self.tell_failure(at, uid, because, fact);
             }
@@ -229,9 +234,11 @@ impl Timeline {
         }
     }
 
-    /// Keeps what a fact says of a pod, with what `begun` has of the state that it is in.
-    fn note_now(&mut self, at: Millis, uid: Uid, fact: &PodFact, reading: Reading, begun: PodNow) {
+    /// Keeps what a fact says of a pod, with what `begun` has of the state that it is in. `news` is when that arrived, and whether it was
+    /// seen when it happened.
+    fn note_now(&mut self, news: (Millis, bool), uid: Uid, fact: &PodFact, reading: Reading, begun: PodNow) {
         let Some(pod) = self.model.pods.get(&uid) else { return };
+        let told_millis = news.0.saturating_sub(self.skew.millis());
         let known = pod.now.disruption.as_deref().map(|(reason, _)| reason);
         let now = PodNow {
             node: fact.node.clone(),
@@ -247,7 +254,7 @@ impl Timeline {
             disruption: begun.disruption.filter(|new| known != Some(&new.0)).or_else(|| pod.now.disruption.clone()),
             nominated_node: fact.nominated_node.as_deref().map(Box::from),
             deletion_cost: fact.deletion_cost,
-            containers: remembering(&fact.containers, &pod.now.containers, at.saturating_sub(self.skew.millis())),
+            containers: remembering(fact, &pod.now.containers, told_millis, news),
             conditions: fact.conditions.clone(),
             ..begun
         };

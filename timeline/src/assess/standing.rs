@@ -13,10 +13,7 @@ use crate::model::fact::Strategy;
 use crate::model::story::{Entry, Happening};
 use crate::model::{EndReason, KubectlVerdict, MarkKind, Pod, PodState, ReplicaSet, Rollout};
 use crate::rules::budget::Next;
-use crate::rules::rollout;
-
-/// The status of a Deployment follows its pods within this time.
-const STATUS_MILLIS: Millis = 5_000;
+use crate::rules::rollout::{self, STATUS_MILLIS};
 
 /// The colour of a verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -306,7 +303,10 @@ impl Assessment<'_> {
     /// Returns whether the rollout was complete before: missing pods are no part of it.
     fn is_settled(&self) -> bool {
         let last = self.deployment.rollouts.last();
-        let was_there = |rollout: &Rollout| rollout.completed_millis.or(rollout.available_millis).is_some();
+        let was_there = |last: &Rollout| {
+            let is_known = last.completed_millis.or(last.available_millis).is_some();
+            is_known && !rollout::had_all_for_moments(self.deployment, last, self.now.millis)
+        };
         let is_over = self.sums.old_desired() == 0 && !self.awaits_revision && !self.is_next_ahead();
         is_over && last.is_some_and(was_there)
     }

@@ -75,8 +75,9 @@ fn pod_texts(now: &PodNow) -> usize {
             Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => message.len(),
             Some(ContainerState::Running) | None => 0,
         };
-        let exit = container.last_exit.as_ref().map_or(0, |exit| exit.message.len());
-        state + exit + container.waits_for_image.len()
+        let exits = container.last_exit.iter().chain(&container.exit_before_restart);
+        let exits: usize = exits.map(|exit| exit.message.len()).sum();
+        state + exits + container.waits_for_image.len()
     };
     let conditions: usize = now.conditions.iter().map(|told| told.message.len()).sum();
     let containers: usize = now.containers.iter().map(of_container).sum();

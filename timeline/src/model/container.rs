@@ -33,6 +33,8 @@ pub struct Container {
     pub restarts_all: bool,
     /// Its last end: `state.terminated`, else `lastState.terminated`. In a box, as most containers have none.
     pub last_exit: Option<Box<Exit>>,
+    /// Of one that ended since its last restart: its end before that, `lastState.terminated`. `None` while its last end is that one.
+    pub exit_before_restart: Option<Box<Exit>>,
     /// `running.startedAt`, the kubelet's clock.
     pub started_millis: Option<Millis>,
     /// `started` is false: its startup probe has not passed.
@@ -41,6 +43,8 @@ pub struct Container {
     pub waits_for_image: String,
     /// Number of ends that were observed before; 0 in a fact.
     pub exits_before: u32,
+    /// When the first restart since its pod is known arrived, and whether it was seen when it happened; `None` in a fact.
+    pub first_restart: Option<(Millis, bool)>,
 }
 
 impl Container {
@@ -64,6 +68,20 @@ impl Container {
         let is_ended = self.state != Some(ContainerState::Running)
             && self.last_exit.as_ref().is_some_and(|exit| !is_counted(exit));
         self.restarts.saturating_add(u32::from(is_ended)).max(self.exits_before)
+    }
+
+    /// Returns the container as it was restarted last, without an end since then.
+    pub fn as_restarted(&self) -> Self {
+        let last_exit = self.exit_before_restart.as_ref().or(self.last_exit.as_ref()).cloned();
+        Self { last_exit, exit_before_restart: None, ..self.clone() }
+    }
+
+    /// Counts the restarts since it was like `before`, in a pod that `is_over` or not. A status that begins anew, and then remembers, tells
+    /// of no new ones. The end that it tells of now is none, either.
+    pub fn restarts_since(&self, before: &Self, is_over: bool) -> u32 {
+        let ends = self.exits() - self.restarts;
+        let counted = before.restarts.max(before.exits_before.saturating_sub(ends));
+        self.restarts.saturating_sub(counted + u32::from(self.is_lost(is_over)))
     }
 
     /// Returns whether the last restart was counted and never happened: the kubelet lost the container while it ran

@@ -120,7 +120,7 @@ impl Pod {
             let restarted = restarts.find(|(at, _)| *at >= remembered).map(|(at, _)| at);
             return begun.into_iter().chain(restarted).min().unwrap_or(first_seen);
         }
-        // A container that its kubelet stops runs again at once: no state tells of that end. The story names one pod of several.
+        // A container that its kubelet stops runs again at once: no state tells of that end.
         let failures = self.states.iter().filter(|(state, _)| *state == PodState::Failing).count();
         let is_unseen = container.exits() as usize > failures;
         let restarted = self.told_restarts(container, story).next();
@@ -129,13 +129,15 @@ impl Pod {
         ended.filter(|_| restarted.is_some() || !is_unseen).unwrap_or(first_seen)
     }
 
-    /// Returns when the story tells of restarts of a container in its name, and whether they were seen.
+    /// Returns when restarts of a container are known to have been, and whether they were seen: its first one, and those that the story
+    /// tells in the name of this pod. Of several pods that restart alike it names one.
     pub fn told_restarts(&self, container: &Container, story: &[Entry]) -> impl Iterator<Item = (Millis, bool)> {
-        story.iter().filter_map(move |entry| {
+        let told = story.iter().filter_map(move |entry| {
             let Happening::Restarted { pod, restart, .. } = &entry.what else { return None };
             let is_its = *pod == self.name && restart.container == container.name;
             is_its.then_some((entry.at_millis, restart.was_seen))
-        })
+        });
+        container.first_restart.into_iter().chain(told)
     }
 
     /// Returns whether its creation was observed. Otherwise its life before is not known.

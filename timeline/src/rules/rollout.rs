@@ -14,6 +14,9 @@ const ADOPTED_BEFORE_MILLIS: i64 = 500;
 /// Streams of different kinds overtake each other by less: a take-down that is shorter is not told.
 pub const OVERTAKING_MILLIS: Millis = 1_000;
 
+/// The status of a Deployment follows its pods within this time.
+pub const STATUS_MILLIS: Millis = 5_000;
+
 /// The outcome of a rollout.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -343,6 +346,18 @@ pub fn came_to_nothing(model: &Model, deployment: &Deployment, rollout: &Rollout
         rollout.was_start_seen && rollout.started_millis.is_some_and(is_whole) && model.sees_pods(deployment.uid);
     let mut pods = sets_named_as(model, deployment, set).flat_map(|set| model.pods_of(set.uid)).peekable();
     is_observed && pods.peek().is_some() && !pods.any(Pod::was_available)
+}
+
+/// Returns whether everything of the last rollout was available for moments only, as far as its controller saw: its condition would tell
+/// of a complete rollout by now, and says that this one goes on. Containers that crash again and again are all ready now and then.
+pub fn had_all_for_moments(deployment: &Deployment, last: &Rollout, at_millis: Millis) -> bool {
+    let goes_on = match deployment.now.status.progress_reason() {
+        "NewReplicaSetCreated" | "FoundNewReplicaSet" | "ReplicaSetUpdated" | "DeploymentResumed" => true,
+        "ProgressDeadlineExceeded" => !last.has_deadline_of_before(deployment.now.deadline_passed_millis()),
+        _ => false,
+    };
+    let is_late = |since: Millis| at_millis - since > STATUS_MILLIS;
+    goes_on && last.completed_millis.is_none() && last.available_millis.is_some_and(is_late)
 }
 
 /// Derives the outcome of the rollout.

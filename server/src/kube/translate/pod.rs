@@ -97,6 +97,10 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
     // A placeholder for a container that is not found hides the end that was seen last.
     let (now, last) = (terminated.as_ref(), status.last_state.terminated.as_ref());
     let ended = now.filter(|now| now.reason != STATUS_UNKNOWN).or(last).or(now);
+    // The kubelet counts a restart when it starts a container, so the present end is not yet followed by one. A placeholder is.
+    let is_restarted = status.restart_count.is_some_and(|count| count > 0);
+    let is_since = now.is_some_and(|now| !matches!(now.reason.as_str(), STATUS_UNKNOWN | RESTARTING_ALL));
+    let before_restart = last.filter(|_| is_restarted && is_since);
     let is_final =
         now.is_some_and(|ended| ended.reason != RESTARTING_ALL && !is_started_again(&spec, exit_code(ended)));
     let waits_for_image = match waiting {
@@ -114,9 +118,11 @@ fn container(spec: decode::ContainerSpec, role: Role, statuses: &[decode::Contai
         is_final,
         restarts_all: spec.restart_policy_rules.iter().any(|rule| rule.action == "RestartAllContainers"),
         last_exit: ended.map(|ended| Box::new(exit(ended))),
+        exit_before_restart: before_restart.map(|ended| Box::new(exit(ended))),
         started_millis: running.as_ref().and_then(|running| millis(running.started_at.as_deref())),
         is_in_startup: running.is_some() && status.started == Some(false),
         exits_before: 0,
+        first_restart: None,
         waits_for_image,
     }
 }

@@ -133,7 +133,9 @@ impl Timeline {
         let has_same_images = earlier.clone().next().is_some_and(|last| last.images == rollout.images);
         let target = earlier.find(|one| trigger == Trigger::Rollback && Some(one.revision) == before);
         let came_to_end = |one: &&Rollout| one.completed_millis.is_some() && !one.was_scaled_to_zero;
-        let failed = target.filter(|one| one.was_start_seen && one.available_millis.is_none() && !came_to_end(one));
+        // All of them may have been available for moments.
+        let had_all = |one: &&Rollout| one.available_millis.is_some() || one.available_of > Some(0);
+        let failed = target.filter(|one| one.was_start_seen && !had_all(one) && !came_to_end(one));
         // All of its pods may have been available while nobody looked.
         let is_whole = |one: &&Rollout| {
             deployment.kept_since_millis.is_none_or(|since| one.started_millis >= Some(since))

@@ -29,16 +29,12 @@ impl Timeline {
         let revision = set.and_then(ReplicaSet::revision);
         let restart = |container: &Container| {
             let before = pod.now.containers.iter().find(|before| before.name == container.name)?;
-            // A status that begins anew, and then remembers, tells of no new restarts. The end that it tells of now is none, either.
-            let ends = container.exits() - container.restarts;
-            let counted = before.restarts.max(before.exits_before.saturating_sub(ends));
-            let counted = counted + u32::from(container.is_lost(is_over));
-            let restarts = container.restarts.checked_sub(counted).filter(|restarts| *restarts > 0)?;
+            let restarts = Some(container.restarts_since(before, is_over)).filter(|restarts| *restarts > 0)?;
             let restart = Restart {
                 container: container.name.clone(),
                 role: container.role,
                 revision,
-                end: last_end(known, pod, container, self.skew.millis()),
+                end: last_end(known, pod, &container.as_restarted(), self.skew.millis()),
                 was_seen,
             };
             Some((restart, restarts))
@@ -53,7 +49,7 @@ impl Timeline {
     /// an end: a crash loop is one entry, however long it lasts. After a rollout started or is complete, or other replicas are asked for,
     /// the next restart is another entry: it would be told before what came before it.
     fn tell_restart(&mut self, deployment: Uid, at: Millis, uid: Uid, restart: Restart, more: u32) {
-        let is_open = |told: &ToldRestarts| at - told.last_millis <= FORGETS_MILLIS + LONGEST_BACK_OFF_MILLIS;
+        let is_open = |told: &ToldRestarts| is_open_at(told, at);
         let is_same =
             |entry: &&Entry| matches!(&entry.what, Happening::Restarted { restart: known, .. } if *known == restart);
         let mut since = self.story(deployment).iter().rev().take_while(|entry| !is_turn(&entry.what));
@@ -93,7 +89,47 @@ impl Timeline {
                     restart.end = end;
                 }
             });
+            self.join_restarts(deployment, id);
         }
+    }
+
+    /// An entry became like others, without a turn in between: the first one tells of all, as if that had been known at once.
+    fn join_restarts(&mut self, deployment: Uid, id: u64) {
+        let mut parts = self.story(deployment).split(|entry| is_turn(&entry.what));
+        let Some(part) = parts.find(|part| part.iter().any(|entry| entry.id == id)) else { return };
+        let Some(restart) = part.iter().find(|entry| entry.id == id).and_then(restart_of) else { return };
+        let alike = part.iter().filter(|entry| restart_of(entry) == Some(restart)).map(|entry| entry.id);
+        let mut alike = alike.collect::<Vec<u64>>().into_iter();
+        let Some(mut earlier) = alike.next() else { return };
+        for later in alike {
+            if !self.join(deployment, earlier, later) {
+                earlier = later;
+            }
+        }
+    }
+
+    /// Counts the restarts of an entry with those of an earlier one, if that is still open then; returns whether it did.
+    fn join(&mut self, deployment: Uid, earlier: u64, later: u64) -> bool {
+        let place = |id: u64| self.restarting.binary_search_by_key(&id, |told| told.entry).ok();
+        let Some((first, second)) = place(earlier).zip(place(later)) else { return false };
+        let Some(entry) = self.entry(deployment, |entry| entry.id == later) else { return false };
+        let Happening::Restarted { restarts: more, .. } = entry.what else { return false };
+        if !self.restarting.get(first).is_some_and(|told| is_open_at(told, entry.at_millis)) {
+            return false;
+        }
+        let joined = self.restarting.remove(second);
+        let Some(told) = self.restarting.get_mut(first) else { return false };
+        told.pods.extend(joined.pods);
+        told.last_millis = told.last_millis.max(joined.last_millis);
+        let (count, last_millis) = (told.pods.len() as u32, told.last_millis);
+        self.untell(deployment, later);
+        self.retell(deployment, earlier, |entry| {
+            if let Happening::Restarted { pods, restarts, lasted_millis, .. } = &mut entry.what {
+                (*pods, *restarts) = (count, restarts.saturating_add(more));
+                *lasted_millis = last_millis - entry.at_millis;
+            }
+        });
+        true
     }
 
     /// Finds the end that all containers of an entry share with that of a pod, where only an exit code was told; `None` where
@@ -110,11 +146,23 @@ impl Timeline {
         let end = |pod: &Uid| {
             let pod = self.model.pods.get(pod)?;
             let container = pod.now.containers.iter().find(|one| one.name == restart.container)?;
-            Some(last_end(known, pod, container, self.skew.millis()))
+            Some(last_end(known, pod, &container.as_restarted(), self.skew.millis()))
         };
         let first = end(&uid).filter(|first| !matches!(first, ContainerEnd::Exited(_)))?;
         told.pods.iter().all(|pod| end(pod) == Some(first)).then_some(first)
     }
+}
+
+fn restart_of(entry: &Entry) -> Option<&Restart> {
+    match &entry.what {
+        Happening::Restarted { restart, .. } => Some(restart),
+        _ => None,
+    }
+}
+
+/// The kubelet still remembered the last end of them at that time, or waited because of it.
+const fn is_open_at(told: &ToldRestarts, at: Millis) -> bool {
+    at - told.last_millis <= FORGETS_MILLIS + LONGEST_BACK_OFF_MILLIS
 }
 
 /// What comes after it in the story is not told before it.

@@ -1,9 +1,10 @@
 //! Containers that end: which of them crash, since when and how often, and what is said beside that.
 
-use crate::made::{SECOND, Web, condition, crashing, ready, unready, waiting};
+use crate::made::{SECOND, WEB, Web, condition, crashing, next_revision, ready, unready, waiting};
 use crate::said::counting::ready_since;
 use crate::said::evidence::{causes, command, crashing_unready, creating, first, replacing};
 use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Phase, PodCondition, Role};
+use timeline::rollout::{self, Outcome};
 use timeline::story::LineKind;
 use timeline::view::Tone;
 
@@ -225,6 +226,61 @@ fn all_crashing() -> Web {
 fn a_rollout_that_was_complete_is_degraded_also_when_all_its_pods_crash() {
     let said = "[Degraded] Revision 2 was rolled out, but container web crashes with exit code 1, 2 restarts.";
     assert_eq!(all_crashing().verdict(), said);
+}
+
+/// Pods of revision 2 crash in turn. All three were available at 30 s, for half a second.
+fn available_for_a_moment(change: fn(&mut Web)) -> Web {
+    let mut web = Web::live(3).at(20_000);
+    web.take_over(unready);
+    change(&mut web);
+    web.report();
+    web.wait_until(30_000);
+    (200..203).for_each(|pod| web.pod(pod, ready));
+    web.wait_until(30_500).pod(200, crashing_unready(2));
+    web.report();
+    web
+}
+
+#[test]
+fn a_rollout_whose_pods_are_all_available_for_a_moment_goes_on() {
+    let mut web = available_for_a_moment(|_| {});
+    let was_there = "[Degraded] Revision 2 was rolled out, but container web crashes with exit code 1, 2 restarts.";
+    let fails = "Revision 2 is failing: container web crashes with exit code 1.";
+    web.now = 35_000;
+    assert_eq!(web.verdict(), was_there, "the controller may report it yet");
+    web.now = 35_001;
+    assert_eq!(web.verdict(), format!("[Failing] {fails}"));
+    assert_eq!(web.view().deadline_millis, Some(600_000));
+    let mut passed = condition(ConditionStatus::False, "ProgressDeadlineExceeded", "timed out");
+    passed.last_update_millis = Some(601_000);
+    web.wait_until(601_000).deployment(|deployment| deployment.status.progressing = Some(passed));
+    assert_eq!(web.verdict(), format!("[Deadline exceeded] {fails}"));
+    // The next one begins.
+    web.now = 700_000;
+    next_revision(&mut web, 3, [1, 3]);
+    let superseded = "Revision 3 superseded revision 2 before 2 finished.";
+    assert_eq!(web.lines(LineKind::Outside).last().unwrap(), superseded);
+    let outcome = |web: &Web| {
+        let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+        rollout::outcome(deployment, &deployment.rollouts[1])
+    };
+    assert_eq!(outcome(&web), Outcome::Superseded);
+    // That not all of its pods were available is not said of it.
+    web.wait_until(710_000).edit("v2");
+    web.set(SECOND, |set| set.revision = Some(4));
+    web.deployment(|deployment| deployment.revision = Some(4));
+    assert_eq!(web.lines(LineKind::Revision).last().unwrap(), "Rolled back to revision 2, now 4: image web:v2.");
+}
+
+#[test]
+fn a_rollout_without_a_progress_deadline_is_over_as_its_pods_tell() {
+    let mut web = available_for_a_moment(|web| {
+        web.deployment(|deployment| {
+            (deployment.spec.progress_deadline_seconds, deployment.status.progressing) = (None, None);
+        });
+    });
+    web.now = 60_000;
+    assert!(web.verdict().starts_with("[Degraded] Revision 2 was rolled out, but "), "{}", web.verdict());
 }
 
 #[test]

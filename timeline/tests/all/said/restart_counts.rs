@@ -48,9 +48,9 @@ fn restarts_by_a_probe_count_from_the_first_one_and_keep_the_result_of_the_probe
         web.pod(pod, |pod| (pod.containers[0].restarts, pod.containers[0].state) = (4, Some(ContainerState::Running)));
     });
     told(&web, "4 restarts in 1 min 0 s");
-    // The story names one pod of both. Of the other one the time counts from its begin.
+    // The story names one pod of both.
     web.delete_pod(200);
-    let alone = "Container web is killed because its liveness probe fails: 4 restarts in 1 min 12 s (pod p0201). The probe saw: \
+    let alone = "Container web is killed because its liveness probe fails: 4 restarts in 1 min 0 s (pod p0201). The probe saw: \
                  HTTP probe failed with statuscode: 503.";
     assert_eq!(causes(&web), [alone]);
 }

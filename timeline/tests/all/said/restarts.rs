@@ -51,6 +51,21 @@ fn a_restart_is_told_with_the_end_before_it() {
     assert_eq!(since(&web, 60_000), Vec::<String>::new());
 }
 
+/// Its pod is deleted: one status tells of its restarts and of the end after them.
+#[test]
+fn restarts_are_told_with_the_end_before_the_last_of_them() {
+    let mut web = Web::live(1).at(60_000);
+    web.pod(100, |pod| {
+        restarted(2, 0, "Completed")(pod);
+        let (reason, message) = ("Completed".to_owned(), String::new());
+        pod.containers[0].state = Some(ContainerState::Terminated { exit_code: 0, reason, message });
+        let before = Exit { code: 3, reason: "Error".into(), ..Exit::default() };
+        pod.containers[0].exit_before_restart = Some(before.into());
+    });
+    let told = "60000 Pod p0100 of revision 1: container web ended with exit code 3 and was restarted 2 times.";
+    assert_eq!(since(&web, 60_000), [told]);
+}
+
 /// A pod is evicted, and its kubelet does not find its container any more: it counts a restart that never was.
 pub fn lost_and_evicted(pod: &mut PodFact) {
     unready(pod);
@@ -105,6 +120,33 @@ fn an_event_that_arrives_after_the_restart_says_why_the_containers_ended() {
     let ended = "60000 Pod p0100 of revision 1: container web ended with exit code 137 (SIGKILL) and was restarted.";
     assert_eq!(told(1, 58_000, 70_001), [ended]);
     assert_eq!(told(1, 62_000, 63_000), [ended]);
+}
+
+/// The Event that says why it ended the second time arrives after that restart was told with its exit code.
+#[test]
+fn restarts_that_turn_out_to_be_alike_are_one_line() {
+    let mut web = Web::live(1).at(57_000);
+    let said = "Container web failed liveness probe, will be restarted";
+    web.event(100, "Killing", said);
+    for (restarts, finished, ran) in [(1, 59_000, 50_000), (2, 99_000, 39_000)] {
+        web.wait_until(finished + 1_000).pod(100, |pod| {
+            restarted(restarts, 0, "Completed")(pod);
+            let exit = pod.containers[0].last_exit.as_mut().unwrap();
+            (exit.finished_millis, exit.ran_millis) = (Some(finished), Some(ran));
+        });
+    }
+    let pod = "Pod p0100 of revision 1: container web";
+    let killed = format!("60000 {pod} was killed after its liveness probe failed and was restarted");
+    let ended = format!("100000 {pod} ended with exit code 0 and was restarted.");
+    assert_eq!(since(&web, 60_000), [format!("{killed}."), ended]);
+    let event = warning(900, 100, ("Pod", "web-2-p0100"), "Killing", said);
+    let event = EventFact { is_warning: false, last_millis: Some(98_500), ..event };
+    web.timeline.apply(103_000, Fact::Event(Box::new(event)));
+    assert_eq!(since(&web, 60_000), [format!("{killed} 2 times, the last time 40 s later.")]);
+    // It goes on with that one.
+    web.wait_until(140_000).event(100, "Killing", said);
+    web.pod(100, restarted(3, 0, "Completed"));
+    assert_eq!(since(&web, 60_000), [format!("{killed} 3 times, the last time 1 min 20 s later.")]);
 }
 
 #[test]
