@@ -187,6 +187,20 @@ fn who_forbids_pods_is_named() {
 }
 
 #[test]
+fn a_deletion_that_waits_for_pods_says_since_when_they_should_have_been_gone() {
+    let mut web = Web::live(2);
+    web.wait_until(60_000).edit_spec(|deployment| deployment.deleting = true);
+    (100..102).for_each(|pod| web.pod(pod, |pod| pod.deletion_at_millis = Some(90_000)));
+    web.now = 100_000;
+    assert_eq!(web.verdict(), "[Being deleted] This Deployment is being deleted.");
+    assert_eq!(web.view().explanation(), "Kubernetes removes it when its finalizers are done.");
+    web.now = 100_001;
+    let said = "2 pods should have been gone since 00:01:30 UTC: the node does not answer, or a finalizer holds them. Kubernetes \
+                removes it when its finalizers are done.";
+    assert_eq!(web.view().explanation(), said);
+}
+
+#[test]
 fn a_pod_that_its_kubelet_cannot_end_says_why() {
     let mut web = Web::reported();
     web.pod(200, |pod| pod.deletion_at_millis = Some(60_000));
