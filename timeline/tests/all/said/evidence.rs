@@ -175,6 +175,19 @@ fn who_forbids_pods_is_named() {
         ),
         ("Internal error occurred: failed calling webhook \"policy\": timeout", "webhook policy cannot be called."),
         ("Internal error occurred: resource quota evaluation timed out", "the API server refuses new pods."),
+        (
+            "pods \"web-1\" is forbidden: maximum memory usage per Container is 64Mi, but limit is 128Mi",
+            "maximum memory usage per Container is 64Mi.",
+        ),
+        (
+            "pods \"web-1\" is forbidden: [maximum cpu usage per Container is 500m.  No limit is specified, maximum memory usage \
+             per Container is 64Mi, but limit is 128Mi]",
+            "maximum cpu usage per Container is 500m.",
+        ),
+        (
+            "pods \"web-1\" is forbidden: unable to create new content in namespace shop because it is being terminated",
+            "the API server refuses new pods.",
+        ),
         ("exceeded quota: q, requested: cpu=4, used: cpu=6, limited: cpu=8", "quota q has no room."),
     ] {
         let mut web = Web::replacing();
