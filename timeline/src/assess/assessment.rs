@@ -1,5 +1,7 @@
 //! The assessment of one Deployment at one moment: everything that a verdict is made of.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::cause::{Cause, CauseKind, Refused, Severity};
@@ -18,6 +20,9 @@ pub struct Now {
     /// Our clock less the API server's.
     pub skew_millis: Millis,
 }
+
+/// Nodes that are not ready: when that was reported first of one of their pods, and when last.
+pub(super) type SilentNodes<'n> = BTreeMap<&'n str, (Millis, Millis)>;
 
 /// The hold that keeps the controller from its next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
