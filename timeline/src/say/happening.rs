@@ -170,7 +170,8 @@ pub fn happening(happening: &Happening) -> String {
         }
         Happening::ChangeReplaced { images, by, is_back } => {
             let by = match (is_back, images == by) {
-                (true, _) => format!("The template was changed back: image {by}."),
+                (true, true) => "The template was changed back, with the same image.".to_owned(),
+                (true, false) => format!("The template was changed back: image {by}."),
                 (false, true) => "The template was changed again: another template with the same image.".to_owned(),
                 (false, false) => format!("The template was changed again: image {by}."),
             };

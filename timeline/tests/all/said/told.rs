@@ -31,12 +31,12 @@ fn a_change_that_waits_while_paused_and_is_changed_again_is_told() {
 
 #[test]
 fn a_change_that_waits_is_replaced_by_one_with_the_same_image_or_taken_back() {
-    let replaced = |version: &str, template: u64| {
+    let replaced = |first: &str, version: &str, template: u64| {
         let mut web = Web::live(3).at(20_000);
         web.deployment(|deployment| deployment.template = Some(1));
         web.set(2, |set| set.now.template = Some(1));
         web.edit_spec(|deployment| deployment.spec.paused = true);
-        for (version, template) in [("v2", 2), (version, template)] {
+        for (version, template) in [(first, 2), (version, template)] {
             web.report();
             web.wait(1_000).edit_spec(|deployment| {
                 (deployment.spec.images, deployment.template) = (image(version), Some(template));
@@ -46,9 +46,12 @@ fn a_change_that_waits_is_replaced_by_one_with_the_same_image_or_taken_back() {
     };
     let waited = "22000 A change that waited was not rolled out: image web:v2.";
     let same = "The template was changed again: another template with the same image.";
-    assert_eq!(replaced("v2", 3), [format!("{waited} {same}")]);
-    assert_eq!(replaced("v1", 1), [format!("{waited} The template was changed back: image web:v1.")]);
-    assert_eq!(replaced("v1", 3), [format!("{waited} The template was changed again: image web:v1.")]);
+    assert_eq!(replaced("v2", "v2", 3), [format!("{waited} {same}")]);
+    assert_eq!(replaced("v2", "v1", 1), [format!("{waited} The template was changed back: image web:v1.")]);
+    assert_eq!(replaced("v2", "v1", 3), [format!("{waited} The template was changed again: image web:v1.")]);
+    let waited = "22000 A change that waited was not rolled out: image web:v1.";
+    let back = "The template was changed back, with the same image.";
+    assert_eq!(replaced("v1", "v1", 1), [format!("{waited} {back}")]);
 }
 
 #[test]
