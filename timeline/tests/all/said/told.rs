@@ -55,6 +55,30 @@ fn a_change_that_waits_is_replaced_by_one_with_the_same_image_or_taken_back() {
 }
 
 #[test]
+fn a_scaling_to_zero_in_the_middle_of_a_rollout_is_told_as_such_however_late_its_parts_come() {
+    let mut web = Web::replacing();
+    web.wait_until(30_000).edit_spec(|deployment| deployment.spec.replicas = 0);
+    for (at, number) in [(30_000, SECOND), (32_500, 2)] {
+        web.wait_until(at).set(number, |set| {
+            (set.now.counts.desired, set.now.desired_replicas, set.now.max_replicas) = (0, Some(0), Some(0))
+        });
+    }
+    let told = ["30000 Scaled 3 → 0 during a rollout: revision 2 −1.", "32500 Scaled during a rollout: revision 1 −3."];
+    assert_eq!(since(&web, 30_000), told);
+    // The ReplicaSets do not follow.
+    let mut web = Web::replacing();
+    web.wait_until(30_000).edit_spec(|deployment| deployment.spec.replicas = 4);
+    assert_eq!(since(&web, 30_000), ["30000 Replicas changed 3 → 4 during a rollout."]);
+}
+
+#[test]
+fn a_rollout_of_no_pods_says_that_none_is_desired() {
+    let mut web = Web::live(0).at(20_000);
+    next_revision(&mut web, 2, [0, 0]);
+    assert_eq!(since(&web, 20_000).pop().unwrap(), "20000 Revision 2 is complete at once: no pod is desired.");
+}
+
+#[test]
 fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
     let failed = |apart: Millis| {
         let mut web = Web::live(3);
