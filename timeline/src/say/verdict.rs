@@ -130,7 +130,12 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
             let has_old = new_available < desired && assessment.counts.available > assessment.counts.new_available;
             match assessment.revision() {
                 Some(revision) if has_old => {
-                    format!("Paused: {available} of {desired} pods available, {new_available} of revision {revision}.")
+                    // The pods of both revisions run on, as many as the ceiling allows.
+                    let all = match assessment.counts.available {
+                        all if all > desired => format!("{} available ({desired} desired)", count(all, "pod")),
+                        all => format!("{all} of {desired} pods available"),
+                    };
+                    format!("Paused: {all}, {new_available} of revision {revision}.")
                 }
                 Some(revision) => format!("Paused: {pods} of revision {revision} available."),
                 None => format!("Paused: {pods} available."),
