@@ -396,7 +396,10 @@ fn unseen(pod: &str, pods: u32, is_gone: bool) -> String {
 }
 
 fn stays(revision: Option<u64>) -> String {
-    revision.map_or_else(|| "the revision stays".to_owned(), |revision| format!("the revision stays {revision}"))
+    revision.map_or_else(
+        || "the revision stays".to_owned(),
+        |revision| format!("the Deployment stays at revision {revision}"),
+    )
 }
 
 fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str) -> String {

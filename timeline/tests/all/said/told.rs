@@ -88,7 +88,7 @@ fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
         }
         since(&web, 60_000)
     };
-    assert_eq!(failed(60_000), ["60000 3 pods failed: OutOfcpu; the revision stays 1."]);
+    assert_eq!(failed(60_000), ["60000 3 pods failed: OutOfcpu; the Deployment stays at revision 1."]);
     assert_eq!(failed(60_001).len(), 3);
     // For other reasons, or of another revision, on their own.
     let mut web = Web::live(3).at(60_000);
@@ -100,9 +100,9 @@ fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
     assert_eq!(
         told,
         [
-            "60000 Pod p0100 failed: OutOfcpu; the revision stays 1.",
-            "60000 Pod p0101 failed: OutOfmemory; the revision stays 1.",
-            "61000 Pod p0102 failed: OutOfcpu; the revision stays 2."
+            "60000 Pod p0100 failed: OutOfcpu; the Deployment stays at revision 1.",
+            "60000 Pod p0101 failed: OutOfmemory; the Deployment stays at revision 1.",
+            "61000 Pod p0102 failed: OutOfcpu; the Deployment stays at revision 2."
         ]
     );
 }
