@@ -244,6 +244,15 @@ impl<'m> Assessment<'m> {
         self.kubectl == KubectlVerdict::Complete || (self.sums.old_desired() == 0 && !self.awaits_revision)
     }
 
+    /// Returns whether a rollout was seen to be complete a moment ago, and its last pods are not seen to be available yet.
+    pub fn awaits_last_pods(&self) -> bool {
+        self.deployment.rollouts.last().is_some_and(|last| {
+            let is_young = |completed: Millis| self.now.millis - completed <= rollout::OVERTAKING_MILLIS;
+            let was_observed = last.was_start_seen && !last.is_end_unseen;
+            was_observed && last.available_of.is_none() && last.completed_millis.is_some_and(is_young)
+        })
+    }
+
     /// Returns whether there is a fault that waiting alone will not mend.
     pub fn has_fault(&self) -> bool {
         self.causes.iter().any(|cause| cause.severity == Severity::Bad)

@@ -84,6 +84,13 @@ pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
         {
             "Waiting"
         }
+        Standing::CatchingUp { is_stuck: false } if assessment.awaits_last_pods() => {
+            if is_first(assessment) {
+                "Starting"
+            } else {
+                "Rolling out"
+            }
+        }
         Standing::CatchingUp { is_stuck: false } => "Catching up",
         // The same for who saw it complete and who did not.
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { is_stuck: true } => {
@@ -194,6 +201,9 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
         }
         // Pods of the revisions before may still be there, and are not its own.
         Standing::Finishing => format!("{}: {new_available} of {desired} available.", subject(assessment)),
+        Standing::CatchingUp { is_stuck: false } if assessment.awaits_last_pods() => {
+            format!("{}: {new_available} of {desired} available.", subject(assessment))
+        }
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
             format!("{}: {available} of {desired} available.", subject(assessment))
         }
@@ -307,6 +317,7 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
                 .collect::<Vec<_>>()
                 .join(" ")
         }
+        Standing::CatchingUp { is_stuck: false } if assessment.awaits_last_pods() => with(None),
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => with(Some(missing(assessment))),
         Standing::Blocked => {
             // Old pods that are named are no reason.
