@@ -18,7 +18,7 @@ test("a killed pod raises no revision and lingers beside its replacement", async
   await expect(rollout.living(1)).toHaveCount(3);
   await expect(rollout.verdict).toHaveText("Revision 1 is complete: 3 of 3 available.");
   await expect(rollout.beside(2)).toHaveCount(0);
-  await expect(rollout.story).toContainText("was deleted, not by the rollout; the revision stays");
+  await expect(rollout.story).toContainText("was deleted, not by the rollout; the Deployment stays at revision");
 });
 
 test("a relabelled pod moves out of rotation and back", async ({ page, serve, tell }) => {

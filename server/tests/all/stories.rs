@@ -218,7 +218,10 @@ fn what_a_node_evicted_is_told_at_once_and_counts_nowhere_afterwards() {
     });
     recorder.pass(10_000);
     let told = Played::of(&recorder).lines(&[LineKind::Outside]);
-    assert!(told.last().unwrap().contains("was deleted, not by the rollout; the revision stays 1."), "{told:?}");
+    assert!(
+        told.last().unwrap().contains("was deleted, not by the rollout; the Deployment stays at revision 1."),
+        "{told:?}"
+    );
     // Growing beside it is growing, and its eviction no cause.
     act(&mut recorder, Action::Scale(6));
     let said = said_meanwhile(&mut recorder, 5_000);
@@ -239,7 +242,7 @@ fn pods_that_nodes_refuse_are_told_together_and_the_rollout_gets_through() {
     let failed: Vec<String> =
         played.lines(&[LineKind::Bad]).into_iter().filter(|line| line.contains("OutOfcpu")).collect();
     assert_eq!(failed.len(), 1, "{failed:?}");
-    assert!(failed[0].ends_with("failed: OutOfcpu; the revision stays 2."), "{failed:?}");
+    assert!(failed[0].ends_with("failed: OutOfcpu; the Deployment stays at revision 2."), "{failed:?}");
 }
 
 /// A ReplicaSet gets other labels.

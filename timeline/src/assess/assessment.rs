@@ -1,5 +1,7 @@
 //! The assessment of one Deployment at one moment: everything that a verdict is made of.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::cause::{Cause, CauseKind, Refused, Severity};
@@ -18,6 +20,9 @@ pub struct Now {
     /// Our clock less the API server's.
     pub skew_millis: Millis,
 }
+
+/// Nodes that are not ready: when that was reported first of one of their pods, and when last.
+pub(super) type SilentNodes<'n> = BTreeMap<&'n str, (Millis, Millis)>;
 
 /// The hold that keeps the controller from its next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -237,6 +242,15 @@ impl<'m> Assessment<'m> {
     /// Returns whether no rollout goes on: it is complete, or only its replicas are on their way.
     pub fn replaces_nothing(&self) -> bool {
         self.kubectl == KubectlVerdict::Complete || (self.sums.old_desired() == 0 && !self.awaits_revision)
+    }
+
+    /// Returns whether a rollout was seen to be complete a moment ago, and its last pods are not seen to be available yet.
+    pub fn awaits_last_pods(&self) -> bool {
+        self.deployment.rollouts.last().is_some_and(|last| {
+            let is_young = |completed: Millis| self.now.millis - completed <= rollout::OVERTAKING_MILLIS;
+            let was_observed = last.was_start_seen && !last.is_end_unseen;
+            was_observed && last.available_of.is_none() && last.completed_millis.is_some_and(is_young)
+        })
     }
 
     /// Returns whether there is a fault that waiting alone will not mend.

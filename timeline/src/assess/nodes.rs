@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::assessment::Assessment;
+use super::assessment::{Assessment, SilentNodes};
 use super::cause::CauseKind;
 use super::pod_causes::{is_unready, unready_condition};
 use crate::Millis;
@@ -10,36 +10,41 @@ use crate::model::{Pod, PodState, order};
 use crate::rules::messages;
 
 impl<'m> Assessment<'m> {
-    /// The nodes of pods of any revision that are reported not to be ready, and since when. Kubernetes says so only of pods that were
-    /// ready then (`MarkPodsNotReady` in `controller_utils.go`); the others on the node are as silent, unless its kubelet has said
-    /// something since, or found a pod ready. The kubelet alone sets `ContainersReady`: if that is false now of a pod that was ready
+    /// The nodes of pods of any revision that are reported not to be ready, and when. Kubernetes says so only of pods that were ready then,
+    /// of one after the other (`MarkPodsNotReady` in `controller_utils.go`); the others on the node are as silent, unless its kubelet has
+    /// said something since, or found a pod ready. The kubelet alone sets `ContainersReady`: if that is false now of a pod that was ready
     /// then, it has.
-    pub(super) fn silent_nodes(&self) -> BTreeMap<&'m str, Millis> {
-        let mut silent: BTreeMap<&'m str, Millis> = BTreeMap::new();
+    pub(super) fn silent_nodes(&self) -> SilentNodes<'m> {
         if self.deployment.events.iter().all(|event| event.reason != "NodeNotReady") {
-            return silent; // Events are read for each pod
+            return SilentNodes::new(); // Events are read for each pod
         }
+        let mut reports: BTreeMap<&'m str, Vec<Millis>> = BTreeMap::new();
         let pods = self.model.owned_sets(self.deployment.uid).flat_map(|set| self.noteworthy_pods(set));
         for pod in pods.filter(|pod| is_unready(pod)) {
             let since = messages::node_silent_since(self.deployment, pod);
             if let Some((node, since)) = pod.now.node.as_deref().zip(since) {
-                silent.entry(node).and_modify(|last| *last = since.max(*last)).or_insert(since);
+                reports.entry(node).or_default().push(since);
             }
         }
-        let all = if silent.is_empty() { Vec::new() } else { self.model.counted_pods(self.deployment.uid) };
-        let is_back = |pod: &Pod, since: Millis| {
+        let all = if reports.is_empty() { Vec::new() } else { self.model.counted_pods(self.deployment.uid) };
+        // Reports before this time say nothing of now.
+        let back_millis = |pod: &Pod| {
             let told = || messages::node_silent_since(self.deployment, pod);
-            became_ready_after(pod, since)
-                || messages::kubelet_spoke_millis(self.deployment, pod) > Some(since)
-                || (is_unready(pod) && unready_condition(pod).is_some() && told() >= Some(since))
+            let is_kubelets = is_unready(pod) && unready_condition(pod).is_some();
+            let after = is_kubelets.then(told).flatten().map(|told| told + 1);
+            after.max(became_ready_millis(pod)).max(messages::kubelet_spoke_millis(self.deployment, pod))
         };
-        let is_on = |pod: &Pod, node: &str| pod.now.node.as_deref() == Some(node);
-        silent.retain(|node, since| !all.iter().any(|pod| is_on(pod, node) && is_back(pod, *since)));
-        silent
+        let silence = |(node, reports): (&'m str, Vec<Millis>)| {
+            let on_node = all.iter().filter(|pod| pod.now.node.as_deref() == Some(node));
+            let back = on_node.filter_map(|pod| back_millis(pod)).max();
+            let late = || reports.iter().copied().filter(|at| back.is_none_or(|back| *at >= back));
+            Some((node, (late().min()?, late().max()?)))
+        };
+        reports.into_iter().filter_map(silence).collect()
     }
 
     /// Pods of older revisions that do not count because of a node: theirs is silent, or none fits them.
-    pub(super) fn stranded_pods(&self, silent: &BTreeMap<&str, Millis>) -> Vec<&'m Pod> {
+    pub(super) fn stranded_pods(&self, silent: &SilentNodes<'_>) -> Vec<&'m Pod> {
         let current = self.current.map(|set| set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != current);
         let is_on_silent_node = |pod: &Pod| pod.now.node.as_deref().is_some_and(|node| silent.contains_key(node));
@@ -53,8 +58,11 @@ impl<'m> Assessment<'m> {
     }
 }
 
-/// Returns whether the pod became ready after that time.
-fn became_ready_after(pod: &Pod, millis: Millis) -> bool {
-    let mut late = pod.states.windows(2).filter(|pair| pair.last().is_some_and(|(_, at)| *at > millis));
-    late.any(|pair| matches!(pair, [(before, _), (after, _)] if !before.is_ready() && after.is_ready()))
+/// Returns when the pod became ready last.
+fn became_ready_millis(pod: &Pod) -> Option<Millis> {
+    let became_ready = |pair: &[(PodState, Millis)]| match pair {
+        [(before, _), (after, at)] if !before.is_ready() && after.is_ready() => Some(*at),
+        _ => None,
+    };
+    pod.states.windows(2).rev().find_map(became_ready)
 }

@@ -1,10 +1,10 @@
 //! Causes that pods show: how they fail, and what they wait for. One cause for all pods that show the same, with the first of them as
 //! the example.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::alike::{PodCause, is_alike};
-use super::assessment::{Assessment, Now};
+use super::assessment::{Assessment, Now, SilentNodes};
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, Severity, StartTime};
 use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
@@ -24,7 +24,7 @@ const START_MILLIS: Millis = 60_000;
 
 impl<'m> Assessment<'m> {
     /// Returns one cause per kind, with the number of pods that show it, the most decisive first.
-    pub(super) fn of_pods(&self, pods: &[&'m Pod], silent: &BTreeMap<&str, Millis>) -> Vec<Cause> {
+    pub(super) fn of_pods(&self, pods: &[&'m Pod], silent: &SilentNodes<'_>) -> Vec<Cause> {
         // Each with the number of its pods, of the old ones among them, and whether their messages differ.
         let mut groups: Vec<(PodCause, u32, u32, bool)> = Vec::new();
         let comes = self.coming_node(pods);
@@ -81,7 +81,7 @@ impl<'m> Assessment<'m> {
     /// Finds the cause that a pod shows, and one for each further image that it lacks. Beside a crash also one for each container that
     /// was never created: the one that crashes may need it. Beside a container that waits with an error also the crash loop of another
     /// one, whether that backs off at the moment or not.
-    fn find_pod_causes(&self, pod: &'m Pod, comes: Option<&NewNode>, silent: &BTreeMap<&str, Millis>) -> Vec<PodCause> {
+    fn find_pod_causes(&self, pod: &'m Pod, comes: Option<&NewNode>, silent: &SilentNodes<'_>) -> Vec<PodCause> {
         let Some((kind, evidence)) = self.of_one_pod(pod, comes, silent) else { return Vec::new() };
         let is_silent = matches!(kind, CauseKind::NodeSilent { .. });
         let is_image = matches!(kind, CauseKind::Image { .. });
@@ -126,7 +126,7 @@ impl<'m> Assessment<'m> {
         &self,
         pod: &Pod,
         comes: Option<&NewNode>,
-        silent: &BTreeMap<&str, Millis>,
+        silent: &SilentNodes<'_>,
     ) -> Option<(CauseKind, Evidence)> {
         if pod.is_leftover() || pod.state().is_ending() {
             return None;
@@ -136,8 +136,9 @@ impl<'m> Assessment<'m> {
         let has_failed = pod.state() == PodState::Failing && !pod.was_ready();
         let node = pod.now.node.as_deref().filter(|_| is_unready(pod) && !has_failed);
         let since = node.and_then(|node| Some((node, *silent.get(node)?)));
-        if let Some((node, since)) = since.filter(|(_, at)| pod.since_millis() - messages::EARLY_MILLIS <= *at) {
-            return Some((CauseKind::NodeSilent { node: node.to_owned() }, of_pod(pod, since)));
+        let is_of_it = |last: Millis| pod.since_millis() - messages::EARLY_MILLIS <= last;
+        if let Some((node, (first, _))) = since.filter(|(_, (_, last))| is_of_it(*last)) {
+            return Some((CauseKind::NodeSilent { node: node.to_owned() }, of_pod(pod, first)));
         }
         let waiting = pod.now.containers.iter().find_map(|container| match &container.state {
             Some(ContainerState::Waiting { reason, message }) if fails(reason) => Some((container, reason, message)),

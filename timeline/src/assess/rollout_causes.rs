@@ -1,9 +1,7 @@
 //! Finds the causes for which a rollout does not move, most decisive first. Those that pods show are in
 //! [`super::pod_causes`], refusals of the API server in [`super::refusals`].
 
-use std::collections::BTreeMap;
-
-use super::assessment::{Assessment, Now};
+use super::assessment::{Assessment, Now, SilentNodes};
 use super::cause::{Cause, CauseKind, Evidence, Obstacle, Refused, Severity};
 use crate::Millis;
 use crate::model::fact::Strategy;
@@ -27,7 +25,7 @@ const OVERDUE_MILLIS: Millis = 10_000;
 
 impl<'m> Assessment<'m> {
     /// Finds the causes that hold now, most decisive first.
-    pub(super) fn find_causes(&self, silent: &BTreeMap<&str, Millis>) -> Vec<Cause> {
+    pub(super) fn find_causes(&self, silent: &SilentNodes<'_>) -> Vec<Cause> {
         let mut causes = Vec::new();
         causes.extend(self.silent());
         causes.extend(self.set_missing());
@@ -51,7 +49,7 @@ impl<'m> Assessment<'m> {
     }
 
     /// In an outage, old pods that were lost come before what new pods wait for.
-    pub(super) fn add_lost_pods(&mut self, silent: &BTreeMap<&str, Millis>) {
+    pub(super) fn add_lost_pods(&mut self, silent: &SilentNodes<'_>) {
         let Some(lost) = self.old_troubles(silent, CauseKind::is_loss) else { return };
         let waits = |cause: &Cause| cause.severity < Severity::Bad && cause.kind.is_of_new_pods();
         let place = self.causes.iter().position(waits).unwrap_or(self.causes.len());
@@ -270,7 +268,7 @@ impl<'m> Assessment<'m> {
     }
 
     /// Returns the first trouble of that kind of pods of an older revision.
-    fn old_troubles(&self, silent: &BTreeMap<&str, Millis>, is_trouble: fn(&CauseKind) -> bool) -> Option<Cause> {
+    fn old_troubles(&self, silent: &SilentNodes<'_>, is_trouble: fn(&CauseKind) -> bool) -> Option<Cause> {
         let new = self.current.map(|set| set.uid);
         let mut old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
         old.find_map(|set| {

@@ -171,10 +171,10 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("Pods {verb} readiness repeatedly ({one_is}: {losses} times in the last {minutes} min).{saw}")
         }
         CauseKind::NodeSilent { node } => {
-            let (verb, them) = if pods == 1 { ("does", "it") } else { ("do", "them") };
+            let (verb, them, their) = if pods == 1 { ("does", "it", "its") } else { ("do", "them", "their") };
             format!(
-                "Node {} has not been ready for {since}: {} on it {verb} not count. Kubernetes replaces {them} after the \
-                 toleration of the pod, by default 300 s.",
+                "Node {} has not been ready for {since}: {} on it {verb} not count. Kubernetes replaces {them} after \
+                 {their} tolerationSeconds, by default 300 s.",
                 safe(node),
                 old_and_new(cause)
             )

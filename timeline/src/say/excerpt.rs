@@ -72,7 +72,7 @@ pub(super) struct Quota {
     pub(super) name: String,
     /// Nothing is left of what was asked for.
     pub(super) is_used_up: bool,
-    /// "3 of 3 pods"; where some is left "4Gi limits.memory asked for, 6Gi of 8Gi used".
+    /// "3 of 3 pods"; where some is left "limits.memory: 4Gi asked for, 6Gi of 8Gi used".
     pub(super) parts: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ pub(super) fn quota(message: &str) -> Option<Quota> {
         .filter_map(|(what, limit)| Some((safe(what), of(&used, what)?, safe(limit), of(&requested, what))));
     let known: Vec<_> = known.collect();
     let parts = known.iter().map(|(what, used, limit, more)| match more.as_ref().filter(|_| used != limit) {
-        Some(more) => format!("{more} {what} asked for, {used} of {limit} used"),
+        Some(more) => format!("{what}: {more} asked for, {used} of {limit} used"),
         None => format!("{used} of {limit} {what}"),
     });
     let is_used_up = known.iter().all(|(_, used, limit, _)| used == limit);
@@ -172,9 +172,12 @@ mod tests {
         };
         assert_eq!(quota("q, requested: pods=1, used: pods=3, limited: pods=3"), said(true, &["3 of 3 pods"]));
         let memory = "requested: limits.memory=4Gi, used: limits.memory=6Gi, limited: limits.memory=8Gi";
-        assert_eq!(quota(&format!("q, {memory}")), said(false, &["4Gi limits.memory asked for, 6Gi of 8Gi used"]));
+        assert_eq!(quota(&format!("q, {memory}")), said(false, &["limits.memory: 4Gi asked for, 6Gi of 8Gi used"]));
+        let over = "requested: pods=1,cpu=500m, used: pods=5,cpu=3900m, limited: pods=4,cpu=4";
+        let parts = ["pods: 1 asked for, 5 of 4 used", "cpu: 500m asked for, 3900m of 4 used"];
+        assert_eq!(quota(&format!("q, {over}")), said(false, &parts));
         let both = "requested: cpu=2,memory=4Gi, used: cpu=8,memory=14Gi, limited: cpu=8,memory=16Gi";
-        let parts = ["8 of 8 cpu", "4Gi memory asked for, 14Gi of 16Gi used"];
+        let parts = ["8 of 8 cpu", "memory: 4Gi asked for, 14Gi of 16Gi used"];
         assert_eq!(quota(&format!("q, {both}")), said(false, &parts));
         assert_eq!(quota("q, requested: pods=1, used: pods=3"), said(true, &[]));
         assert_eq!(quota("q"), said(true, &[]));

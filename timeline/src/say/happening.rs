@@ -16,8 +16,17 @@ const AT_ONCE_MILLIS: crate::Millis = 1_000;
 /// For restarts that are further apart than this, the sentence has the time between them.
 const LASTING_MILLIS: crate::Millis = 10_000;
 
+/// The state of a Deployment when something happened, as far as the sentence needs it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Then {
+    /// A rollout was under way.
+    pub(super) is_rolling_out: bool,
+    /// No pod was desired during the whole rollout that is complete.
+    pub(super) desires_none: bool,
+}
+
 /// A moment of the story in one sentence.
-pub fn happening(happening: &Happening) -> String {
+pub(super) fn happening(happening: &Happening, then: Then) -> String {
     match happening {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
         Happening::Starts(start) => {
@@ -40,7 +49,8 @@ pub fn happening(happening: &Happening) -> String {
             let after = if is_at_once { "at once".to_owned() } else { format!("after {}", duration(*took)) };
             let down =
                 taken_down_millis.map(|millis| format!(", {} after the old pods were scaled down", duration(millis)));
-            format!("Revision {revision} is complete {after}{}.", down.unwrap_or_default())
+            let none = if then.desires_none { ": no pod is desired" } else { "" };
+            format!("Revision {revision} is complete {after}{}{none}.", down.unwrap_or_default())
         }
         Happening::Completed { revision, was_seen, .. } => {
             let unknown = if *was_seen { "how long it took" } else { "the time of its completion" };
@@ -60,7 +70,7 @@ pub fn happening(happening: &Happening) -> String {
         Happening::Deadline { revision } => {
             format!("Progress deadline passed for revision {revision}. Kubernetes does not roll back by itself.")
         }
-        Happening::Scaled { replicas, desired, parts } => scaled(*replicas, *desired, parts),
+        Happening::Scaled { replicas, desired, parts } => scaled(*replicas, *desired, parts, then.is_rolling_out),
         Happening::ScaledBack { part } => {
             let of = part.revision.map(|revision| format!("the ReplicaSet of revision {revision}"));
             let set = of.unwrap_or_else(|| who(part));
@@ -75,6 +85,9 @@ pub fn happening(happening: &Happening) -> String {
         Happening::AndSoOn { parts, steps } => {
             let parts: Vec<String> = parts.iter().map(|part| format!("{} to {}", who(part), part.to)).collect();
             format!("… and so on: {}, in {steps} more steps.", list(&parts))
+        }
+        Happening::Replicas { from, to } if then.is_rolling_out => {
+            format!("Replicas changed {from} → {to} during a rollout.")
         }
         Happening::Replicas { from, to } => format!("Replicas changed {from} → {to} (not a rollout)."),
         Happening::Killed { pod, revision, replacement, drained_millis } => {
@@ -170,7 +183,8 @@ pub fn happening(happening: &Happening) -> String {
         }
         Happening::ChangeReplaced { images, by, is_back } => {
             let by = match (is_back, images == by) {
-                (true, _) => format!("The template was changed back: image {by}."),
+                (true, true) => "The template was changed back, with the same image.".to_owned(),
+                (true, false) => format!("The template was changed back: image {by}."),
                 (false, true) => "The template was changed again: another template with the same image.".to_owned(),
                 (false, false) => format!("The template was changed again: image {by}."),
             };
@@ -257,7 +271,7 @@ fn starts(start: &RolloutStart) -> String {
     }
 }
 
-fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part]) -> String {
+fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part], is_rolling_out: bool) -> String {
     let change = |part: &Part| {
         let sign = if part.to >= part.from { "+" } else { "−" };
         format!("{} {sign}{}", who(part), part.to.abs_diff(part.from))
@@ -268,13 +282,15 @@ fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part]) ->
         changes.join(", ") + how
     };
     match (replicas, parts) {
-        (Some((from, to)), [_]) => format!("Scaled {from} → {to} (not a rollout)."),
+        (Some((from, to)), [_]) if !is_rolling_out => format!("Scaled {from} → {to} (not a rollout)."),
         (None, [part]) if desired.is_none() => {
             let of = part.revision.map(|revision| format!("The ReplicaSet of revision {revision}"));
             let set = of.unwrap_or_else(|| who(part));
             format!("{set} was scaled {} → {}, not by its Deployment.", part.from, part.to)
         }
-        (None, [part]) => format!("Scaled, not a rollout: {} {} → {}.", who(part), part.from, part.to),
+        (None, [part]) if !is_rolling_out => {
+            format!("Scaled, not a rollout: {} {} → {}.", who(part), part.from, part.to)
+        }
         (Some((from, to)), _) => format!("Scaled {from} → {to} during a rollout: {}.", changes()),
         (None, _) => format!("Scaled during a rollout: {}.", changes()),
     }
@@ -380,7 +396,10 @@ fn unseen(pod: &str, pods: u32, is_gone: bool) -> String {
 }
 
 fn stays(revision: Option<u64>) -> String {
-    revision.map_or_else(|| "the revision stays".to_owned(), |revision| format!("the revision stays {revision}"))
+    revision.map_or_else(
+        || "the revision stays".to_owned(),
+        |revision| format!("the Deployment stays at revision {revision}"),
+    )
 }
 
 fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str) -> String {

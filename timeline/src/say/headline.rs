@@ -115,10 +115,23 @@ pub(super) fn refusal_matter(what: Refused, message: &str) -> String {
         {
             format!("webhook {} cannot be called", safe(webhook))
         }
-        (None, Refused::ReplicaSet) => format!("{} the new ReplicaSet", refuses(message)),
-        (None, Refused::Pods) => format!("{} new pods", refuses(message)),
         (None, Refused::Deletion) => "the API server refuses to delete pods".to_owned(),
+        (None, Refused::ReplicaSet | Refused::Pods) => {
+            let refused = if what == Refused::Pods { "new pods" } else { "the new ReplicaSet" };
+            let by_whom = refuses(message).map(|refuses| format!("{refuses} {refused}"));
+            let why = by_whom.or_else(|| forbidden_because(message));
+            why.unwrap_or_else(|| format!("the API server refuses {refused}"))
+        }
     }
+}
+
+/// The first reason of a refusal, if it is short: `maximum memory usage per Container is 64Mi` of `pods "web-1" is forbidden: [maximum
+/// memory usage per Container is 64Mi, but limit is 128Mi, maximum cpu usage …]`, as LimitRanger writes it.
+fn forbidden_because(message: &str) -> Option<String> {
+    let (_, reasons) = message.split_once("\" is forbidden: ")?;
+    let first = reasons.split_once(", but ").map_or(reasons, |(first, _)| first);
+    let first = first.split_once(". ").map_or(first, |(first, _)| first).trim_start_matches('[').trim();
+    Some(safe(first.trim_end_matches('.'))).filter(|first| is_short(first, LONGEST_MESSAGE))
 }
 
 /// A message that says something in few enough words for a headline.
@@ -131,19 +144,18 @@ fn quoted<'m>(message: &'m str, after: &str) -> Option<&'m str> {
     message.split_once(after).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name)
 }
 
-/// Names the admission plugin, policy or webhook that refuses: `Pod Security "restricted" forbids`, "webhook policy denies".
-fn refuses(message: &str) -> String {
+/// Names the admission plugin, policy or webhook that refuses: `Pod Security "restricted" forbids`, "webhook policy denies"; `None` where
+/// the message does not.
+fn refuses(message: &str) -> Option<String> {
     if let Some(level) = quoted(message, "violates PodSecurity \"") {
         let level = level.split(':').next().unwrap_or_default();
-        return format!("Pod Security \"{}\" forbids", safe(level));
+        return Some(format!("Pod Security \"{}\" forbids", safe(level)));
     }
     // ValidatingAdmissionPolicy 'policy' with binding 'binding' denied request: …
     let policy = message.split_once("ValidatingAdmissionPolicy '").and_then(|(_, rest)| rest.split_once('\''));
     if let Some((policy, _)) = policy {
-        return format!("policy {} denies", safe(policy));
+        return Some(format!("policy {} denies", safe(policy)));
     }
-    match quoted(message, "admission webhook \"").filter(|_| message.contains("denied the request")) {
-        Some(webhook) => format!("webhook {} denies", safe(webhook)),
-        None => "the API server refuses".to_owned(),
-    }
+    let webhook = quoted(message, "admission webhook \"").filter(|_| message.contains("denied the request"));
+    webhook.map(|webhook| format!("webhook {} denies", safe(webhook)))
 }

@@ -26,7 +26,6 @@ pub use cause::cause;
 pub use choice::choice;
 pub use command::{Command, remedy};
 pub use episode::{episode, say_losses, say_refusal};
-pub use happening::happening;
 pub use next::next;
 pub use tense::past;
 pub use unseen::only_last_seen;

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::happening;
-use crate::model::order;
+use super::happening::{Then, happening};
+use crate::model::{Deployment, Limits, order};
 use crate::{Millis, Model, Uid};
 
 pub use crate::model::story::{Entry, Happening, LineKind, NodeDeparture, Part};
@@ -21,9 +21,38 @@ pub struct Line {
 
 /// The story of a Deployment, oldest first.
 pub fn story(model: &Model, deployment: Uid) -> Vec<Line> {
-    let line =
-        |entry: Entry| Line { at_millis: entry.at_millis, kind: entry.what.kind(), text: happening(&entry.what) };
-    entries(model, deployment).into_iter().map(line).collect()
+    let Some(known) = model.deployments.get(&deployment) else { return Vec::new() };
+    entries(model, deployment).iter().map(|entry| line(known, entry)).collect()
+}
+
+/// The line of an entry of a Deployment's story.
+pub fn line(deployment: &Deployment, entry: &Entry) -> Line {
+    let text = happening(&entry.what, then(deployment, entry));
+    Line { at_millis: entry.at_millis, kind: entry.what.kind(), text }
+}
+
+/// The state of the Deployment when an entry happened.
+fn then(deployment: &Deployment, entry: &Entry) -> Then {
+    let at = entry.at_millis;
+    match entry.what {
+        Happening::Scaled { .. } | Happening::Replicas { .. } => {
+            let mut rollouts =
+                deployment.rollouts.iter().map(|rollout| (rollout.started_millis, rollout.ended_millis()));
+            let goes_on = |start: Option<Millis>, end: Option<Millis>| {
+                start.is_some_and(|start| start <= at) && end.is_none_or(|end| at < end)
+            };
+            Then { is_rolling_out: rollouts.any(|(start, end)| goes_on(start, end)), ..Then::default() }
+        }
+        Happening::Completed { took_millis: Some(took), .. } => {
+            let began = at - took;
+            let limits = || deployment.limits.iter();
+            let first = limits().rfind(|(since, _)| *since <= began);
+            let mut later = limits().filter(|(since, _)| began < *since && *since <= at);
+            let is_none = |(_, limits): &(Millis, Limits)| limits.ceiling == limits.max_surge;
+            Then { desires_none: first.is_some_and(is_none) && later.all(is_none), ..Then::default() }
+        }
+        _ => Then::default(),
+    }
 }
 
 /// The entries of a Deployment's story, oldest first.

@@ -79,7 +79,7 @@ mod tests {
             "The Deployment controller {has|had} not reacted for 12 s.",
             "This Deployment was deleted 3 s {ago|before}.",
             "Revision 2 {cannot|could not} start: path \"/mnt/x\" {does|did} not exist.",
-            "Paused: 3 of 3 pods available, 1 of revision 2.",
+            "Paused: 4 pods available (3 desired), 1 of revision 2.",
             "Revision 2 {makes|made} no progress: 0 of 3 new pods available.",
             "Revision 2 {is|was} blocked: no pod {can|could} be added or removed.",
             "Revision 1 {has|had} 2 of 3 available: the ReplicaSet controller {creates|created} no pods.",

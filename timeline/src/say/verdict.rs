@@ -84,6 +84,13 @@ pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
         {
             "Waiting"
         }
+        Standing::CatchingUp { is_stuck: false } if assessment.awaits_last_pods() => {
+            if is_first(assessment) {
+                "Starting"
+            } else {
+                "Rolling out"
+            }
+        }
         Standing::CatchingUp { is_stuck: false } => "Catching up",
         // The same for who saw it complete and who did not.
         Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { is_stuck: true } => {
@@ -130,7 +137,12 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
             let has_old = new_available < desired && assessment.counts.available > assessment.counts.new_available;
             match assessment.revision() {
                 Some(revision) if has_old => {
-                    format!("Paused: {available} of {desired} pods available, {new_available} of revision {revision}.")
+                    // The pods of both revisions run on, as many as the ceiling allows.
+                    let all = match assessment.counts.available {
+                        all if all > desired => format!("{} available ({desired} desired)", count(all, "pod")),
+                        all => format!("{all} of {desired} pods available"),
+                    };
+                    format!("Paused: {all}, {new_available} of revision {revision}.")
                 }
                 Some(revision) => format!("Paused: {pods} of revision {revision} available."),
                 None => format!("Paused: {pods} available."),
@@ -189,6 +201,9 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
         }
         // Pods of the revisions before may still be there, and are not its own.
         Standing::Finishing => format!("{}: {new_available} of {desired} available.", subject(assessment)),
+        Standing::CatchingUp { is_stuck: false } if assessment.awaits_last_pods() => {
+            format!("{}: {new_available} of {desired} available.", subject(assessment))
+        }
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
             format!("{}: {available} of {desired} available.", subject(assessment))
         }
@@ -282,7 +297,7 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
                 (left, _) => format!("{} still {verb}.", count(left, "pod")),
             }
         }
-        Standing::Deleting => String::new(),
+        Standing::Deleting => overdue(assessment).map(|(_, said)| said).unwrap_or_default(),
         Standing::NotObserved { .. } => outage.unwrap_or_default(),
         Standing::Paused => named.iter().chain(&lost).map(String::as_str).collect::<Vec<_>>().join(" "),
         Standing::TakingDown => {
@@ -302,6 +317,7 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
                 .collect::<Vec<_>>()
                 .join(" ")
         }
+        Standing::CatchingUp { is_stuck: false } if assessment.awaits_last_pods() => with(None),
         Standing::CatchingUp { .. } | Standing::Degraded { .. } => with(Some(missing(assessment))),
         Standing::Blocked => {
             // Old pods that are named are no reason.
@@ -339,32 +355,42 @@ fn losses(assessment: &Assessment<'_>) -> Vec<String> {
     said.split_off(said.len().saturating_sub(MOST_LOSSES))
 }
 
-/// Names the pods beside those that count.
-fn leftovers(assessment: &Assessment<'_>) -> String {
-    let counts = assessment.counts;
-    // Those that are available, or gone, are neither overdue nor left over.
-    let pods = if counts.terminating + counts.failed == 0 {
+/// Counts the pods that should have been gone, and says why they are not; `None` without any.
+fn overdue(assessment: &Assessment<'_>) -> Option<(u32, String)> {
+    let pods = pods_beside(assessment).into_iter();
+    let overdue: Vec<(&Pod, crate::Millis)> =
+        pods.filter_map(|pod| Some((pod, rollout_causes::overdue(pod, assessment.now)?))).collect();
+    let since = overdue.iter().map(|(_, since)| *since).min()?;
+    let late = overdue.len() as u32;
+    let (them, their) = if late == 1 { ("it", "its") } else { ("them", "their") };
+    let errors = overdue.iter().map(|(pod, _)| kill_error(assessment.deployment, pod));
+    let why = match errors.collect::<Option<Vec<String>>>().as_deref() {
+        Some([error, ..]) => format!("the kubelet cannot end {them}: {}", sentence_end(error)),
+        // A kubelet lets go of a pod once its volumes are not mounted any more (`SyncTerminatedPod` in `kubelet.go`).
+        _ if overdue.iter().all(|(pod, _)| pod.now.terminal_millis.is_some()) => {
+            format!("{their} containers have ended; a volume that is still mounted or a finalizer holds {them}.")
+        }
+        _ => format!("the node does not answer, or a finalizer holds {them}."),
+    };
+    let since = moment(since, assessment.now.millis);
+    Some((late, format!("{} should have been gone since {since} UTC: {why}", count(late, "pod"))))
+}
+
+/// The pods among which some may be beside those that count: those that are available, or gone, are neither overdue nor left over.
+fn pods_beside<'m>(assessment: &Assessment<'m>) -> Vec<&'m Pod> {
+    if assessment.counts.terminating + assessment.counts.failed == 0 {
         Vec::new()
     } else {
         assessment.model.counted_pods(assessment.deployment.uid)
-    };
-    let overdue = pods.iter().filter_map(|pod| Some((*pod, rollout_causes::overdue(pod, assessment.now)?)));
-    let overdue: Vec<(&Pod, crate::Millis)> = overdue.collect();
-    let late = overdue.len() as u32;
-    let (them, their) = if late == 1 { ("it", "its") } else { ("them", "their") };
-    let since = overdue.iter().map(|(_, since)| *since).min().map(|since| {
-        let errors = overdue.iter().map(|(pod, _)| kill_error(assessment.deployment, pod));
-        let why = match errors.collect::<Option<Vec<String>>>().as_deref() {
-            Some([error, ..]) => format!("the kubelet cannot end {them}: {}", sentence_end(error)),
-            // A kubelet lets go of a pod once its volumes are not mounted any more (`SyncTerminatedPod` in `kubelet.go`).
-            _ if overdue.iter().all(|(pod, _)| pod.now.terminal_millis.is_some()) => {
-                format!("{their} containers have ended; a volume that is still mounted or a finalizer holds {them}.")
-            }
-            _ => format!("the node does not answer, or a finalizer holds {them}."),
-        };
-        let since = moment(since, assessment.now.millis);
-        format!("{} should have been gone since {since} UTC: {why}", count(late, "pod"))
-    });
+    }
+}
+
+/// Names the pods beside those that count.
+fn leftovers(assessment: &Assessment<'_>) -> String {
+    let counts = assessment.counts;
+    let pods = pods_beside(assessment);
+    let (late, since) = overdue(assessment).unzip();
+    let late = late.unwrap_or_default();
     let latest = pods.iter().filter(|pod| pod.is_leftover()).max_by_key(|pod| pod.now.terminal_millis);
     let left_over = latest.filter(|pod| !pod.now.reason.is_empty()).map_or_else(
         || "left over".to_owned(),

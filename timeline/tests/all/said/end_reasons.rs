@@ -230,5 +230,8 @@ fn a_pod_that_had_to_leave_its_node_is_told_with_the_way_it_left() {
         assert_eq!(told(evicted, is_marked), "Pod p0100 evicted from node node-1; the revision stays.");
     }
     assert_eq!(told(evicted_of_old, false), "Pod p0100 evicted from node node-1; the revision stays.");
-    assert_eq!(told(|pod| pod.reason = "OutOfcpu".into(), false), "Pod p0100 failed: OutOfcpu; the revision stays 1.");
+    assert_eq!(
+        told(|pod| pod.reason = "OutOfcpu".into(), false),
+        "Pod p0100 failed: OutOfcpu; the Deployment stays at revision 1."
+    );
 }

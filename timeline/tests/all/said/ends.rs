@@ -37,7 +37,7 @@ fn an_eviction_is_told_when_it_happens_and_its_leftover_counts_nowhere() {
 fn beside_a_leftover_a_killed_pod_is_killed_and_not_scaled_down() {
     let mut web = with_leftover();
     web.kill_pod(101);
-    let killed = "Pod p0101 was deleted, not by the rollout; the revision stays 1.";
+    let killed = "Pod p0101 was deleted, not by the rollout; the Deployment stays at revision 1.";
     assert_eq!(web.told().last().unwrap(), killed);
     // A leftover that is deleted was not scaled down either: the ReplicaSet controller deletes none.
     let mut web = with_leftover();
@@ -79,7 +79,7 @@ fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
         "20 new pods failed within 90 s, OutOfcpu (one is p0200): Node didn't have enough resource: cpu."
     );
     let told: Vec<String> = web.told().into_iter().filter(|line| line.contains("OutOfcpu")).collect();
-    assert_eq!(told, ["20 pods failed: OutOfcpu; the revision stays 2."]);
+    assert_eq!(told, ["20 pods failed: OutOfcpu; the Deployment stays at revision 2."]);
 }
 
 #[test]
@@ -173,13 +173,13 @@ fn the_revision_that_stays_is_the_one_of_then() {
     web.kill_pod(100);
     web.delete_pod(100);
     web.add_ready_pod(103, 2);
-    let killed = "Pod p0100 was deleted, not by the rollout; the revision stays 1.";
+    let killed = "Pod p0100 was deleted, not by the rollout; the Deployment stays at revision 1.";
     assert!(web.told().iter().any(|line| line.starts_with(killed)), "{:#?}", web.told());
     // A pod of the old revision, in the middle of a rollout.
     web.now = 40_000;
     next_revision(&mut web, 2, [1, 3]);
     web.wait_until(41_000).kill_pod(101);
-    let killed = "Pod p0101 was deleted, not by the rollout; the revision stays 2.";
+    let killed = "Pod p0101 was deleted, not by the rollout; the Deployment stays at revision 2.";
     assert!(web.told().iter().any(|line| line.starts_with(killed)), "{:#?}", web.told());
     // Later the first ReplicaSet carries another revision: what was told stands.
     let before: Vec<String> = web.told().into_iter().filter(|line| line.contains("not by the rollout")).collect();

@@ -79,7 +79,7 @@ fn an_event_says_that_a_pod_which_says_nothing_was_evicted() {
     let low = "62000 Pod p0100 evicted from node node-1, which was low on memory; the revision stays.";
     assert_eq!(told(Phase::Succeeded, Some(memory)), [low]);
     assert_eq!(told(Phase::Succeeded, None), Vec::<String>::new());
-    assert_eq!(told(Phase::Failed, None), ["62000 Pod p0100 failed; the revision stays 1."]);
+    assert_eq!(told(Phase::Failed, None), ["62000 Pod p0100 failed; the Deployment stays at revision 1."]);
 }
 
 /// A kubelet sends Events and statuses on ways of their own.
@@ -151,7 +151,7 @@ fn a_pod_that_its_node_refuses_does_not_leave_it() {
         ("NodeShutdown", "Pod was rejected: Pod was rejected as the node is shutting down."),
     ] {
         let told = failed(|pod| (pod.reason, pod.message) = (reason.into(), message.into()));
-        assert_eq!(told, [format!("60000 Pod p0100 failed: {reason}; the revision stays 1.")]);
+        assert_eq!(told, [format!("60000 Pod p0100 failed: {reason}; the Deployment stays at revision 1.")]);
     }
 }
 

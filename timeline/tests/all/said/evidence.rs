@@ -175,6 +175,19 @@ fn who_forbids_pods_is_named() {
         ),
         ("Internal error occurred: failed calling webhook \"policy\": timeout", "webhook policy cannot be called."),
         ("Internal error occurred: resource quota evaluation timed out", "the API server refuses new pods."),
+        (
+            "pods \"web-1\" is forbidden: maximum memory usage per Container is 64Mi, but limit is 128Mi",
+            "maximum memory usage per Container is 64Mi.",
+        ),
+        (
+            "pods \"web-1\" is forbidden: [maximum cpu usage per Container is 500m.  No limit is specified, maximum memory usage \
+             per Container is 64Mi, but limit is 128Mi]",
+            "maximum cpu usage per Container is 500m.",
+        ),
+        (
+            "pods \"web-1\" is forbidden: unable to create new content in namespace shop because it is being terminated",
+            "the API server refuses new pods.",
+        ),
         ("exceeded quota: q, requested: cpu=4, used: cpu=6, limited: cpu=8", "quota q has no room."),
     ] {
         let mut web = Web::replacing();
@@ -184,6 +197,20 @@ fn who_forbids_pods_is_named() {
         web.now += 70_000;
         assert_eq!(matter(&web), said);
     }
+}
+
+#[test]
+fn a_deletion_that_waits_for_pods_says_since_when_they_should_have_been_gone() {
+    let mut web = Web::live(2);
+    web.wait_until(60_000).edit_spec(|deployment| deployment.deleting = true);
+    (100..102).for_each(|pod| web.pod(pod, |pod| pod.deletion_at_millis = Some(90_000)));
+    web.now = 100_000;
+    assert_eq!(web.verdict(), "[Being deleted] This Deployment is being deleted.");
+    assert_eq!(web.view().explanation(), "Kubernetes removes it when its finalizers are done.");
+    web.now = 100_001;
+    let said = "2 pods should have been gone since 00:01:30 UTC: the node does not answer, or a finalizer holds them. Kubernetes \
+                removes it when its finalizers are done.";
+    assert_eq!(web.view().explanation(), said);
 }
 
 #[test]

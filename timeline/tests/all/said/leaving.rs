@@ -36,8 +36,8 @@ fn many_pods_that_somebody_deletes_are_few_lines() {
     (0..50).for_each(|number| web.kill_pod(100 + number));
     let told = since(&web, 60_000);
     assert_eq!(told.len(), 4, "{told:#?}");
-    assert_eq!(told[0], "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1.");
-    assert_eq!(told[3], "60000 47 more pods were deleted, not by the rollout; the revision stays 1.");
+    assert_eq!(told[0], "60000 Pod p0100 was deleted, not by the rollout; the Deployment stays at revision 1.");
+    assert_eq!(told[3], "60000 47 more pods were deleted, not by the rollout; the Deployment stays at revision 1.");
     // A second later the ReplicaSet is seen to want fewer: those that it let go were not deleted from outside.
     web.wait_until(60_500).set(2, |set| set.now.counts.desired = 0);
     assert!(!web.told().iter().any(|line| line.contains("not by the rollout")), "{:#?}", web.told());
@@ -48,7 +48,7 @@ fn many_pods_that_somebody_deletes_are_few_lines() {
 fn pods_that_a_late_replica_set_explains_are_taken_back_from_an_older_line() {
     let mut web = Web::live(9).at(60_000);
     (100..105).for_each(|pod| web.kill_pod(pod));
-    let two = "60000 2 more pods were deleted, not by the rollout; the revision stays 1.";
+    let two = "60000 2 more pods were deleted, not by the rollout; the Deployment stays at revision 1.";
     assert_eq!(since(&web, 60_000)[3], two);
     (0..5).for_each(|number| web.add_ready_pod(200 + number, 2));
     web.now = 80_000;

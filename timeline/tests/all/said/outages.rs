@@ -185,7 +185,7 @@ fn a_pause_half_way_tells_that_old_pods_are_available() {
     web.report();
     assert_eq!(web.verdict(), "[Paused] Paused: 3 of 3 pods available, 0 of revision 2.");
     web.pod(200, ready);
-    assert_eq!(web.verdict(), "[Paused] Paused: 3 of 3 pods available, 1 of revision 2.");
+    assert_eq!(web.verdict(), "[Paused] Paused: 4 pods available (3 desired), 1 of revision 2.");
     (100..102).for_each(|pod| web.kill_pod(pod));
     assert_eq!(web.verdict(), "[Paused] Paused: 2 of 3 pods available, 1 of revision 2.");
     web.kill_pod(102);

@@ -17,7 +17,7 @@ fn replaced(after: Millis) -> Vec<String> {
 
 #[test]
 fn a_replacement_is_one_that_is_made_within_five_seconds() {
-    let killed = "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1.";
+    let killed = "60000 Pod p0100 was deleted, not by the rollout; the Deployment stays at revision 1.";
     assert_eq!(
         replaced(0),
         [format!("{killed} Replacement: p0102, available after 4.0 s; the old one drained 6.0 s more.")]
@@ -72,7 +72,7 @@ fn a_replacement_that_goes_while_the_old_pod_drains_says_nothing_of_that_one() {
     web.wait_until(63_000).delete_pod(102);
     assert_eq!(
         since(&web, 60_000)[0],
-        "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1. Replacement: p0102, available after 1.0 s."
+        "60000 Pod p0100 was deleted, not by the rollout; the Deployment stays at revision 1. Replacement: p0102, available after 1.0 s."
     );
 }
 
@@ -85,7 +85,7 @@ fn a_replacement_that_is_deleted_before_it_is_available_drains_for_itself() {
     web.add_pod(103, 2, |_| {});
     web.wait_until(64_000).pod(103, ready);
     web.wait_until(70_000).delete_pod(102);
-    let deleted = "was deleted, not by the rollout; the revision stays 1. Replacement:";
+    let deleted = "was deleted, not by the rollout; the Deployment stays at revision 1. Replacement:";
     assert_eq!(
         since(&web, 60_000),
         [
@@ -104,7 +104,7 @@ fn a_replacement_that_became_available_while_nobody_looked_has_no_time() {
     web.wait_until(155_000).relisted(63_000);
     assert_eq!(
         since(&web, 60_000)[0],
-        "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1. Replacement: p0102."
+        "60000 Pod p0100 was deleted, not by the rollout; the Deployment stays at revision 1. Replacement: p0102."
     );
 }
 
@@ -116,7 +116,7 @@ fn a_pod_that_was_gone_while_nobody_looked_has_no_time_in_which_it_drained() {
     web.wait(4_000).pod(102, ready);
     web.lose_pod(100);
     web.wait_until(3_660_000).relisted(66_000);
-    let told = "60000 Pod p0100 was deleted, not by the rollout; the revision stays 1. Replacement: p0102, available after 5.0 s.";
+    let told = "60000 Pod p0100 was deleted, not by the rollout; the Deployment stays at revision 1. Replacement: p0102, available after 5.0 s.";
     assert_eq!(since(&web, 60_000)[0], told);
 }
 

@@ -37,7 +37,7 @@ fn what_a_list_says_exists_exists() {
 fn what_is_there_again_goes_on_as_if_it_had_never_gone() {
     let mut web = restored().at(130_000);
     web.kill_pod(100);
-    let told = "130000 Pod p0100 was deleted, not by the rollout; the revision stays 1.";
+    let told = "130000 Pod p0100 was deleted, not by the rollout; the Deployment stays at revision 1.";
     assert_eq!(since(&web, 130_000), [told]);
     web.delete_pod(100);
     web.add_ready_pod(103, 2);

@@ -313,6 +313,39 @@ fn down_to_few_and_up_again_is_scaling_and_what_fell_below_the_few_is_not() {
     assert_eq!(web.verdict(), "[Scaling up] Revision 1 is scaling up: 2 of 4 available.");
 }
 
+/// The Deployment overtakes its pods.
+#[test]
+fn the_last_pods_of_a_rollout_that_was_observed_are_still_on_their_way() {
+    let completed = |web: &mut Web| {
+        web.deployment(|deployment| {
+            let status = &mut deployment.status;
+            (status.observed_generation, status.replicas) = (deployment.generation, 3);
+            (status.updated, status.available) = (3, 3);
+            status.progressing = Some(condition(ConditionStatus::True, "NewReplicaSetAvailable", ""));
+        });
+    };
+    let mut web = Web::made(3).at(5_000);
+    (100..102).for_each(|pod| web.pod(pod, ready));
+    completed(&mut web);
+    web.now = 6_000;
+    assert_eq!(web.verdict(), "[Starting] Revision 1: 2 of 3 available.");
+    assert_eq!(web.view().verdict.why, "");
+    web.now = 6_001;
+    assert_eq!(web.verdict(), "[Catching up] Revision 1: 2 of 3 available.");
+    assert_eq!(web.view().verdict.why, "1 of 3 pods is not available; the revision does not change.");
+    web.pod(102, ready);
+    assert_eq!(web.verdict(), "[Complete] Revision 1 is complete: 3 of 3 available.");
+    // The next one; a pod of the last one is not seen to go yet.
+    web.wait_until(20_000);
+    next_revision(&mut web, 2, [3, 0]);
+    (100..102).for_each(|pod| web.delete_pod(pod));
+    (200..203).for_each(|pod| web.add_pod(pod, SECOND, unready));
+    web.pod(200, ready);
+    completed(&mut web);
+    assert_eq!(web.view().counts.available, 2);
+    assert_eq!(web.verdict(), "[Rolling out] Revision 2: 1 of 3 available.");
+}
+
 #[test]
 fn whether_it_grows_or_recovers_is_not_said_where_nobody_saw() {
     let mut web = Web::live(3).at(60_000);

@@ -26,8 +26,8 @@ fn a_node_that_is_not_ready_is_named() {
     web.report();
     web.now += 61_000;
     assert_eq!(web.verdict(), "[Degraded] Revision 1 has 1 of 3 available: node node-7 is not ready.");
-    let said = "Node node-7 has not been ready for 1 min 1 s: 2 pods on it do not count. Kubernetes replaces them after the \
-                toleration of the pod, by default 300 s.";
+    let said = "Node node-7 has not been ready for 1 min 1 s: 2 pods on it do not count. Kubernetes replaces them after \
+                their tolerationSeconds, by default 300 s.";
     assert_eq!(first(&web), said);
     assert_eq!(command(&web), "describe node node-7");
     // Of a pod that was not ready before there is no Event.
@@ -65,6 +65,32 @@ fn a_node_that_is_not_ready_is_named() {
     assert!(web.view().reasons.iter().any(|reason| reason.sentence.contains("not ready any more")));
 }
 
+/// The node controller goes from pod to pod, and each report arrives by itself.
+#[test]
+fn a_node_is_not_ready_since_the_first_report_of_its_pods() {
+    let mut web = Web::live(3);
+    for (at, pod, since) in [(60_000, 100, "0.5 s"), (61_400, 101, "1.9 s"), (63_000, 102, "3.5 s")] {
+        web.wait_until(at).pod(pod, unready);
+        web.event(pod, "NodeNotReady", "Node is not ready");
+        web.report();
+        web.now = at + 500;
+        assert!(first(&web).starts_with(&format!("Node node-1 has not been ready for {since}: ")), "{}", first(&web));
+    }
+    web.now = 72_000;
+    assert!(first(&web).starts_with("Node node-1 has not been ready for 12 s: 3 pods on it do not count."));
+    // It was back in between: another pod was found ready.
+    let mut again = Web::live(2);
+    again.wait_until(60_000).pod(100, unready);
+    again.event(100, "NodeNotReady", "Node is not ready");
+    again.wait_until(70_000).pod(101, unready);
+    again.wait_until(80_000).pod(101, ready);
+    again.wait_until(90_000).pod(101, unready);
+    again.event(101, "NodeNotReady", "Node is not ready");
+    again.report();
+    again.now = 102_000;
+    assert!(first(&again).starts_with("Node node-1 has not been ready for 12 s: 2 pods on it do not count."));
+}
+
 /// Kubernetes sends the Event only about pods that were ready: those of the revision that is replaced.
 #[test]
 fn a_node_that_is_not_ready_during_a_rollout_is_named_and_not_the_new_revision() {
@@ -83,7 +109,7 @@ fn a_node_that_is_not_ready_during_a_rollout_is_named_and_not_the_new_revision()
         web.report();
         web
     };
-    let replaces = "Kubernetes replaces them after the toleration of the pod, by default 300 s.";
+    let replaces = "Kubernetes replaces them after their tolerationSeconds, by default 300 s.";
     let mut web = silent_since_60_s(unready).at(72_000);
     assert_eq!(web.verdict(), "[Degraded] Revision 2 is replacing revision 1: no pod is available.");
     let said = "Node node-1 has not been ready for 12 s: 3 old pods and 1 new pod on it do not count.";

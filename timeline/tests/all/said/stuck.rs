@@ -315,8 +315,8 @@ fn an_old_pod_on_a_silent_node_does_not_explain_that_nothing_moves() {
     assert_eq!(web.view().verdict.badge, "Rolling out", "half the deadline");
     web.now = 360_001;
     assert_eq!(web.verdict(), "[Blocked] Revision 2 makes no progress: 3 of 3 new pods available.");
-    let why = "Node node-1 has not been ready for 5 min 0 s: 1 old pod on it does not count. Kubernetes replaces it after the \
-               toleration of the pod, by default 300 s. Nothing has moved for a while, and nothing says why.";
+    let why = "Node node-1 has not been ready for 5 min 0 s: 1 old pod on it does not count. Kubernetes replaces it after its \
+               tolerationSeconds, by default 300 s. Nothing has moved for a while, and nothing says why.";
     assert_eq!(web.view().verdict.why, why);
 }
 

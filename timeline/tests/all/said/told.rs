@@ -31,12 +31,12 @@ fn a_change_that_waits_while_paused_and_is_changed_again_is_told() {
 
 #[test]
 fn a_change_that_waits_is_replaced_by_one_with_the_same_image_or_taken_back() {
-    let replaced = |version: &str, template: u64| {
+    let replaced = |first: &str, version: &str, template: u64| {
         let mut web = Web::live(3).at(20_000);
         web.deployment(|deployment| deployment.template = Some(1));
         web.set(2, |set| set.now.template = Some(1));
         web.edit_spec(|deployment| deployment.spec.paused = true);
-        for (version, template) in [("v2", 2), (version, template)] {
+        for (version, template) in [(first, 2), (version, template)] {
             web.report();
             web.wait(1_000).edit_spec(|deployment| {
                 (deployment.spec.images, deployment.template) = (image(version), Some(template));
@@ -46,9 +46,36 @@ fn a_change_that_waits_is_replaced_by_one_with_the_same_image_or_taken_back() {
     };
     let waited = "22000 A change that waited was not rolled out: image web:v2.";
     let same = "The template was changed again: another template with the same image.";
-    assert_eq!(replaced("v2", 3), [format!("{waited} {same}")]);
-    assert_eq!(replaced("v1", 1), [format!("{waited} The template was changed back: image web:v1.")]);
-    assert_eq!(replaced("v1", 3), [format!("{waited} The template was changed again: image web:v1.")]);
+    assert_eq!(replaced("v2", "v2", 3), [format!("{waited} {same}")]);
+    assert_eq!(replaced("v2", "v1", 1), [format!("{waited} The template was changed back: image web:v1.")]);
+    assert_eq!(replaced("v2", "v1", 3), [format!("{waited} The template was changed again: image web:v1.")]);
+    let waited = "22000 A change that waited was not rolled out: image web:v1.";
+    let back = "The template was changed back, with the same image.";
+    assert_eq!(replaced("v1", "v1", 1), [format!("{waited} {back}")]);
+}
+
+#[test]
+fn a_scaling_to_zero_in_the_middle_of_a_rollout_is_told_as_such_however_late_its_parts_come() {
+    let mut web = Web::replacing();
+    web.wait_until(30_000).edit_spec(|deployment| deployment.spec.replicas = 0);
+    for (at, number) in [(30_000, SECOND), (32_500, 2)] {
+        web.wait_until(at).set(number, |set| {
+            (set.now.counts.desired, set.now.desired_replicas, set.now.max_replicas) = (0, Some(0), Some(0))
+        });
+    }
+    let told = ["30000 Scaled 3 → 0 during a rollout: revision 2 −1.", "32500 Scaled during a rollout: revision 1 −3."];
+    assert_eq!(since(&web, 30_000), told);
+    // The ReplicaSets do not follow.
+    let mut web = Web::replacing();
+    web.wait_until(30_000).edit_spec(|deployment| deployment.spec.replicas = 4);
+    assert_eq!(since(&web, 30_000), ["30000 Replicas changed 3 → 4 during a rollout."]);
+}
+
+#[test]
+fn a_rollout_of_no_pods_says_that_none_is_desired() {
+    let mut web = Web::live(0).at(20_000);
+    next_revision(&mut web, 2, [0, 0]);
+    assert_eq!(since(&web, 20_000).pop().unwrap(), "20000 Revision 2 is complete at once: no pod is desired.");
 }
 
 #[test]
@@ -61,7 +88,7 @@ fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
         }
         since(&web, 60_000)
     };
-    assert_eq!(failed(60_000), ["60000 3 pods failed: OutOfcpu; the revision stays 1."]);
+    assert_eq!(failed(60_000), ["60000 3 pods failed: OutOfcpu; the Deployment stays at revision 1."]);
     assert_eq!(failed(60_001).len(), 3);
     // For other reasons, or of another revision, on their own.
     let mut web = Web::live(3).at(60_000);
@@ -73,9 +100,9 @@ fn pods_that_fail_or_leave_within_a_minute_of_each_other_are_told_together() {
     assert_eq!(
         told,
         [
-            "60000 Pod p0100 failed: OutOfcpu; the revision stays 1.",
-            "60000 Pod p0101 failed: OutOfmemory; the revision stays 1.",
-            "61000 Pod p0102 failed: OutOfcpu; the revision stays 2."
+            "60000 Pod p0100 failed: OutOfcpu; the Deployment stays at revision 1.",
+            "60000 Pod p0101 failed: OutOfmemory; the Deployment stays at revision 1.",
+            "61000 Pod p0102 failed: OutOfcpu; the Deployment stays at revision 2."
         ]
     );
 }

@@ -49,6 +49,7 @@ impl Invariants {
             // `matches` reads words without a colon or a comma at their ends.
             hold("Paused # of # pods of", &[new, wanted]);
             hold("Paused # of # pods available # of", &[all, wanted, new]);
+            hold("Paused # pods available (# desired # of", &[available, wanted, new]);
             hold("# of # new pods available.", &[new, wanted]);
             hold("# pods desired, above the ceiling of #", &[desired, ceiling]);
             if matches(text, "# of at most #").iter().any(|numbers| numbers[0] > numbers[1]) && !is_recreate {

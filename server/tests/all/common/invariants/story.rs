@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use timeline::story::{self, Entry, Happening};
-use timeline::{Millis, Model, Uid, say};
+use timeline::{Millis, Model, Uid};
 
 use super::sentences::matches;
 use super::{Invariants, SETTLING_MILLIS, Told};
@@ -11,14 +11,15 @@ use super::{Invariants, SETTLING_MILLIS, Told};
 impl Invariants {
     /// Lines keep their words, go on where they ended, are folded with their numbers, or are let go of.
     pub(super) fn lines(&mut self, model: &Model, uid: Uid, now: Millis, found: &mut Vec<String>) {
-        let kept_since = model.deployments.get(&uid).and_then(|deployment| deployment.kept_since_millis);
+        let deployment = model.deployments.get(&uid);
+        let kept_since = deployment.and_then(|deployment| deployment.kept_since_millis);
         let entries = story::entries(model, uid);
         let account = self.of.entry(uid).or_default();
         let mut there = BTreeSet::new();
         for entry in entries.iter().filter(|entry| entry.id != 0) {
             self.looked_at[1] += 1;
             there.insert(entry.id);
-            let text = say::happening(&entry.what);
+            let text = deployment.map(|deployment| story::line(deployment, entry).text).unwrap_or_default();
             if let Some(known) = account.told.get(&entry.id) {
                 let is_young = now - known.first_millis <= SETTLING_MILLIS;
                 if text != known.text
