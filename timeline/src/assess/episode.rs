@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::refusals::{is_since, refusal_text};
 use super::severity::OUTAGE_MILLIS;
 use crate::model::fact::Exit;
-use crate::model::story::{Entry, Happening, LineKind};
+use crate::model::story::{Adopter, Entry, Happening, LineKind};
 use crate::model::{Deployment, EpisodeKind, Gap, KubectlVerdict, Mark, MarkKind, Pod, PodState};
 use crate::rules::messages::{self, ProbeKill};
 use crate::rules::rollout;
@@ -129,13 +129,14 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     })
 }
 
-/// Finds the entries of a story that tell of losses in a time, in order. It is not known when the unobserved ones were, and pods that a
-/// deleted ReplicaSet leaves behind keep running.
+/// Finds the entries of a story that tell of losses in a time, and of pods that came back, in order. It is not known when the unobserved
+/// ones were, and pods that a deleted ReplicaSet leaves behind keep running.
 pub fn losses(deployment: &Deployment, times: RangeInclusive<Millis>) -> Vec<&Happening> {
     let entries = deployment.story.iter().filter(|entry| times.contains(&entry.at_millis));
     let is_kept = |what: &&Happening| {
         let is_orphan = matches!(what, Happening::Released { is_orphaned: true, .. });
-        is_loss(what) && what.kind() != LineKind::Unknown && !is_orphan
+        let is_back = matches!(what, Happening::Adopted { by: Adopter::Same | Adopter::Revision(_), .. });
+        is_back || (is_loss(what) && what.kind() != LineKind::Unknown && !is_orphan)
     };
     entries.map(|entry| &entry.what).filter(is_kept).collect()
 }
