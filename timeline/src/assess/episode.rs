@@ -89,6 +89,10 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     };
     let told = losses.iter().copied().chain(deletion).map(|entry| entry.at_millis);
     let told = told.chain(scalings.iter().map(|(at, _)| *at));
+    // A container that its kubelet stops runs again at once: its pod may stay available.
+    let restarts = deployment.story.iter().filter_map(restart_times).filter(|_| !deployment.is_over());
+    let restarts: Vec<(Millis, Millis)> = restarts.collect();
+    let told = told.chain(restarts.iter().map(|(first, _)| *first));
     let refused_millis = refusal.as_ref().map(|refusal| refusal.since_millis);
     let began_millis =
         told.chain(shortage.since_millis).chain(refused_millis).min().unwrap_or(deployment.first_seen_millis);
@@ -101,7 +105,8 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let ended_millis = match (deletion.filter(|_| went_before.is_some()), &refusal) {
         (Some(deletion), _) => Some(deletion.at_millis),
         (None, Some(refusal)) if !is_of_pods && !deployment.is_over() => refusal.until_millis,
-        (None, _) => ended(deployment, &pods, scaled, &shortage),
+        (None, _) => ended(deployment, &pods, scaled, &shortage)
+            .map(|at| restarts.iter().map(|(_, last)| *last).fold(at, Millis::max)),
     };
     // A gap behind its end is no part of it, unless it brought something that is told.
     let is_told = |entry: &&Entry| !matches!(entry.what, Happening::Gap { .. } | Happening::Event(_));
@@ -188,6 +193,16 @@ pub fn outage(
         since = since.max(to);
     }
     Some(longest).filter(|millis| *millis > OUTAGE_MILLIS)
+}
+
+/// When the restarts that an entry of the story tells of were seen, the first and the last one.
+const fn restart_times(entry: &Entry) -> Option<(Millis, Millis)> {
+    match &entry.what {
+        Happening::Restarted { restart, lasted_millis, .. } if restart.was_seen => {
+            Some((entry.at_millis, entry.at_millis + *lasted_millis))
+        }
+        _ => None,
+    }
 }
 
 fn scaling(what: &Happening) -> Option<(u32, u32)> {

@@ -410,6 +410,23 @@ fn a_pod_that_stayed_ready_while_its_container_restarted_did_not_recover() {
     assert_eq!(title(&web), "Pod p0100 restarted once (liveness probe failed)");
 }
 
+#[test]
+fn an_episode_lasts_from_the_first_restart_to_the_last_one_also_of_a_pod_that_stays_ready() {
+    let mut web = at_rest(3);
+    let restart = |web: &mut Web, restarts: u32| {
+        web.pod(101, |pod| {
+            let exit = Exit { code: 1, reason: "Error".into(), ..Exit::default() };
+            (pod.containers[0].restarts, pod.containers[0].last_exit) = (restarts, Some(exit.into()));
+        });
+    };
+    restart(web.wait_until(106_000), 1);
+    web.wait_until(110_000).pod(100, unready);
+    web.wait_until(120_000).pod(100, ready);
+    restart(web.wait_until(146_000), 2);
+    let both = "Pod p0101 restarted 2 times (exit code 1), recovered after 40 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Failure, 106_000, Some(146_000), both));
+}
+
 /// The kubelet may report that a pod is not ready, and that it is again, milliseconds apart.
 #[test]
 fn a_pod_that_is_ready_again_at_once_has_no_duration() {
