@@ -1,7 +1,7 @@
 //! The rows of rollouts and other episodes, so that lists need no recordings.
 
 use timeline::assess::Refused;
-use timeline::model::{Deployment, Gap, Model, Rollout};
+use timeline::model::{Deployment, Gap, Model, Pod, PodState, Rollout};
 use timeline::past::course::{self, limits, moment, replicas};
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
@@ -96,9 +96,18 @@ fn last_cause(model: &Model, deployment: &Deployment, outcome: Outcome, now: Now
     let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
     let rollout = deployment.rollouts.last();
     let is_late = rollout.is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
-    // One that was scaled to zero may never have had all of its pods.
-    let had_all = outcome == Outcome::Complete || rollout.is_some_and(|rollout| rollout.available_millis.is_some());
+    // One that was scaled to zero may never have had all of its pods, and one for no replicas had none.
+    let had_all = rollout.is_some_and(|rollout| {
+        let was_there = outcome == Outcome::Complete || rollout.available_millis.is_some();
+        was_there && !never_had_pods(model, deployment, rollout)
+    });
+    // That no pod is available is all that is bad.
+    let is_outage_alone =
+        assessment.is_rollout_outage(standing) && standing.tone() != Tone::Bad && assessment.decisive().is_none();
+    let is_of_before = || rollout.is_some_and(|rollout| began_in_outage(model, deployment, rollout));
     match (is_known, is_done) {
+        // The outage is one of the revision before, until something is wrong with its own pods.
+        (_, false) if is_outage_alone && !is_late && is_of_before() => None,
         // Pods that a later scaling lacks are no trouble of a rollout that had all of them.
         (_, true) if had_all && matches!(standing, Standing::ScalingUp { .. }) => None,
         // Nor is that the ReplicaSet of the next one is refused.
@@ -108,6 +117,26 @@ fn last_cause(model: &Model, deployment: &Deployment, outcome: Outcome, now: Now
         (false, false) if is_late => Some(UNKNOWN_CAUSE.to_owned()),
         _ => Some(with_leading_cause(view, is_outage)),
     }
+}
+
+/// Returns whether the last rollout of a Deployment asked for no pods, and none of its pods has been available since.
+fn never_had_pods(model: &Model, deployment: &Deployment, last: &Rollout) -> bool {
+    let set = rollout::set_of_rollout(model, deployment, last);
+    replicas(deployment, deployment.rollouts.len().saturating_sub(1)) == 0
+        && !set.is_some_and(|set| model.pods_of(set.uid).any(Pod::was_available))
+}
+
+/// Returns whether the pods that were there when a rollout began were not ready, and none of its own has been available since.
+fn began_in_outage(model: &Model, deployment: &Deployment, last: &Rollout) -> bool {
+    let Some(sign_millis) = rollout::first_sign_millis(model, deployment, last) else { return false };
+    let taken_down_millis = rollout::take_down_millis(model, deployment, last);
+    let began_millis = taken_down_millis.map_or(sign_millis, |at| sign_millis.min(at - 1));
+    let pods = model.pods_of_deployment(deployment.uid);
+    let before = pods.iter().filter_map(|pod| pod.state_at(began_millis)).filter(|state| *state != PodState::Gone);
+    let before: Vec<PodState> = before.collect();
+    !before.is_empty()
+        && !before.into_iter().any(PodState::is_ready)
+        && !course::pods(model, deployment, last).any(Pod::was_available)
 }
 
 /// Returns the headline; if that says only that no pod serves, the first sentence of the explanation as well.
