@@ -1,6 +1,7 @@
 //! The store of history: what is kept is what was observed, however it is tidied, and whatever happens to its file.
 
 mod aging;
+mod beside;
 mod damaged;
 mod episodes;
 mod faulty;
