@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use timeline::assess::crash;
 use timeline::model::{Pod, PodState};
+use timeline::view::Now;
 use timeline::{Millis, Model, Uid, rollout};
 
 /// A workload settles after this time at rest: containers that crash now and then make one episode.
@@ -10,8 +12,9 @@ pub const SETTLE_MILLIS: Millis = 60_000;
 /// Most workloads that settle in one update: the writer makes a recording of each before it writes anything else.
 const MOST_SETTLED: usize = 64;
 
-/// Returns `true` if all desired pods are available and there are no others, pods out of rotation left out, and no ReplicaSet is refused.
-pub fn is_at_rest(model: &Model, workload: Uid) -> bool {
+/// Returns `true` if all desired pods are available and there are no others, pods out of rotation left out, no container that crashes again
+/// and again has started lately, and no ReplicaSet is refused.
+pub fn is_at_rest(model: &Model, workload: Uid, now: Now) -> bool {
     let Some(deployment) = model.deployments.get(&workload) else { return true };
     // One that ended may lie about for days.
     let has_ended = |pod: &Pod| pod.is_leftover() || matches!(pod.state(), PodState::Finished | PodState::Gone);
@@ -22,13 +25,17 @@ pub fn is_at_rest(model: &Model, workload: Uid) -> bool {
         return pods.next().is_none();
     }
     let is_rolling_out = deployment.rollouts.last().is_some_and(timeline::model::Rollout::is_open);
-    let (mut count, mut is_available) = (0, true);
+    // A container that its kubelet stops runs again at once: its pod may stay available from one end to the next.
+    let is_recent = |crash: &crash::Crash<'_>| {
+        crash.is_loop && crash.runs_since_millis.is_none_or(|since| now.millis - since < SETTLE_MILLIS)
+    };
+    let (mut count, mut is_steady) = (0, true);
     for pod in pods {
         count += 1;
-        is_available &= pod.state() == PodState::Available;
+        is_steady &= pod.state() == PodState::Available && !crash::crash(pod, now).as_ref().is_some_and(is_recent);
     }
     let is_refused = rollout::refusal_of_set(model, deployment).is_some();
-    !is_rolling_out && !is_refused && is_available && count == deployment.now.spec.replicas
+    !is_rolling_out && !is_refused && is_steady && count == deployment.now.spec.replicas
 }
 
 /// The activity of recently changed workloads of one cluster.
@@ -53,13 +60,13 @@ pub struct ActivityChanges {
 
 impl ActivityTracker {
     /// Checks the workloads that changed, now or lately.
-    pub fn update(&mut self, model: &Model, changed: &BTreeSet<Uid>, now_millis: Millis) -> ActivityChanges {
+    pub fn update(&mut self, model: &Model, changed: &BTreeSet<Uid>, now: Now) -> ActivityChanges {
         for uid in changed {
             self.0.entry(*uid).or_insert(Activity::Unknown);
         }
-        let mut changes = ActivityChanges::default();
+        let (mut changes, now_millis) = (ActivityChanges::default(), now.millis);
         self.0.retain(|uid, activity| {
-            match (is_at_rest(model, *uid), *activity) {
+            match (is_at_rest(model, *uid, now), *activity) {
                 (false, Activity::Active) => {}
                 (false, _) => {
                     changes.active.push(*uid);
@@ -112,11 +119,15 @@ mod tests {
         timeline.apply(at_millis, fact);
     }
 
+    fn at(millis: Millis) -> Now {
+        Now { millis, skew_millis: 0 }
+    }
+
     /// Returns the numbers of workloads that settle, of workloads at rest that change at the first time.
     fn settled(count: u128, times: &[Millis]) -> Vec<usize> {
         let (mut tracker, model, mut changed) = (ActivityTracker::default(), Model::default(), BTreeSet::new());
         changed.extend((1..=count).map(Uid::from_bits));
-        let update = |now_millis: &Millis| tracker.update(&model, &std::mem::take(&mut changed), *now_millis);
+        let update = |now_millis: &Millis| tracker.update(&model, &std::mem::take(&mut changed), at(*now_millis));
         times.iter().map(update).map(|changes| changes.settled.len()).collect()
     }
 
@@ -136,25 +147,53 @@ mod tests {
             let none = json!({ "spec": { "replicas": 0 }, "status": { "conditions": conditions } });
             let mut timeline = Timeline::new();
             tell(&mut timeline, 1_000, Kind::Deployment, &object(1, None, &none));
-            is_at_rest(timeline.model(), uid(1).parse().unwrap())
+            is_at_rest(timeline.model(), uid(1).parse().unwrap(), at(1_000))
         };
         assert!(rests(&json!([])));
         let refused = json!({ "type": "Progressing", "status": "False", "reason": "ReplicaSetCreateError" });
         assert!(!rests(&json!([refused])));
     }
 
-    #[test]
-    fn a_workload_is_at_rest_beside_pods_that_it_let_go() {
-        let mut timeline = Timeline::new();
-        let one = json!({ "spec": { "replicas": 1 }, "status": { "replicas": 1, "availableReplicas": 1 } });
-        let ready = json!({
+    fn one_replica() -> Value {
+        json!({ "spec": { "replicas": 1 }, "status": { "replicas": 1, "availableReplicas": 1 } })
+    }
+
+    /// A pod that is ready, with the status of its container.
+    fn ready_pod(container: &Value) -> Value {
+        json!({
             "spec": { "nodeName": "node-1", "containers": [{ "name": "web" }] },
             "status": {
                 "phase": "Running",
                 "conditions": [{ "type": "Ready", "status": "True" }],
-                "containerStatuses": [{ "name": "web", "state": { "running": {} } }],
+                "containerStatuses": [container],
             },
-        });
+        })
+    }
+
+    /// A liveness probe that fails again and again: the pod is ready from one end to the next.
+    #[test]
+    fn a_workload_is_not_at_rest_while_a_container_that_ends_again_and_again_has_run_for_less_than_a_minute() {
+        let rests = |restarts: u32, millis: Millis| {
+            let mut timeline = Timeline::new();
+            tell(&mut timeline, 1_000, Kind::Deployment, &object(1, None, &one_replica()));
+            tell(&mut timeline, 1_000, Kind::ReplicaSet, &object(2, Some(("Deployment", 1)), &one_replica()));
+            let pod = ready_pod(&json!({
+                "name": "web",
+                "restartCount": restarts,
+                "state": { "running": { "startedAt": "1970-01-01T00:00:01Z" } },
+                "lastState": { "terminated": { "exitCode": 137, "reason": "Error" } },
+            }));
+            tell(&mut timeline, 1_000, Kind::Pod, &object(3, Some(("ReplicaSet", 2)), &pod));
+            is_at_rest(timeline.model(), uid(1).parse().unwrap(), at(millis))
+        };
+        assert_eq!([rests(1, 2_000), rests(2, 2_000), rests(2, 60_999), rests(2, 61_000)], [true, false, false, true]);
+    }
+
+    #[test]
+    fn a_workload_is_at_rest_beside_pods_that_it_let_go() {
+        let mut timeline = Timeline::new();
+        let one = one_replica();
+        let ready = ready_pod(&json!({ "name": "web", "state": { "running": {} } }));
         tell(&mut timeline, 1_000, Kind::Deployment, &object(1, None, &one));
         for (set, pod) in [(2, 3), (4, 5)] {
             tell(&mut timeline, 1_000, Kind::ReplicaSet, &object(set, Some(("Deployment", 1)), &one));
@@ -163,11 +202,11 @@ mod tests {
         tell(&mut timeline, 1_000, Kind::ReplicaSet, &object(2, None, &one));
         let workload = uid(1).parse().unwrap();
         assert_eq!(timeline.model().pods_of_deployment(workload).len(), 2);
-        assert!(is_at_rest(timeline.model(), workload));
+        assert!(is_at_rest(timeline.model(), workload, at(2_000)));
         // An evicted pod whose containers ended with exit code 0.
         let evicted = json!({ "spec": ready["spec"], "status": { "phase": "Succeeded" } });
         tell(&mut timeline, 2_000, Kind::Pod, &object(6, Some(("ReplicaSet", 4)), &evicted));
         assert_eq!(timeline.model().pods_of_deployment(workload).len(), 3);
-        assert!(is_at_rest(timeline.model(), workload));
+        assert!(is_at_rest(timeline.model(), workload, at(2_000)));
     }
 }

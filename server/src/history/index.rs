@@ -1,7 +1,8 @@
 //! The rows of rollouts and other episodes, so that lists need no recordings.
 
 use timeline::assess::Refused;
-use timeline::model::{Deployment, Gap, Model, Rollout};
+use timeline::model::story::Happening;
+use timeline::model::{Deployment, Gap, Model, Pod, PodState, Rollout};
 use timeline::past::course::{self, limits, moment, replicas};
 use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
@@ -10,6 +11,7 @@ use timeline::words::images;
 use timeline::{EpisodeKind, Millis, Timeline, Uid, assess, say};
 
 use super::activity::SETTLE_MILLIS;
+use super::rollout_span;
 use crate::feed::recording::Recording;
 
 /// Number of rollouts of a Deployment that may still change: the last one, and those that it superseded.
@@ -96,9 +98,18 @@ fn last_cause(model: &Model, deployment: &Deployment, outcome: Outcome, now: Now
     let is_known = view.reasons.iter().any(|reason| reason.is_fault || !is_done);
     let rollout = deployment.rollouts.last();
     let is_late = rollout.is_some_and(|rollout| rollout.deadline_exceeded_millis.is_some());
-    // One that was scaled to zero may never have had all of its pods.
-    let had_all = outcome == Outcome::Complete || rollout.is_some_and(|rollout| rollout.available_millis.is_some());
+    // One that was scaled to zero may never have had all of its pods, and one for no replicas had none.
+    let had_all = rollout.is_some_and(|rollout| {
+        let was_there = outcome == Outcome::Complete || rollout.available_millis.is_some();
+        was_there && !never_had_pods(model, deployment, rollout)
+    });
+    // That no pod is available is all that is bad.
+    let is_outage_alone =
+        assessment.is_rollout_outage(standing) && standing.tone() != Tone::Bad && assessment.decisive().is_none();
+    let is_of_before = || rollout.is_some_and(|rollout| began_in_outage(model, deployment, rollout));
     match (is_known, is_done) {
+        // The outage is one of the revision before, until something is wrong with its own pods.
+        (_, false) if is_outage_alone && !is_late && is_of_before() => None,
         // Pods that a later scaling lacks are no trouble of a rollout that had all of them.
         (_, true) if had_all && matches!(standing, Standing::ScalingUp { .. }) => None,
         // Nor is that the ReplicaSet of the next one is refused.
@@ -108,6 +119,26 @@ fn last_cause(model: &Model, deployment: &Deployment, outcome: Outcome, now: Now
         (false, false) if is_late => Some(UNKNOWN_CAUSE.to_owned()),
         _ => Some(with_leading_cause(view, is_outage)),
     }
+}
+
+/// Returns whether the last rollout of a Deployment asked for no pods, and none of its pods has been available since.
+fn never_had_pods(model: &Model, deployment: &Deployment, last: &Rollout) -> bool {
+    let set = rollout::set_of_rollout(model, deployment, last);
+    replicas(deployment, deployment.rollouts.len().saturating_sub(1)) == 0
+        && !set.is_some_and(|set| model.pods_of(set.uid).any(Pod::was_available))
+}
+
+/// Returns whether the pods that were there when a rollout began were not ready, and none of its own has been available since.
+fn began_in_outage(model: &Model, deployment: &Deployment, last: &Rollout) -> bool {
+    let Some(sign_millis) = rollout::first_sign_millis(model, deployment, last) else { return false };
+    let taken_down_millis = rollout::take_down_millis(model, deployment, last);
+    let began_millis = taken_down_millis.map_or(sign_millis, |at| sign_millis.min(at - 1));
+    let pods = model.pods_of_deployment(deployment.uid);
+    let before = pods.iter().filter_map(|pod| pod.state_at(began_millis)).filter(|state| *state != PodState::Gone);
+    let before: Vec<PodState> = before.collect();
+    !before.is_empty()
+        && !before.into_iter().any(PodState::is_ready)
+        && !course::pods(model, deployment, last).any(Pod::was_available)
 }
 
 /// Returns the headline; if that says only that no pod serves, the first sentence of the explanation as well.
@@ -159,9 +190,81 @@ fn name_losses(timeline: &Timeline, deployment: &Deployment, index: usize, now_m
     say::say_losses(&losses, assess::outage(model, deployment, completed_millis, last_millis), has_gap)
 }
 
+/// Returns the rows of an episode beside those of its rollouts, from its recording: one of the trouble before the first rollout, and the last
+/// one, which is of all of an episode without a rollout, or of the deletion after the last rollout was complete. `rollouts` has the begin
+/// of the first rollout, and whether the Deployment is deleted; `None` where no rollout is known.
+pub fn episode_rows(
+    text: &str,
+    uid: Uid,
+    (from_millis, to_millis): (Millis, Millis),
+    rollouts: Option<(Millis, bool)>,
+    is_open: bool,
+) -> [Option<Box<PastRollout>>; 2] {
+    if let Some((began_millis, is_deleted)) = rollouts {
+        // Nearly every episode of a rollout begins with its edit, which is observed a moment before it.
+        if !is_deleted && began_millis - from_millis <= rollout::OVERTAKING_MILLIS {
+            return [None, None];
+        }
+    } else if let Some(row) = episode(text, uid, (from_millis, to_millis), is_open) {
+        return [None, Some(Box::new(row))];
+    }
+    // After a restart, the rollouts in it may not be known yet.
+    let timeline = Recording::read(text).play();
+    let model = timeline.model();
+    let Some(deployment) = model.deployments.get(&uid) else { return [None, None] };
+    let before = end_before_rollout(model, deployment).filter(|until| *until >= from_millis).and_then(|until| {
+        let lines = rollout_span::trim(text, (Millis::MIN, until));
+        let row = row_of_lines(&lines, uid, (from_millis, until), End::Cut)?;
+        // Streams overtake each other: what began a moment before may be of the rollout. A scaling alone is no trouble.
+        let is_before = row.started_millis <= until - rollout::OVERTAKING_MILLIS;
+        Some(row).filter(|row| is_before && (row.episode != EpisodeKind::Scaling || !row.cause.is_empty()))
+    });
+    let since = begin_of_deletion(deployment).map(|since| since.max(from_millis));
+    let deletion = since.filter(|since| *since <= to_millis).and_then(|since| {
+        let row = episode(&rollout_span::trim(text, (since, to_millis)), uid, (since, to_millis), is_open);
+        row.filter(|row| row.episode == EpisodeKind::Deletion)
+    });
+    [before, deletion].map(|row| row.map(Box::new))
+}
+
+/// Returns the last moment before the first rollout that began in a recording; `None` without one, or if it created the Deployment.
+fn end_before_rollout(model: &Model, deployment: &Deployment) -> Option<Millis> {
+    let first = deployment.rollouts.iter().position(|rollout| rollout.started_millis.is_some())?;
+    let last_millis = rollout::last_moment_millis(model, deployment, first.checked_sub(1)?)?;
+    let taken_down_millis = rollout::take_down_millis(model, deployment, deployment.rollouts.get(first)?);
+    Some(taken_down_millis.map_or(last_millis, |at| last_millis.min(at - 1)))
+}
+
+/// Returns the begin of the time after the last rollout was complete in which its Deployment was deleted; `None` if it was not.
+fn begin_of_deletion(deployment: &Deployment) -> Option<Millis> {
+    let completed_millis =
+        deployment.rollouts.last()?.completed_millis.filter(|_| deployment.deleted_millis.is_some())?;
+    let mut story = deployment.story.iter();
+    let deletion = story.find(|entry| matches!(entry.what, Happening::Deleting | Happening::Deleted))?;
+    // The last pods may be seen to be available a moment after it was complete.
+    let settled_millis = completed_millis + rollout::OVERTAKING_MILLIS;
+    Some(settled_millis.min(deletion.at_millis - 1).max(completed_millis + 1))
+}
+
 /// Returns the row of an episode without a rollout, from its recording; `None` if it has one, or is of no kind. The store adds its cluster
 /// and number.
-pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis), is_open: bool) -> Option<PastRollout> {
+pub fn episode(text: &str, uid: Uid, span: (Millis, Millis), is_open: bool) -> Option<PastRollout> {
+    row_of_lines(text, uid, span, if is_open { End::Open } else { End::Settled })
+}
+
+/// How the lines of an episode end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It goes on.
+    Open,
+    /// Its workload was at rest for a while after them.
+    Settled,
+    /// A rollout began.
+    Cut,
+}
+
+fn row_of_lines(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis), end: End) -> Option<PastRollout> {
+    let is_open = end == End::Open;
     let mut timeline = Recording::read(text).play();
     timeline.tick(to_millis);
     let (model, now) = (timeline.model(), Now { millis: to_millis, skew_millis: timeline.skew_millis() });
@@ -173,7 +276,18 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
     if deployment.deleted_millis.is_some_and(|at| deployment.gaps.iter().any(|gap| gap.to_millis == at)) {
         return None;
     }
-    let episode = assess::episode(model, uid, now.skew_millis)?;
+    let mut episode = assess::episode(model, uid, now.skew_millis)?;
+    if end == End::Cut {
+        let outage = assess::outage(model, deployment, episode.began_millis, Some(to_millis));
+        episode.outage_millis = episode.outage_millis.max(outage.filter(|_| episode.is_whole));
+    }
+    // Containers run for a minute before their workload comes to rest. One that waited for long to be restarted may end again later.
+    let settled_millis = if end == End::Settled { 2 * SETTLE_MILLIS } else { 0 };
+    let later = Now { millis: to_millis + settled_millis, ..now };
+    let pods = model.pods_of_deployment(uid);
+    if pods.iter().any(|pod| assess::crash::crash(pod, later).is_some_and(|crash| crash.is_loop)) {
+        episode.ended_millis = None;
+    }
     let title = say::episode(&episode, is_open);
     let is_trouble = episode.kind == EpisodeKind::Failure || episode.outage_millis.is_some();
     // The title of a scaling says nothing of pods that do not start.
@@ -201,6 +315,7 @@ pub fn episode(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis),
         replicas: deployment.now.spec.replicas,
         restarts: Some(episode.restarted.iter().map(|restarted| restarted.times).sum()),
         moment_millis: ended_millis,
+        last_millis: Some(to_millis).filter(|_| end == End::Cut),
         is_deleted: deployment.deleted_millis.is_some(),
         is_kept: true,
         ..PastRollout::default()

@@ -62,8 +62,8 @@ struct RecordedWorkload {
     is_active: bool,
     /// Every line is of the first list.
     is_first_list: bool,
-    /// The lines have the begin of a rollout.
-    has_rollout: bool,
+    /// The begin of the first rollout that began in the lines, and whether the Deployment is deleted; `None` without a rollout.
+    rollouts: Option<(Millis, bool)>,
     /// It was created after the first list.
     is_new: bool,
     last_line: Option<Instant>,
@@ -188,7 +188,8 @@ impl Recorder {
         let Some(recorded) = self.workloads.get_mut(&rollout.uid) else { return };
         if recorded.has_begin_of(rollout) {
             recorded.begin();
-            recorded.has_rollout = true;
+            let (first, _) = recorded.rollouts.unwrap_or((rollout.started_millis, false));
+            recorded.rollouts = Some((first.min(rollout.started_millis), rollout.is_deleted));
         }
         let over_millis = rollout.ended_millis.max(rollout.last_millis);
         if over_millis > recorded.over_millis {
@@ -371,9 +372,8 @@ impl RecordedWorkload {
             text.push_str(&objects.keyframe(Some(*since_millis)));
         }
         let body = batch::pack(&text).ok()?;
-        let is_alone = !self.has_rollout;
-        let row = is_alone.then(|| index::episode(&text, uid, (from_millis, to_millis), is_open)).flatten();
-        Some(Episode { uid, from_millis, to_millis, is_open, row: row.map(Box::new), body })
+        let [row_before, row] = index::episode_rows(&text, uid, (from_millis, to_millis), self.rollouts, is_open);
+        Some(Episode { uid, from_millis, to_millis, is_open, row_before, row, body })
     }
 
     /// Ends the lines; returns the episode in them. One that ended before it was noticed counts if it is of some kind.

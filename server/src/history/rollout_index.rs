@@ -74,7 +74,7 @@ impl RolloutIndex {
             changed.extend(model.deployments.keys());
         }
         (self.position, self.indexed_millis) = ((reader.epoch, reader.timeline.seq()), self.played_millis);
-        let changes = self.activity.update(model, &changed, now.millis);
+        let changes = self.activity.update(model, &changed, now);
         // Why the last pods went was decided after their last change.
         changed.extend(&changes.settled);
         let last = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, 1).pop();

@@ -43,7 +43,9 @@ pub struct Episode {
     pub to_millis: Millis,
     /// The episode goes on.
     pub is_open: bool,
-    /// Row of the episode; `None` if it has a rollout, which has a row of its own, or is of no kind.
+    /// Row of trouble before its first rollout.
+    pub row_before: Option<Box<PastRollout>>,
+    /// Row of the episode; `None` if it is of no kind, or has a rollout, which has a row of its own, and was not deleted after that.
     pub row: Option<Box<PastRollout>>,
     /// Lines of a complete recording, compressed with zstd.
     pub body: Vec<u8>,

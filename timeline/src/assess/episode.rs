@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::refusals::{is_since, refusal_text};
 use super::severity::OUTAGE_MILLIS;
 use crate::model::fact::Exit;
-use crate::model::story::{Entry, Happening, LineKind};
+use crate::model::story::{Adopter, Entry, Happening, LineKind};
 use crate::model::{Deployment, EpisodeKind, Gap, KubectlVerdict, Mark, MarkKind, Pod, PodState};
 use crate::rules::messages::{self, ProbeKill};
 use crate::rules::rollout;
@@ -89,6 +89,10 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     };
     let told = losses.iter().copied().chain(deletion).map(|entry| entry.at_millis);
     let told = told.chain(scalings.iter().map(|(at, _)| *at));
+    // A container that its kubelet stops runs again at once: its pod may stay available.
+    let restarts = deployment.story.iter().filter_map(restart_times).filter(|_| !deployment.is_over());
+    let restarts: Vec<(Millis, Millis)> = restarts.collect();
+    let told = told.chain(restarts.iter().map(|(first, _)| *first));
     let refused_millis = refusal.as_ref().map(|refusal| refusal.since_millis);
     let began_millis =
         told.chain(shortage.since_millis).chain(refused_millis).min().unwrap_or(deployment.first_seen_millis);
@@ -101,7 +105,8 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let ended_millis = match (deletion.filter(|_| went_before.is_some()), &refusal) {
         (Some(deletion), _) => Some(deletion.at_millis),
         (None, Some(refusal)) if !is_of_pods && !deployment.is_over() => refusal.until_millis,
-        (None, _) => ended(deployment, &pods, scaled, &shortage),
+        (None, _) => ended(deployment, &pods, scaled, &shortage)
+            .map(|at| restarts.iter().map(|(_, last)| *last).fold(at, Millis::max)),
     };
     // A gap behind its end is no part of it, unless it brought something that is told.
     let is_told = |entry: &&Entry| !matches!(entry.what, Happening::Gap { .. } | Happening::Event(_));
@@ -129,13 +134,14 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     })
 }
 
-/// Finds the entries of a story that tell of losses in a time, in order. It is not known when the unobserved ones were, and pods that a
-/// deleted ReplicaSet leaves behind keep running.
+/// Finds the entries of a story that tell of losses in a time, and of pods that came back, in order. It is not known when the unobserved
+/// ones were, and pods that a deleted ReplicaSet leaves behind keep running.
 pub fn losses(deployment: &Deployment, times: RangeInclusive<Millis>) -> Vec<&Happening> {
     let entries = deployment.story.iter().filter(|entry| times.contains(&entry.at_millis));
     let is_kept = |what: &&Happening| {
         let is_orphan = matches!(what, Happening::Released { is_orphaned: true, .. });
-        is_loss(what) && what.kind() != LineKind::Unknown && !is_orphan
+        let is_back = matches!(what, Happening::Adopted { by: Adopter::Same | Adopter::Revision(_), .. });
+        is_back || (is_loss(what) && what.kind() != LineKind::Unknown && !is_orphan)
     };
     entries.map(|entry| &entry.what).filter(is_kept).collect()
 }
@@ -187,6 +193,16 @@ pub fn outage(
         since = since.max(to);
     }
     Some(longest).filter(|millis| *millis > OUTAGE_MILLIS)
+}
+
+/// When the restarts that an entry of the story tells of were seen, the first and the last one.
+const fn restart_times(entry: &Entry) -> Option<(Millis, Millis)> {
+    match &entry.what {
+        Happening::Restarted { restart, lasted_millis, .. } if restart.was_seen => {
+            Some((entry.at_millis, entry.at_millis + *lasted_millis))
+        }
+        _ => None,
+    }
 }
 
 fn scaling(what: &Happening) -> Option<(u32, u32)> {

@@ -164,8 +164,21 @@ impl LostPods<'_> {
 
 /// The losses, each kind of them once.
 fn grouped<'m>(losses: impl Iterator<Item = (&'m Happening, bool)>) -> Vec<LostPods<'m>> {
+    let losses: Vec<(&'m Happening, bool)> = losses.collect();
     let mut all: Vec<LostPods<'m>> = Vec::new();
-    for loss in losses.filter_map(|(what, was_silent)| lost(what, was_silent)) {
+    for (index, (what, was_silent)) in losses.iter().copied().enumerate() {
+        let Some(mut loss) = lost(what, was_silent) else { continue };
+        if let Happening::Released { pod, .. } = what {
+            let later = || losses.iter().skip(index + 1).map(|(what, _)| *what);
+            // One that left more than once is one pod.
+            if later().any(|what| matches!(what, Happening::Released { pod: other, .. } if other == pod)) {
+                continue;
+            }
+            if later().any(|what| matches!(what, Happening::Adopted { pod: other, .. } if other == pod)) {
+                loss.event = "left its ReplicaSet for a while".to_owned();
+                loss.event_of_several = Some("left their ReplicaSet for a while");
+            }
+        }
         match all.iter_mut().find(|known| known.event == loss.event) {
             Some(known) => known.pods += loss.pods,
             None => all.push(loss),

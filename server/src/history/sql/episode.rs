@@ -24,7 +24,7 @@ pub fn write(
     snapshots: &[Snapshot],
 ) -> Result<(), StoreError> {
     for episode in episodes {
-        super::write::write_episode_row(database, cluster, episode)?;
+        super::write::write_episode_rows(database, cluster, episode)?;
         let Episode { uid, from_millis, to_millis, is_open, body, .. } = episode;
         // A workload has one open episode: another writer began the others, or they were begun again.
         let others =
@@ -67,8 +67,9 @@ pub fn recorder_state(
     let open = "SELECT uid, from_millis, to_millis, body FROM episodes WHERE cluster = $1 AND is_open = 1 ORDER BY from_millis";
     let open = database.rows(open, &[cluster.into()])?;
     let episode = |(uid, from_millis, to_millis, body): (String, _, _, _)| {
-        let (uid, is_open, row) = (uid_of(&uid)?, true, None); // the next line makes its row again
-        Ok(Episode { uid, from_millis, to_millis, is_open, row, body })
+        let (uid, is_open) = (uid_of(&uid)?, true);
+        let (row_before, row) = (None, None); // the next line makes its rows again
+        Ok(Episode { uid, from_millis, to_millis, is_open, row_before, row, body })
     };
     let open = open.into_iter().map(episode).collect::<Result<Vec<_>, StoreError>>()?;
     let batches = unwritten_batches(database, cluster, &open, heard_millis)?;

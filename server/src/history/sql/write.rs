@@ -106,8 +106,8 @@ fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &Pas
     Ok(())
 }
 
-/// Writes the row of an episode without a rollout, or removes it if the episode has a rollout meanwhile.
-pub fn write_episode_row(database: &mut Connection, cluster: i64, episode: &Episode) -> Result<(), StoreError> {
+/// Writes the rows of an episode beside those of its rollouts, and removes the others that it had.
+pub fn write_episode_rows(database: &mut Connection, cluster: i64, episode: &Episode) -> Result<(), StoreError> {
     let uid = episode.uid.to_string();
     let span = [cluster.into(), uid.as_str().into(), episode.from_millis.into(), episode.to_millis.into()];
     let condition = "cluster = $1 AND uid = $2 AND kind <> 'rollout' AND started_millis >= $3 AND started_millis <= $4";
@@ -115,15 +115,20 @@ pub fn write_episode_row(database: &mut Connection, cluster: i64, episode: &Epis
     let others = "DELETE FROM rollouts WHERE cluster = $1 AND uid = $2 AND kind <> 'rollout' AND over_millis = $3 AND NOT (started_millis >= $4 AND started_millis <= $5)";
     let [cluster_id, name, from, to] = span.clone();
     database.run(others, &[cluster_id, name, OPEN_MILLIS.into(), from, to])?;
-    let Some(row) = &episode.row else {
-        return database.run(&format!("DELETE FROM rollouts WHERE {condition}"), &span).map(|_| ());
-    };
-    let known = database.number(&format!("SELECT max(number) FROM rollouts WHERE {condition}"), &span)?;
-    let number = match known {
-        Some(number) => number,
-        None => next_number(database, cluster, &uid)?,
-    };
-    write_row(database, cluster, number, row)
+    let known = format!("SELECT number FROM rollouts WHERE {condition} ORDER BY number");
+    let mut known = database.rows::<(i64,)>(&known, &span)?.into_iter();
+    for row in [&episode.row_before, &episode.row].into_iter().flatten() {
+        let number = match known.next() {
+            Some((number,)) => number,
+            None => next_number(database, cluster, &uid)?,
+        };
+        write_row(database, cluster, number, row)?;
+    }
+    for (number,) in known {
+        let row = "DELETE FROM rollouts WHERE cluster = $1 AND uid = $2 AND number = $3";
+        database.run(row, &[cluster.into(), uid.as_str().into(), number.into()])?;
+    }
+    Ok(())
 }
 
 fn next_number(database: &mut Connection, cluster: i64, uid: &str) -> Result<i64, StoreError> {

@@ -1,6 +1,7 @@
 //! The store of history: what is kept is what was observed, however it is tidied, and whatever happens to its file.
 
 mod aging;
+mod beside;
 mod damaged;
 mod episodes;
 mod faulty;
@@ -183,7 +184,7 @@ pub fn episodes(text: &str) -> Vec<Episode> {
             // Those of an episode that is over are over.
             let new = rollouts.iter().filter(|rollout| told.insert((*uid, rollout.started_millis)));
             new.for_each(|rollout| recorder.record_rollout(rollout));
-            if is_at_rest(timeline.model(), *uid) {
+            if is_at_rest(timeline.model(), *uid, now) {
                 rest.entry(*uid).or_insert(now.millis);
             } else {
                 recorder.begin_episode(*uid);

@@ -6,7 +6,7 @@ use server::history::index;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::store::Commit;
-use timeline::fact::{Condition, ConditionStatus, EventFact, Image, Seen, Strategy};
+use timeline::fact::{Condition, ConditionStatus, EventFact, Image, Kind, Seen, Strategy};
 use timeline::model::{Gap, Pod, PodState};
 use timeline::past::{PastRollout, Search};
 use timeline::rollout::Outcome;
@@ -41,6 +41,66 @@ fn the_cause_of_an_outage_names_why_nobody_serves() {
     let over = PastRollout { outcome: Outcome::Superseded, ..row };
     let past = say::past(&first);
     assert_eq!(over.cause_words(), format!("Was replacing revision 1: no pod was available. {past}"));
+}
+
+/// A broken revision is replaced: that nobody serves until its own pods are ready is no trouble of the rollout.
+#[test]
+fn an_outage_that_began_before_a_rollout_is_no_cause_of_it_until_it_had_a_pod() {
+    let mut timeline = complete();
+    let facts = [
+        (20_000, pod(1, false, Seen::Modified)),
+        (20_000, set(1, 0, Seen::Modified)),
+        (40_000, web(2, [2, 1, 0])),
+        (40_000, set(2, 0, Seen::Added)),
+        (40_000, pod(2, false, Seen::Added)),
+    ];
+    apply(&mut timeline, facts);
+    let now = Now { millis: 45_000, skew_millis: 0 };
+    let view = view::view(timeline.model(), Uid::from_bits(1), now).unwrap();
+    let headline = "Revision 2 is replacing revision 1: no pod is available.";
+    assert_eq!((view.verdict.sentence.as_str(), view.verdict.tone), (headline, Tone::Bad));
+    let row = last_row(&timeline, now.millis);
+    assert_eq!((row.revision, row.outcome, row.cause.as_str()), (2, Outcome::Progressing, ""));
+    apply(&mut timeline, [(50_000, pod(2, true, Seen::Modified)), (52_000, pod(2, false, Seen::Modified))]);
+    assert_ne!(last_row(&timeline, 62_001).cause, "");
+}
+
+/// A rollout that asked for no pods was complete at once: whether they start is seen when they are asked for.
+#[test]
+fn a_scaling_after_a_rollout_for_no_replicas_is_a_cause_of_it() {
+    let mut timeline = Timeline::new();
+    for kind in Kind::ALL {
+        timeline.apply(0, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
+    }
+    let web_of = |replicas: u32, [generation, observed]: [u64; 2], seen: Seen| {
+        let Fact::Deployment(mut scaled, _) = web(1, [replicas, replicas, 0]) else { unreachable!() };
+        (scaled.now.spec.replicas, scaled.now.generation) = (replicas, generation);
+        scaled.now.status.observed_generation = observed;
+        scaled.now.status.progressing = Some(Condition {
+            status: ConditionStatus::True,
+            reason: "NewReplicaSetAvailable".into(),
+            last_transition_millis: Some(0),
+            ..Condition::default()
+        });
+        Fact::Deployment(scaled, seen)
+    };
+    let set_of = |replicas: u32, seen: Seen| {
+        let Fact::ReplicaSet(mut scaled, _) = set(1, 0, seen) else { unreachable!() };
+        (scaled.now.counts.desired, scaled.now.counts.replicas) = (replicas, replicas);
+        scaled.now.desired_replicas = Some(replicas);
+        Fact::ReplicaSet(scaled, seen)
+    };
+    let facts =
+        [(0, web_of(0, [1, 0], Seen::Added)), (0, set_of(0, Seen::Added)), (100, web_of(0, [1, 1], Seen::Modified))];
+    apply(&mut timeline, facts);
+    let complete = last_row(&timeline, 10_000);
+    assert_eq!((complete.outcome, complete.replicas, complete.cause.as_str()), (Outcome::Complete, 0, ""));
+    let facts =
+        [(20_000, web_of(1, [2, 2], Seen::Modified)), (20_000, set_of(1, Seen::Modified)), (20_000, pending(1))];
+    apply(&mut timeline, facts);
+    let row = last_row(&timeline, 50_000);
+    let cause = "Revision 1 has 0 of 1 available: no node fits its pods.";
+    assert_eq!((row.outcome, row.cause.as_str()), (Outcome::Complete, cause));
 }
 
 /// An outage before the workload was at rest for a minute is trouble of the rollout, and has its duration once it is over.

@@ -155,6 +155,29 @@ fn pods_that_leave_their_replica_set_are_counted_unless_it_is_deleted_without_th
     assert_eq!(lost(true), None);
 }
 
+/// A pod that is given other labels, and its own ones again, may do so more than once.
+#[test]
+fn a_pod_that_leaves_its_replica_set_again_and_again_is_one_pod() {
+    let mut web = at_rest(3);
+    let lost = |web: &Web| {
+        let deployment = web.timeline.model().deployments.get(&WEB).unwrap();
+        say::say_losses(&assess::losses(deployment, 0..=Millis::MAX), None, false).unwrap()
+    };
+    let leave = |web: &mut Web| web.pod(100, |pod| pod.meta.controller = None);
+    let come_back = |web: &mut Web| web.pod(100, |pod| pod.meta.controller = Some(Uid::from_bits(2)));
+    leave(&mut web);
+    let left = "Pod p0100 left its ReplicaSet after the rollout was complete";
+    assert_eq!(lost(&web), left);
+    come_back(web.wait_until(115_000));
+    let back = "Pod p0100 left its ReplicaSet for a while after the rollout was complete";
+    assert_eq!(lost(&web), back);
+    leave(web.wait_until(125_000));
+    assert_eq!(lost(&web), left);
+    come_back(web.wait_until(135_000));
+    assert_eq!(lost(&web), back);
+    assert_eq!(title(&web), "Pod p0100 left its ReplicaSet, recovered after 30 s");
+}
+
 #[test]
 fn one_pod_is_lost_with_its_node_and_several_with_their_node() {
     let [one, other] = ["web-1-aaaaa", "web-1-bbbbb"].map(|pod| Happening::Ended {
@@ -385,6 +408,23 @@ fn a_pod_that_stayed_ready_while_its_container_restarted_did_not_recover() {
     });
     web.event_of(100, "web", "Killing", "Container web failed liveness probe, will be restarted");
     assert_eq!(title(&web), "Pod p0100 restarted once (liveness probe failed)");
+}
+
+#[test]
+fn an_episode_lasts_from_the_first_restart_to_the_last_one_also_of_a_pod_that_stays_ready() {
+    let mut web = at_rest(3);
+    let restart = |web: &mut Web, restarts: u32| {
+        web.pod(101, |pod| {
+            let exit = Exit { code: 1, reason: "Error".into(), ..Exit::default() };
+            (pod.containers[0].restarts, pod.containers[0].last_exit) = (restarts, Some(exit.into()));
+        });
+    };
+    restart(web.wait_until(106_000), 1);
+    web.wait_until(110_000).pod(100, unready);
+    web.wait_until(120_000).pod(100, ready);
+    restart(web.wait_until(146_000), 2);
+    let both = "Pod p0101 restarted 2 times (exit code 1), recovered after 40 s".to_owned();
+    assert_eq!(told(&web), (EpisodeKind::Failure, 106_000, Some(146_000), both));
 }
 
 /// The kubelet may report that a pod is not ready, and that it is again, milliseconds apart.
