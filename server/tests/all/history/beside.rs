@@ -210,6 +210,6 @@ fn a_deletion_right_after_a_rollout_has_a_row_of_its_own() {
         assert_eq!(written(&episode), [vec![0], vec![1]]);
         assert_eq!(written(&episode), [vec![0], vec![1]]);
         assert_eq!(written(&open), [vec![0], vec![]]);
-        assert_eq!(written(&Episode { row_before: None, ..open }), [vec![], vec![]]);
+        assert_eq!(written(&Episode { row_before: None, ..open }), [Vec::<u32>::new(), Vec::new()]);
     }
 }

@@ -98,7 +98,7 @@ fn a_scaling_after_a_rollout_for_no_replicas_is_a_cause_of_it() {
     let facts =
         [(20_000, web_of(1, [2, 2], Seen::Modified)), (20_000, set_of(1, Seen::Modified)), (20_000, pending(1))];
     apply(&mut timeline, facts);
-    let row = last_row(&timeline, 50_000);
+    let row = last_row(&timeline, 90_000);
     let cause = "Revision 1 has 0 of 1 available: no node fits its pods.";
     assert_eq!((row.outcome, row.cause.as_str()), (Outcome::Complete, cause));
 }

@@ -240,13 +240,15 @@ async fn the_overview_is_of_the_rollouts_that_the_rows_are_of() {
         assert_eq!(rows, rollouts.len().min(50), "{query}");
         let told = if rollouts.len() > 50 { format!("50 of {}", rollouts.len()) } else { rollouts.len().to_string() };
         let summary = page.split("data-testid=\"found\">").nth(1).unwrap();
-        assert!(summary.starts_with(&format!("{told} rollout")), "{query}: {summary}");
+        let noun = if rollouts.iter().all(PastRollout::is_rollout) { "rollout" } else { "episode" };
+        assert!(summary.starts_with(&format!("{told} {noun}")), "{query}: {summary}");
         if rollouts.len() > 50 {
             continue; // workloads of other pages are not drawn
         }
         let workloads = page.split("data-testid=\"workload\"").skip(1);
         let bars: usize = workloads.map(|one| one.split("</svg>").next().unwrap().matches("<rect").count()).sum();
-        assert_eq!(bars, rollouts.len(), "{query}: no workload here has more than 24");
+        let drawn = rollouts.iter().filter(|rollout| rollout.is_rollout()).count();
+        assert_eq!(bars, drawn, "{query}: no workload here has more than 24");
         let troubled = rollouts.iter().filter(|rollout| !rollout.trouble().is_empty()).count();
         let counted: usize = page
             .split("data-testid=\"workload\"")

@@ -40,7 +40,8 @@ pub fn kept() -> Kept {
     let (mut whole, mut count) = (Vec::new(), 0);
     for (name, text) in common::recordings() {
         let (commit, timeline) = commit(&name, &text);
-        count += commit.rollouts.len();
+        let beside = commit.episodes.iter().flat_map(|episode| [&episode.row_before, &episode.row]).flatten();
+        count += commit.rollouts.len() + beside.count();
         store.commit(&[commit]).unwrap();
         whole.push((name, timeline));
     }
