@@ -26,7 +26,7 @@ use crate::pages::site::{everything, fetch};
 async fn every_rollout_is_made_again_as_it_was() {
     let kept = kept();
     let mut pods = 0;
-    for rollout in &kept.rollouts {
+    for rollout in kept.rollouts.iter().filter(|rollout| rollout.is_rollout()) {
         let (_, whole) = kept.whole.iter().find(|(name, _)| *name == rollout.cluster).unwrap();
         let workload = rollout.by_itself();
         let hub = everything(&kept.rollcast).await.hub(&workload).await.unwrap();
@@ -68,7 +68,7 @@ async fn every_rollout_is_made_again_as_it_was() {
 async fn the_course_of_a_rollout_is_that_of_what_was_seen() {
     let kept = kept();
     let (mut pods, mut complete) = (0, 0);
-    for rollout in kept.rollouts.iter().filter(|rollout| !rollout.is_going_on()) {
+    for rollout in kept.rollouts.iter().filter(|rollout| rollout.is_rollout() && !rollout.is_going_on()) {
         let (name, revision) = (&rollout.cluster, rollout.revision);
         let (_, whole) = kept.whole.iter().find(|(known, _)| known == name).unwrap();
         let model = whole.model();

@@ -123,7 +123,8 @@ fn existing(model: &Model) -> Vec<String> {
         let PodNow { node, reason, message, restarts, deletion_at_millis, deletion_cost, .. } = &*known.now;
         let now = (node, reason, message, restarts, deletion_at_millis, deletion_cost);
         let containers = known.now.containers.iter().cloned();
-        let containers: Vec<_> = containers.map(|container| Container { exits_before: 0, ..container }).collect(); // its past
+        let now_of = |container| Container { exits_before: 0, first_restart: None, ..container }; // without its past
+        let containers: Vec<_> = containers.map(now_of).collect();
         format!("{} {} {:?} {} {now:?} {containers:?}", known.uid, known.name, known.owner, known.state().name())
     });
     let mut all: Vec<String> = deployments.chain(sets).chain(pods).collect();
