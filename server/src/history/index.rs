@@ -285,7 +285,9 @@ fn row_of_lines(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis)
     let settled_millis = if end == End::Settled { 2 * SETTLE_MILLIS } else { 0 };
     let later = Now { millis: to_millis + settled_millis, ..now };
     let pods = model.pods_of_deployment(uid);
-    if pods.iter().any(|pod| assess::crash::crash(pod, later).is_some_and(|crash| crash.is_loop)) {
+    // One out of rotation was replaced, and may crash for as long as it is there.
+    let mut counted = pods.iter().filter(|pod| !pod.is_out_of_rotation());
+    if counted.any(|pod| assess::crash::crash(pod, later).is_some_and(|crash| crash.is_loop)) {
         episode.ended_millis = None;
     }
     let title = say::episode(&episode, is_open);

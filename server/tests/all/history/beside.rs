@@ -213,3 +213,33 @@ fn a_deletion_right_after_a_rollout_has_a_row_of_its_own() {
         assert_eq!(written(&Episode { row_before: None, ..open }), [Vec::<u32>::new(), Vec::new()]);
     }
 }
+
+/// Somebody takes the labels off the pod that crashes, to look at it; its replacement runs.
+#[test]
+fn a_pod_that_crashes_out_of_rotation_keeps_nobody_from_recovering() {
+    let crashing = |at_millis: Millis| {
+        let mut line: Value = serde_json::from_str(&pod(at_millis, "MODIFIED", 210, false, None)).unwrap();
+        line["object"]["status"]["containerStatuses"] = json!([{ "name": "web", "restartCount": 2,
+            "state": { "waiting": { "reason": "CrashLoopBackOff" } },
+            "lastState": { "terminated": { "exitCode": 1, "reason": "Error" } } }]);
+        line
+    };
+    let mut released = crashing(110_000);
+    released["object"]["metadata"]["ownerReferences"] = json!([]);
+    let lines = [
+        format!("{}\n", crashing(105_000)),
+        set(105_200, "MODIFIED", 1, [1, 0]),
+        deployment(105_200, "MODIFIED", [1, 1, 1], [1, 1, 0]),
+        format!("{released}\n"),
+        pod(110_100, "ADDED", 211, false, None),
+        recovered(),
+    ];
+    let mut recorder = Recorder::default();
+    recorder.record(&listed());
+    recorder.record(&lines.concat());
+    recorder.begin_episode(web());
+    let row = recorder.settle(web()).unwrap().row;
+    let title = "Pod pp210 left its ReplicaSet; Pod pp210 restarted 2 times (exit code 1), recovered after 20 s; \
+                 no pod was ready for 20 s";
+    assert_eq!(told(row.as_deref()), Some((EpisodeKind::Failure, 1, title, Some(125_000))));
+}
