@@ -200,16 +200,20 @@ pub fn episode_rows(
     rollouts: Option<(Millis, bool)>,
     is_open: bool,
 ) -> [Option<Box<PastRollout>>; 2] {
-    if let Some((began_millis, is_deleted)) = rollouts {
-        // Nearly every episode of a rollout begins with its edit, which is observed a moment before it.
-        if !is_deleted && began_millis - from_millis <= rollout::OVERTAKING_MILLIS {
-            return [None, None];
-        }
-    } else if let Some(row) = episode(text, uid, (from_millis, to_millis), is_open) {
+    // Nearly every episode of a rollout begins with its edit, which is observed a moment before it.
+    if let Some((began_millis, is_deleted)) = rollouts
+        && !is_deleted
+        && began_millis - from_millis <= rollout::OVERTAKING_MILLIS
+    {
+        return [None, None];
+    }
+    let (timeline, end) = (play(text, to_millis), if is_open { End::Open } else { End::Settled });
+    // After a restart, the rollouts in it may not be known yet.
+    if rollouts.is_none()
+        && let Some(row) = row_of_played(&timeline, text, uid, (from_millis, to_millis), end)
+    {
         return [None, Some(Box::new(row))];
     }
-    // After a restart, the rollouts in it may not be known yet.
-    let timeline = Recording::read(text).play();
     let model = timeline.model();
     let Some(deployment) = model.deployments.get(&uid) else { return [None, None] };
     let before = end_before_rollout(model, deployment).filter(|until| *until >= from_millis).and_then(|until| {
@@ -263,12 +267,28 @@ enum End {
     Cut,
 }
 
-fn row_of_lines(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis), end: End) -> Option<PastRollout> {
-    let is_open = end == End::Open;
+/// Plays the lines of an episode until it ends.
+fn play(text: &str, to_millis: Millis) -> Timeline {
     let mut timeline = Recording::read(text).play();
     timeline.tick(to_millis);
+    timeline
+}
+
+fn row_of_lines(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis), end: End) -> Option<PastRollout> {
+    row_of_played(&play(text, to_millis), text, uid, (from_millis, to_millis), end)
+}
+
+/// Returns the row of the lines of an episode, which were played until it ends.
+fn row_of_played(
+    timeline: &Timeline,
+    text: &str,
+    uid: Uid,
+    (from_millis, to_millis): (Millis, Millis),
+    end: End,
+) -> Option<PastRollout> {
+    let is_open = end == End::Open;
     let (model, now) = (timeline.model(), Now { millis: to_millis, skew_millis: timeline.skew_millis() });
-    if !rollouts("", &timeline, uid, now, usize::MAX).is_empty() {
+    if !rollouts("", timeline, uid, now, usize::MAX).is_empty() {
         return None;
     }
     let deployment = model.deployments.get(&uid)?;
