@@ -210,7 +210,7 @@ pub fn episode_rows(
     let (timeline, end) = (play(text, to_millis), if is_open { End::Open } else { End::Settled });
     // After a restart, the rollouts in it may not be known yet.
     if rollouts.is_none()
-        && let Some(row) = row_of_played(&timeline, text, uid, (from_millis, to_millis), end)
+        && let Some(row) = row_of_played(&timeline, text, uid, (from_millis, to_millis), end, false)
     {
         return [None, Some(Box::new(row))];
     }
@@ -225,7 +225,8 @@ pub fn episode_rows(
     });
     let since = begin_of_deletion(deployment).map(|since| since.max(from_millis));
     let deletion = since.filter(|since| *since <= to_millis).and_then(|since| {
-        let row = episode(&rollout_span::trim(text, (since, to_millis)), uid, (since, to_millis), is_open);
+        let lines = rollout_span::trim(text, (since, to_millis));
+        let row = row_of_played(&play(&lines, to_millis), &lines, uid, (since, to_millis), end, true);
         row.filter(|row| row.episode == EpisodeKind::Deletion)
     });
     [before, deletion].map(|row| row.map(Box::new))
@@ -275,16 +276,18 @@ fn play(text: &str, to_millis: Millis) -> Timeline {
 }
 
 fn row_of_lines(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis), end: End) -> Option<PastRollout> {
-    row_of_played(&play(text, to_millis), text, uid, (from_millis, to_millis), end)
+    row_of_played(&play(text, to_millis), text, uid, (from_millis, to_millis), end, false)
 }
 
-/// Returns the row of the lines of an episode, which were played until it ends.
+/// Returns the row of the lines of an episode, which were played until it ends. Of those after a rollout, whose row tells of losses and
+/// restarts, it is of the deletion alone.
 fn row_of_played(
     timeline: &Timeline,
     text: &str,
     uid: Uid,
     (from_millis, to_millis): (Millis, Millis),
     end: End,
+    is_after_rollout: bool,
 ) -> Option<PastRollout> {
     let is_open = end == End::Open;
     let (model, now) = (timeline.model(), Now { millis: to_millis, skew_millis: timeline.skew_millis() });
@@ -297,6 +300,9 @@ fn row_of_played(
         return None;
     }
     let mut episode = assess::episode(model, uid, now.skew_millis)?;
+    if is_after_rollout {
+        keep_deletion(&mut episode, deployment);
+    }
     if end == End::Cut {
         let outage = assess::outage(model, deployment, episode.began_millis, Some(to_millis));
         episode.outage_millis = episode.outage_millis.max(outage.filter(|_| episode.is_whole));
@@ -342,6 +348,17 @@ fn row_of_played(
         is_kept: true,
         ..PastRollout::default()
     })
+}
+
+/// Leaves the deletion alone in an episode, with pods that went because of it before.
+fn keep_deletion(episode: &mut assess::Episode<'_>, deployment: &Deployment) {
+    let is_of_it =
+        |what: &Happening| matches!(what, Happening::WentBefore { .. } | Happening::Deleting | Happening::Deleted);
+    let first = deployment.story.iter().filter(|entry| is_of_it(&entry.what)).map(|entry| entry.at_millis).min();
+    episode.began_millis = first.unwrap_or(episode.began_millis);
+    (episode.scaled, episode.refused) = (None, None);
+    episode.losses.clear();
+    episode.restarted.clear();
 }
 
 /// Finds the trouble that an episode had last, as a cause: a bad verdict that lasted while nothing changed, or at its end. Nobody knows

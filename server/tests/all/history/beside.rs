@@ -214,6 +214,23 @@ fn a_deletion_right_after_a_rollout_has_a_row_of_its_own() {
     }
 }
 
+/// The row of the rollout tells that the pod was lost.
+#[test]
+fn the_row_of_a_deletion_right_after_a_rollout_has_no_losses_of_before() {
+    let killed = [
+        pod(156_000, "MODIFIED", 310, true, Some(156_000)),
+        pod(156_100, "ADDED", 311, false, None),
+        pod(158_000, "DELETED", 310, false, Some(156_000)),
+        pod(160_000, "MODIFIED", 311, true, None),
+    ];
+    let deleted = deleted().replace("pp310", "pp311").replace("000000000310", "000000000311");
+    let rollout = rolled_out(1).replace("pp211", "pp210").replace("000000000211", "000000000210");
+    let episode = recorded(&[rollout, killed.concat(), deleted], true);
+    let title = "Deployment deleted, its last pod was gone after 5.0 s";
+    assert_eq!(told(episode.row.as_deref()), Some((EpisodeKind::Deletion, 2, title, Some(170_000))));
+    assert_eq!(episode.row.map(|row| row.started_millis), Some(165_000));
+}
+
 /// Somebody takes the labels off the pod that crashes, to look at it; its replacement runs.
 #[test]
 fn a_pod_that_crashes_out_of_rotation_keeps_nobody_from_recovering() {
