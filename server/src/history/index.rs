@@ -218,7 +218,7 @@ pub fn episode_rows(
     let Some(deployment) = model.deployments.get(&uid) else { return [None, None] };
     let before = end_before_rollout(model, deployment).filter(|until| *until >= from_millis).and_then(|until| {
         let lines = rollout_span::trim(text, (Millis::MIN, until));
-        let row = row_of_lines(&lines, uid, (from_millis, until), End::Cut)?;
+        let row = row_of_played(&play(&lines, until), &lines, uid, (from_millis, until), End::Cut, false)?;
         // Streams overtake each other: what began a moment before may be of the rollout. A scaling alone is no trouble.
         let is_before = row.started_millis <= until - rollout::OVERTAKING_MILLIS;
         Some(row).filter(|row| is_before && (row.episode != EpisodeKind::Scaling || !row.cause.is_empty()))
@@ -251,12 +251,6 @@ fn begin_of_deletion(deployment: &Deployment) -> Option<Millis> {
     Some(settled_millis.min(deletion.at_millis - 1).max(completed_millis + 1))
 }
 
-/// Returns the row of an episode without a rollout, from its recording; `None` if it has one, or is of no kind. The store adds its cluster
-/// and number.
-pub fn episode(text: &str, uid: Uid, span: (Millis, Millis), is_open: bool) -> Option<PastRollout> {
-    row_of_lines(text, uid, span, if is_open { End::Open } else { End::Settled })
-}
-
 /// How the lines of an episode end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -275,12 +269,8 @@ fn play(text: &str, to_millis: Millis) -> Timeline {
     timeline
 }
 
-fn row_of_lines(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis), end: End) -> Option<PastRollout> {
-    row_of_played(&play(text, to_millis), text, uid, (from_millis, to_millis), end, false)
-}
-
-/// Returns the row of the lines of an episode, which were played until it ends. Of those after a rollout, whose row tells of losses and
-/// restarts, it is of the deletion alone.
+/// Returns the row of the lines of an episode, which were played until it ends; `None` if a rollout is in them, or they are of no kind. Of
+/// those after a rollout, whose row tells of losses and restarts, it is of the deletion alone. The store adds its cluster and number.
 fn row_of_played(
     timeline: &Timeline,
     text: &str,
