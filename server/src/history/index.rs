@@ -200,28 +200,33 @@ pub fn episode_rows(
     rollouts: Option<(Millis, bool)>,
     is_open: bool,
 ) -> [Option<Box<PastRollout>>; 2] {
-    if let Some((began_millis, is_deleted)) = rollouts {
-        // Nearly every episode of a rollout begins with its edit, which is observed a moment before it.
-        if !is_deleted && began_millis - from_millis <= rollout::OVERTAKING_MILLIS {
-            return [None, None];
-        }
-    } else if let Some(row) = episode(text, uid, (from_millis, to_millis), is_open) {
+    // Nearly every episode of a rollout begins with its edit, which is observed a moment before it.
+    if let Some((began_millis, is_deleted)) = rollouts
+        && !is_deleted
+        && began_millis - from_millis <= rollout::OVERTAKING_MILLIS
+    {
+        return [None, None];
+    }
+    let (timeline, end) = (play(text, to_millis), if is_open { End::Open } else { End::Settled });
+    // After a restart, the rollouts in it may not be known yet.
+    if rollouts.is_none()
+        && let Some(row) = row_of_played(&timeline, text, uid, (from_millis, to_millis), end, false)
+    {
         return [None, Some(Box::new(row))];
     }
-    // After a restart, the rollouts in it may not be known yet.
-    let timeline = Recording::read(text).play();
     let model = timeline.model();
     let Some(deployment) = model.deployments.get(&uid) else { return [None, None] };
     let before = end_before_rollout(model, deployment).filter(|until| *until >= from_millis).and_then(|until| {
         let lines = rollout_span::trim(text, (Millis::MIN, until));
-        let row = row_of_lines(&lines, uid, (from_millis, until), End::Cut)?;
+        let row = row_of_played(&play(&lines, until), &lines, uid, (from_millis, until), End::Cut, false)?;
         // Streams overtake each other: what began a moment before may be of the rollout. A scaling alone is no trouble.
         let is_before = row.started_millis <= until - rollout::OVERTAKING_MILLIS;
         Some(row).filter(|row| is_before && (row.episode != EpisodeKind::Scaling || !row.cause.is_empty()))
     });
     let since = begin_of_deletion(deployment).map(|since| since.max(from_millis));
     let deletion = since.filter(|since| *since <= to_millis).and_then(|since| {
-        let row = episode(&rollout_span::trim(text, (since, to_millis)), uid, (since, to_millis), is_open);
+        let lines = rollout_span::trim(text, (since, to_millis));
+        let row = row_of_played(&play(&lines, to_millis), &lines, uid, (since, to_millis), end, true);
         row.filter(|row| row.episode == EpisodeKind::Deletion)
     });
     [before, deletion].map(|row| row.map(Box::new))
@@ -246,12 +251,6 @@ fn begin_of_deletion(deployment: &Deployment) -> Option<Millis> {
     Some(settled_millis.min(deletion.at_millis - 1).max(completed_millis + 1))
 }
 
-/// Returns the row of an episode without a rollout, from its recording; `None` if it has one, or is of no kind. The store adds its cluster
-/// and number.
-pub fn episode(text: &str, uid: Uid, span: (Millis, Millis), is_open: bool) -> Option<PastRollout> {
-    row_of_lines(text, uid, span, if is_open { End::Open } else { End::Settled })
-}
-
 /// How the lines of an episode end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -263,12 +262,26 @@ enum End {
     Cut,
 }
 
-fn row_of_lines(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis), end: End) -> Option<PastRollout> {
-    let is_open = end == End::Open;
+/// Plays the lines of an episode until it ends.
+fn play(text: &str, to_millis: Millis) -> Timeline {
     let mut timeline = Recording::read(text).play();
     timeline.tick(to_millis);
+    timeline
+}
+
+/// Returns the row of the lines of an episode, which were played until it ends; `None` if a rollout is in them, or they are of no kind. Of
+/// those after a rollout, whose row tells of losses and restarts, it is of the deletion alone. The store adds its cluster and number.
+fn row_of_played(
+    timeline: &Timeline,
+    text: &str,
+    uid: Uid,
+    (from_millis, to_millis): (Millis, Millis),
+    end: End,
+    is_after_rollout: bool,
+) -> Option<PastRollout> {
+    let is_open = end == End::Open;
     let (model, now) = (timeline.model(), Now { millis: to_millis, skew_millis: timeline.skew_millis() });
-    if !rollouts("", &timeline, uid, now, usize::MAX).is_empty() {
+    if !rollouts("", timeline, uid, now, usize::MAX).is_empty() {
         return None;
     }
     let deployment = model.deployments.get(&uid)?;
@@ -277,6 +290,9 @@ fn row_of_lines(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis)
         return None;
     }
     let mut episode = assess::episode(model, uid, now.skew_millis)?;
+    if is_after_rollout {
+        keep_deletion(&mut episode, deployment);
+    }
     if end == End::Cut {
         let outage = assess::outage(model, deployment, episode.began_millis, Some(to_millis));
         episode.outage_millis = episode.outage_millis.max(outage.filter(|_| episode.is_whole));
@@ -285,7 +301,9 @@ fn row_of_lines(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis)
     let settled_millis = if end == End::Settled { 2 * SETTLE_MILLIS } else { 0 };
     let later = Now { millis: to_millis + settled_millis, ..now };
     let pods = model.pods_of_deployment(uid);
-    if pods.iter().any(|pod| assess::crash::crash(pod, later).is_some_and(|crash| crash.is_loop)) {
+    // One out of rotation was replaced, and may crash for as long as it is there.
+    let mut counted = pods.iter().filter(|pod| !pod.is_out_of_rotation());
+    if counted.any(|pod| assess::crash::crash(pod, later).is_some_and(|crash| crash.is_loop)) {
         episode.ended_millis = None;
     }
     let title = say::episode(&episode, is_open);
@@ -320,6 +338,17 @@ fn row_of_lines(text: &str, uid: Uid, (from_millis, to_millis): (Millis, Millis)
         is_kept: true,
         ..PastRollout::default()
     })
+}
+
+/// Leaves the deletion alone in an episode, with pods that went because of it before.
+fn keep_deletion(episode: &mut assess::Episode<'_>, deployment: &Deployment) {
+    let is_of_it =
+        |what: &Happening| matches!(what, Happening::WentBefore { .. } | Happening::Deleting | Happening::Deleted);
+    let first = deployment.story.iter().filter(|entry| is_of_it(&entry.what)).map(|entry| entry.at_millis).min();
+    episode.began_millis = first.unwrap_or(episode.began_millis);
+    (episode.scaled, episode.refused) = (None, None);
+    episode.losses.clear();
+    episode.restarted.clear();
 }
 
 /// Finds the trouble that an episode had last, as a cause: a bad verdict that lasted while nothing changed, or at its end. Nobody knows

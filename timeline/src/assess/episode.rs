@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::refusals::{is_since, refusal_text};
 use super::severity::OUTAGE_MILLIS;
-use crate::model::fact::Exit;
+use crate::model::fact::{Container, Exit};
 use crate::model::story::{Adopter, Entry, Happening, LineKind};
 use crate::model::{Deployment, EpisodeKind, Gap, KubectlVerdict, Mark, MarkKind, Pod, PodState};
 use crate::rules::messages::{self, ProbeKill};
@@ -240,14 +240,17 @@ fn count_gone_before(deployment: &Deployment) -> Option<u32> {
 fn find_restarts<'m>(deployment: &Deployment, pod: &'m Pod, skew_millis: Millis) -> Option<Restarted<'m>> {
     let times = pod.now.restarts().saturating_sub(pod.now.first_restarts);
     let ended = pod.now.containers.iter().filter(|container| container.restarts > 0);
-    let ends = ended.filter_map(|container| Some((container, container.last_exit.as_deref()?)));
+    // A container of a pod that is deleted ends once more, and is not restarted.
+    let exit = |container: &'m Container| container.exit_before_restart.as_deref().or(container.last_exit.as_deref());
+    let ends = ended.filter_map(|container| Some((container, exit(container)?)));
     let last = ends.max_by_key(|(_, exit)| exit.finished_millis);
     let by_kubelet = last.filter(|(_, exit)| exit.reason != "OOMKilled");
     (times > 0).then(|| Restarted {
         pod,
         times,
         exit: last.map(|(_, exit)| exit).filter(|exit| !exit.is_unseen()),
-        probe: by_kubelet.and_then(|(container, _)| messages::probe_kill(deployment, pod, container, skew_millis)),
+        probe: by_kubelet
+            .and_then(|(container, _)| messages::probe_kill(deployment, pod, &container.as_restarted(), skew_millis)),
     })
 }
 

@@ -213,3 +213,50 @@ fn a_deletion_right_after_a_rollout_has_a_row_of_its_own() {
         assert_eq!(written(&Episode { row_before: None, ..open }), [Vec::<u32>::new(), Vec::new()]);
     }
 }
+
+/// The row of the rollout tells that the pod was lost.
+#[test]
+fn the_row_of_a_deletion_right_after_a_rollout_has_no_losses_of_before() {
+    let killed = [
+        pod(156_000, "MODIFIED", 310, true, Some(156_000)),
+        pod(156_100, "ADDED", 311, false, None),
+        pod(158_000, "DELETED", 310, false, Some(156_000)),
+        pod(160_000, "MODIFIED", 311, true, None),
+    ];
+    let deleted = deleted().replace("pp310", "pp311").replace("000000000310", "000000000311");
+    let rollout = rolled_out(1).replace("pp211", "pp210").replace("000000000211", "000000000210");
+    let episode = recorded(&[rollout, killed.concat(), deleted], true);
+    let title = "Deployment deleted, its last pod was gone after 5.0 s";
+    assert_eq!(told(episode.row.as_deref()), Some((EpisodeKind::Deletion, 2, title, Some(170_000))));
+    assert_eq!(episode.row.map(|row| row.started_millis), Some(165_000));
+}
+
+/// Somebody takes the labels off the pod that crashes, to look at it; its replacement runs.
+#[test]
+fn a_pod_that_crashes_out_of_rotation_keeps_nobody_from_recovering() {
+    let crashing = |at_millis: Millis| {
+        let mut line: Value = serde_json::from_str(&pod(at_millis, "MODIFIED", 210, false, None)).unwrap();
+        line["object"]["status"]["containerStatuses"] = json!([{ "name": "web", "restartCount": 2,
+            "state": { "waiting": { "reason": "CrashLoopBackOff" } },
+            "lastState": { "terminated": { "exitCode": 1, "reason": "Error" } } }]);
+        line
+    };
+    let mut released = crashing(110_000);
+    released["object"]["metadata"]["ownerReferences"] = json!([]);
+    let lines = [
+        format!("{}\n", crashing(105_000)),
+        set(105_200, "MODIFIED", 1, [1, 0]),
+        deployment(105_200, "MODIFIED", [1, 1, 1], [1, 1, 0]),
+        format!("{released}\n"),
+        pod(110_100, "ADDED", 211, false, None),
+        recovered(),
+    ];
+    let mut recorder = Recorder::default();
+    recorder.record(&listed());
+    recorder.record(&lines.concat());
+    recorder.begin_episode(web());
+    let row = recorder.settle(web()).unwrap().row;
+    let title = "Pod pp210 left its ReplicaSet; Pod pp210 restarted 2 times (exit code 1), recovered after 20 s; \
+                 no pod was ready for 20 s";
+    assert_eq!(told(row.as_deref()), Some((EpisodeKind::Failure, 1, title, Some(125_000))));
+}

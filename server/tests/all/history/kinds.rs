@@ -216,7 +216,8 @@ fn a_scaling_whose_pods_do_not_start_has_the_cause_of_its_verdict() {
         [12, 13].map(|number| scaled_pod(at_millis, r#type, number, is_ready)).concat()
     };
     let told = |text: &str, to_millis: Millis, is_open: bool| {
-        let row = index::episode(text, web(), (105_000, to_millis), is_open).unwrap();
+        let [_, row] = index::episode_rows(text, web(), (105_000, to_millis), None, is_open);
+        let row = row.unwrap();
         (row.episode, row.title.clone(), row.cause_words(), row.status().mark)
     };
     let (open, over) = ("Scaled from 2 to 4", "Scaled from 2 to 4, ready after 1 min 15 s");
@@ -243,8 +244,8 @@ fn a_scaling_whose_pods_do_not_start_has_the_cause_of_its_verdict() {
         let refused = listed() + &scaled_lines(105_000, "MODIFIED", 4, [2, 2], message);
         let pods = [10, 11, 12, 13].map(|number| scaled_pod(180_000, "LISTED", number, true)).concat();
         let there = scaled_lines(180_000, "LISTED", 4, [4, 4], "") + &pods + &list_done(180_000, Some(since_millis));
-        let row = index::episode(&(refused + &there), web(), (105_000, 180_000), false).unwrap();
-        (row.episode, row.cause)
+        let [_, row] = index::episode_rows(&(refused + &there), web(), (105_000, 180_000), None, false);
+        row.map(|row| (row.episode, row.cause)).unwrap()
     };
     assert_eq!(unseen(114_999), (EpisodeKind::Scaling, String::new()));
     let cause = "Revision 1 has 2 of 4 available: quota q is used up.";

@@ -410,6 +410,22 @@ fn a_pod_that_stayed_ready_while_its_container_restarted_did_not_recover() {
     assert_eq!(title(&web), "Pod p0100 restarted once (liveness probe failed)");
 }
 
+/// A pod that crashes is deleted: its container is asked to stop, and does.
+#[test]
+fn the_end_of_a_container_that_is_not_restarted_any_more_is_that_of_no_restart() {
+    let mut web = at_rest(3);
+    web.pod(100, |pod| {
+        unready(pod);
+        let [last, before] = [(0, "Completed"), (3, "Error")]
+            .map(|(code, reason): (i32, &str)| Some(Box::new(Exit { code, reason: reason.into(), ..Exit::default() })));
+        let container = &mut pod.containers[0];
+        (container.restarts, container.last_exit, container.exit_before_restart) = (2, last, before);
+        let (reason, message) = ("Completed".to_owned(), String::new());
+        container.state = Some(timeline::fact::ContainerState::Terminated { exit_code: 0, reason, message });
+    });
+    assert_eq!(title(&web), "Pod p0100 restarted 2 times (exit code 3)");
+}
+
 #[test]
 fn an_episode_lasts_from_the_first_restart_to_the_last_one_also_of_a_pod_that_stays_ready() {
     let mut web = at_rest(3);
