@@ -64,7 +64,8 @@ for (let tries = 0, isThere = false; !isThere; tries++) {
     program ??= await import(`./pkg/rollcast.js${version}${tries ? `&try=${tries}` : ""}`);
     await program.default({ module_or_path: new URL(`./pkg/rollcast_bg.wasm${version}`, import.meta.url) });
     isThere = true;
-    document.getElementById("stopped").className = "unused";
+    // This script may itself have been asked for again (`theme.js`).
+    if (tries > 0 || version.includes("&try=")) document.getElementById("stopped").className = "unused";
   } catch (error) {
     failed(error);
     await pause(PAUSES[tries]);
