@@ -5,25 +5,26 @@ use timeline::model::EndReason;
 use timeline::model::story::Happening;
 use timeline::{EpisodeKind, Fact, Millis, Uid, assess, rollout, say};
 
+use super::episode_restarts::crashed_once;
 use super::restarts::lost_and_evicted;
 use crate::made::{WEB, Web, condition, crashing, image, next_revision, pod, ready, unready, warning};
 
 /// A Deployment at rest, as the recording of an episode begins.
-fn at_rest(replicas: u32) -> Web {
+pub(super) fn at_rest(replicas: u32) -> Web {
     Web::live(replicas).at(100_000).first_listed().at(105_000)
 }
 
 /// The kind, begin, end and title of an episode that is over.
-fn told(web: &Web) -> (EpisodeKind, Millis, Option<Millis>, String) {
+pub(super) fn told(web: &Web) -> (EpisodeKind, Millis, Option<Millis>, String) {
     let episode = assess::episode(web.timeline.model(), WEB, 0).unwrap();
     (episode.kind, episode.began_millis, episode.ended_millis, say::episode(&episode, false))
 }
 
-fn title(web: &Web) -> String {
+pub(super) fn title(web: &Web) -> String {
     told(web).3
 }
 
-fn runs(pod: &mut PodFact) {
+pub(super) fn runs(pod: &mut PodFact) {
     ready(pod);
     pod.containers[0].state = Some(timeline::fact::ContainerState::Running);
 }
@@ -341,197 +342,6 @@ fn a_change_of_replicas_is_a_scaling() {
     web.now = 135_000;
     (0..3).for_each(|number| web.delete_pod(100 + number));
     assert_eq!(title(&web), "Scaled from 3 to 0, done after 30 s");
-}
-
-#[test]
-fn containers_that_restart_are_a_failure_whatever_else_happens() {
-    let mut web = at_rest(3);
-    for restarts in 1..=4 {
-        web.pod(100, |pod| {
-            unready(pod);
-            crashing(restarts)(pod);
-            pod.containers[0].last_exit.as_mut().unwrap().reason = "OOMKilled".into();
-        });
-        web.now += 40_000;
-    }
-    web.wait_until(285_000).pod(100, runs);
-    let once = "Pod p0100 restarted 4 times (OOMKilled), recovered after 3 min 0 s".to_owned();
-    assert_eq!(told(&web), (EpisodeKind::Failure, 105_000, Some(285_000), once));
-    web.scale(2, 0);
-    (0..3).for_each(|number| web.kill_pod(100 + number));
-    (0..3).for_each(|number| web.delete_pod(100 + number));
-    let given_up = "Scaled from 3 to 0; Pod p0100 restarted 4 times (OOMKilled), done after 3 min 0 s";
-    assert_eq!(title(&web), given_up, "nothing recovered");
-}
-
-/// The container of the first pod crashed once.
-fn crashed_once(exit: Exit) -> Web {
-    let mut web = at_rest(3);
-    web.pod(100, |pod| {
-        unready(pod);
-        crashing(1)(pod);
-        pod.containers[0].last_exit = Some(exit.into());
-    });
-    web
-}
-
-#[test]
-fn a_container_that_its_kubelet_stopped_is_told_with_the_probe_and_not_with_its_exit_code() {
-    let restarted = |exit: Exit| {
-        let mut web = crashed_once(exit);
-        web.event_of(100, "web", "Killing", "Container web failed liveness probe, will be restarted");
-        web.wait_until(145_000).pod(100, runs);
-        title(&web)
-    };
-    let completed = Exit { code: 0, reason: "Completed".into(), ..Exit::default() };
-    let by_probe = "Pod p0100 restarted once (liveness probe failed), recovered after 40 s";
-    assert_eq!(restarted(completed.clone()), by_probe);
-    // Without memory it ended before the kubelet could stop it.
-    let out_of_memory = "Pod p0100 restarted once (OOMKilled), recovered after 40 s";
-    assert_eq!(restarted(Exit { code: 137, reason: "OOMKilled".into(), ..Exit::default() }), out_of_memory);
-    let mut by_itself = crashed_once(completed);
-    by_itself.wait_until(145_000).pod(100, runs);
-    assert_eq!(title(&by_itself), "Pod p0100 restarted once (exit code 0), recovered after 40 s");
-    let mut of_sandbox =
-        crashed_once(Exit { finished_millis: Some(105_000), ran_millis: Some(50_000), ..Exit::default() });
-    of_sandbox.event(100, "SandboxChanged", "Pod sandbox changed, it will be killed and re-created.");
-    of_sandbox.wait_until(145_000).pod(100, runs);
-    assert_eq!(title(&of_sandbox), "Pod p0100 restarted once (new sandbox), recovered after 40 s");
-}
-
-#[test]
-fn a_pod_that_stayed_ready_while_its_container_restarted_did_not_recover() {
-    let mut web = at_rest(3);
-    web.wait_until(106_000).pod(100, |pod| {
-        let exit = Exit { code: 0, reason: "Completed".into(), ..Exit::default() };
-        (pod.containers[0].restarts, pod.containers[0].last_exit) = (1, Some(exit.into()));
-    });
-    web.event_of(100, "web", "Killing", "Container web failed liveness probe, will be restarted");
-    assert_eq!(title(&web), "Pod p0100 restarted once (liveness probe failed)");
-}
-
-/// A pod that crashes is deleted: its container is asked to stop, and does.
-#[test]
-fn the_end_of_a_container_that_is_not_restarted_any_more_is_that_of_no_restart() {
-    let mut web = at_rest(3);
-    web.pod(100, |pod| {
-        unready(pod);
-        let [last, before] = [(0, "Completed"), (3, "Error")]
-            .map(|(code, reason): (i32, &str)| Some(Box::new(Exit { code, reason: reason.into(), ..Exit::default() })));
-        let container = &mut pod.containers[0];
-        (container.restarts, container.last_exit, container.exit_before_restart) = (2, last, before);
-        let (reason, message) = ("Completed".to_owned(), String::new());
-        container.state = Some(timeline::fact::ContainerState::Terminated { exit_code: 0, reason, message });
-    });
-    assert_eq!(title(&web), "Pod p0100 restarted 2 times (exit code 3)");
-}
-
-#[test]
-fn an_episode_lasts_from_the_first_restart_to_the_last_one_also_of_a_pod_that_stays_ready() {
-    let mut web = at_rest(3);
-    let restart = |web: &mut Web, restarts: u32| {
-        web.pod(101, |pod| {
-            let exit = Exit { code: 1, reason: "Error".into(), ..Exit::default() };
-            (pod.containers[0].restarts, pod.containers[0].last_exit) = (restarts, Some(exit.into()));
-        });
-    };
-    restart(web.wait_until(106_000), 1);
-    web.wait_until(110_000).pod(100, unready);
-    web.wait_until(120_000).pod(100, ready);
-    restart(web.wait_until(146_000), 2);
-    let both = "Pod p0101 restarted 2 times (exit code 1), recovered after 40 s".to_owned();
-    assert_eq!(told(&web), (EpisodeKind::Failure, 106_000, Some(146_000), both));
-}
-
-/// The kubelet may report that a pod is not ready, and that it is again, milliseconds apart.
-#[test]
-fn a_pod_that_is_ready_again_at_once_has_no_duration() {
-    let restarted = |millis: Millis| {
-        let mut web = crashed_once(Exit { code: 1, reason: "Error".into(), ..Exit::default() });
-        web.wait(millis).pod(100, runs);
-        title(&web)
-    };
-    assert_eq!(restarted(99), "Pod p0100 restarted once (exit code 1), recovered at once");
-    assert_eq!(restarted(100), "Pod p0100 restarted once (exit code 1), recovered after 0.1 s");
-}
-
-#[test]
-fn a_node_that_was_not_ready_is_named_before_what_came_of_it() {
-    let mut web = at_rest(3);
-    for number in [100, 101] {
-        web.pod(number, unready);
-        web.event(number, "NodeNotReady", "Node is not ready");
-    }
-    web.now = 145_000;
-    for number in [100, 101] {
-        web.pod(number, ready);
-    }
-    assert_eq!(title(&web), "Node node-1 was not ready (2 pods), recovered after 40 s");
-    // Its kubelet finds a container that ended meanwhile.
-    web.pod(100, |pod| {
-        pod.containers[0].restarts = 1;
-        pod.containers[0].last_exit = Some(Exit { code: 255, reason: "Unknown".into(), ..Exit::default() }.into());
-    });
-    let both = "Node node-1 was not ready (2 pods); Pod p0100 restarted once, recovered after 40 s";
-    assert_eq!(title(&web), both);
-}
-
-#[test]
-fn pods_that_leave_a_node_by_a_taint_are_told_with_a_node_that_was_not_ready() {
-    let left = |is_silent: bool, fails_after: bool| {
-        let mut web = at_rest(3);
-        for number in [100, 101] {
-            web.pod(number, unready);
-            if is_silent {
-                web.event(number, "NodeNotReady", "Node is not ready");
-            }
-        }
-        web.wait_until(125_000);
-        for number in [100, 101] {
-            web.pod(number, |pod| pod.disruption = Some("DeletionByTaintManager".into()));
-            web.kill_pod(number);
-            web.add_pod(number + 100, 2, |_| {});
-        }
-        web.wait_until(145_000);
-        (200..202).for_each(|number| web.pod(number, ready));
-        if fails_after {
-            web.wait_until(165_000);
-            [100, 101].into_iter().for_each(|number| web.pod(number, |pod| pod.phase = Phase::Failed));
-        }
-        title(&web)
-    };
-    let told = |title: &str, said: &str| assert!(title.starts_with(said), "{title}");
-    told(&left(true, false), "2 pods had to leave node node-1, which was not ready");
-    told(&left(false, false), "2 pods had to leave node node-1 because of a taint");
-    // The kubelet that is back stops their containers before they are gone.
-    told(&left(true, true), "2 pods had to leave node node-1, which was not ready");
-}
-
-#[test]
-fn a_node_that_was_ready_again_when_its_pods_left_is_told_with_its_own_failure() {
-    let left = |disruption: &'static str| {
-        let mut web = at_rest(3);
-        for number in [100, 101] {
-            web.pod(number, unready);
-            web.event(number, "NodeNotReady", "Node is not ready");
-        }
-        web.wait_until(145_000);
-        for number in [100, 101] {
-            web.pod(number, ready);
-        }
-        web.wait_until(185_000);
-        for number in [100, 101] {
-            web.pod(number, |pod| pod.disruption = Some(disruption.into()));
-            web.kill_pod(number);
-            web.add_pod(number + 100, 2, |_| {});
-        }
-        web.wait_until(205_000);
-        (200..202).for_each(|number| web.pod(number, ready));
-        title(&web)
-    };
-    let said = |left: &str| format!("Node node-1 was not ready (2 pods); 2 pods {left}, recovered after 1 min 40 s");
-    assert_eq!(left("DeletionByTaintManager"), said("had to leave node node-1 because of a taint"));
-    assert_eq!(left("EvictionByEvictionAPI"), said("evicted from node node-1"));
 }
 
 #[test]
