@@ -16,6 +16,10 @@ const MOST_SETTLED: usize = 64;
 /// and again has started lately, and no ReplicaSet is refused.
 pub fn is_at_rest(model: &Model, workload: Uid, now: Now) -> bool {
     let Some(deployment) = model.deployments.get(&workload) else { return true };
+    let is_rolling_out = deployment.rollouts.last().is_some_and(timeline::model::Rollout::is_open);
+    if !deployment.is_over() && (is_rolling_out || rollout::refusal_of_set(model, deployment).is_some()) {
+        return false;
+    }
     // One that ended may lie about for days.
     let has_ended = |pod: &Pod| pod.is_leftover() || matches!(pod.state(), PodState::Finished | PodState::Gone);
     let is_counted = |pod: &&Pod| !has_ended(pod) && !pod.is_out_of_rotation();
@@ -24,18 +28,18 @@ pub fn is_at_rest(model: &Model, workload: Uid, now: Now) -> bool {
     if deployment.is_over() {
         return pods.next().is_none();
     }
-    let is_rolling_out = deployment.rollouts.last().is_some_and(timeline::model::Rollout::is_open);
     // A container that its kubelet stops runs again at once: its pod may stay available from one end to the next.
     let is_recent = |crash: &crash::Crash<'_>| {
         crash.is_loop && crash.runs_since_millis.is_none_or(|since| now.millis - since < SETTLE_MILLIS)
     };
-    let (mut count, mut is_steady) = (0, true);
+    let mut count = 0;
     for pod in pods {
+        if pod.state() != PodState::Available || crash::crash(pod, now).as_ref().is_some_and(is_recent) {
+            return false;
+        }
         count += 1;
-        is_steady &= pod.state() == PodState::Available && !crash::crash(pod, now).as_ref().is_some_and(is_recent);
     }
-    let is_refused = rollout::refusal_of_set(model, deployment).is_some();
-    !is_rolling_out && !is_refused && is_steady && count == deployment.now.spec.replicas
+    count == deployment.now.spec.replicas
 }
 
 /// The activity of recently changed workloads of one cluster.
