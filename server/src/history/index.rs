@@ -210,7 +210,7 @@ pub fn episode_rows(
     let (timeline, end) = (play(text, to_millis), if is_open { End::Open } else { End::Settled });
     // After a restart, the rollouts in it may not be known yet.
     if rollouts.is_none()
-        && let Some(row) = row_of_played(&timeline, text, uid, (from_millis, to_millis), end, false)
+        && let Some(row) = row_of_played(&timeline, text, uid, (from_millis, to_millis), end, RowScope::Whole)
     {
         return [None, Some(Box::new(row))];
     }
@@ -218,7 +218,7 @@ pub fn episode_rows(
     let Some(deployment) = model.deployments.get(&uid) else { return [None, None] };
     let before = end_before_rollout(model, deployment).filter(|until| *until >= from_millis).and_then(|until| {
         let lines = rollout_span::trim(text, (Millis::MIN, until));
-        let row = row_of_played(&play(&lines, until), &lines, uid, (from_millis, until), End::Cut, false)?;
+        let row = row_of_played(&play(&lines, until), &lines, uid, (from_millis, until), End::Cut, RowScope::Whole)?;
         // Streams overtake each other: what began a moment before may be of the rollout. A scaling alone is no trouble.
         let is_before = row.started_millis <= until - rollout::OVERTAKING_MILLIS;
         Some(row).filter(|row| is_before && (row.episode != EpisodeKind::Scaling || !row.cause.is_empty()))
@@ -226,7 +226,7 @@ pub fn episode_rows(
     let since = begin_of_deletion(deployment).map(|since| since.max(from_millis));
     let deletion = since.filter(|since| *since <= to_millis).and_then(|since| {
         let lines = rollout_span::trim(text, (since, to_millis));
-        let row = row_of_played(&play(&lines, to_millis), &lines, uid, (since, to_millis), end, true);
+        let row = row_of_played(&play(&lines, to_millis), &lines, uid, (since, to_millis), end, RowScope::Deletion);
         row.filter(|row| row.episode == EpisodeKind::Deletion)
     });
     [before, deletion].map(|row| row.map(Box::new))
@@ -262,6 +262,14 @@ enum End {
     Cut,
 }
 
+/// The part of an episode that its row tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowScope {
+    Whole,
+    /// The deletion alone, where the row of a rollout before tells of losses and restarts.
+    Deletion,
+}
+
 /// Plays the lines of an episode until it ends.
 fn play(text: &str, to_millis: Millis) -> Timeline {
     let mut timeline = Recording::read(text).play();
@@ -269,15 +277,15 @@ fn play(text: &str, to_millis: Millis) -> Timeline {
     timeline
 }
 
-/// Returns the row of the lines of an episode, which were played until it ends; `None` if a rollout is in them, or they are of no kind. Of
-/// those after a rollout, whose row tells of losses and restarts, it is of the deletion alone. The store adds its cluster and number.
+/// Returns the row of the lines of an episode, which were played until it ends; `None` if a rollout is in them, or they are of no
+/// kind. The store adds its cluster and number.
 fn row_of_played(
     timeline: &Timeline,
     text: &str,
     uid: Uid,
     (from_millis, to_millis): (Millis, Millis),
     end: End,
-    is_after_rollout: bool,
+    scope: RowScope,
 ) -> Option<PastRollout> {
     let is_open = end == End::Open;
     let (model, now) = (timeline.model(), Now { millis: to_millis, skew_millis: timeline.skew_millis() });
@@ -290,7 +298,7 @@ fn row_of_played(
         return None;
     }
     let mut episode = assess::episode(model, uid, now.skew_millis)?;
-    if is_after_rollout {
+    if scope == RowScope::Deletion {
         keep_deletion(&mut episode, deployment);
     }
     if end == End::Cut {
