@@ -98,7 +98,7 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
     let deployment = copy.deployment()?;
     let (left, top, width, height) = SCORE;
     let window_millis = scale::window_millis(model, Some(deployment), now_millis);
-    let unmeasured = Frame::unmeasured(now_millis, window_millis, now_millis);
+    let unmeasured = Frame::unmeasured(now_millis, window_millis);
     let frame = Frame { height, width, is_painted: true, ..unmeasured };
     let scene = scene::scene(model, copy.deployment, said, frame, &Motion::default());
     let shrink = (height / scene.height).min(1.0);

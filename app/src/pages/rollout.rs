@@ -83,7 +83,7 @@ pub fn Rollout(
     let board = board.unwrap_or_else(|| Board::for_workload(workload.clone(), revision));
     let (picture, moving, sheet) = match &rendered {
         Some(rendered) => draw(rendered.copy.deployment, rendered.first_content(board)),
-        None => (Picture::default(), FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0), String::new()),
+        None => (Picture::default(), FrameStyles::at(Frame::unmeasured(0, 60_000.0), 0.0), String::new()),
     };
     let (controls, as_table) = (Controls::provide(), NodeRef::<html::Input>::new());
     provide_context(board);

@@ -242,7 +242,7 @@ impl RenderedPage {
         };
         let deployment = copy.deployment.and_then(|uid| model.deployments.get(&uid));
         let window_millis = scale::fitting_millis(board.over(copy), &model, deployment, now_millis);
-        let frame = Frame::unmeasured(now_millis, window_millis, told_millis);
+        let frame = Frame::unmeasured(now_millis, window_millis);
         ShownMoment { model, said, frame }
     }
 }

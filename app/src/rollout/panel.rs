@@ -124,9 +124,12 @@ impl PanelState {
                 return;
             }
             let known = self.known.get_value();
-            // Without an answer what is known stays, as the picture does; the next news ask for it again.
-            if answer.is_none() && known == address {
-                return;
+            // Without an answer what is known stays, as the picture does, and it is asked for again.
+            if answer.is_none() {
+                self.is_old.set_value(true);
+                if known == address {
+                    return;
+                }
             }
             let shown = answer.unwrap_or_else(|| PanelContent::Trouble(NO_ANSWER.to_owned()));
             self.answered_millis.set_value(asked_millis);

@@ -1,8 +1,10 @@
 //! Pointer on the picture: it shows a tip, it drags time, and its wheel zooms.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 use timeline::Millis;
-use web_sys::{Element, PointerEvent, WheelEvent};
+use web_sys::{Element, Event, MouseEvent, MouseEventInit, PointerEvent, WheelEvent};
 
 use super::picture::{Tip, TipContent};
 use super::screen::{RolloutScreen, State};
@@ -13,6 +15,8 @@ use crate::score::lanes::{BandHeading, taken_over};
 use crate::score::scene::BandRow;
 use crate::score::{budget, scale, scene, style_sheet};
 
+/// Elements that open a pod: heads and bars.
+const PODS: &str = ".head, .pod:not(.ribbon)";
 /// A pointer that moves this far with its button pressed drags, in pixels.
 const DRAG_PX: f64 = 4.0;
 /// Right of this part of the picture a wheel leaves the right edge where it is: at the present.
@@ -29,6 +33,8 @@ pub(super) struct Pointer {
     /// The head that has the focus, by its key.
     head: Option<u128>,
     drag: Option<Drag>,
+    /// The head or bar on which the button was pressed last, and where that was, in pixels of the browser's window.
+    pressed: Option<(Element, (f64, f64))>,
     /// It moved far enough to be no click since the button was pressed last.
     has_dragged: bool,
 }
@@ -75,7 +81,7 @@ impl RolloutScreen {
         if !event.is_primary() {
             return;
         }
-        let at = (f64::from(event.client_x()), f64::from(event.client_y()));
+        let at = place(event);
         if event.buttons() == 0 {
             self.release(); // it was let go of elsewhere
         }
@@ -99,7 +105,7 @@ impl RolloutScreen {
             let _ = canvas.set_pointer_capture(pointer_id); // without it the drag ends at the edge
         }
         let state = &mut *self.0.state.borrow_mut();
-        (state.pointer.at, state.pointer.has_dragged) = (None, true);
+        (state.pointer.at, state.pointer.pressed, state.pointer.has_dragged) = (None, None, true);
         // Time passes under the pointer as fast as it moves.
         state.chosen_millis = Some(state.frame.window_millis);
         set_if_new(&self.0.picture.told, None);
@@ -109,16 +115,33 @@ impl RolloutScreen {
         if !event.is_primary() {
             return;
         }
-        self.0.state.borrow_mut().pointer.has_dragged = false;
-        let on: Option<Element> = event.target().and_then(|on| wasm_bindgen::JsCast::dyn_into(on).ok());
-        let is_control = on.is_some_and(|on| matches!(on.closest("a, button"), Ok(Some(_))));
+        let is_primary = event.button() == 0;
+        let pressed = closest(event, PODS).filter(|_| is_primary).map(|pod| (pod, place(event)));
+        {
+            let pointer = &mut self.0.state.borrow_mut().pointer;
+            (pointer.has_dragged, pointer.pressed) = (false, pressed);
+        }
+        let is_control = closest(event, "a, button").is_some();
         let x = f64::from(event.client_x());
         let is_inside = self.room().is_some_and(|room| (room.canvas.left()..room.canvas.right()).contains(&x));
-        if event.button() != 0 || is_control || !is_inside {
+        if !is_primary || is_control || !is_inside {
             return;
         }
         let from_millis = self.shown_millis();
         self.0.state.borrow_mut().pointer.drag = Some(Drag { from_x: x, from_millis });
+    }
+
+    /// The button was clicked somewhere on the score. Where the picture moved between press and release, browsers send the click to no pod:
+    /// the one that was pressed gets it.
+    pub fn click(&self, event: &MouseEvent) {
+        let pressed = self.0.state.borrow_mut().pointer.pressed.take();
+        let Some((pressed, from)) = pressed.filter(|_| closest(event, PODS).is_none()) else { return };
+        let at = place(event);
+        let is_moved = (at.0 - from.0).abs().max((at.1 - from.1).abs()) > DRAG_PX;
+        if !is_moved {
+            // A listener is not called while it is.
+            browser::after(Duration::ZERO, move || click(&pressed));
+        }
     }
 
     /// Returns whether the button was dragged since it was pressed last.
@@ -275,6 +298,28 @@ impl RolloutScreen {
         let (model, deployment) = (&state.copy.model, state.copy.deployment?);
         Some(TipContent::Counts(scene::count_looks(model, deployment, &band, at_millis, state.frame), None))
     }
+}
+
+/// Returns where the pointer is, in pixels of the browser's window.
+fn place(event: &MouseEvent) -> (f64, f64) {
+    (f64::from(event.client_x()), f64::from(event.client_y()))
+}
+
+/// Clicks an element, if it is still there.
+fn click(element: &Element) {
+    let click = MouseEventInit::new();
+    click.set_bubbles(true);
+    if let Ok(click) = MouseEvent::new_with_mouse_event_init_dict("click", &click)
+        && element.is_connected()
+    {
+        let _ = element.dispatch_event(&click); // fails only for events that are being dispatched
+    }
+}
+
+/// Returns the element around an event's target that matches a selector.
+fn closest(event: &Event, selector: &str) -> Option<Element> {
+    let on: Element = event.target().and_then(|on| wasm_bindgen::JsCast::dyn_into(on).ok())?;
+    on.closest(selector).ok().flatten()
 }
 
 impl State {

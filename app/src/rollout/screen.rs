@@ -149,7 +149,7 @@ impl RolloutScreen {
         let state = State {
             clock: Clock::new(now_millis, page_millis()),
             over,
-            frame: Frame::unmeasured(shown_millis, window_millis, now_millis),
+            frame: Frame::unmeasured(shown_millis, window_millis),
             is_linked: true,
             is_dirty: true,
             framed_at: page_millis(),

@@ -269,7 +269,7 @@ mod tests {
             let (mut copy, web) = (DeploymentCopy::default(), rolling_out(deleted_millis));
             copy.deployment = Some(web.uid);
             copy.model.apply_change(Change::Deployment(Box::new(web)));
-            slider_marks(&copy, Frame::unmeasured(5_000, 60_000.0, 0), (1_000, 5_000)).rollouts
+            slider_marks(&copy, Frame::unmeasured(5_000, 60_000.0), (1_000, 5_000)).rollouts
         };
         assert_eq!(marks(None), [(Tone::Busy, 0, 1_000)]);
         assert_eq!(marks(Some(3_000)), [(Tone::Quiet, 0, 500)], "nothing goes on any more");

@@ -177,7 +177,7 @@ mod tests {
             };
             states.iter().enumerate().map(segment).collect::<Vec<_>>()
         };
-        let frame = |width| Frame { width, ..Frame::unmeasured(60_000, 60_000.0, 0) };
+        let frame = |width| Frame { width, ..Frame::unmeasured(60_000, 60_000.0) };
         assert_eq!(merge_flicker(segments(), frame(1_200.0)), segments());
         let merged = merge_flicker(segments(), frame(300.0));
         let names: Vec<_> = merged.iter().map(|segment| (segment.look.name(), segment.from, segment.to)).collect();

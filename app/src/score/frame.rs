@@ -9,8 +9,9 @@ pub const UNMEASURED_WIDTH: f64 = 900.0;
 /// A shape without an end reaches this far, in seconds: the view box cuts it off.
 pub const FAR: f64 = 10_000_000.0;
 
-/// Browsers draw in single precision: after a week on a wall, bars would stand pixels off. Times are counted from no further away.
-const FAR_FROM_BASE_MILLIS: u64 = 3_600_000;
+/// Browsers draw in single precision: after a week on a wall, bars would stand pixels off. Times are counted from a whole multiple of this
+/// that is no further away.
+const BASE_STEP_MILLIS: Millis = 3_600_000;
 
 /// Dashed lines begin and end at whole multiples of this, in milliseconds.
 const LINE_STEP_MILLIS: Millis = 60_000;
@@ -38,16 +39,24 @@ pub struct Frame {
 
 impl Frame {
     /// A picture that ends at that time, and was not measured yet.
-    pub const fn unmeasured(now_millis: Millis, window_millis: f64, base_millis: Millis) -> Self {
-        let (height, width) = (UNMEASURED_HEIGHT, UNMEASURED_WIDTH);
-        Self { now_millis, window_millis, base_millis, height, width, is_painted: false, is_opened: false, scale: 1.0 }
+    pub const fn unmeasured(now_millis: Millis, window_millis: f64) -> Self {
+        Self {
+            now_millis,
+            window_millis,
+            base_millis: base_millis(now_millis),
+            height: UNMEASURED_HEIGHT,
+            width: UNMEASURED_WIDTH,
+            is_painted: false,
+            is_opened: false,
+            scale: 1.0,
+        }
     }
 
     /// The same, with times counted from its own where the base is too far from it.
     #[must_use]
     pub const fn near_base(self) -> Self {
-        let is_far = self.now_millis.abs_diff(self.base_millis) > FAR_FROM_BASE_MILLIS;
-        Self { base_millis: if is_far { self.now_millis } else { self.base_millis }, ..self }
+        let is_far = self.now_millis.abs_diff(self.base_millis) > BASE_STEP_MILLIS.unsigned_abs();
+        Self { base_millis: if is_far { base_millis(self.now_millis) } else { self.base_millis }, ..self }
     }
 
     /// The left edge.
@@ -80,14 +89,26 @@ impl Frame {
     }
 }
 
+/// Returns the moment from which times of a picture are counted that ends at that time. Patterns begin there: two pictures of the same
+/// moment look the same, whenever they were opened.
+const fn base_millis(now_millis: Millis) -> Millis {
+    now_millis.div_euclid(BASE_STEP_MILLIS) * BASE_STEP_MILLIS
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn times_are_small_numbers_however_long_a_page_is_open() {
-        let base = |now_millis| Frame::unmeasured(now_millis, 60_000.0, 0).near_base().base_millis;
-        assert_eq!([60_000, 3_600_000, 3_600_001, 604_800_000].map(base), [0, 0, 3_600_001, 604_800_000]);
-        assert_eq!(base(-3_600_001), -3_600_001, "a moment before it");
+        let base = |now_millis| Frame { now_millis, ..Frame::unmeasured(0, 60_000.0) }.near_base().base_millis;
+        assert_eq!([60_000, 3_600_000, 3_600_001, 604_812_345].map(base), [0, 0, 3_600_000, 604_800_000]);
+        assert_eq!([-3_600_000, -3_600_001].map(base), [0, -7_200_000], "moments before it");
+    }
+
+    #[test]
+    fn pictures_of_the_same_moment_count_from_the_same_time() {
+        let base = |now_millis| Frame::unmeasured(now_millis, 60_000.0).base_millis;
+        assert_eq!([0, 60_000, 3_599_999, 3_600_000, -1].map(base), [0, 0, 0, 3_600_000, -3_600_000]);
     }
 }

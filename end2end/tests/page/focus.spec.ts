@@ -36,7 +36,9 @@ test("Tab leads to the controls of time, and to nothing that cannot be seen", as
 test("Esc, a click beside and a button close the legend and the keys, and the panel stays", async ({ page, serve }) => {
   const server = await serve(held);
   await openLive(page, server.page(...place));
-  await new RolloutPage(page).living(3).first().click();
+  const pod = new RolloutPage(page).living(3).first();
+  await atRest(pod);
+  await pod.click();
   await expect(page.getByTestId("pod-detail")).toBeVisible();
   for (const [name, id] of [["Legend", "legend"], ["Shortcuts", "keys"]] as const) {
     const [button, popup] = [page.getByRole("button", { name, exact: true }), page.getByTestId(id)];
@@ -58,6 +60,21 @@ test("Esc, a click beside and a button close the legend and the keys, and the pa
   }
   await page.keyboard.press("Escape");
   await expect(page.getByTestId("pod-detail")).toHaveCount(0);
+});
+
+test("a click opens the pod that was pressed, though the picture moves before the button is let go of", async ({ page, serve }) => {
+  const server = await serve(held);
+  await page.setViewportSize({ width: 1400, height: 700 });
+  await openLive(page, server.page(...place));
+  const pod = new RolloutPage(page).living(3).first();
+  const name = await pod.getAttribute("data-pod");
+  const { x, y, width, height } = await atRest(pod);
+  await page.mouse.move(x + width / 2, y + height / 2);
+  await page.mouse.down();
+  await page.setViewportSize({ width: 1400, height: 1000 });
+  await expect.poll(async () => Math.abs((await pod.boundingBox())!.y - y)).toBeGreaterThan(2 * height);
+  await page.mouse.up();
+  await expect(page.getByTestId("pod-detail")).toContainText(name!);
 });
 
 test("the list of keys opens with ? on every page of the program", async ({ page, serve }) => {

@@ -61,6 +61,7 @@ pub fn Score(
             on:pointermove=move |event| act(&|screen| screen.point(&event))
             on:pointerup=move |_| act(&RolloutScreen::release)
             on:pointercancel=move |_| act(&RolloutScreen::release)
+            on:click=move |event| act(&|screen| screen.click(&event))
             on:pointerleave=move |_| act(&RolloutScreen::leave)
             on:wheel=move |event| act(&|screen| screen.turn(&event))
         >

@@ -36,7 +36,7 @@ pub fn Tile(wall: WallBoard, seat: Seat) -> impl IntoView {
     let said = debounce(said, Signal::stored(false));
     let sentence = move || zone.said(&said.read().0, board.now_millis());
     let figure = move || said.read().1.clone();
-    let moving = FrameStyles::at(Frame::unmeasured(0, 60_000.0, 0), 0.0);
+    let moving = FrameStyles::at(Frame::unmeasured(0, 60_000.0), 0.0);
     let cluster = move || board.workload.with(|workload| safe(&workload.cluster));
     let namespace = move || board.workload.with(|workload| safe(&workload.namespace));
     let name = move || board.workload.with(|workload| safe(&workload.name));
