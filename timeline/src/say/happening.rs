@@ -199,8 +199,10 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             let [from, to] = [from, to].map(|seconds| seconds.map_or_else(|| "none".to_owned(), |s| s.to_string()));
             format!("{field} changed {from} → {to}.")
         }
-        Happening::Paused => "Paused: nothing is rolled out until it is resumed.".to_owned(),
-        Happening::Resumed => "Resumed.".to_owned(),
+        Happening::Paused { was_seen } => {
+            format!("Paused{}: nothing is rolled out until it is resumed.", unseen_words(*was_seen))
+        }
+        Happening::Resumed { was_seen } => format!("Resumed{}.", unseen_words(*was_seen)),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),
         Happening::Deleted => "The Deployment was deleted.".to_owned(),
         Happening::Gap { millis } => {
@@ -383,6 +385,11 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
         true => String::new(),
     };
     format!("{who}{of}: {container}{end} was restarted{times}{place}{when}.")
+}
+
+/// What follows the words for a change that was not observed; nothing for one that was.
+const fn unseen_words(was_seen: bool) -> &'static str {
+    if was_seen { "" } else { " while not observed" }
 }
 
 /// Pods that went, or were deleted, without being observed.
