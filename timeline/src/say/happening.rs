@@ -19,8 +19,8 @@ const LASTING_MILLIS: crate::Millis = 10_000;
 /// The state of a Deployment when something happened, as far as the sentence needs it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Then {
-    /// A rollout was under way.
-    pub(super) is_rolling_out: bool,
+    /// A rollout was under way; `None` where nobody saw whether it was.
+    pub(super) is_rolling_out: Option<bool>,
     /// No pod was desired during the whole rollout that is complete.
     pub(super) desires_none: bool,
 }
@@ -86,10 +86,14 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             let parts: Vec<String> = parts.iter().map(|part| format!("{} to {}", who(part), part.to)).collect();
             format!("… and so on: {}, in {steps} more steps.", list(&parts))
         }
-        Happening::Replicas { from, to } if then.is_rolling_out => {
-            format!("Replicas changed {from} → {to} during a rollout.")
+        Happening::Replicas { from, to } => {
+            let during = match then.is_rolling_out {
+                Some(true) => " during a rollout",
+                Some(false) => " (not a rollout)",
+                None => "",
+            };
+            format!("Replicas changed {from} → {to}{during}.")
         }
-        Happening::Replicas { from, to } => format!("Replicas changed {from} → {to} (not a rollout)."),
         Happening::Killed { pod, revision, replacement, drained_millis } => {
             killed(pod, *revision, replacement.as_ref(), *drained_millis)
         }
@@ -273,7 +277,8 @@ fn starts(start: &RolloutStart) -> String {
     }
 }
 
-fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part], is_rolling_out: bool) -> String {
+fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part], is_rolling_out: Option<bool>) -> String {
+    let is_known = is_rolling_out.is_some();
     let change = |part: &Part| {
         let sign = if part.to >= part.from { "+" } else { "−" };
         format!("{} {sign}{}", who(part), part.to.abs_diff(part.from))
@@ -284,14 +289,17 @@ fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part], is
         changes.join(", ") + how
     };
     match (replicas, parts) {
-        (Some((from, to)), [_]) if !is_rolling_out => format!("Scaled {from} → {to} (not a rollout)."),
+        (Some((from, to)), [_]) if is_rolling_out != Some(true) => {
+            format!("Scaled {from} → {to}{}.", if is_known { " (not a rollout)" } else { "" })
+        }
         (None, [part]) if desired.is_none() => {
             let of = part.revision.map(|revision| format!("The ReplicaSet of revision {revision}"));
             let set = of.unwrap_or_else(|| who(part));
             format!("{set} was scaled {} → {}, not by its Deployment.", part.from, part.to)
         }
-        (None, [part]) if !is_rolling_out => {
-            format!("Scaled, not a rollout: {} {} → {}.", who(part), part.from, part.to)
+        (None, [part]) if is_rolling_out != Some(true) => {
+            let outside = if is_known { ", not a rollout" } else { "" };
+            format!("Scaled{outside}: {} {} → {}.", who(part), part.from, part.to)
         }
         (Some((from, to)), _) => format!("Scaled {from} → {to} during a rollout: {}.", changes()),
         (None, _) => format!("Scaled during a rollout: {}.", changes()),
