@@ -334,7 +334,7 @@ impl Timeline {
         if deployment.is_some_and(|deployment| deployment.is_over() && is_why(deployment.uid)) {
             return EndReason::DeploymentDeleted;
         }
-        if (set.removed_millis.is_some() || set.now.deleting) && is_why(set.uid) {
+        if set.is_over() && is_why(set.uid) {
             return EndReason::ReplicaSetDeleted;
         }
         let desired = self.orders.desired_at(set.uid, mark.version).unwrap_or(set.now.counts.desired);

@@ -447,7 +447,7 @@ fn ended(pod: &str, reason: EndReason) -> String {
         EndReason::Evicted => format!("Pod {name} evicted."),
         EndReason::NodeLost => format!("Pod {name} lost: its node is gone."),
         // Other ends of a pod in its ReplicaSet are entries of other kinds.
-        _ => format!("Pod {name}, which was outside its ReplicaSet, was deleted."),
+        _ => format!("Pod {name}, which no ReplicaSet controlled, was deleted."),
     }
 }
 
