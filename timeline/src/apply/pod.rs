@@ -6,7 +6,7 @@ use super::Timeline;
 use super::leaving::disrupted;
 use super::orders::is_later;
 use super::pending::{EndMark, UnsettledEnd};
-use crate::model::fact::{Container, Phase, PodFact, Seen};
+use crate::model::fact::{Container, Kind, Phase, PodFact, Seen};
 use crate::model::{EndReason, Pod, PodNow, PodState};
 use crate::rules::phase::{self, Reading};
 use crate::rules::pulls::is_image_reason;
@@ -99,6 +99,10 @@ impl Timeline {
                 })));
                 if seen != Seen::InList {
                     self.tell_replacement(at, set, uid);
+                }
+                // A watch that began with a list tells of it as changed: it was there before, and no ReplicaSet controlled it.
+                if seen == Seen::Modified && !self.is_first_list(Kind::Pod, &fact.meta.namespace) {
+                    self.tell_adoption(at, uid, set, None);
                 }
             }
             let is_listed = seen == Seen::InList && state_before != Some(state);

@@ -153,7 +153,7 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             let by = match by {
                 Adopter::Same => "again: its labels match".to_owned(),
                 Adopter::Revision(Some(revision)) => format!("by revision {revision}: its labels match"),
-                Adopter::Revision(None) => "by another ReplicaSet: its labels match".to_owned(),
+                Adopter::Revision(None) => "by a ReplicaSet without a revision: its labels match".to_owned(),
                 Adopter::Elsewhere => "by a ReplicaSet that does not belong to this Deployment".to_owned(),
             };
             let removed = match removed {
