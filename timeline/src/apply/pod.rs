@@ -100,8 +100,10 @@ impl Timeline {
                 if seen != Seen::InList {
                     self.tell_replacement(at, set, uid);
                 }
-                // A watch that began with a list tells of it as changed: it was there before, and no ReplicaSet controlled it.
-                if seen == Seen::Modified && !self.is_first_list(Kind::Pod, &fact.meta.namespace) {
+                // A watch that began with a list tells of it as changed: it was there before, and no ReplicaSet controlled it. With a
+                // ReplicaSet that moved from one Deployment to another, history has the last lines of its pods.
+                let is_set_older = self.model.replica_sets.get(&set).is_some_and(|set| set.first_seen_millis < at);
+                if seen == Seen::Modified && is_set_older && !self.is_first_list(Kind::Pod, &fact.meta.namespace) {
                     self.tell_adoption(at, uid, set, None);
                 }
             }
