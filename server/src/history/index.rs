@@ -1,6 +1,7 @@
 //! The rows of rollouts and other episodes, so that lists need no recordings.
 
 use timeline::assess::Refused;
+use timeline::model::container::LONGEST_BACK_OFF_MILLIS;
 use timeline::model::story::Happening;
 use timeline::model::{Deployment, Gap, Model, Pod, PodState, Rollout};
 use timeline::past::course::{self, limits, moment, replicas};
@@ -305,8 +306,8 @@ fn row_of_played(
         let outage = assess::outage(model, deployment, episode.began_millis, Some(to_millis));
         episode.outage_millis = episode.outage_millis.max(outage.filter(|_| episode.is_whole));
     }
-    // Containers run for a minute before their workload comes to rest. One that waited for long to be restarted may end again later.
-    let settled_millis = if end == End::Settled { 2 * SETTLE_MILLIS } else { 0 };
+    // Containers run for their back-off before their workload comes to rest.
+    let settled_millis = if end == End::Settled { LONGEST_BACK_OFF_MILLIS + SETTLE_MILLIS } else { 0 };
     let later = Now { millis: to_millis + settled_millis, ..now };
     let pods = model.pods_of_deployment(uid);
     // One out of rotation was replaced, and may crash for as long as it is there.
