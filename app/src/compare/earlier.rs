@@ -2,7 +2,7 @@
 //! where enough of them took longer than this one has taken so far.
 
 use timeline::Millis;
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::words::{count, duration};
 
 use crate::measure::{ENOUGH, RolloutProgress, compared, earlier, expected, median};

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use timeline::Workload;
 use timeline::address;
 use timeline::address::at;
-use timeline::past::Search;
+use timeline::episodes::Search;
 use timeline::words::safe;
 
 use crate::exported::Exported;

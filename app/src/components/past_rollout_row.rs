@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::address;
-use timeline::past::{PastRollout, Search, Status};
+use timeline::episodes::{PastRollout, Search, Status};
 use timeline::words::safe;
 
 use crate::images::ImageText;

@@ -2,7 +2,7 @@
 //! how it ended.
 
 use leptos::prelude::*;
-use timeline::past::{PastRollout, Search, StatusMark};
+use timeline::episodes::{PastRollout, Search, StatusMark};
 use timeline::words::{count, safe};
 
 use crate::history::PastWorkload;

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::address;
+use timeline::episodes::course::{limits, moment};
+use timeline::episodes::{PastRollout, Status, extremes, outcome_name, replaces};
 use timeline::model::{Deployment, Model, Rollout};
-use timeline::past::course::{limits, moment};
-use timeline::past::{PastRollout, Status, extremes, outcome_name, replaces};
 use timeline::rollout::{self, Outcome};
 use timeline::words::{capitalized, count, duration_in_words, images, is_are, safe};
 use timeline::{Millis, Uid, Workload};
@@ -206,8 +206,8 @@ fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use timeline::episodes::StatusMark;
     use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, Kind, Meta, Seen};
-    use timeline::past::StatusMark;
     use timeline::{Fact, Timeline};
 
     use super::*;

@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 use timeline::Millis;
 use timeline::address;
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::words::{count, duration, duration_in_words, is_are, safe};
 
 use crate::compare::earlier::{is_alike, why_not_compared};

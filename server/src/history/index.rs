@@ -1,10 +1,10 @@
 //! The rows of rollouts and other episodes, so that lists need no recordings.
 
 use timeline::assess::Refused;
+use timeline::episodes::course::{self, limits, moment, replicas};
+use timeline::episodes::{PastRollout, UNKNOWN_CAUSE};
 use timeline::model::story::Happening;
 use timeline::model::{Deployment, Gap, Model, Pod, PodState, Rollout};
-use timeline::past::course::{self, limits, moment, replicas};
-use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
 use timeline::view::{self, Assessment, Now, Standing, Tone, View};
 use timeline::words::images;

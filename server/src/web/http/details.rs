@@ -10,7 +10,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use timeline::address::{self, Address, Route, at};
 use timeline::change::Subject;
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::removal_order::Choices;
 use timeline::words::safe;
 use timeline::{Change, Uid, Workload, wire};

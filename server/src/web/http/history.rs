@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Value, json};
 use timeline::address::at;
-use timeline::past::{PastRollout, Search};
+use timeline::episodes::{PastRollout, Search};
 use timeline::wire::{Connection, Unwritten};
 use timeline::{Millis, Uid};
 

@@ -4,8 +4,8 @@ use server::access::permissions::Permissions;
 use server::history::index;
 use server::history::sql::Reader;
 use server::history::store::Commit;
+use timeline::episodes::{PastRollout, Search};
 use timeline::fact::{Kind, Seen};
-use timeline::past::{PastRollout, Search};
 use timeline::view::Now;
 use timeline::{Fact, Millis, Timeline, Uid};
 

@@ -11,7 +11,7 @@ use server::web::state::{Rollcast, Site};
 use timeline::Millis;
 use timeline::address;
 use timeline::address::Route;
-use timeline::past::{PastRollout, Search};
+use timeline::episodes::{PastRollout, Search};
 use timeline::rollout::Outcome;
 
 use crate::common;

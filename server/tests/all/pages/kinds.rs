@@ -11,7 +11,7 @@ use server::history::store::{Commit, Store};
 use server::hub::Handle;
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::{EpisodeKind, Retention, address};
 
 use crate::common;
