@@ -63,13 +63,13 @@ pub fn go_to(address: &str) {
     let _ = window().location().set_href(address);
 }
 
-/// The address that the router is at, as the address bar has it.
-pub fn written(url: &Url) -> String {
+/// Returns the address that the router is at, as the address bar has it.
+pub fn path_with_search(url: &Url) -> String {
     let search = if url.search().is_empty() { String::new() } else { format!("?{}", url.search()) };
     format!("{}{search}", url.path())
 }
 
 /// Loads the page that the router is at from the server: it may not stand in the address bar yet.
 pub fn load(url: &Url) {
-    go_to(&written(url));
+    go_to(&path_with_search(url));
 }

@@ -113,7 +113,7 @@ impl Screen for ListScreen {
             if let Some(row) = state.list.row.take() {
                 let links = self.board.links;
                 // Once it is made.
-                browser::after(Duration::ZERO, move || {
+                browser::run_after(Duration::ZERO, move || {
                     if let Some(link) = links.get(row) {
                         browser::focus_in_place(&link);
                     }

@@ -142,7 +142,7 @@ pub fn trouble(overall: &Overall, zone: Zone) -> String {
         if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state
             && let Some(words) = unreachable(&cluster.name, &cluster.connection, overall.all > 0, stamp)
         {
-            said.push(zone.said(&words, since_millis));
+            said.push(zone.replace_times(&words, since_millis));
         }
         let forbidden = forbidden(&cluster.connection);
         if !forbidden.is_empty() {

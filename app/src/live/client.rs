@@ -262,7 +262,7 @@ impl Client {
             SocketEvent::Closed { code: OPEN_AGAIN } => {
                 let client = client.clone();
                 // Not within the callback of the socket that gives way to the next one.
-                browser::after(Duration::ZERO, move || client.handle_event(LinkEvent::OpenAgain));
+                browser::run_after(Duration::ZERO, move || client.handle_event(LinkEvent::OpenAgain));
             }
             SocketEvent::Closed { .. } => client.handle_event(LinkEvent::Closed),
             SocketEvent::Bytes(bytes) => {
@@ -356,12 +356,12 @@ impl Client {
         let is_reloaded = browser::remembered_here(RELOADED_FOR).as_deref() == Some(build);
         if is_reloaded || !browser::remember_here(RELOADED_FOR, Some(build)) {
             if set_if_new(&self.0.live.trouble, UNREADABLE) {
-                browser::after(RELOAD_AGAIN, browser::reload);
+                browser::run_after(RELOAD_AGAIN, browser::reload);
             }
             return;
         }
         self.0.live.is_reloading.set_value(true);
         let wait = browser::chance() * RELOAD_SPREAD_MILLIS;
-        browser::after(Duration::from_millis(wait as u64), browser::reload);
+        browser::run_after(Duration::from_millis(wait as u64), browser::reload);
     }
 }

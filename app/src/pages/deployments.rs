@@ -34,7 +34,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     let rendered = begin(board);
     Effect::new(move |_| {
         browser::on_window(ev::keydown, move |event| {
-            if keys::pressed(&event, search, board) {
+            if keys::handle_key(&event, search, board) {
                 event.prevent_default();
             }
         });
@@ -95,7 +95,7 @@ fn use_query() -> Memo<Query> {
 /// Shows what is there to begin with, and follows the list from there until the page is left; gives what the document was rendered for.
 fn begin(board: ListBoard) -> Option<ListPayload> {
     let (live, memory) = (Live::of_app(), ListMemory::of_app());
-    let written = use_url().with_untracked(browser::written);
+    let written = use_url().with_untracked(browser::path_with_search);
     let rendered = FirstPayload::take(|payload| if let Payload::List(list) = payload { Some(*list) } else { None });
     let recall = || memory.recall(&address::list(&board.query.read_untracked()), &written);
     let saved = if rendered.is_none() { recall() } else { None };

@@ -90,7 +90,7 @@ pub fn Rollout(
     come_alive(board, picture, rendered, scope, controls);
     Effect::new(move |_| keys::listen(controls, as_table, board.is_file));
     let titled = Signal::derive(move || {
-        let badge = board.said(|view| view.verdict.badge.clone());
+        let badge = board.read_view(|view| view.verdict.badge.clone());
         let badge = match board.is_known.get() {
             false => "Connecting",
             true if badge.is_empty() => "Not found",

@@ -65,7 +65,7 @@ fn Wall(settings: Settings) -> impl IntoView {
     let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
     // The place of everything changes now and then.
     let moves = RwSignal::new(0_usize);
-    Effect::new(move |_| browser::every(shift::EVERY, move || moves.update(|moves| *moves += 1)));
+    Effect::new(move |_| browser::run_every(shift::EVERY, move || moves.update(|moves| *moves += 1)));
     let shifted = Signal::derive(move || if moves.get() == 0 { String::new() } else { shift::style(moves.get()) });
     let is_pointed = RwSignal::new(false);
     // A browser may tell of a pointer that is there while a page is loaded as of one that came.
@@ -109,9 +109,9 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
     Effect::new(move |_| {
         // It ends with the page.
         let awake = StoredValue::new_local(WakeLock::default());
-        awake.with_value(WakeLock::ask);
+        awake.with_value(WakeLock::request);
         browser::on_window(leptos::ev::visibilitychange, move |_| {
-            awake.try_with_value(WakeLock::ask); // it bubbles
+            awake.try_with_value(WakeLock::request); // it bubbles
         });
     });
 }

@@ -69,9 +69,9 @@ pub struct Board {
     /// Which moment is shown, and whether it moves on.
     pub time: RwSignal<Time>,
     /// Where the slider stands, of [`SLIDER`].
-    pub slid: RwSignal<i64>,
+    pub slider_position: RwSignal<i64>,
     /// Marks of the time slider.
-    pub kept: RwSignal<SliderMarks>,
+    pub slider_marks: RwSignal<SliderMarks>,
     /// Whole seconds of the time shown, for countdowns.
     pub second: RwSignal<i64>,
     /// The cluster's time when the server was heard last, while the present stands still.
@@ -91,7 +91,7 @@ impl Board {
         let is_over = is_file || workload.rollout.is_some();
         let board = Self { zone: Zone::of_page(), is_file, is_over, linked_revision, ..Self::default() };
         board.workload.set(workload);
-        board.slid.set(SLIDER);
+        board.slider_position.set(SLIDER);
         board.compare_with(0, false);
         board
     }
@@ -172,8 +172,8 @@ impl Board {
         self.is_over || self.is_stale() || self.connection.read().speed_percent == 0
     }
 
-    /// Something of what the verdict line shows; nothing while there is no such Deployment. Follows it.
-    pub fn said<T: Default>(self, read: impl FnOnce(&View) -> T) -> T {
+    /// Reads a part of the verdict line; the default while there is no such Deployment. Follows it.
+    pub fn read_view<T: Default>(self, read: impl FnOnce(&View) -> T) -> T {
         self.view.with(|view| view.as_ref().map(read)).unwrap_or_default()
     }
 

@@ -172,7 +172,7 @@ impl PanelState {
 /// Requests a detail below a page of a Deployment; `None` when no answer comes.
 pub async fn answer(address: &str) -> Option<PanelContent> {
     let mark = if address.contains('?') { '&' } else { '?' };
-    let answer = browser::ask(&format!("{address}{mark}part")).await?;
+    let answer = browser::fetch(&format!("{address}{mark}part")).await?;
     // Some proxies answer without markup.
     if answer.is_proxy_error() {
         return None;

@@ -193,10 +193,10 @@ impl RolloutScreen {
         }
         if page_millis - state.kept_at > KEPT_MILLIS {
             state.kept_at = page_millis;
-            set_if_new(&self.0.board.kept, slider_marks(&state.copy, state.frame, (from, live)));
+            set_if_new(&self.0.board.slider_marks, slider_marks(&state.copy, state.frame, (from, live)));
         }
         let share = moment.map_or(1.0, |at| (at - from) as f64 / (live - from).max(1) as f64);
-        set_if_new(&self.0.board.slid, (share * SLIDER) as i64);
+        set_if_new(&self.0.board.slider_position, (share * SLIDER) as i64);
     }
 
     /// Asks what was said at a moment, as long as somebody can answer.

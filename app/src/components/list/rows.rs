@@ -60,15 +60,16 @@ fn Row(board: ListBoard, key: u128, row: ReadSignal<RowText>) -> impl IntoView {
     let row = Signal::derive(move || RowText { since: String::new(), ..row.get() });
     let row = debounce(row, Signal::stored(false));
     let text = move |read: fn(&RowText) -> &String| move || read(&row.read()).clone();
-    let said = move |read: fn(&RowText) -> &String| move || row.with(|row| zone.said(read(row), row.near_millis));
+    let said =
+        move |read: fn(&RowText) -> &String| move || row.with(|row| zone.replace_times(read(row), row.near_millis));
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);
     let images = Signal::derive(move || row.read().images.clone());
     let tiny = Signal::derive(move || row.read().tiny.clone());
     let named = move || row.with(|row| [&*row.name, &row.place].join(", "));
-    let all = move || row.with(|row| zone.said(&[&*row.sentence, &row.why].join(" "), row.near_millis));
+    let all = move || row.with(|row| zone.replace_times(&[&*row.sentence, &row.why].join(" "), row.near_millis));
     view! {
-        <div class="line" on:keydown=move |event| keys::pressed_on_row(&event, board, key)>
+        <div class="line" on:keydown=move |event| keys::handle_row_key(&event, board, key)>
             <a class=class use:register_element=(board.links, key) on:click=move |_| board.at.set_value(Some(key)) href=text(|row| &row.address) data-testid="deployment">
                 <span class="name" title=named>
                     <b>{text(|row| &row.name)}</b>

@@ -85,6 +85,6 @@ impl PlaygroundState {
 }
 
 async fn asked(form: &FormValues) -> Option<ActionResponse> {
-    let answer = browser::send(&at(ADDRESS), form, BYTES).await?;
+    let answer = browser::send_form(&at(ADDRESS), form, BYTES).await?;
     wire::decode(&answer.bytes().await?).ok()
 }

@@ -50,14 +50,14 @@ pub fn listen(controls: Controls, as_table: NodeRef<html::Input>, is_file: bool)
         if let Some(navigate) = away {
             navigate(&at("/"), NavigateOptions { resolve: false, ..NavigateOptions::default() });
         }
-        if away.is_some() || pressed(&event, controls, as_table, is_file) {
+        if away.is_some() || handle_key(&event, controls, as_table, is_file) {
             event.prevent_default();
         }
     });
 }
 
-/// Does what a key stands for; false when it stands for nothing here.
-fn pressed(event: &KeyboardEvent, controls: Controls, as_table: NodeRef<html::Input>, is_file: bool) -> bool {
+/// Handles a key; false when it stands for nothing here.
+fn handle_key(event: &KeyboardEvent, controls: Controls, as_table: NodeRef<html::Input>, is_file: bool) -> bool {
     if browser::is_writing(event) {
         return false;
     }

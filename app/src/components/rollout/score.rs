@@ -33,7 +33,7 @@ pub fn Score(
 ) -> impl IntoView {
     let (nodes, prefix) = (picture.nodes, picture.prefix);
     let label = move || {
-        let sentence = board.said(|view| view.verdict.sentence.clone());
+        let sentence = board.read_view(|view| view.verdict.sentence.clone());
         if board.is_past() { say::past(&sentence) } else { sentence }
     };
     let size = Signal::derive(move || style_sheet::picture(picture.height.get(), picture.width.get()));

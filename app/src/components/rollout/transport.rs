@@ -77,13 +77,13 @@ fn KeptMarks(board: Board) -> impl IntoView {
     let block = |from: i64, to: i64| format!("M{from} 0H{to}V1H{from}z");
     let rollouts = move |tone: Tone| {
         let shape = Memo::new(move |_| {
-            let SliderMarks { rollouts, .. } = &*board.kept.read();
+            let SliderMarks { rollouts, .. } = &*board.slider_marks.read();
             rollouts.iter().filter(|(of, ..)| *of == tone).map(|(_, from, to)| block(*from, *to)).collect::<String>()
         });
         view! { <path class=tone.name() d=shape></path> }
     };
     let window = Memo::new(move |_| {
-        let (from, to) = board.kept.read().window;
+        let (from, to) = board.slider_marks.read().window;
         block(from, to)
     });
     view! {
@@ -109,7 +109,7 @@ fn Slider(board: Board, controls: Controls) -> impl IntoView {
             min="0"
             max=SLIDER.to_string()
             value=SLIDER.to_string()
-            prop:value=move || board.slid.get().to_string()
+            prop:value=move || board.slider_position.get().to_string()
             aria-label="Moment"
             aria-valuetext=moment
             on:input=slide

@@ -77,9 +77,10 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
     // A moment that the viewer chose is told at once.
     let is_at_once = Signal::derive(move || board.time.read().tenths.is_some());
     let words =
-        debounce(Signal::derive(move || board.said(|view| VerdictContent::of(view, board.is_past()))), is_at_once);
-    let said =
-        move |read: fn(&VerdictContent) -> &str| move || board.zone.said(read(&words.read()), board.now_millis());
+        debounce(Signal::derive(move || board.read_view(|view| VerdictContent::of(view, board.is_past()))), is_at_once);
+    let said = move |read: fn(&VerdictContent) -> &str| {
+        move || board.zone.replace_times(read(&words.read()), board.now_millis())
+    };
     let sentence = said(|words| &words.sentence);
     // A whole image leaves no room for what the headline says of it.
     let images = Memo::new(move |_| picture.images());
@@ -232,7 +233,7 @@ fn Measured(board: Board) -> impl IntoView {
     let asked = MeasureQuery { board, measure: RwSignal::new(None), times: StoredValue::new(0) };
     let stands = Memo::new(move |_| {
         let is_shown = board.is_over || board.time.read().tenths.is_none();
-        let (revision, tone) = board.said(|view| view.revision.map(|revision| (revision, view.verdict.tone)))?;
+        let (revision, tone) = board.read_view(|view| view.revision.map(|revision| (revision, view.verdict.tone)))?;
         // What is over took a time only once it was complete: before, that was the future.
         (is_shown && (!board.is_over || tone == Tone::Ok)).then_some((revision, tone))
     });
@@ -297,7 +298,7 @@ impl MeasureQuery {
             let is_it = told.as_ref().is_some_and(|told| fits(told, revision, tone, self.board.is_over));
             self.measure.set(told);
             if !is_it && tries > 1 && matches!(tone, Tone::Busy | Tone::Ok) {
-                browser::after(AGAIN, move || {
+                browser::run_after(AGAIN, move || {
                     if self.times.try_get_value() == number {
                         self.ask(revision, tone, tries - 1);
                     }

@@ -20,7 +20,7 @@ pub fn WallFooter(board: WallBoard, query: Query) -> impl IntoView {
     let told = move |index: usize| {
         let words = move || {
             let words = board.strip.read().get(index).cloned().unwrap_or_default();
-            zone.said(&words, board.now_millis.get())
+            zone.replace_times(&words, board.now_millis.get())
         };
         view! { <span class="told" id=format!("strip-{index}") title=words>{words}</span> }
     };

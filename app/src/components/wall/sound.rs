@@ -43,7 +43,7 @@ pub fn Sound(board: WallBoard) -> impl IntoView {
         });
     }
     Effect::new(move |_| {
-        browser::every(LOOK, move || {
+        browser::run_every(LOOK, move || {
             for news in &news {
                 play(news.try_update_value(|(_, news)| news.due(page_millis())).flatten());
             }

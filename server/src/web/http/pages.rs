@@ -77,7 +77,7 @@ async fn wall(view: &ClientView, address: &Address, request: Request) -> Respons
         let within = |from: u32, to: u32| move |text: &str| text.parse().ok().filter(|it| (from..=to).contains(it));
         let is_one_of = |all: &'static [&str]| move |text: &str| all.contains(&text).then_some(());
         address.check("theme", is_one_of(&["dark", "light", "auto"]))?;
-        address.check("zone", zone::Choice::named)?;
+        address.check("zone", zone::Choice::parse)?;
         check(address)?;
         address.check("rotate", within(2, 3_600))?;
         address.check("columns", within(1, 4))?;
