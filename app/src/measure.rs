@@ -61,7 +61,7 @@ impl Measure {
                 let gone_on_millis = now_millis - self.started_millis;
                 let (soonest, latest) = remaining(gone_on_millis, took)?;
                 let words = "left, from earlier rollouts".to_owned();
-                Some(Figure { value: left(soonest, latest), words, sentence: expected(gone_on_millis, took)? })
+                Some(Figure { value: time_left(soonest, latest), words, sentence: expected(gone_on_millis, took)? })
             }
             RolloutProgress::Otherwise => None,
         }
@@ -120,7 +120,7 @@ fn span(from: Millis, to: Millis) -> String {
 }
 
 /// "12 s to 39 s", or "up to 39 s" where it may be complete at any moment.
-fn left(soonest: Millis, latest: Millis) -> String {
+fn time_left(soonest: Millis, latest: Millis) -> String {
     if soonest < SOON_MILLIS { format!("up to {}", duration(latest)) } else { span(soonest, latest) }
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
     };
     let of = if shorter == 0 { earlier(many) } else { format!("the {} slowest of {}", many - shorter, earlier(many)) };
     let took = span(soonest + millis, latest + millis);
-    let left = capitalized(left(soonest, latest));
+    let left = capitalized(time_left(soonest, latest));
     Some(format!("{left} left: {of} took {took}."))
 }
 

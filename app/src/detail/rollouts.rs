@@ -156,7 +156,7 @@ impl RolloutLine {
     }
 
     /// Formats the result: "complete after 12 s".
-    pub fn ended(&self) -> String {
+    pub fn result_words(&self) -> String {
         let end = outcome_name(self.end);
         let passed = self.is_past_deadline && self.end != Outcome::DeadlineExceeded;
         let passed = if passed { ", progress deadline passed" } else { "" };
@@ -170,22 +170,23 @@ impl RolloutLine {
     }
 
     /// Formats the result for a list of rollouts: "took 12 s, complete".
-    pub fn took(&self) -> String {
+    pub fn duration_words(&self) -> String {
         match self.took_millis.filter(|_| self.end == Outcome::Complete) {
             Some(took) if !self.has_gap => format!("took {}, complete", duration_in_words(took)),
             Some(took) => format!("took {}, complete, part not observed", duration_in_words(took)),
-            None => self.ended(),
+            None => self.result_words(),
         }
     }
 
     /// Formats the start time with `stamp`.
-    pub fn began(&self, stamp: impl FnOnce(Millis) -> String) -> String {
+    pub fn start_words(&self, stamp: impl FnOnce(Millis) -> String) -> String {
         self.started_millis.map_or_else(|| "before watching began".to_owned(), stamp)
     }
 
     /// Formats all of it: "Complete after 12 s. Began 14:02:05 UTC. Observed: peak 4 pods."
     pub fn sentences(&self, stamp: impl FnOnce(Millis) -> String) -> String {
-        let said = format!("{}. Began {}. {}", capitalized(self.ended()), self.began(stamp), self.extremes());
+        let said =
+            format!("{}. Began {}. {}", capitalized(self.result_words()), self.start_words(stamp), self.extremes());
         said.trim_end().to_owned()
     }
 
@@ -230,7 +231,7 @@ pub(crate) mod tests {
         let mut ended = |seen| {
             timeline.apply(1_000, Fact::Deployment(deployment(1), seen));
             let deployment = timeline.model().deployments.get(&WEB)?;
-            lines(timeline.model(), deployment).last().map(|line| line.ended())
+            lines(timeline.model(), deployment).last().map(|line| line.result_words())
         };
         assert_eq!(ended(Seen::Added).as_deref(), Some("in progress"));
         assert_eq!(ended(Seen::Deleted).as_deref(), Some("Deployment deleted"));
@@ -263,26 +264,26 @@ pub(crate) mod tests {
             ..RolloutLine::default()
         };
         assert_eq!(line(Outcome::Complete, None).name(), "Revision 2 (was 1)");
-        assert_eq!(line(Outcome::Complete, Some(12_000)).took(), "took 12 s, complete");
-        assert_eq!(line(Outcome::Complete, Some(12_000)).ended(), "complete after 12 s");
-        assert_eq!(line(Outcome::Complete, None).took(), "complete");
+        assert_eq!(line(Outcome::Complete, Some(12_000)).duration_words(), "took 12 s, complete");
+        assert_eq!(line(Outcome::Complete, Some(12_000)).result_words(), "complete after 12 s");
+        assert_eq!(line(Outcome::Complete, None).duration_words(), "complete");
         let in_gap = RolloutLine { started_millis: Some(1_000), ..line(Outcome::Complete, None) };
-        assert_eq!(in_gap.took(), "complete, part not observed");
+        assert_eq!(in_gap.duration_words(), "complete, part not observed");
         let with_gap = RolloutLine { has_gap: true, ..line(Outcome::Complete, Some(12_000)) };
-        let (ended, took) = (with_gap.ended(), with_gap.took());
+        let (ended, took) = (with_gap.result_words(), with_gap.duration_words());
         assert_eq!(
             (ended.as_str(), took.as_str()),
             ("complete after 12 s, part not observed", "took 12 s, complete, part not observed")
         );
-        assert_eq!(line(Outcome::Superseded, Some(12_000)).took(), "superseded after 12 s");
-        assert_eq!(line(Outcome::Progressing, None).ended(), "in progress");
+        assert_eq!(line(Outcome::Superseded, Some(12_000)).duration_words(), "superseded after 12 s");
+        assert_eq!(line(Outcome::Progressing, None).result_words(), "in progress");
         let passed = RolloutLine { is_past_deadline: true, ..line(Outcome::Superseded, Some(12_000)) };
-        assert_eq!(passed.took(), "superseded after 12 s, progress deadline passed");
+        assert_eq!(passed.duration_words(), "superseded after 12 s, progress deadline passed");
         assert_eq!(
             line(Outcome::DeadlineExceeded, None).extremes(),
             "Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available (floor: 3)."
         );
-        assert_eq!(line(Outcome::Progressing, None).began(|_| String::new()), "before watching began");
+        assert_eq!(line(Outcome::Progressing, None).start_words(|_| String::new()), "before watching began");
         assert_eq!(
             line(Outcome::Complete, None).sentences(|_| String::new()),
             "Complete. Began before watching began. Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available \

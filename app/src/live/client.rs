@@ -214,7 +214,7 @@ impl Client {
         let is_it = self.0.followed.borrow().as_ref().is_some_and(|(known, _)| Rc::ptr_eq(known, screen));
         if is_it {
             self.0.followed.replace(None);
-            self.say(&ViewerFrame::Subscribe { scope: Scope::Nothing, since: None });
+            self.send_frame(&ViewerFrame::Subscribe { scope: Scope::Nothing, since: None });
         }
     }
 
@@ -244,7 +244,7 @@ impl Client {
             LinkEffect::None => {}
             LinkEffect::Connect => self.connect(),
             LinkEffect::Greet => {
-                self.say(&ViewerFrame::Hello { protocol: PROTOCOL, build: self.0.live.build() });
+                self.send_frame(&ViewerFrame::Hello { protocol: PROTOCOL, build: self.0.live.build() });
                 self.subscribe(self.screen().and_then(|screen| screen.position()));
             }
         }
@@ -267,13 +267,13 @@ impl Client {
             SocketEvent::Closed { .. } => client.handle_event(LinkEvent::Closed),
             SocketEvent::Bytes(bytes) => {
                 client.handle_event(LinkEvent::Heard);
-                client.hear(&bytes);
+                client.receive(&bytes);
             }
         });
         self.0.socket.replace(socket);
     }
 
-    fn hear(&self, bytes: &[u8]) {
+    fn receive(&self, bytes: &[u8]) {
         match wire::decode(bytes) {
             // While several servers behind one address are updated, connections of a wall lead to either build: one of them decides.
             // A server with another protocol refuses a tile, which tries again later.
@@ -298,10 +298,10 @@ impl Client {
 
     fn subscribe(&self, since: Option<Position>) {
         let scope = self.0.followed.borrow().as_ref().map_or(Scope::Nothing, |(_, scope)| scope.clone());
-        self.say(&ViewerFrame::Subscribe { scope, since });
+        self.send_frame(&ViewerFrame::Subscribe { scope, since });
     }
 
-    fn say(&self, frame: &ViewerFrame) {
+    fn send_frame(&self, frame: &ViewerFrame) {
         if let Some(exported) = &self.0.exported {
             self.0.queue.borrow_mut().extend(exported.record.answer(frame));
         } else if let Some(socket) = self.0.socket.borrow().as_ref() {
@@ -315,11 +315,11 @@ impl Client {
     fn drain(&self) {
         let frames = std::mem::take(&mut *self.0.queue.borrow_mut());
         if let Some(screen) = self.screen().filter(|_| !frames.is_empty()) {
-            self.ask(screen.frames(frames, page_millis()));
+            self.send_request(screen.frames(frames, page_millis()));
         }
     }
 
-    fn ask(&self, request: Option<ScreenRequest>) {
+    fn send_request(&self, request: Option<ScreenRequest>) {
         match request {
             None => {}
             Some(ScreenRequest::Snapshot) => self.subscribe(None),
@@ -329,7 +329,7 @@ impl Client {
                 }
                 self.subscribe(None);
             }
-            Some(ScreenRequest::Moment(at_millis)) => self.say(&ViewerFrame::Moment { at_millis }),
+            Some(ScreenRequest::Moment(at_millis)) => self.send_frame(&ViewerFrame::Moment { at_millis }),
         }
     }
 
@@ -341,7 +341,7 @@ impl Client {
             }
             client.drain();
             if let Some(screen) = client.screen() {
-                client.ask(screen.animate(page_millis()));
+                client.send_request(screen.animate(page_millis()));
             }
             client.next_frame();
         });

@@ -63,7 +63,7 @@ pub struct Picture {
     /// The picture leaves room in a large window, which the table of pods has.
     pub has_spare: RwSignal<bool>,
     /// Tip of the place that is pointed at, or of the pod that has the focus.
-    pub told: RwSignal<Option<Tip>>,
+    pub tip: RwSignal<Option<Tip>>,
     /// The line of the story that a point of the axis led to.
     pub pointed: ScopedSignal<Option<Millis>>,
     /// Handles of its elements that are measured, moved or focused.
@@ -79,7 +79,7 @@ pub struct Tip {
     pub x: f64,
     /// The moment that the place stands for.
     pub at_millis: Millis,
-    pub told: TipContent,
+    pub content: TipContent,
 }
 
 #[derive(Debug, Clone, PartialEq)]

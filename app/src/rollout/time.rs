@@ -75,7 +75,7 @@ impl RolloutScreen {
         if self.0.exported.is_none() {
             remember(self.moment());
         }
-        self.0.told.run((true, page_millis));
+        self.0.on_news.run((true, page_millis));
     }
 
     /// Shows a moment while a pointer moves; the address follows once it rests.
@@ -199,11 +199,11 @@ impl RolloutScreen {
         set_if_new(&self.0.board.slider_position, (share * SLIDER) as i64);
     }
 
-    /// Asks what was said at a moment, as long as somebody can answer.
-    pub(super) fn ask(&self, moment: Option<Millis>, page_millis: f64) -> Option<ScreenRequest> {
+    /// Requests the sentences of a moment, as long as somebody can answer.
+    pub(super) fn request_moment(&self, moment: Option<Millis>, page_millis: f64) -> Option<ScreenRequest> {
         let mut state = self.0.state.borrow_mut();
         let shown = moment.filter(|_| state.is_linked);
-        shown.and_then(|at| state.question.ask(at, page_millis)).map(ScreenRequest::Moment)
+        shown.and_then(|at| state.question.next_request(at, page_millis)).map(ScreenRequest::Moment)
     }
 
     /// Returns a whole link to the revision or the moment that is shown.

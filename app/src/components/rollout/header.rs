@@ -89,11 +89,11 @@ fn Notify(board: Board, page: String) -> impl IntoView {
     };
     Effect::new(move |_| {
         let heard = board.now.with(|view| view.as_ref().map(|view| (view.verdict.tone, view.revision)));
-        notify(news.try_update_value(|news| news.hear(heard, false, browser::page_millis())).flatten());
+        notify(news.try_update_value(|news| news.observe(heard, false, browser::page_millis())).flatten());
     });
     Effect::new(move |_| {
         browser::run_every(LOOK, move || {
-            notify(news.try_update_value(|news| news.due(browser::page_millis())).flatten());
+            notify(news.try_update_value(|news| news.due_announcement(browser::page_millis())).flatten());
         });
     });
     let ask = move |_| {

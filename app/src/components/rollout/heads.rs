@@ -26,10 +26,10 @@ const TOKEN_ROW: f64 = 12.0;
 #[component]
 pub fn Heads(picture: Picture) -> impl IntoView {
     let head = move |key: u128| {
-        let (head, spot) = picture.heads.shown(key).zip(picture.spots.shown(key))?;
+        let (head, spot) = picture.heads.row_signal(key).zip(picture.spots.row_signal(key))?;
         Some(view! { <PodHead key picture head spot/> })
     };
-    let column = move |key: u128| picture.columns.shown(key).map(|marks| view! { <Column marks/> });
+    let column = move |key: u128| picture.columns.row_signal(key).map(|marks| view! { <Column marks/> });
     view! {
         <svg class="tokens" role="group" aria-label="Pods">
             <g>

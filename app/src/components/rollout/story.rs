@@ -26,7 +26,7 @@ pub fn Story(board: Board, picture: Picture, controls: Controls) -> impl IntoVie
     });
     let line = move |key: u128| {
         let is_new = is_begun.get_value();
-        picture.story.shown(key).map(|line| view! { <StoryLine line board picture controls is_new/> })
+        picture.story.row_signal(key).map(|line| view! { <StoryLine line board picture controls is_new/> })
     };
     // The newest line is in view unless somebody reads an earlier one.
     Effect::new(move |_| {

@@ -42,7 +42,7 @@ pub fn WallFooter(board: WallBoard, query: Query) -> impl IntoView {
     view! {
         <footer class="below">
             <a class=class href=troubled data-testid="more-trouble">{more}</a>
-            <span id="stable-count" data-testid="stable-count">{move || wall::stable_count(&board.known())}</span>
+            <span id="stable-count" data-testid="stable-count">{move || wall::stable_count(&board.known_overall())}</span>
             {(0..wall::AT_ONCE).map(told).collect_view()}
             <span class="spread"></span>
             <span id="connections" data-testid="connections" title=connections>{connections}</span>

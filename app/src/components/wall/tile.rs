@@ -71,7 +71,7 @@ fn Lines(picture: Picture) -> impl IntoView {
     view! {
         <ol class="lately">
             <ScopedFor each=move || story.order().into_iter().rev().take(MOST_LINES) key=|key| *key let:key>
-                {story.shown(key).map(|line| view! { <TileLine line/> })}
+                {story.row_signal(key).map(|line| view! { <TileLine line/> })}
             </ScopedFor>
         </ol>
     }

@@ -58,7 +58,7 @@ async fn episodes_without_a_rollout_are_listed_narrowed_and_opened() {
     assert!(fetch(&rollcast, "/history?kind=scaling").await.text.contains("No episodes match."));
 
     // Its own link, and that to a moment of it that nothing else knows any more.
-    let opened = fetch(&rollcast, &recovery.played()).await;
+    let opened = fetch(&rollcast, &recovery.play_address()).await;
     assert_eq!(opened.status, StatusCode::OK, "{}", opened.text);
     assert!(opened.text.contains(&format!(": {}.", recovery.title)) && opened.text.contains("Recording ("));
     let moment = |at_millis| address::moment(&recovery.workload(), recovery.uid, at_millis);
