@@ -143,7 +143,7 @@ impl Tap {
         mut events: mpsc::Receiver<SourceEvent>,
         mut requests: mpsc::Receiver<oneshot::Sender<()>>,
     ) -> Result<(), HubEnded> {
-        let (mut unwritten, mut reopened) = (self.archive.unwritten(), self.archive.reopened());
+        let (mut unwritten, mut reopened) = (self.archive.unwritten(), self.archive.reopen_count());
         self.begin(initial, namespaces).await;
         if unwritten.borrow().is_some() {
             unwritten.mark_changed();

@@ -191,9 +191,9 @@ impl Watch {
                 self.relist_for(RelistReason::Expired);
                 // At once, but not again and again. Failures of watches since the last list were waited for already.
                 let is_again = std::mem::replace(&mut self.has_expired, true);
-                let wait = Self::wait(&self.cluster, &mut self.backoff);
+                let wait = Self::count_failure(&self.cluster, &mut self.backoff);
                 if is_again && self.failed_watches == 0 {
-                    self.failed("watch", &error, wait).await?;
+                    self.report_failure("watch", &error, wait).await?;
                 } else {
                     self.send_catching_up("the resource version of the watch has expired; listing again").await?;
                 }
@@ -220,8 +220,8 @@ impl Watch {
 
     async fn failed_watch(&mut self, position: String, error: RequestError) -> Result<Option<String>, HubGone> {
         self.failed_watches += 1;
-        let wait = Self::wait(&self.cluster, &mut self.backoff);
-        self.failed("watch", &error, wait).await?;
+        let wait = Self::count_failure(&self.cluster, &mut self.backoff);
+        self.report_failure("watch", &error, wait).await?;
         let give_up = matches!(error, RequestError::Forbidden(_))
             || self.failed_watches >= self.cluster.pace.failures_before_relist;
         if give_up {
@@ -317,12 +317,17 @@ impl Watch {
     }
 
     /// Counts a failure and returns the time to wait.
-    fn wait(cluster: &Cluster, backoff: &mut Backoff) -> Duration {
+    fn count_failure(cluster: &Cluster, backoff: &mut Backoff) -> Duration {
         Counters::add(&cluster.counters.failures);
         backoff.fail(cluster.pace.first_backoff, cluster.pace.max_backoff, fastrand::f64())
     }
 
-    async fn failed(&mut self, verb: &'static str, error: &RequestError, wait: Duration) -> Result<(), HubGone> {
+    async fn report_failure(
+        &mut self,
+        verb: &'static str,
+        error: &RequestError,
+        wait: Duration,
+    ) -> Result<(), HubGone> {
         // A request that got no response for that long counts as the wait.
         let wait = if self.heard_at.elapsed() < self.cluster.pace.answer { wait } else { Duration::ZERO };
         let wait = if let RequestError::Status { retry_after, .. } = error { wait.max(*retry_after) } else { wait };
@@ -335,7 +340,7 @@ impl Watch {
             self.send_stale(wait, why).await?;
         }
         // New credentials are tried at once.
-        let _ = tokio::time::timeout(wait, self.cluster.access.renewed(self.generation)).await;
+        let _ = tokio::time::timeout(wait, self.cluster.access.wait_for_renewal(self.generation)).await;
         // The wait is over: while the next try hangs, no time of a retry may be shown.
         if let Some(Health::Stale { since_millis, retry_at_millis: Some(_), why }) = self.health.clone() {
             self.send_health(Health::Stale { since_millis, retry_at_millis: None, why }).await?;

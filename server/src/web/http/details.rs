@@ -16,7 +16,7 @@ use timeline::words::safe;
 use timeline::{Change, Uid, Workload, wire};
 
 use super::extract::{moment, origin};
-use super::respond::{Refusal, refuse, render, unchecked};
+use super::respond::{Refusal, refuse, refuse_unchecked, render};
 use crate::hub::DeploymentState;
 use crate::web::client_view::ClientView;
 use crate::web::rollouts;
@@ -143,7 +143,7 @@ where
             return refuse(view, wrong, instead, request).await;
         }
     };
-    if is_part && let Err(Refusal(status, why)) = unchecked(view, &workload) {
+    if is_part && let Err(Refusal(status, why)) = refuse_unchecked(view, &workload) {
         return plain(status, &why);
     }
     let of = workload.clone();

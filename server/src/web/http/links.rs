@@ -25,7 +25,7 @@ use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
 
 use super::extract::{RequestAddress, moment as moment_of};
-use super::respond::{Refusal, lost_rollout, missing, no_cluster, refuse, render, unreadable_history};
+use super::respond::{Refusal, lost_rollout, no_cluster, refuse, refuse_not_found, render, unreadable_history};
 use crate::history::store::{EpisodeSelector, StoreError};
 use crate::hub::{Handle, ListedDeployment};
 use crate::web::client_view::ClientView;
@@ -334,5 +334,5 @@ pub(super) async fn by_uid(view: ClientView, RequestAddress(asked_for): RequestA
             return redirect_to_uid(workload, wanted, &request);
         }
     }
-    missing(&view, "Rollcast has not seen a Deployment with that UID.".to_owned(), request).await
+    refuse_not_found(&view, "Rollcast has not seen a Deployment with that UID.".to_owned(), request).await
 }
