@@ -119,7 +119,7 @@ impl Live {
 
     fn follow(self, screen: Rc<dyn Screen>, scope: Scope) {
         let client = self.client.try_update_value(|client| {
-            client.get_or_insert_with(|| SendWrapper::new(Client::start(self, true))).clone()
+            client.get_or_insert_with(|| SendWrapper::new(Client::start_main(self))).clone()
         });
         if let Some(client) = client {
             client.follow(screen, scope);
@@ -152,8 +152,17 @@ struct Inner {
 }
 
 impl Client {
-    /// Connects. The page as a whole (`html[data-live]`) is as live as its main client. Called from effects.
-    pub fn start(live: Live, is_main: bool) -> Self {
+    /// Connects the page: as a whole (`html[data-live]`) it is as live as this client. Called from effects.
+    fn start_main(live: Live) -> Self {
+        Self::start(live, true)
+    }
+
+    /// Connects a tile of the wall, beside the client of its page. Called from effects.
+    pub fn start_tile(live: Live) -> Self {
+        Self::start(live, false)
+    }
+
+    fn start(live: Live, is_main: bool) -> Self {
         let client = Self(Rc::new(Inner {
             live,
             exported: Exported::of_app(),

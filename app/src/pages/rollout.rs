@@ -152,8 +152,8 @@ fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, sc
         controls.attach(screen.clone());
         screen.play_if_asked();
         let (before, after) = (screen.clone(), screen.clone());
-        browser::on_window(leptos::ev::beforeprint, move |_| before.print(true));
-        browser::on_window(leptos::ev::afterprint, move |_| after.print(false));
+        browser::on_window(leptos::ev::beforeprint, move |_| before.set_printing(true));
+        browser::on_window(leptos::ev::afterprint, move |_| after.set_printing(false));
         (screen, scope)
     };
     live.show(begin, |_| ());

@@ -8,7 +8,7 @@ use timeline::budget::Limits;
 use timeline::model::PodState;
 use timeline::story::Line;
 
-use crate::elements::{Elements, neighbour_key};
+use crate::elements::{Elements, Neighbour, neighbour_key};
 use crate::numbers::{fixed, thousandths};
 use crate::rows::{Rows, set_if_new};
 use crate::scoped::ScopedSignal;
@@ -170,8 +170,8 @@ impl Picture {
     }
 
     /// Gives the focus to the pod before or after another one; false where there is none.
-    pub fn focus_beside(&self, head: u128, is_next: bool) -> bool {
-        neighbour_key(&self.heads.order_untracked(), head, is_next).is_some_and(|head| self.nodes.heads.focus(head))
+    pub fn focus_beside(&self, head: u128, neighbour: Neighbour) -> bool {
+        neighbour_key(&self.heads.order_untracked(), head, neighbour).is_some_and(|head| self.nodes.heads.focus(head))
     }
 
     /// Gives the focus to the first pod of a band that is still there; false where it has none.

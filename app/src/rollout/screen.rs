@@ -313,7 +313,7 @@ impl RolloutScreen {
     }
 
     /// Draws for paper, or for the screen again.
-    pub fn print(&self, is_printing: bool) {
+    pub fn set_printing(&self, is_printing: bool) {
         let mut state = self.0.state.borrow_mut();
         (state.is_printing, state.is_dirty, state.drawn_at) = (is_printing, true, f64::NEG_INFINITY);
         drop(state);

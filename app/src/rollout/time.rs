@@ -10,6 +10,7 @@ use timeline::{Millis, Model, address, rollout};
 use super::board::{self, SLIDER_PARTS, SliderMarks, Time};
 use super::screen::RolloutScreen;
 use crate::browser::{self, iso, page_millis, readdress};
+use crate::elements::Neighbour;
 use crate::live::client::ScreenRequest;
 use crate::rows::set_if_new;
 use crate::score::frame::Frame;
@@ -123,31 +124,31 @@ impl RolloutScreen {
         self.seek(self.shown_millis() + millis);
     }
 
-    /// To the next change of a pod, or the last one.
-    pub fn step(&self, is_forward: bool) {
-        self.step_among(is_forward, |model| {
+    /// Shows the next change of a pod, or the previous one.
+    pub fn step(&self, neighbour: Neighbour) {
+        self.step_among(neighbour, |model| {
             let pods = model.pods.values().flat_map(|pod| pod.states.iter().map(|(_, at)| *at));
             let sets = model.replica_sets.values().flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
             pods.chain(sets).collect()
         });
     }
 
-    /// To where the next rollout began, or the last one.
-    pub fn step_rollout(&self, is_forward: bool) {
-        self.step_among(is_forward, |model| {
+    /// Shows the begin of the next rollout, or of the previous one.
+    pub fn step_rollout(&self, neighbour: Neighbour) {
+        self.step_among(neighbour, |model| {
             let rollouts = model.deployments.values().flat_map(|of| of.rollouts.iter().map(move |one| (of, one)));
             rollouts.filter_map(|(of, one)| rollout::began_millis(model, of, one)).collect()
         });
     }
 
-    /// To the next one of some times, or the last one; after all of them to the present.
-    fn step_among(&self, is_forward: bool, times: fn(&Model) -> Vec<Millis>) {
+    /// Shows the next one of some times, or the previous one; after all of them the present.
+    fn step_among(&self, neighbour: Neighbour, times: fn(&Model) -> Vec<Millis>) {
         let at = self.shown_millis();
         let times = times(&self.0.state.borrow().copy.model);
-        match playback::step(times.into_iter(), at, is_forward) {
-            Some(to) => self.seek(to),
-            None if is_forward => self.live(),
-            None => {}
+        match (playback::step(times.into_iter(), at, neighbour == Neighbour::Next), neighbour) {
+            (Some(to), _) => self.seek(to),
+            (None, Neighbour::Next) => self.live(),
+            (None, Neighbour::Previous) => {}
         }
     }
 

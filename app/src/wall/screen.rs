@@ -48,7 +48,7 @@ impl WallScreen {
     pub fn new(live: Live, board: WallBoard, settings: Settings, known: Option<LiveList>) -> Self {
         let follow = |seat: &Seat| {
             let screen = RolloutScreen::new(seat.board, seat.picture, None, Callback::new(|_| ()));
-            let client = Client::start(live, false);
+            let client = Client::start_tile(live);
             client.follow(Rc::new(screen.clone()), Scope::Nothing);
             (screen, client)
         };

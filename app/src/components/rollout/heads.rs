@@ -6,7 +6,7 @@ use timeline::words::{safe, short};
 
 use crate::browser::{self, bind_style};
 use crate::components::tokens::Token;
-use crate::elements::register_element;
+use crate::elements::{Neighbour, register_element};
 use crate::numbers::fixed;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
@@ -59,8 +59,8 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
                 true
             }
             "ArrowUp" | "ArrowDown" if browser::has_modifier(&event) => false,
-            "ArrowUp" => picture.focus_beside(key, false),
-            "ArrowDown" => picture.focus_beside(key, true),
+            "ArrowUp" => picture.focus_beside(key, Neighbour::Previous),
+            "ArrowDown" => picture.focus_beside(key, Neighbour::Next),
             _ => false,
         };
         if is_meant {
