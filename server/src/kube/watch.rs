@@ -156,23 +156,7 @@ impl Watch {
         if has_lived {
             self.note_progress();
         }
-        let is_restart = match &ended {
-            WatchEnd::Failed(error) => !matches!(error, RequestError::Gone(_)),
-            WatchEnd::Lost | WatchEnd::Dead(_) => true,
-            WatchEnd::Closed => !has_lived,
-            WatchEnd::Left => false,
-        };
-        if is_restart {
-            Counters::add(&self.cluster.counters.kind(self.kind).restarts);
-        }
-        // A server that ends a watch in time is alive, even if it sent nothing: there are no bookmarks of Events.
-        if has_lived && matches!(ended, WatchEnd::Closed) {
-            self.last_response = Some(self.cluster.now_millis());
-        }
-        // An orderly end: everything until now was sent. A silent watch may stand at a position still to be reached.
-        if has_lived && is_heard && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
-            self.seen_until = Some(self.cluster.now_millis());
-        }
+        self.note_end(&ended, has_lived, is_heard);
         match ended {
             // The API server sends a bookmark every minute, and before it ends a watch. Watches that end without a word may stand at a
             // position that this server has yet to reach, as after a restored backup: they would hear nothing for ever.
@@ -215,6 +199,27 @@ impl Watch {
                 self.failed_watch(position, error).await
             }
             WatchEnd::Failed(error) => self.failed_watch(position, error).await,
+        }
+    }
+
+    /// Counts the end of a watch, and notes until when everything was sent.
+    fn note_end(&mut self, ended: &WatchEnd, has_lived: bool, is_heard: bool) {
+        let is_restart = match ended {
+            WatchEnd::Failed(error) => !matches!(error, RequestError::Gone(_)),
+            WatchEnd::Lost | WatchEnd::Dead(_) => true,
+            WatchEnd::Closed => !has_lived,
+            WatchEnd::Left => false,
+        };
+        if is_restart {
+            Counters::add(&self.cluster.counters.kind(self.kind).restarts);
+        }
+        // A server that ends a watch in time is alive, even if it sent nothing: there are no bookmarks of Events.
+        if has_lived && matches!(ended, WatchEnd::Closed) {
+            self.last_response = Some(self.cluster.now_millis());
+        }
+        // An orderly end: everything until now was sent. A silent watch may stand at a position still to be reached.
+        if has_lived && is_heard && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
+            self.seen_until = Some(self.cluster.now_millis());
         }
     }
 
