@@ -99,7 +99,7 @@ pub(super) async fn refuse(
     let is_silent = view.permissions().is_silent();
     let status = if is_silent { StatusCode::SERVICE_UNAVAILABLE } else { status };
     let title = status.canonical_reason().unwrap_or_default();
-    let shell = move |build| app::shell::missing(title, asked.clone(), why.clone(), instead.clone(), build);
+    let shell = move |build| app::shell::refusal(title, asked.clone(), why.clone(), instead.clone(), build);
     let mut response = render_static(view, status, request, shell).await;
     if is_silent {
         // It may be there, and be shown as soon as the cluster says so.
