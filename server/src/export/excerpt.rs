@@ -2,7 +2,7 @@
 //! them like a cluster's hub, and cannot show more.
 //!
 //! ```text
-//!   the cluster's hub, or the stored episode ──► the past of one Deployment ──► History::excerpt ──► Handle::frozen
+//!   the cluster's hub, or the stored episode ──► the past of one Deployment ──► History::excerpt ──► Handle::start_frozen
 //! ```
 //! The excerpt of a rollout in progress shows its state at the time of the request; two seconds later a newer one is made. It ends with
 //! the stored episode, and before the first sign of the next rollout.
