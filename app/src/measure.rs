@@ -54,7 +54,7 @@ impl Measure {
                     rank if rank.is_empty() => "to complete".to_owned(),
                     rank => format!("to complete, {rank}"),
                 };
-                let sentence = compared(millis, took).unwrap_or_default();
+                let sentence = comparison_words(millis, took).unwrap_or_default();
                 Some(Figure { value: duration(millis), words, sentence })
             }
             RolloutProgress::GoingOn(_) => {
@@ -96,7 +96,7 @@ fn rank(millis: Millis, took: &[Millis]) -> String {
 }
 
 /// Where one that was complete after this time stands among earlier ones; `None` where there are none.
-pub(crate) fn compared(millis: Millis, took: &[Millis]) -> Option<String> {
+pub(crate) fn comparison_words(millis: Millis, took: &[Millis]) -> Option<String> {
     let (fastest, slowest) = (took.first()?, took.last()?);
     let (this, many) = (duration(millis), took.len());
     if many < ENOUGH {

@@ -154,11 +154,11 @@ fn add_verdict(out: &mut String, view: &View, short: impl Fn(&str) -> String) ->
 
 /// Adds the name beside the badge, the namespace in the room that it leaves, and the image below.
 fn add_names(out: &mut String, workload: &Workload, ImageText { name: image, tag, .. }: &ImageText, badge_end: f64) {
-    let name = fitting(&safe(&workload.name), NAME_SIZE, WORDS.1 - badge_end);
-    let left_room = WORDS.1 - badge_end - wide(&name, NAME_SIZE) - 24.0;
-    let namespace = fitting(&safe(&workload.namespace), SMALL_SIZE, left_room);
-    let tag = fitting(tag, SMALL_SIZE, WORDS.1 - WORDS.0 - 60.0);
-    let image = fitting(image, SMALL_SIZE, WORDS.1 - WORDS.0 - wide(&tag, SMALL_SIZE)) + &tag;
+    let name = fit_text(&safe(&workload.name), NAME_SIZE, WORDS.1 - badge_end);
+    let left_room = WORDS.1 - badge_end - text_width(&name, NAME_SIZE) - 24.0;
+    let namespace = fit_text(&safe(&workload.namespace), SMALL_SIZE, left_room);
+    let tag = fit_text(tag, SMALL_SIZE, WORDS.1 - WORDS.0 - 60.0);
+    let image = fit_text(image, SMALL_SIZE, WORDS.1 - WORDS.0 - text_width(&tag, SMALL_SIZE)) + &tag;
     for (text, x, y, style) in [
         (name, badge_end, 73, bold(NAME_SIZE, TEXT)),
         (namespace, WORDS.1, 73, format!("font-size=\"{SMALL_SIZE}\" text-anchor=\"end\" fill=\"{QUIET}\"")),
@@ -208,19 +208,19 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// Returns the largest width of a text, as far as its letters are not unusually wide.
-fn wide(text: &str, size: f64) -> f64 {
+fn text_width(text: &str, size: f64) -> f64 {
     let is_narrow = |letter: char| letter.is_ascii() && !"WMmw@%".contains(letter);
     text.chars().map(|letter| if is_narrow(letter) { LETTER } else { 1.0 }).sum::<f64>() * size
 }
 
 /// A text as far as it has room, in pixels; what is cut ends in an ellipsis. Without room there is no text.
-fn fitting(text: &str, size: f64, room: f64) -> String {
-    if wide(text, size) <= room {
+fn fit_text(text: &str, size: f64, room: f64) -> String {
+    if text_width(text, size) <= room {
         return text.to_owned();
     }
     let mut cut = String::new();
     for letter in text.chars() {
-        if wide(&cut, size) + 2.0 * size > room {
+        if text_width(&cut, size) + 2.0 * size > room {
             break;
         }
         cut.push(letter);
@@ -258,12 +258,12 @@ mod tests {
 
     #[test]
     fn names_end_where_their_room_does() {
-        assert_eq!(fitting("web", 20.0, 100.0), "web");
+        assert_eq!(fit_text("web", 20.0, 100.0), "web");
         for name in ["x".repeat(63), "W".repeat(63), "x".repeat(253), "界".repeat(63)] {
-            let cut = fitting(&name, 28.0, 500.0);
-            assert!(cut.ends_with('…') && wide(&cut, 28.0) <= 500.0 && wide(&cut, 28.0) > 400.0, "{cut}");
+            let cut = fit_text(&name, 28.0, 500.0);
+            assert!(cut.ends_with('…') && text_width(&cut, 28.0) <= 500.0 && text_width(&cut, 28.0) > 400.0, "{cut}");
         }
-        assert_eq!(["web", "a-long-name"].map(|name| fitting(name, 20.0, -5.0)), ["", ""]);
+        assert_eq!(["web", "a-long-name"].map(|name| fit_text(name, 20.0, -5.0)), ["", ""]);
     }
 
     #[test]

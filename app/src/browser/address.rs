@@ -43,7 +43,7 @@ pub fn readdress(address: &str) {
 
 /// Keeps the viewer on a page behind which there is no server: links to other pages lead nowhere, unless something else was made
 /// of the click before.
-pub fn stay() {
+pub fn block_links() {
     on_window(ev::click, |event| {
         let on = event.target().and_then(|on| on.dyn_into::<Element>().ok());
         let link = on.and_then(|on| on.closest("a[href]:not([href^=http], [href=''])").ok().flatten());

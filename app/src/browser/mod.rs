@@ -21,7 +21,9 @@ mod stream;
 mod time;
 mod view;
 
-pub use address::{base, go_to, load, origin, parameter, path, path_with_search, readdress, reload, search, stay};
+pub use address::{
+    base, block_links, go_to, load, origin, parameter, path, path_with_search, readdress, reload, search,
+};
 pub use answer::{FormValues, HttpResponse, fetch, send_form};
 pub use awake::WakeLock;
 pub use clipboard::copy;

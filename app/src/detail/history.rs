@@ -69,7 +69,7 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, is_left_behind: bool, no
             Change::PodAdopted(_, _, at) => tell(*at, "adopted by a ReplicaSet".to_owned()),
             Change::PodEnds(..) => {
                 if let Some(reason) = end_reason.take() {
-                    tell(*at, format!("ends: {}", because(reason)));
+                    tell(*at, format!("ends: {}", end_reason_words(reason)));
                 }
             }
             _ => {} // not of pods
@@ -102,12 +102,12 @@ pub(super) fn ended_because(pod: &Pod) -> Option<&'static str> {
             Some("its node has a taint that it does not tolerate, as nodes have that do not answer")
         }
         (_, "Terminated" | "Shutdown" | "NodeShutdown") if is_evicted => Some("its node shut down"),
-        _ => pod.end_reason.map(because),
+        _ => pod.end_reason.map(end_reason_words),
     }
 }
 
 /// Why a pod ended.
-const fn because(reason: EndReason) -> &'static str {
+const fn end_reason_words(reason: EndReason) -> &'static str {
     match reason {
         EndReason::NodeLost => "its node is gone, or has a taint that it does not tolerate",
         EndReason::Evicted => "it was evicted, preempted, or ended by its kubelet",

@@ -92,7 +92,7 @@ impl RolloutsDetail {
     }
 
     /// Address of the page that compares the last one with earlier ones.
-    pub fn compared(&self, workload: &Workload) -> Option<String> {
+    pub fn compare_address(&self, workload: &Workload) -> Option<String> {
         let last = self.rollouts.first()?;
         Some(address::compare(workload, self.deployment, last.revision, None))
     }
@@ -119,7 +119,7 @@ impl RolloutLine {
         let is_part_unseen = rollout::is_part_unseen(model, deployment, rollout);
         Some(Self {
             revision: rollout.revision,
-            was: was(model, deployment, rollout),
+            was: revision_before(model, deployment, rollout),
             started_millis: began_millis,
             end: rollout::outcome(deployment, rollout),
             is_past_deadline: rollout.deadline_exceeded_millis.is_some(),
@@ -198,7 +198,7 @@ impl RolloutLine {
 }
 
 /// The number that the ReplicaSet of a rollout had before, for this Deployment.
-fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
+fn revision_before(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
     let set = rollout::replica_set(model, deployment, of.revision)?;
     let numbers = set.revisions.iter().rev().map(|(revision, _)| *revision);
     let is_own = |number: &u64| deployment.rollouts.iter().any(|other| other.revision == *number);

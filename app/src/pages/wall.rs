@@ -9,7 +9,7 @@ use crate::browser::{self, WakeLock, bind_style};
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
 use crate::components::preview::preview;
-use crate::components::state_marks::{Points, StateMarks, Swatch, usual};
+use crate::components::state_marks::{Points, StateMarks, Swatch, usual_states};
 use crate::components::title::PageTitle;
 use crate::components::wall::footer::WallFooter;
 use crate::components::wall::sound::Sound;
@@ -137,7 +137,7 @@ fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
 #[component]
 fn WallLegend(is_needed: Signal<bool>) -> impl IntoView {
     let class = move || if is_needed.get() { "wall-legend" } else { "unused" };
-    let states = usual().map(|state| view! { <StateMarks state/> }).collect_view();
+    let states = usual_states().map(|state| view! { <StateMarks state/> }).collect_view();
     view! {
         <ul class=class aria-label="Legend">
             {states}

@@ -142,8 +142,8 @@ impl State {
 impl RolloutScreen {
     /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
     pub fn new(board: Board, picture: Picture, first: Option<RenderedPage>, on_news: Callback<(bool, f64)>) -> Self {
-        let RenderedPage { copy, told_millis: now_millis, moment } = first.unwrap_or_else(RenderedPage::nothing);
-        let over = board.over(&copy);
+        let RenderedPage { copy, told_millis: now_millis, moment } = first.unwrap_or_else(RenderedPage::empty);
+        let over = board.ended_rollout(&copy);
         let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);
         let window_millis = scale::fitting_millis(over, &copy.model, copy.deployment(), shown_millis);
         let state = State {
@@ -224,7 +224,7 @@ impl RolloutScreen {
         } else {
             state.clock.synchronize(now_millis, page_millis);
         }
-        state.over = self.0.board.over(&state.copy);
+        state.over = self.0.board.ended_rollout(&state.copy);
         if is_first {
             state.frame.window_millis = state.fitting_millis(now_millis);
         }

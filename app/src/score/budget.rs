@@ -165,7 +165,7 @@ fn thinned(steps: Vec<Step>, frame: Frame) -> Vec<Step> {
     let mut thin: Vec<Step> = Vec::with_capacity(steps.len());
     for (at, counts) in steps {
         match thin.last_mut() {
-            Some((last, known)) if frame.wide(*last, Some(at)) < 1.0 => *known = counts,
+            Some((last, known)) if frame.width_of(*last, Some(at)) < 1.0 => *known = counts,
             _ => thin.push((at, counts)),
         }
     }

@@ -100,7 +100,7 @@ impl Screen for WallScreen {
         let state = &mut *self.state.borrow_mut();
         if state.is_begun && (state.is_dirty || page_millis - state.looked_at > LOOK_MILLIS) {
             (state.is_dirty, state.looked_at) = (false, page_millis);
-            self.direct(state, page_millis);
+            self.update_seats(state, page_millis);
         }
         None
     }
@@ -111,11 +111,11 @@ fn names(copy: &ListCopy) -> Vec<String> {
 }
 
 impl WallScreen {
-    fn direct(&self, state: &mut State, page_millis: f64) {
+    fn update_seats(&self, state: &mut State, page_millis: f64) {
         let copy = &state.live_list.copy;
         let active = |group| of_group(copy, group).map(move |row: &Row| (row.key(), group));
         let all: Vec<(Key, Group)> = active(Group::InTrouble).chain(active(Group::InProgress)).collect();
-        let on_stage = state.seats.direct(&all, page_millis);
+        let on_stage = state.seats.update(&all, page_millis);
         if copy.overall.clusters.iter().any(|cluster| cluster.connection.state == ConnectionState::Connecting) {
             state.seats.forget_trouble();
         }
@@ -129,8 +129,8 @@ impl WallScreen {
         for (((number, key), seat), followed) in seats {
             let row = key.and_then(|key| copy.rows().find(|row| row.key() == key));
             let seen = row.and_then(|row| Some((row, copy.overall.clusters.get(usize::from(row.cluster))?)));
-            if state.seats.aim(number, key) {
-                aim(followed, seat, seen);
+            if state.seats.assign_seat(number, key) {
+                follow_row(followed, seat, seen);
             }
             seat.has_new_trouble.set_value(state.seats.has_new_trouble(number));
             set_if_new(&seat.look, if key.is_some() { taken } else { SeatState::Free });
@@ -156,7 +156,7 @@ impl WallScreen {
 }
 
 /// Lets a seat follow who sits there now.
-fn aim((screen, client): &(RolloutScreen, Client), seat: &Seat, seen: Option<(&Row, &ClusterState)>) {
+fn follow_row((screen, client): &(RolloutScreen, Client), seat: &Seat, seen: Option<(&Row, &ClusterState)>) {
     let scope = seen.map_or(Scope::Nothing, |(row, cluster)| {
         let workload = row.summary.workload(&cluster.name);
         seat.board.view.set(None);

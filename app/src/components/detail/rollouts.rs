@@ -50,7 +50,7 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
         }
     };
     let past = workload.with_value(Breadcrumbs::for_workload).history_address();
-    let compared = move || workload.with_value(|workload| rollouts.read().compared(workload));
+    let compared = move || workload.with_value(|workload| rollouts.read().compare_address(workload));
     let compare = move || match rollouts.read().standing.as_str() {
         "" => "Compare the last one with earlier ones",
         _ => "Compare",
