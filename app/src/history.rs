@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
-use timeline::past::{Day, PastRollout, Search, TIMES};
+use timeline::episodes::{Day, PastRollout, Search, TIMES};
 use timeline::rollout::Outcome;
 use timeline::words::{count, duration};
 

@@ -24,7 +24,7 @@ use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
 use server::kube::SourceEvent;
-use timeline::past::{Day, PastRollout, Search};
+use timeline::episodes::{Day, PastRollout, Search};
 use timeline::{History, Millis, Timeline};
 
 use self::day::{DAY_MILLIS, KeptDay, MOST_BYTES, PODS, ROLLOUTS, START_MILLIS, World, commit, keep, rollout, write};

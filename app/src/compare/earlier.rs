@@ -2,10 +2,10 @@
 //! where enough of them took longer than this one has taken so far.
 
 use timeline::Millis;
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::words::{count, duration};
 
-use crate::measure::{ENOUGH, RolloutProgress, compared, earlier, expected, median};
+use crate::measure::{ENOUGH, RolloutProgress, comparison_words, earlier, expected, median};
 
 /// Rollouts with at most so many times as many replicas are compared, and with at least that part.
 const ALIKE: u32 = 2;
@@ -30,7 +30,7 @@ pub fn sentences(this: &PastRollout, progress: RolloutProgress, before: &[PastRo
     let took = comparable(this, before);
     let mut said = Vec::new();
     match progress {
-        RolloutProgress::Complete(millis) => said.extend(compared(millis, &took)),
+        RolloutProgress::Complete(millis) => said.extend(comparison_words(millis, &took)),
         RolloutProgress::GoingOn(millis) => said.extend(expected(millis, &took)),
         RolloutProgress::Otherwise => {}
     }

@@ -7,7 +7,7 @@ pub mod course;
 pub mod earlier;
 pub mod startup;
 
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::{Uid, Workload};
 
 pub use self::course::Course;

@@ -2,7 +2,7 @@
 //! how it ended.
 
 use leptos::prelude::*;
-use timeline::past::{PastRollout, Search, StatusMark};
+use timeline::episodes::{PastRollout, Search, StatusMark};
 use timeline::words::{count, safe};
 
 use crate::history::PastWorkload;
@@ -35,7 +35,7 @@ pub fn PastWorkloads(workloads: Vec<PastWorkload>, search: Search) -> impl IntoV
         let label = format!("Rollouts of {}: {summary}", safe(&name));
         let heights = heights(&rollouts);
         let bar = |(index, (rollout, height)): (u32, (PastRollout, u32))| {
-            let words = format!("Revision {}. {}. {}", rollout.revision, rollout.ended(), rollout.cause_words());
+            let words = format!("Revision {}. {}. {}", rollout.revision, rollout.result_words(), rollout.cause_words());
             let class = rollout.status().mark.name();
             let bar = view! {
                 <rect class=class x=index * STEP y=HEIGHT - height width=STEP - 2 height=height rx="1"/>
@@ -43,7 +43,7 @@ pub fn PastWorkloads(workloads: Vec<PastWorkload>, search: Search) -> impl IntoV
             };
             // Rows lead to the same places: one stop for each workload is enough for who goes by keyboard.
             if rollout.is_kept {
-                view! { <a href=rollout.played() tabindex="-1" aria-label=words>{bar}</a> }.into_any()
+                view! { <a href=rollout.play_address() tabindex="-1" aria-label=words>{bar}</a> }.into_any()
             } else {
                 view! { <g>{bar}</g> }.into_any()
             }

@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 use timeline::Millis;
 use timeline::address;
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::words::{count, duration, duration_in_words, is_are, safe};
 
 use crate::compare::earlier::{is_alike, why_not_compared};
@@ -117,7 +117,7 @@ fn cells(began: String, before: &PastRollout, link: String, is_other: bool) -> [
         view! { <a href=link aria-current=is_other.then_some("true")>{before.revision}</a> }.into_any(),
         began.into_any(),
         view! { <span class="mono">{safe(&images)}</span> }.into_any(),
-        (before.ended(), cause).into_any(),
+        (before.result_words(), cause).into_any(),
         first.unwrap_or_else(unknown).into_any(),
         restarts.unwrap_or_else(unknown).into_any(),
     ]

@@ -52,10 +52,10 @@ struct PartRects {
 
 impl PartRects {
     /// A tip that stands beside a place.
-    fn tip(&self, (x, y): (f64, f64), at_millis: Millis, told: TipContent) -> Tip {
+    fn tip(&self, (x, y): (f64, f64), at_millis: Millis, content: TipContent) -> Tip {
         let (left, size) = (self.score.left(), (self.score.width(), self.score.height()));
         let place = style_sheet::tip((x - left, y - self.score.top()), size);
-        Tip { place, x: x.min(self.canvas.right()) - left, at_millis, told }
+        Tip { place, x: x.min(self.canvas.right()) - left, at_millis, content }
     }
 }
 
@@ -102,7 +102,7 @@ impl RolloutScreen {
         (state.pointer.at, state.pointer.has_dragged) = (None, true);
         // Time passes under the pointer as fast as it moves.
         state.chosen_millis = Some(state.frame.window_millis);
-        set_if_new(&self.0.picture.told, None);
+        set_if_new(&self.0.picture.tip, None);
     }
 
     pub fn press(&self, event: &PointerEvent) {
@@ -146,7 +146,7 @@ impl RolloutScreen {
     pub fn point_to_nothing(&self) {
         let pointer = &mut self.0.state.borrow_mut().pointer;
         (pointer.at, pointer.head) = (None, None);
-        set_if_new(&self.0.picture.told, None);
+        set_if_new(&self.0.picture.tip, None);
     }
 
     /// The wheel turned over the score. With Ctrl or the command key it shows more time or less around the pointer, sideways or with
@@ -203,7 +203,7 @@ impl RolloutScreen {
             let told = at.and_then(|at| self.tip_at(state, &room, at));
             told.or_else(|| self.tip_of_head(state, &room, head?))
         });
-        set_if_new(&self.0.picture.told, tip);
+        set_if_new(&self.0.picture.tip, tip);
     }
 
     fn tip_at(&self, state: &State, room: &PartRects, (x, y): (f64, f64)) -> Option<Tip> {

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use timeline::episodes::PastRollout;
 use timeline::fact::{Kind, Seen};
 use timeline::model::PodState;
-use timeline::past::PastRollout;
 use timeline::{Millis, Model, Uid};
 use tokio::sync::oneshot;
 

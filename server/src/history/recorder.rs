@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use timeline::episodes::PastRollout;
 use timeline::fact::Kind;
-use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::batch;

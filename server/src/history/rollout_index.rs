@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
+use timeline::episodes::PastRollout;
 use timeline::fact::Kind;
-use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{Millis, Uid};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::batch::{self, Batch, BatchError};

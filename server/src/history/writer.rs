@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::wire::Unwritten;
 use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};

@@ -3,7 +3,7 @@
 use app::compare::Course;
 use app::compare::earlier::{comparable, sentences};
 use app::measure::{Measure, RolloutProgress};
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::view::{self, Tone};
 use timeline::{Uid, Workload};
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use timeline::EpisodeKind;
-use timeline::past::{PastRollout, Search};
+use timeline::episodes::{PastRollout, Search};
 use timeline::words::count;
 
 use crate::access::permissions::Permissions;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::{ROLLOUT, batches, read_rollout, to_u32, uid_of};

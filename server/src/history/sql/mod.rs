@@ -12,7 +12,7 @@ pub(super) use self::tidy::tidy;
 pub(super) use self::write::{append, cluster_id, last_response, load};
 
 use serde::Deserialize;
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::batch::{self, Batch};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timeline::past::{Day, PastRollout, Search};
+use timeline::episodes::{Day, PastRollout, Search};
 use timeline::{Millis, Uid, Workload};
 
 use super::filter::{CLUSTER, Filter};

@@ -1,7 +1,7 @@
 //! Writes commits, and loads a cluster after a restart.
 
 use timeline::Millis;
-use timeline::past::{PastRollout, UNKNOWN_CAUSE};
+use timeline::episodes::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{Outcome, Trigger};
 
 use super::{CLOCKS_MILLIS, batches, insert_batch};

@@ -10,13 +10,13 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use timeline::address::{self, Address, Route, at};
 use timeline::change::Subject;
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::removal_order::Choices;
 use timeline::words::safe;
 use timeline::{Change, Uid, Workload, wire};
 
 use super::extract::{moment, origin};
-use super::respond::{Refusal, refuse, render, unchecked};
+use super::respond::{Refusal, refuse, refuse_unchecked, render};
 use crate::hub::DeploymentState;
 use crate::web::client_view::ClientView;
 use crate::web::rollouts;
@@ -143,7 +143,7 @@ where
             return refuse(view, wrong, instead, request).await;
         }
     };
-    if is_part && let Err(Refusal(status, why)) = unchecked(view, &workload) {
+    if is_part && let Err(Refusal(status, why)) = refuse_unchecked(view, &workload) {
         return plain(status, &why);
     }
     let of = workload.clone();

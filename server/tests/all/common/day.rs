@@ -13,8 +13,8 @@ use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Lines, Store};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
+use timeline::episodes::PastRollout;
 use timeline::fact::{Kind, Seen};
-use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{History, Millis, Timeline, Uid};
 

@@ -9,7 +9,7 @@ use server::history::resume::{CheckpointState, FINGERPRINT};
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
 use timeline::Millis;
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 
 use crate::history::lines::{line, listed};
 use crate::history::{Indexed, SMALL, checkpoint, commit, existing, indexed, longest, places, play, resumed};

@@ -5,7 +5,7 @@ use server::access::permissions::Permissions;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Episode};
-use timeline::past::{PastRollout, Search};
+use timeline::episodes::{PastRollout, Search};
 use timeline::words::clock;
 use timeline::{EpisodeKind, Millis};
 

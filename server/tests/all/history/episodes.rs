@@ -5,7 +5,7 @@ use server::history::batch::unpack;
 use server::history::index;
 use server::history::recorder::Recorder;
 use server::history::rollout_span;
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::wire::Objects;
 use timeline::{Millis, Model, Uid};
 

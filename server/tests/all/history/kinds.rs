@@ -8,7 +8,7 @@ use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Episode, EpisodeSelector};
-use timeline::past::{PastRollout, Search, StatusMark};
+use timeline::episodes::{PastRollout, Search, StatusMark};
 use timeline::words::clock;
 use timeline::{EpisodeKind, Millis};
 

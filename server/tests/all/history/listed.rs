@@ -6,7 +6,7 @@ use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
-use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
+use timeline::episodes::{PastRollout, Search, UNKNOWN_CAUSE};
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
 use timeline::{Millis, Timeline, Uid, Workload};

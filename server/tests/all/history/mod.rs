@@ -35,7 +35,7 @@ use server::history::resume::{self, CheckpointState, FINGERPRINT};
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Checkpoint, Commit, Episode, Lines, Store};
 use server::kube::InitialState;
-use timeline::past::PastRollout;
+use timeline::episodes::PastRollout;
 use timeline::view::Now;
 use timeline::{History, Millis, Model, Timeline, Uid};
 

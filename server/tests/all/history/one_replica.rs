@@ -1,12 +1,12 @@
 //! A Deployment of one replica, in facts whose times and counts a test chooses.
 
 use server::history::index;
+use timeline::episodes::PastRollout;
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
     DeploymentStatus, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Role,
     Seen, Strategy,
 };
-use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{Fact, Millis, Timeline, Uid};
 

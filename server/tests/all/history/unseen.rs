@@ -4,8 +4,8 @@ use server::access::permissions::Permissions;
 use server::history::index;
 use server::history::sql::Reader;
 use server::history::store::Commit;
+use timeline::episodes::{PastRollout, Search};
 use timeline::fact::{Kind, Seen};
-use timeline::past::{PastRollout, Search};
 use timeline::view::Now;
 use timeline::{Fact, Millis, Timeline, Uid};
 
@@ -25,7 +25,7 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
     let said = |timeline: &Timeline| {
         let row = last_row(timeline, 90_000);
         assert_eq!(row.first_available_millis.is_some(), row.took_millis().is_some());
-        (row.ended(), row.took(), row.extremes())
+        (row.result_words(), row.duration_words(), row.extremes())
     };
     let begun = || {
         let mut timeline = complete();

@@ -11,7 +11,7 @@ use server::web::state::{Rollcast, Site};
 use timeline::Millis;
 use timeline::address;
 use timeline::address::Route;
-use timeline::past::{PastRollout, Search};
+use timeline::episodes::{PastRollout, Search};
 use timeline::rollout::Outcome;
 
 use crate::common;
@@ -192,11 +192,11 @@ async fn each_workload_has_its_last_rollouts_as_a_small_picture_that_leads_to_th
     assert_eq!(bars(picture), all.len());
     assert!(picture.contains("6 rollouts, median 2."), "{picture}");
     for rollout in all.iter().chain(&kept.rollouts) {
-        let played = fetch(&kept.rollcast, &rollout.played()).await;
-        assert_eq!(played.status, StatusCode::OK, "{}", rollout.played());
+        let played = fetch(&kept.rollcast, &rollout.play_address()).await;
+        assert_eq!(played.status, StatusCode::OK, "{}", rollout.play_address());
     }
     for rollout in &all {
-        assert!(picture.contains(&rollout.played().replace('&', "&amp;")), "{}", rollout.played());
+        assert!(picture.contains(&rollout.play_address().replace('&', "&amp;")), "{}", rollout.play_address());
     }
 }
 
@@ -299,7 +299,7 @@ async fn rows_whose_pods_are_not_kept_say_so_and_have_no_links_to_them() {
     assert!(!page.contains("play=yes"), "pictures lead nowhere either");
     let told = found(&rollcast, "").await;
     assert!(told.iter().all(|rollout| !rollout.is_kept));
-    assert_eq!(fetch(&rollcast, &told[0].played()).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(fetch(&rollcast, &told[0].play_address()).await.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::Timeline;
 use timeline::address::Route;
-use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
+use timeline::episodes::{PastRollout, Search, UNKNOWN_CAUSE};
 use timeline::view::Now;
 
 use crate::common;

@@ -146,7 +146,7 @@ impl PastRollout {
     }
 
     /// Returns the address that plays it from its begin.
-    pub fn played(&self) -> String {
+    pub fn play_address(&self) -> String {
         format!("{}&at={}&play=yes", self.page(), self.started_millis)
     }
 
@@ -209,14 +209,14 @@ mod tests {
     fn what_is_over_is_played_by_itself_and_what_goes_on_live() {
         let uid = Uid::from_bits(1);
         let page = format!("/clusters/prod/namespaces/shop/deployments/web?uid={uid}");
-        assert_eq!(rollout(Outcome::Complete).played(), format!("{page}&rollout=0&at=1000&play=yes"));
-        assert_eq!(rollout(Outcome::Progressing).played(), format!("{page}&revision=2&at=1000&play=yes"));
+        assert_eq!(rollout(Outcome::Complete).play_address(), format!("{page}&rollout=0&at=1000&play=yes"));
+        assert_eq!(rollout(Outcome::Progressing).play_address(), format!("{page}&revision=2&at=1000&play=yes"));
         let over = PastRollout { moment_millis: Some(7_000), ..rollout(Outcome::Complete) };
         assert_eq!(over.address(), format!("{page}&rollout=0&at=7000"), "its cluster need not be watched any more");
         assert_eq!(rollout(Outcome::Progressing).address(), format!("{page}&revision=2"));
         let scaling = |outcome| PastRollout { episode: EpisodeKind::Scaling, ..rollout(outcome) };
-        assert_eq!(scaling(Outcome::Complete).played(), format!("{page}&rollout=0&at=1000&play=yes"));
-        let played = scaling(Outcome::Progressing).played();
+        assert_eq!(scaling(Outcome::Complete).play_address(), format!("{page}&rollout=0&at=1000&play=yes"));
+        let played = scaling(Outcome::Progressing).play_address();
         assert_eq!(played, format!("{page}&at=1000&play=yes"), "no moment of a revision");
     }
 }

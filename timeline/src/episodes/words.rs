@@ -25,7 +25,7 @@ pub const fn outcome_name(outcome: Outcome) -> &'static str {
 
 impl PastRollout {
     /// Formats the result: "Complete after 12 s".
-    pub fn ended(&self) -> String {
+    pub fn result_words(&self) -> String {
         let end = capitalized(outcome_name(self.outcome).to_owned());
         let passed = self.deadline_millis.filter(|_| self.outcome != Outcome::DeadlineExceeded);
         let passed = passed.map(|_| ", progress deadline passed").unwrap_or_default();
@@ -38,7 +38,7 @@ impl PastRollout {
     }
 
     /// Formats the duration for a column: "12 s"; empty while it goes on.
-    pub fn took(&self) -> String {
+    pub fn duration_words(&self) -> String {
         match self.took_millis() {
             Some(took) if took < AT_ONCE_MILLIS => format!("< {}", duration(AT_ONCE_MILLIS)),
             Some(took) => duration(took),
@@ -95,7 +95,7 @@ impl PastRollout {
     }
 
     /// Names the trigger.
-    pub const fn began(&self) -> &'static str {
+    pub const fn trigger_words(&self) -> &'static str {
         match self.trigger {
             Trigger::Unknown => "Already running",
             Trigger::Rollback => "Rollback",
@@ -250,7 +250,7 @@ mod tests {
             ended_millis: Some(5_000),
             ..PastRollout::default()
         };
-        assert_eq!(superseded.ended(), "Superseded after 5.0 s, progress deadline passed");
+        assert_eq!(superseded.result_words(), "Superseded after 5.0 s, progress deadline passed");
     }
 
     #[test]
