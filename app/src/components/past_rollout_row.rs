@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::address;
-use timeline::episodes::{PastRollout, Search, Status};
+use timeline::episodes::{EpisodeRow, Search, Status};
 use timeline::words::safe;
 
 use crate::images::ImageText;
@@ -11,7 +11,7 @@ use crate::images::ImageText;
 #[component]
 pub fn PastRolloutRow(
     began: String,
-    rollout: PastRollout,
+    rollout: EpisodeRow,
     /// The offset from UTC in which times are told.
     zone: String,
 ) -> impl IntoView {
@@ -47,7 +47,7 @@ pub fn PastRolloutRow(
 
 /// Further facts about a rollout, and links to it.
 #[component]
-fn Actions(rollout: PastRollout, name: String) -> impl IntoView {
+fn Actions(rollout: EpisodeRow, name: String) -> impl IntoView {
     let by = (!rollout.managed_by.is_empty()).then(|| format!(", by {}", safe(&rollout.managed_by)));
     let change = rollout.change_cause.as_deref().map(|cause| format!(" \u{201c}{}\u{201d}", safe(cause)));
     let facts = if rollout.is_rollout() {

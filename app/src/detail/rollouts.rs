@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use timeline::address;
 use timeline::episodes::course::{limits, moment};
-use timeline::episodes::{PastRollout, Status, extremes, outcome_name, replaces};
+use timeline::episodes::{EpisodeRow, Status, extremes, outcome_name, replaces};
 use timeline::model::{Deployment, Model, Rollout};
 use timeline::rollout::{self, Outcome};
 use timeline::words::{capitalized, count, duration_in_words, images, is_are, safe};
@@ -67,7 +67,7 @@ impl RolloutsDetail {
     pub fn from_model(
         model: &Model,
         deployment: &Deployment,
-        past: &[PastRollout],
+        past: &[EpisodeRow],
         standing: String,
         measure: Option<Measure>,
         now_millis: Millis,
@@ -136,7 +136,7 @@ impl RolloutLine {
     }
 
     /// Adds what the history tells of it. Of several rollouts with its number it is the one that began next to it.
-    fn with_trouble(mut self, past: &[PastRollout]) -> Self {
+    fn with_trouble(mut self, past: &[EpisodeRow]) -> Self {
         let rows = past.iter().filter(|row| row.revision == self.revision);
         let row = rows.min_by_key(|row| self.started_millis.map_or(0, |at| row.started_millis.abs_diff(at)));
         self.trouble = row.map(|row| if row.trouble().is_empty() { String::new() } else { row.cause_words() });
@@ -294,12 +294,12 @@ pub(crate) mod tests {
             unseen.sentences(|_| String::new()),
             "Complete after 12 s, part not observed. Began before watching began."
         );
-        let row = |started_millis, cause: &str| PastRollout {
+        let row = |started_millis, cause: &str| EpisodeRow {
             revision: 2,
             started_millis,
             cause: cause.to_owned(),
             outcome: Outcome::Complete,
-            ..PastRollout::default()
+            ..EpisodeRow::default()
         };
         let told = |cause: &str| {
             let rows = [row(9_000, "Revision 2 cannot start."), row(2_000, cause)];

@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 use timeline::Millis;
 use timeline::address;
-use timeline::episodes::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::words::{count, duration, duration_in_words, is_are, safe};
 
 use crate::compare::earlier::{is_alike, why_not_compared};
@@ -106,7 +106,7 @@ fn table<const N: usize>(columns: [&str; N], row_id: &'static str, rows: Vec<[An
 }
 
 /// The cells of one of those before it; its revision leads to both laid over each other.
-fn cells(began: String, before: &PastRollout, link: String, is_other: bool) -> [AnyView; 6] {
+fn cells(began: String, before: &EpisodeRow, link: String, is_other: bool) -> [AnyView; 6] {
     let first = before.first_available_millis.map(|millis| format!("after {}", brief(millis)));
     let images = ImageText::change(&before.images_before, &before.images).to_string();
     let cause = before.cause_words();

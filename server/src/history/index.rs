@@ -2,7 +2,7 @@
 
 use timeline::assess::Refused;
 use timeline::episodes::course::{self, limits, moment, replicas};
-use timeline::episodes::{PastRollout, UNKNOWN_CAUSE};
+use timeline::episodes::{EpisodeRow, UNKNOWN_CAUSE};
 use timeline::model::container::LONGEST_BACK_OFF_MILLIS;
 use timeline::model::story::Happening;
 use timeline::model::{Deployment, Gap, Model, Pod, PodState, Rollout};
@@ -23,7 +23,7 @@ const LASTING_MILLIS: Millis = 10_000;
 const MOST_STRETCHES: usize = 64;
 
 /// Returns the last rollouts of a Deployment in order, without those that were over before it was observed.
-pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: usize) -> Vec<PastRollout> {
+pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: usize) -> Vec<EpisodeRow> {
     let model = timeline.model();
     let Some(deployment) = model.deployments.get(&uid) else { return Vec::new() };
     let first = deployment.rollouts.len().saturating_sub(most);
@@ -44,14 +44,14 @@ fn row_of_rollout(
     deployment: &Deployment,
     (index, rollout): (usize, &Rollout),
     now: Now,
-) -> PastRollout {
+) -> EpisodeRow {
     let model = timeline.model();
     let is_last = index + 1 == deployment.rollouts.len();
     let outcome = rollout::outcome(deployment, rollout);
     let set = rollout::set_of_rollout(model, deployment, rollout).map(|set| &set.now);
     let (ceiling, floor) = limits(deployment, index);
     let next_refusal = Some(rollout).filter(|_| is_last).and_then(|last| name_refusal_after(model, deployment, last));
-    PastRollout {
+    EpisodeRow {
         cluster: cluster.to_owned(),
         namespace: deployment.namespace.clone(),
         name: deployment.name.clone(),
@@ -88,7 +88,7 @@ fn row_of_rollout(
         last_millis: rollout::last_moment_millis(model, deployment, index),
         is_deleted: deployment.deleted_millis.is_some(),
         is_kept: true,
-        ..PastRollout::default()
+        ..EpisodeRow::default()
     }
 }
 
@@ -207,7 +207,7 @@ pub fn episode_rows(
     (from_millis, to_millis): (Millis, Millis),
     rollouts: Option<(Millis, bool)>,
     is_open: bool,
-) -> [Option<Box<PastRollout>>; 2] {
+) -> [Option<Box<EpisodeRow>>; 2] {
     // Nearly every episode of a rollout begins with its edit, which is observed a moment before it.
     if let Some((began_millis, is_deleted)) = rollouts
         && !is_deleted
@@ -294,7 +294,7 @@ fn row_of_played(
     (from_millis, to_millis): (Millis, Millis),
     end: End,
     scope: RowScope,
-) -> Option<PastRollout> {
+) -> Option<EpisodeRow> {
     let is_open = end == End::Open;
     let now = Now { millis: to_millis, skew_millis: timeline.skew_millis() };
     if !rollouts("", timeline, uid, now, usize::MAX).is_empty() {
@@ -314,7 +314,7 @@ fn row_of_played(
         Some(text).filter(|_| is_scaling).and_then(|text| find_trouble(text, uid, &deployment.gaps, to_millis));
     let ended_millis = (!is_open).then(|| episode.ended_millis.unwrap_or(to_millis).clamp(from_millis, to_millis));
     let last = deployment.rollouts.last();
-    Some(PastRollout {
+    Some(EpisodeRow {
         episode: episode.kind,
         namespace: deployment.namespace.clone(),
         name: deployment.name.clone(),
@@ -336,7 +336,7 @@ fn row_of_played(
         last_millis: Some(to_millis).filter(|_| end == End::Cut),
         is_deleted: deployment.deleted_millis.is_some(),
         is_kept: true,
-        ..PastRollout::default()
+        ..EpisodeRow::default()
     })
 }
 

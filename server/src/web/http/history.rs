@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Value, json};
 use timeline::address::at;
-use timeline::episodes::{PastRollout, Search};
+use timeline::episodes::{EpisodeRow, Search};
 use timeline::wire::{Connection, Unwritten};
 use timeline::{Millis, Uid};
 
@@ -105,12 +105,12 @@ fn overview(
     reader: &Reader,
     search: &Search,
     permissions: &Permissions,
-    page: &[PastRollout],
+    page: &[EpisodeRow],
 ) -> Result<(Vec<PastWorkload>, [u32; 2]), StoreError> {
     let mut seen = BTreeSet::new();
     let rollouts = page.iter().filter(|rollout| rollout.is_rollout());
     let firsts = rollouts.filter(|rollout| seen.insert((&rollout.cluster, rollout.uid)));
-    let firsts: Vec<&PastRollout> = firsts.take(WORKLOADS).collect();
+    let firsts: Vec<&EpisodeRow> = firsts.take(WORKLOADS).collect();
     let named: Vec<(&str, Uid)> = firsts.iter().map(|rollout| (rollout.cluster.as_str(), rollout.uid)).collect();
     let Overview { total, counts, last } = reader.overview(search, permissions, &named, BARS)?;
     let workloads = firsts.iter().zip(last).map(|(rollout, mut rollouts)| {

@@ -10,7 +10,7 @@ use server::hub::Handle;
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::address;
-use timeline::episodes::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::model::PodState;
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
@@ -140,7 +140,7 @@ async fn the_list_of_rollouts_tells_the_trouble_that_the_history_tells() {
 async fn a_rollout_is_compared_with_those_before_it() {
     let kept = kept();
     let of = |revision: u64| {
-        let is = |rollout: &&PastRollout| rollout.cluster == "history-cleanup-and-undo" && rollout.revision == revision;
+        let is = |rollout: &&EpisodeRow| rollout.cluster == "history-cleanup-and-undo" && rollout.revision == revision;
         kept.rollouts.iter().find(is).unwrap()
     };
     let compare = |revision, with| address::compare(&of(revision).workload(), of(revision).uid, revision, with);
