@@ -50,7 +50,7 @@ pub fn state_words(connection: &Connection, stamp: impl Fn(Millis) -> String) ->
 const LAST_KNOWN: &str = " Showing last known data.";
 
 /// Says that the server does not respond: since when, where that is known.
-pub fn lost(since: Option<&str>, has_data: bool) -> String {
+pub fn server_unreachable(since: Option<&str>, has_data: bool) -> String {
     let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
     let shown = if has_data { LAST_KNOWN } else { "" };
     format!("Rollcast unreachable{since}.{shown}")
@@ -63,7 +63,7 @@ pub fn next_try(retry_seconds: Option<u32>) -> String {
 
 /// "Cluster “prod-eu” unreachable since 14:02:05 UTC: connection refused. Showing last known data."; `None` while it responds. `stamp`
 /// formats times of day.
-pub fn unreachable(
+pub fn cluster_unreachable(
     cluster: &str,
     connection: &Connection,
     has_data: bool,
@@ -80,7 +80,7 @@ pub fn unreachable(
 }
 
 /// Says when a cluster that does not respond is tried again, and how far first lists are that take long.
-/// Apart from [`unreachable`] and [`loading`], because it changes with each try and each page of a list.
+/// Apart from [`cluster_unreachable`] and [`loading`], because it changes with each try and each page of a list.
 pub fn progress(connection: &Connection, stamp: impl Fn(Millis) -> String) -> String {
     let next = match &connection.state {
         ConnectionState::Stale { retry_at_millis: Some(at), .. } => next_try_at(&stamp(*at)),
@@ -162,16 +162,19 @@ mod tests {
 
     #[test]
     fn what_is_lost_says_since_when_and_when_it_is_tried_again() {
-        assert_eq!(lost(Some("14:02:05"), true), "Rollcast unreachable since 14:02:05. Showing last known data.");
-        assert_eq!(lost(None, true), "Rollcast unreachable. Showing last known data.");
-        assert_eq!(lost(None, false), "Rollcast unreachable.", "nothing is shown");
+        assert_eq!(
+            server_unreachable(Some("14:02:05"), true),
+            "Rollcast unreachable since 14:02:05. Showing last known data."
+        );
+        assert_eq!(server_unreachable(None, true), "Rollcast unreachable. Showing last known data.");
+        assert_eq!(server_unreachable(None, false), "Rollcast unreachable.", "nothing is shown");
         assert_eq!([Some(3), None].map(next_try), ["Next try in 3 s.", "Trying again."]);
         let stale = |retry_at_millis| {
             let state =
                 ConnectionState::Stale { since_millis: 0, retry_at_millis, why: "connection refused".to_owned() };
             Connection { state, ..Connection::default() }
         };
-        let told = |connection: &Connection| unreachable("prod", connection, true, clock).unwrap();
+        let told = |connection: &Connection| cluster_unreachable("prod", connection, true, clock).unwrap();
         // Screen readers announce it once, and not with each try.
         for (retry_at_millis, next) in [(Some(5_000), "Next try at 00:00:05."), (None, "Trying again.")] {
             let stale = stale(retry_at_millis);
@@ -186,7 +189,7 @@ mod tests {
             told(&partly),
             "Rollcast has received no pods or events from cluster “prod” since 00:00:00: connection refused. Showing last known pods and events."
         );
-        assert_eq!(unreachable("prod", &Connection::default(), true, clock), None);
+        assert_eq!(cluster_unreachable("prod", &Connection::default(), true, clock), None);
         let titles = [false, true].map(|is_stale| title(is_stale, "1 in progress".to_owned()));
         assert_eq!(titles, ["1 in progress", "Stale: 1 in progress"]);
     }

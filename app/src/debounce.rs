@@ -39,7 +39,7 @@ where
         }
         is_waiting.set_value(true);
         let wait = wait_millis(browser::page_millis() - changed_millis.get_value());
-        browser::after(Duration::from_millis(wait as u64), move || {
+        browser::run_after(Duration::from_millis(wait as u64), move || {
             // The page may be left by now.
             if is_waiting.try_set_value(false).is_none() {
                 words.try_with_untracked(show);

@@ -34,25 +34,38 @@ pub fn register_element(element: Element, (elements, key): (Elements, u128)) {
     });
 }
 
-/// The key before or after another one in an order; `None` at its ends.
-pub fn neighbour_key(order: &[u128], key: u128, is_next: bool) -> Option<u128> {
+/// Side on which a key of the keyboard leads to another element, or to another moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Neighbour {
+    /// The one before.
+    Previous,
+    /// The one after.
+    Next,
+}
+
+/// Returns the key before or after another one in an order; `None` at its ends.
+pub fn neighbour_key(order: &[u128], key: u128, neighbour: Neighbour) -> Option<u128> {
     let at = order.iter().position(|known| *known == key)?;
-    let to = if is_next { at.checked_add(1) } else { at.checked_sub(1) };
+    let to = match neighbour {
+        Neighbour::Previous => at.checked_sub(1),
+        Neighbour::Next => at.checked_add(1),
+    };
     order.get(to?).copied()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Neighbour::{Next, Previous};
     use super::neighbour_key;
 
     #[test]
     fn beside_a_key_is_the_one_before_or_after_it() {
         let order = [7, 3, 9];
         assert_eq!(
-            [neighbour_key(&order, 7, true), neighbour_key(&order, 3, true), neighbour_key(&order, 9, true)],
+            [neighbour_key(&order, 7, Next), neighbour_key(&order, 3, Next), neighbour_key(&order, 9, Next)],
             [Some(3), Some(9), None]
         );
-        assert_eq!([neighbour_key(&order, 7, false), neighbour_key(&order, 9, false)], [None, Some(3)]);
-        assert_eq!(neighbour_key(&order, 1, true), None, "it is not there any more");
+        assert_eq!([neighbour_key(&order, 7, Previous), neighbour_key(&order, 9, Previous)], [None, Some(3)]);
+        assert_eq!(neighbour_key(&order, 1, Next), None, "it is not there any more");
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
-use timeline::past::{Day, PastRollout, Search, TIMES};
+use timeline::episodes::{Day, EpisodeRow, Search, TIMES};
 use timeline::rollout::Outcome;
 use timeline::words::{count, duration};
 
@@ -17,7 +17,7 @@ pub struct PastWorkload {
     /// Its name.
     pub name: String,
     /// The latest of the rollouts that were asked for, the first one first.
-    pub rollouts: Vec<PastRollout>,
+    pub rollouts: Vec<EpisodeRow>,
     /// Number of rows that the search found.
     pub total: u32,
 }
@@ -30,7 +30,7 @@ impl PastWorkload {
         let all = count(self.total, "rollout");
         let all = if shown < self.total { format!("latest {shown} of {all}") } else { all };
         let complete = self.rollouts.iter().filter(|rollout| rollout.outcome == Outcome::Complete);
-        let took: Vec<Millis> = complete.filter_map(PastRollout::took_millis).collect();
+        let took: Vec<Millis> = complete.filter_map(EpisodeRow::took_millis).collect();
         let median = median(took.iter().copied()).filter(|_| took.len() > 1);
         let median = median.map(|median| format!(", median {}", duration(median))).unwrap_or_default();
         let troubled = self.rollouts.iter().filter(|rollout| !rollout.trouble().is_empty()).count();
@@ -49,7 +49,7 @@ pub struct HistoryPayload {
     /// Until when; see `since`.
     pub until: String,
     /// Rollouts of this page, the last one first, each with its day and time.
-    pub rollouts: Vec<(String, PastRollout)>,
+    pub rollouts: Vec<(String, EpisodeRow)>,
     /// Number of rows that the search found, on all pages.
     pub total: u32,
     /// Number of those rows that are no rollouts.
@@ -107,16 +107,16 @@ mod tests {
 
     #[test]
     fn a_summary_is_of_the_rollouts_that_are_drawn() {
-        let of = |rollouts: &[PastRollout], total| {
+        let of = |rollouts: &[EpisodeRow], total| {
             let place = (String::new(), String::new());
             PastWorkload { place, name: "web".to_owned(), rollouts: rollouts.to_vec(), total }.summary()
         };
         let complete = |took| {
             let trigger = Trigger::Template;
-            PastRollout { trigger, ended_millis: Some(took), outcome: Outcome::Complete, ..PastRollout::default() }
+            EpisodeRow { trigger, ended_millis: Some(took), outcome: Outcome::Complete, ..EpisodeRow::default() }
         };
         assert_eq!(of(&[complete(5_000)], 1), "1 rollout");
-        let stuck = PastRollout { cause: "why".to_owned(), ..PastRollout::default() };
+        let stuck = EpisodeRow { cause: "why".to_owned(), ..EpisodeRow::default() };
         let all = [complete(60_000), complete(20_000), complete(40_000), stuck];
         assert_eq!(of(&all, 4), "4 rollouts, 1 with trouble, median 40 s");
         assert_eq!(of(&all, 66), "latest 4 of 66 rollouts, 1 with trouble, median 40 s");
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_page_says_how_many_of_how_many_and_of_which_time() {
-        let rollouts = vec![(String::new(), PastRollout::default())];
+        let rollouts = vec![(String::new(), EpisodeRow::default())];
         let week = Search { when: "week".to_owned(), ..Search::default() };
         let (since, until) = ("2026-11-20 00:00".to_owned(), "2026-11-27 00:00".to_owned());
         let payload = HistoryPayload { search: week, since, until, rollouts, total: 132, ..HistoryPayload::default() };

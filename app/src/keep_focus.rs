@@ -18,7 +18,7 @@ pub fn keep_focus() {
     let class = focused.class_list().item(0).map(|class| format!(".{class}")).unwrap_or_default();
     let alike = focused.tag_name() + &class;
     let Some(place) = browser::all_in(&list, &alike).position(|other| other == focused) else { return };
-    browser::after(Duration::ZERO, move || {
+    browser::run_after(Duration::ZERO, move || {
         if browser::focused().is_some() || focused.is_connected() && browser::focus_in_place(&focused) {
             return;
         }

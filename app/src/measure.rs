@@ -54,14 +54,14 @@ impl Measure {
                     rank if rank.is_empty() => "to complete".to_owned(),
                     rank => format!("to complete, {rank}"),
                 };
-                let sentence = compared(millis, took).unwrap_or_default();
+                let sentence = comparison_words(millis, took).unwrap_or_default();
                 Some(Figure { value: duration(millis), words, sentence })
             }
             RolloutProgress::GoingOn(_) => {
                 let gone_on_millis = now_millis - self.started_millis;
                 let (soonest, latest) = remaining(gone_on_millis, took)?;
                 let words = "left, from earlier rollouts".to_owned();
-                Some(Figure { value: left(soonest, latest), words, sentence: expected(gone_on_millis, took)? })
+                Some(Figure { value: time_left(soonest, latest), words, sentence: expected(gone_on_millis, took)? })
             }
             RolloutProgress::Otherwise => None,
         }
@@ -96,7 +96,7 @@ fn rank(millis: Millis, took: &[Millis]) -> String {
 }
 
 /// Where one that was complete after this time stands among earlier ones; `None` where there are none.
-pub(crate) fn compared(millis: Millis, took: &[Millis]) -> Option<String> {
+pub(crate) fn comparison_words(millis: Millis, took: &[Millis]) -> Option<String> {
     let (fastest, slowest) = (took.first()?, took.last()?);
     let (this, many) = (duration(millis), took.len());
     if many < ENOUGH {
@@ -120,7 +120,7 @@ fn span(from: Millis, to: Millis) -> String {
 }
 
 /// "12 s to 39 s", or "up to 39 s" where it may be complete at any moment.
-fn left(soonest: Millis, latest: Millis) -> String {
+fn time_left(soonest: Millis, latest: Millis) -> String {
     if soonest < SOON_MILLIS { format!("up to {}", duration(latest)) } else { span(soonest, latest) }
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
     };
     let of = if shorter == 0 { earlier(many) } else { format!("the {} slowest of {}", many - shorter, earlier(many)) };
     let took = span(soonest + millis, latest + millis);
-    let left = capitalized(left(soonest, latest));
+    let left = capitalized(time_left(soonest, latest));
     Some(format!("{left} left: {of} took {took}."))
 }
 

@@ -11,49 +11,49 @@ pub type DeploymentState = (Tone, Option<u64>);
 /// Between two things that are told of one revision lies this much, in milliseconds.
 pub const QUIET_MILLIS: f64 = 60_000.0;
 
-/// State of a Deployment as it was heard, and as it was announced.
+/// State of a Deployment as it was observed, and as it was announced.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct News {
-    heard: Option<DeploymentState>,
-    /// The last announced state, or the first one that was heard.
-    told: Option<DeploymentState>,
-    told_millis: Option<f64>,
+    observed: Option<DeploymentState>,
+    /// The last announced state, or the first one that was observed.
+    announced: Option<DeploymentState>,
+    announced_millis: Option<f64>,
     is_waiting: bool,
 }
 
 impl News {
-    /// Hears how a Deployment stands; `None` while that is not known. Returns what is to be told now. Trouble that is heard first is told
-    /// only where it is known to be new.
-    pub fn hear(&mut self, now: Option<DeploymentState>, is_new_trouble: bool, page_millis: f64) -> Option<Tone> {
-        let before = std::mem::replace(&mut self.heard, now.filter(|(tone, _)| *tone != Tone::Quiet));
-        let Some((tone, _)) = &self.heard else {
+    /// Takes the state of a Deployment; `None` while it is not known. Returns what is to be announced now. Trouble that is observed first
+    /// is announced only where it is known to be new.
+    pub fn observe(&mut self, now: Option<DeploymentState>, is_new_trouble: bool, page_millis: f64) -> Option<Tone> {
+        let before = std::mem::replace(&mut self.observed, now.filter(|(tone, _)| *tone != Tone::Quiet));
+        let Some((tone, _)) = &self.observed else {
             self.is_waiting = false;
             return None;
         };
         let is_end = matches!(tone, Tone::Ok | Tone::Bad);
         match before {
             None if is_new_trouble && *tone == Tone::Bad => self.is_waiting = true,
-            None if is_end => self.told = self.heard,
+            None if is_end => self.announced = self.observed,
             Some((before, _)) if is_end && before != *tone => self.is_waiting = true,
             _ => {}
         }
-        self.due(page_millis)
+        self.due_announcement(page_millis)
     }
 
     /// Returns an earlier change that is to be announced by now.
-    pub fn due(&mut self, page_millis: f64) -> Option<Tone> {
-        let (tone, revision) = self.heard.filter(|(tone, _)| matches!(tone, Tone::Ok | Tone::Bad))?;
-        let is_of_told = self.told.is_some_and(|(_, told)| told == revision);
-        let is_quiet = is_of_told && self.told_millis.is_some_and(|told| page_millis - told < QUIET_MILLIS);
+    pub fn due_announcement(&mut self, page_millis: f64) -> Option<Tone> {
+        let (tone, revision) = self.observed.filter(|(tone, _)| matches!(tone, Tone::Ok | Tone::Bad))?;
+        let is_of_told = self.announced.is_some_and(|(_, told)| told == revision);
+        let is_quiet = is_of_told && self.announced_millis.is_some_and(|told| page_millis - told < QUIET_MILLIS);
         if !self.is_waiting || is_quiet {
             return None;
         }
         self.is_waiting = false;
-        if self.told == self.heard {
+        if self.announced == self.observed {
             return None;
         }
-        self.told = self.heard;
-        self.told_millis = Some(page_millis);
+        self.announced = self.observed;
+        self.announced_millis = Some(page_millis);
         Some(tone)
     }
 }
@@ -69,9 +69,11 @@ mod tests {
         for second in 0..=until {
             let now = f64::from(second) * 1_000.0;
             for (_, tone, revision) in heard.iter().filter(|(at, ..)| *at == second) {
-                all.extend(news.hear(tone.map(|tone| (tone, Some(*revision))), false, now).map(|tone| (second, tone)));
+                all.extend(
+                    news.observe(tone.map(|tone| (tone, Some(*revision))), false, now).map(|tone| (second, tone)),
+                );
             }
-            all.extend(news.due(now).map(|tone| (second, tone)));
+            all.extend(news.due_announcement(now).map(|tone| (second, tone)));
         }
         all
     }
@@ -99,7 +101,7 @@ mod tests {
         let told = |tone, is_new| {
             let mut news = News::default();
             // It is not known before its stream begins.
-            [None, state(tone), state(tone), None, state(tone)].map(|heard| news.hear(heard, is_new, 0.0))
+            [None, state(tone), state(tone), None, state(tone)].map(|heard| news.observe(heard, is_new, 0.0))
         };
         assert_eq!(told(Tone::Bad, true), [None, Some(Tone::Bad), None, None, None]);
         assert_eq!(told(Tone::Bad, false), [None; 5]);

@@ -3,7 +3,7 @@
 
 use std::fmt::{Display, Write};
 
-use timeline::view::Tone;
+use timeline::view::{Tone, View};
 use timeline::viewer::DeploymentCopy;
 use timeline::words::safe;
 use timeline::{Millis, Workload};
@@ -105,47 +105,14 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
     let mut out = head();
     let headings = || scene.bands.iter().map(|(_, band)| &band.heading).filter(|heading| !heading.is_out());
     let all = headings().map(|heading| heading.images.as_str());
-    let short = |text: &str| with_short_images(text, all.clone());
-    let bold = |size: f64, fill: &str| format!("font-size=\"{size}\" font-weight=\"bold\" fill=\"{fill}\"");
-    let plain = |size: f64| format!("font-size=\"{size}\" fill=\"{QUIET}\"");
-    let mut chip_end = WORDS.0;
-    if let Some(view) = &said.view {
-        let (ground, ink) = match view.verdict.tone {
-            Tone::Ok => ("#12302b", "#6fd3c1"),
-            Tone::Busy => ("#35290f", "#eab45a"),
-            Tone::Bad => ("#3a1a13", "#f79079"),
-            Tone::Quiet => ("#24292e", QUIET),
-        };
-        let badge = safe(&view.verdict.badge);
-        let chip_width = badge.chars().count() * 12 + 28;
-        chip_end += chip_width as f64 + 20.0;
-        let _ =
-            write!(out, "<rect x=\"60\" y=\"46\" width=\"{chip_width}\" height=\"36\" rx=\"6\" fill=\"{ground}\"/>");
-        add_text(&mut out, 74, 71, &bold(20.0, ink), &badge);
-        for (index, line) in lines(&short(&view.verdict.sentence), SENTENCE, 2).iter().enumerate() {
-            add_text(&mut out, 60, 164 + 47 * index, &bold(42.0, TEXT), line);
-        }
-        for line in lines(&short(&view.explanation()), WHY, 1) {
-            add_text(&mut out, 60, 247, &plain(22.0), &line);
-        }
-    }
-    // The name goes first, beside the badge; its namespace has the room that it leaves.
-    let name = fitting(&safe(&workload.name), NAME_SIZE, WORDS.1 - chip_end);
-    let left_room = WORDS.1 - chip_end - wide(&name, NAME_SIZE) - 24.0;
-    let namespace = fitting(&safe(&workload.namespace), SMALL_SIZE, left_room);
+    let badge_end = match &said.view {
+        Some(view) => add_verdict(&mut out, view, |text| with_short_images(text, all.clone())),
+        None => WORDS.0,
+    };
     let old = headings().rfind(|heading| !heading.is_current && heading.desired.max(heading.available) > 0);
     let new = headings().rfind(|heading| heading.is_current);
     let [old, new] = [old, new].map(|heading| heading.map_or("", |heading| heading.images.as_str()));
-    let ImageText { name: image, tag, .. } = ImageText::change(old, new);
-    let tag = fitting(&tag, SMALL_SIZE, WORDS.1 - WORDS.0 - 60.0);
-    let image = fitting(&image, SMALL_SIZE, WORDS.1 - WORDS.0 - wide(&tag, SMALL_SIZE)) + &tag;
-    for (text, x, y, style) in [
-        (name, chip_end, 73, bold(NAME_SIZE, TEXT)),
-        (namespace, WORDS.1, 73, format!("font-size=\"{SMALL_SIZE}\" text-anchor=\"end\" fill=\"{QUIET}\"")),
-        (image, WORDS.0, 107, plain(SMALL_SIZE)),
-    ] {
-        add_text(&mut out, fixed(x), y, &style, &text);
-    }
+    add_names(&mut out, workload, &ImageText::change(old, new), badge_end);
     let _ = write!(out, "<g transform=\"translate(0 {}) scale(1 {})\">", fixed(top), fixed(shrink));
     for (_, band) in &scene.bands {
         let ink = if band.heading.is_current { TEXT } else { QUIET };
@@ -162,6 +129,53 @@ pub fn svg(copy: &DeploymentCopy, now_millis: Millis, workload: &Workload) -> Op
         fixed(scene.height + 8.0)
     );
     Some(out)
+}
+
+/// Adds the badge, the sentence and the reason of a verdict; returns where the name begins beside the badge.
+fn add_verdict(out: &mut String, view: &View, short: impl Fn(&str) -> String) -> f64 {
+    let (ground, ink) = match view.verdict.tone {
+        Tone::Ok => ("#12302b", "#6fd3c1"),
+        Tone::Busy => ("#35290f", "#eab45a"),
+        Tone::Bad => ("#3a1a13", "#f79079"),
+        Tone::Quiet => ("#24292e", QUIET),
+    };
+    let badge = safe(&view.verdict.badge);
+    let width = badge.chars().count() * 12 + 28;
+    let _ = write!(out, "<rect x=\"60\" y=\"46\" width=\"{width}\" height=\"36\" rx=\"6\" fill=\"{ground}\"/>");
+    add_text(out, 74, 71, &bold(20.0, ink), &badge);
+    for (index, line) in lines(&short(&view.verdict.sentence), SENTENCE, 2).iter().enumerate() {
+        add_text(out, 60, 164 + 47 * index, &bold(42.0, TEXT), line);
+    }
+    for line in lines(&short(&view.explanation()), WHY, 1) {
+        add_text(out, 60, 247, &plain(22.0), &line);
+    }
+    WORDS.0 + width as f64 + 20.0
+}
+
+/// Adds the name beside the badge, the namespace in the room that it leaves, and the image below.
+fn add_names(out: &mut String, workload: &Workload, ImageText { name: image, tag, .. }: &ImageText, badge_end: f64) {
+    let name = fit_text(&safe(&workload.name), NAME_SIZE, WORDS.1 - badge_end);
+    let left_room = WORDS.1 - badge_end - text_width(&name, NAME_SIZE) - 24.0;
+    let namespace = fit_text(&safe(&workload.namespace), SMALL_SIZE, left_room);
+    let tag = fit_text(tag, SMALL_SIZE, WORDS.1 - WORDS.0 - 60.0);
+    let image = fit_text(image, SMALL_SIZE, WORDS.1 - WORDS.0 - text_width(&tag, SMALL_SIZE)) + &tag;
+    for (text, x, y, style) in [
+        (name, badge_end, 73, bold(NAME_SIZE, TEXT)),
+        (namespace, WORDS.1, 73, format!("font-size=\"{SMALL_SIZE}\" text-anchor=\"end\" fill=\"{QUIET}\"")),
+        (image, WORDS.0, 107, plain(SMALL_SIZE)),
+    ] {
+        add_text(out, fixed(x), y, &style, &text);
+    }
+}
+
+/// Returns the attributes of bold text.
+fn bold(size: f64, fill: &str) -> String {
+    format!("font-size=\"{size}\" font-weight=\"bold\" fill=\"{fill}\"")
+}
+
+/// Returns the attributes of quiet text.
+fn plain(size: f64) -> String {
+    format!("font-size=\"{size}\" fill=\"{QUIET}\"")
 }
 
 fn head() -> String {
@@ -194,19 +208,19 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// Returns the largest width of a text, as far as its letters are not unusually wide.
-fn wide(text: &str, size: f64) -> f64 {
+fn text_width(text: &str, size: f64) -> f64 {
     let is_narrow = |letter: char| letter.is_ascii() && !"WMmw@%".contains(letter);
     text.chars().map(|letter| if is_narrow(letter) { LETTER } else { 1.0 }).sum::<f64>() * size
 }
 
 /// A text as far as it has room, in pixels; what is cut ends in an ellipsis. Without room there is no text.
-fn fitting(text: &str, size: f64, room: f64) -> String {
-    if wide(text, size) <= room {
+fn fit_text(text: &str, size: f64, room: f64) -> String {
+    if text_width(text, size) <= room {
         return text.to_owned();
     }
     let mut cut = String::new();
     for letter in text.chars() {
-        if wide(&cut, size) + 2.0 * size > room {
+        if text_width(&cut, size) + 2.0 * size > room {
             break;
         }
         cut.push(letter);
@@ -244,12 +258,12 @@ mod tests {
 
     #[test]
     fn names_end_where_their_room_does() {
-        assert_eq!(fitting("web", 20.0, 100.0), "web");
+        assert_eq!(fit_text("web", 20.0, 100.0), "web");
         for name in ["x".repeat(63), "W".repeat(63), "x".repeat(253), "界".repeat(63)] {
-            let cut = fitting(&name, 28.0, 500.0);
-            assert!(cut.ends_with('…') && wide(&cut, 28.0) <= 500.0 && wide(&cut, 28.0) > 400.0, "{cut}");
+            let cut = fit_text(&name, 28.0, 500.0);
+            assert!(cut.ends_with('…') && text_width(&cut, 28.0) <= 500.0 && text_width(&cut, 28.0) > 400.0, "{cut}");
         }
-        assert_eq!(["web", "a-long-name"].map(|name| fitting(name, 20.0, -5.0)), ["", ""]);
+        assert_eq!(["web", "a-long-name"].map(|name| fit_text(name, 20.0, -5.0)), ["", ""]);
     }
 
     #[test]

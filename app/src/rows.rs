@@ -68,8 +68,8 @@ impl<T: PartialEq + Send + Sync + 'static> Rows<T> {
         self.rows.try_with_value(|rows| rows.get(&key).cloned()).flatten()
     }
 
-    /// The object with that key as its view reads it: the handle ends with the view around.
-    pub fn shown(&self, key: u128) -> Option<ReadSignal<T>> {
+    /// Returns the object with that key as its view reads it: the handle ends with the view around.
+    pub fn row_signal(&self, key: u128) -> Option<ReadSignal<T>> {
         self.row(key).map(|row| row.read_only().into())
     }
 }

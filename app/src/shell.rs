@@ -61,28 +61,28 @@ pub fn shell(page: Page, origin: &str, files: fn(Part) -> Vec<String>) -> impl I
 }
 
 /// The whole document for an address that shows nothing; no program runs in it. The title names the status of the response.
-pub fn missing(
+pub fn refusal(
     title: &str,
-    asked: String,
+    asked_address: String,
     why: String,
     instead: Vec<(String, String)>,
     build: &str,
 ) -> impl IntoView + use<> {
     let title = format!("{title} — Rollcast");
-    still_document(build, &title, ().into_any(), view! { <Missing asked why instead/> }.into_any())
+    still_document(build, &title, ().into_any(), view! { <Missing asked_address why instead/> }.into_any())
 }
 
 /// The whole document of what is kept; no program runs in it.
 pub fn history(history: HistoryPayload, build: &str) -> impl IntoView + use<> {
-    found(build, HistoryPayload::TITLE, view! { <HistoryPage history/> }.into_any())
+    document_with_forms(build, HistoryPayload::TITLE, view! { <HistoryPage history/> }.into_any())
 }
 
 /// The whole document of a rollout beside others; no program runs in it.
 pub fn compare(compare: ComparePayload, build: &str) -> impl IntoView + use<> {
-    found(build, &compare.title(), view! { <ComparePage compare/> }.into_any())
+    document_with_forms(build, &compare.title(), view! { <ComparePage compare/> }.into_any())
 }
 
-fn found(build: &str, title: &str, page: AnyView) -> impl IntoView + use<> {
+fn document_with_forms(build: &str, title: &str, page: AnyView) -> impl IntoView + use<> {
     let head = view! { <MetaTags/>{form_sheet(build)}{script(include_str!("pages/still.js"))} };
     still_document(build, title, head.into_any(), page)
 }

@@ -8,7 +8,7 @@ use timeline::fact::Kind;
 use timeline::wire::{Connection, ConnectionState};
 use timeline::words::{self, sentence_end};
 
-use crate::connection::{forbidden, loading, progress, state_words, unreachable, unwritten};
+use crate::connection::{cluster_unreachable, forbidden, loading, progress, state_words, unwritten};
 
 /// State of a cluster's connection, as every answer of the API has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -137,8 +137,12 @@ pub struct KindFigures {
 }
 
 /// Returns the state of a connection in words, and its problems with what to do about them. `stamp` formats times.
-pub fn said(cluster: &str, connection: &Connection, stamp: impl Fn(Millis) -> String + Copy) -> (String, Vec<String>) {
-    let trouble = unreachable(cluster, connection, false, stamp).or_else(|| loading(cluster, connection));
+pub fn state_and_problems(
+    cluster: &str,
+    connection: &Connection,
+    stamp: impl Fn(Millis) -> String + Copy,
+) -> (String, Vec<String>) {
+    let trouble = cluster_unreachable(cluster, connection, false, stamp).or_else(|| loading(cluster, connection));
     let trouble = trouble.map(|said| format!("{said} {} {CHECK}", progress(connection, stamp)));
     let forbidden = Some(forbidden(connection)).filter(|said| !said.is_empty());
     (state_words(connection, stamp), [trouble, forbidden, unwritten(connection, stamp)].into_iter().flatten().collect())
@@ -201,12 +205,15 @@ mod tests {
     fn a_problem_says_what_to_do() {
         let state = ConnectionState::Stale { since_millis: 0, retry_at_millis: None, why: "refused".into() };
         let connection = Connection { state, ..Connection::default() };
-        let (words, advice) = said("prod", &connection, |at| format!("at {at}"));
+        let (words, advice) = state_and_problems("prod", &connection, |at| format!("at {at}"));
         assert_eq!(words, "Stale since at 0");
         assert_eq!(
             advice,
             ["Cluster “prod” unreachable since at 0: refused. Trying again. If this takes long, run `rollcast check`."]
         );
-        assert_eq!(said("prod", &Connection::default(), |_| String::new()), ("Connecting".to_owned(), Vec::new()));
+        assert_eq!(
+            state_and_problems("prod", &Connection::default(), |_| String::new()),
+            ("Connecting".to_owned(), Vec::new())
+        );
     }
 }

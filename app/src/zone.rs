@@ -30,7 +30,7 @@ pub enum Choice {
 
 impl Choice {
     /// Reads a zone from an address or the browser's storage; `None` when it cannot be the name of a zone.
-    pub fn named(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '+');
         match text {
             "utc" | "UTC" => Some(Self::Utc),
@@ -53,8 +53,8 @@ impl Zone {
         let zone = Self::default();
         provide_context(zone);
         Effect::new(move |_| {
-            let asked = browser::parameter("zone").and_then(|text| Choice::named(&text));
-            let remembered = || browser::remembered(REMEMBERED).and_then(|text| Choice::named(&text));
+            let asked = browser::parameter("zone").and_then(|text| Choice::parse(&text));
+            let remembered = || browser::remembered(REMEMBERED).and_then(|text| Choice::parse(&text));
             zone.0.set(asked.or_else(remembered).unwrap_or(Choice::Own));
         });
     }
@@ -115,21 +115,21 @@ impl Zone {
         format!("{} {}", self.clock(at_millis), self.name(at_millis))
     }
 
-    /// A sentence of the server, which tells times of day in UTC, with those times in this zone. One without a date is taken to lie
-    /// within twelve hours of `near_millis`.
-    pub fn said(self, sentence: &str, near_millis: Millis) -> String {
+    /// Replaces the UTC times of a sentence by times in this zone. One without a date is taken to lie within twelve hours of
+    /// `near_millis`.
+    pub fn replace_times(self, sentence: &str, near_millis: Millis) -> String {
         if self.0.with(|choice| *choice == Choice::Utc) || !sentence.contains(MARK) {
             return sentence.to_owned();
         }
-        told(sentence, near_millis, |at_millis, is_dated| {
+        replace_utc_times(sentence, near_millis, |at_millis, is_dated| {
             let date = if is_dated { format!("{} ", self.date(at_millis)) } else { String::new() };
             format!("{date}{}", self.stamp(at_millis))
         })
     }
 }
 
-/// A sentence in which every "14:02:05 UTC" and "2026-11-23 14:02:05 UTC" is told in other words.
-fn told(sentence: &str, near_millis: Millis, stamp: impl Fn(Millis, bool) -> String) -> String {
+/// Replaces every "14:02:05 UTC" and "2026-11-23 14:02:05 UTC" of a sentence by what `stamp` returns.
+fn replace_utc_times(sentence: &str, near_millis: Millis, stamp: impl Fn(Millis, bool) -> String) -> String {
     let mut out = String::with_capacity(sentence.len());
     let mut rest = sentence;
     while let Some((before, after)) = rest.split_once(MARK) {
@@ -195,8 +195,9 @@ mod tests {
 
     #[test]
     fn times_in_sentences_are_told_in_the_viewers_zone() {
-        let two_hours_ahead =
-            |sentence: &str| told(sentence, NEAR, |at, _| format!("{} CEST", words::clock(at + 7_200_000)));
+        let two_hours_ahead = |sentence: &str| {
+            replace_utc_times(sentence, NEAR, |at, _| format!("{} CEST", words::clock(at + 7_200_000)))
+        };
         assert_eq!(two_hours_ahead("Stale since 23:29:01 UTC: no word."), "Stale since 01:29:01 CEST: no word.");
         assert_eq!(two_hours_ahead("From 23:59:59 UTC to 00:00:01 UTC"), "From 01:59:59 CEST to 02:00:01 CEST");
         for as_it_is in ["Times are in UTC", "é3:29:01 UTC", "25:00:00 UTC", " UTC", "no time", ""] {
@@ -207,7 +208,7 @@ mod tests {
     #[test]
     fn a_time_with_its_date_is_told_of_that_day() {
         let dated = |sentence: &str| {
-            told(sentence, NEAR, |at, is_dated| {
+            replace_utc_times(sentence, NEAR, |at, is_dated| {
                 let at = at + 7_200_000;
                 let date = if is_dated { format!("{} ", words::date(at)) } else { String::new() };
                 format!("{date}{} CEST", words::clock(at))
@@ -231,10 +232,10 @@ mod tests {
 
     #[test]
     fn zones_have_names_that_are_names() {
-        assert_eq!(Choice::named("utc"), Some(Choice::Utc));
-        assert_eq!(Choice::named("Europe/Berlin"), Some(Choice::Named("Europe/Berlin".to_owned())));
+        assert_eq!(Choice::parse("utc"), Some(Choice::Utc));
+        assert_eq!(Choice::parse("Europe/Berlin"), Some(Choice::Named("Europe/Berlin".to_owned())));
         for wrong in ["", "berlin", "Europe/<script>", "a/b c", &"a/".repeat(40)] {
-            assert_eq!(Choice::named(wrong), None, "{wrong}");
+            assert_eq!(Choice::parse(wrong), None, "{wrong}");
         }
     }
 }

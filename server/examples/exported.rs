@@ -31,7 +31,7 @@ async fn print(pods: i32) {
     let recording = rollout_of(pods);
     let (_, end_millis) = recording.span().unwrap();
     let initial = rollout_cache::play_to_end(recording.observed, end_millis).unwrap();
-    let hub = Handle::frozen("simulated", "simulated", initial);
+    let hub = Handle::start_frozen("simulated", "simulated", initial);
     let workload = Workload::deployment("simulated", "default", "web");
     let request = ExportRequest { workload, revision: None, is_redacted: false };
     let began = Instant::now();

@@ -24,7 +24,7 @@ use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
 use server::kube::SourceEvent;
-use timeline::past::{Day, PastRollout, Search};
+use timeline::episodes::{Day, EpisodeRow, Search};
 use timeline::{History, Millis, Timeline};
 
 use self::day::{DAY_MILLIS, KeptDay, MOST_BYTES, PODS, ROLLOUTS, START_MILLIS, World, commit, keep, rollout, write};
@@ -57,8 +57,8 @@ fn day() {
 }
 
 /// What a page of the history costs among very many rollouts.
-fn list(store: &mut Sqlite, reader: &Reader, some: &[PastRollout]) {
-    let many = |number: u32| PastRollout {
+fn list(store: &mut Sqlite, reader: &Reader, some: &[EpisodeRow]) {
+    let many = |number: u32| EpisodeRow {
         revision: 1_000 + u64::from(number),
         started_millis: START_MILLIS + Millis::from(number) * 25_000,
         ..some[number as usize % some.len()].clone()

@@ -23,7 +23,7 @@
 //! | [`say`] | every sentence |
 //! | [`view`] | what pages show: one Deployment, a list, a connection |
 //! | [`address`] | addresses of pages, files and the API |
-//! | [`past`] | rollouts in the index of history, and the search for them |
+//! | [`episodes`] | rows of the index of history, and the search for them |
 //! | [`document`] | the `rollcast.timeline/1` document |
 //! | [`wire`] | what travels to viewers, and a viewer's copy |
 //!
@@ -52,7 +52,7 @@ pub mod view;
 
 pub mod address;
 
-pub mod past;
+pub mod episodes;
 
 pub mod document;
 

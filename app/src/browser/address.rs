@@ -43,7 +43,7 @@ pub fn readdress(address: &str) {
 
 /// Keeps the viewer on a page behind which there is no server: links to other pages lead nowhere, unless something else was made
 /// of the click before.
-pub fn stay() {
+pub fn block_links() {
     on_window(ev::click, |event| {
         let on = event.target().and_then(|on| on.dyn_into::<Element>().ok());
         let link = on.and_then(|on| on.closest("a[href]:not([href^=http], [href=''])").ok().flatten());
@@ -63,13 +63,13 @@ pub fn go_to(address: &str) {
     let _ = window().location().set_href(address);
 }
 
-/// The address that the router is at, as the address bar has it.
-pub fn written(url: &Url) -> String {
+/// Returns the address that the router is at, as the address bar has it.
+pub fn path_with_search(url: &Url) -> String {
     let search = if url.search().is_empty() { String::new() } else { format!("?{}", url.search()) };
     format!("{}{search}", url.path())
 }
 
 /// Loads the page that the router is at from the server: it may not stand in the address bar yet.
 pub fn load(url: &Url) {
-    go_to(&written(url));
+    go_to(&path_with_search(url));
 }

@@ -33,8 +33,8 @@ impl HttpResponse {
     }
 }
 
-/// Asks for what is at an address; `None` when no answer comes.
-pub async fn ask(address: &str) -> Option<HttpResponse> {
+/// Requests an address; `None` when no response comes.
+pub async fn fetch(address: &str) -> Option<HttpResponse> {
     JsFuture::from(window().fetch_with_str(address)).await.ok()?.dyn_into().ok().map(HttpResponse)
 }
 
@@ -54,7 +54,7 @@ impl FormValues {
 }
 
 /// Sends a form to an address and asks for an answer of that media type; `None` when none comes.
-pub async fn send(address: &str, form: &FormValues, accept: &str) -> Option<HttpResponse> {
+pub async fn send_form(address: &str, form: &FormValues, accept: &str) -> Option<HttpResponse> {
     let headers = Headers::new().ok()?;
     headers.set("accept", accept).ok()?;
     let request = RequestInit::new();

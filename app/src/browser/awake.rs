@@ -18,7 +18,7 @@ pub struct WakeLock(Rc<RefCell<Option<JsValue>>>);
 
 impl WakeLock {
     /// Asks the browser for it, if the page is seen.
-    pub fn ask(&self) {
+    pub fn request(&self) {
         if is_hidden() {
             return;
         }

@@ -15,7 +15,7 @@ const SAID: Duration = Duration::from_secs(3);
 pub fn copy(text: &str, said: RwSignal<Option<&'static str>>) {
     let say = move |is_copied| {
         said.try_set(Some(if is_copied { "copied" } else { "not allowed here" }));
-        after(SAID, move || {
+        run_after(SAID, move || {
             said.try_set(None);
         });
     };

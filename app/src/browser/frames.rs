@@ -8,13 +8,13 @@ use leptos::prelude::*;
 /// Does something with the next animation frame; while the page is hidden none comes.
 pub use leptos::leptos_dom::helpers::request_animation_frame as next_frame;
 
-/// Does something once, after so long.
-pub fn after(wait: Duration, run: impl FnOnce() + 'static) {
+/// Runs a function once, after `wait`.
+pub fn run_after(wait: Duration, run: impl FnOnce() + 'static) {
     set_timeout(run, wait);
 }
 
-/// Does something again and again, until the component around it is gone. Called from effects.
-pub fn every(period: Duration, run: impl Fn() + 'static) {
+/// Runs a function in every `period`, until the component around it is gone. Called from effects.
+pub fn run_every(period: Duration, run: impl Fn() + 'static) {
     let interval = Interval::new(period, run);
     on_cleanup(move || drop(interval));
 }

@@ -21,8 +21,10 @@ mod stream;
 mod time;
 mod view;
 
-pub use address::{base, go_to, load, origin, parameter, path, readdress, reload, search, stay, written};
-pub use answer::{FormValues, HttpResponse, ask, send};
+pub use address::{
+    base, block_links, go_to, load, origin, parameter, path, path_with_search, readdress, reload, search,
+};
+pub use answer::{FormValues, HttpResponse, fetch, send_form};
 pub use awake::WakeLock;
 pub use clipboard::copy;
 pub use document::{
@@ -30,7 +32,7 @@ pub use document::{
     show_stopped, style, tab_icon, text_of, toggle_popup,
 };
 pub use events::{EventListener, has_modifier, is_on, is_plain, is_writing, listen, on_window};
-pub use frames::{Interval, after, chance, every, next_frame};
+pub use frames::{Interval, chance, next_frame, run_after, run_every};
 pub use notification::Notifications;
 pub use socket::{Socket, SocketEvent};
 pub use sound::Sound;

@@ -26,8 +26,8 @@ impl Notifications {
         Notification::permission() == NotificationPermission::Denied
     }
 
-    /// Asks the viewer to allow them; [`Self::is_granted`] says afterwards what that came to.
-    pub async fn ask(self) {
+    /// Asks the viewer to allow them; [`Self::is_granted`] returns the answer afterwards.
+    pub async fn request_permission(self) {
         if let Ok(answer) = Notification::request_permission() {
             let _ = JsFuture::from(answer).await;
         }

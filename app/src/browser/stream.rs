@@ -12,11 +12,11 @@ pub struct Stream {
 
 impl Stream {
     /// Listens to what the server tells at an address, each time as text; `None` where the browser has no streams.
-    pub fn open(address: &str, told: impl Fn(&str) + 'static) -> Option<Self> {
+    pub fn open(address: &str, on_event: impl Fn(&str) + 'static) -> Option<Self> {
         let source = EventSource::new(address).ok()?;
         let listener = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
             if let Some(text) = event.data().as_string() {
-                told(&text);
+                on_event(&text);
             }
         });
         source.set_onmessage(Some(listener.as_ref().unchecked_ref()));

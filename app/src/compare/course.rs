@@ -1,7 +1,7 @@
 //! The course of one rollout.
 
+use timeline::episodes::course::{available_counts, first_available, pods, replicas, restarts};
 use timeline::model::Model;
-use timeline::past::course::{available_counts, first_available, pods, replicas, restarts};
 use timeline::rollout::{began_millis, is_part_unseen};
 use timeline::view::Now;
 use timeline::words::images;

@@ -2,35 +2,35 @@
 //! where enough of them took longer than this one has taken so far.
 
 use timeline::Millis;
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::words::{count, duration};
 
-use crate::measure::{ENOUGH, RolloutProgress, compared, earlier, expected, median};
+use crate::measure::{ENOUGH, RolloutProgress, comparison_words, earlier, expected, median};
 
 /// Rollouts with at most so many times as many replicas are compared, and with at least that part.
 const ALIKE: u32 = 2;
 
 /// A rollout of so many replicas is compared with the other one: that one replaced something, and is of a similar size.
-pub fn is_alike(replicas: u32, other: &PastRollout) -> bool {
+pub fn is_alike(replicas: u32, other: &EpisodeRow) -> bool {
     let (few, many) = (replicas.min(other.replicas), replicas.max(other.replicas));
     many <= few.saturating_mul(ALIKE) && !other.is_first()
 }
 
 /// Returns the durations of comparable rollouts, the fastest first.
-pub fn comparable(this: &PastRollout, before: &[PastRollout]) -> Vec<Millis> {
+pub fn comparable(this: &EpisodeRow, before: &[EpisodeRow]) -> Vec<Millis> {
     let alike = before.iter().filter(|other| is_alike(this.replicas, other));
-    let mut took: Vec<Millis> = alike.filter_map(PastRollout::complete_millis).collect();
+    let mut took: Vec<Millis> = alike.filter_map(EpisodeRow::complete_millis).collect();
     took.sort_unstable();
     took
 }
 
 /// Compares it with earlier ones, a sentence for each measure; none where there is nothing to compare with.
-pub fn sentences(this: &PastRollout, progress: RolloutProgress, before: &[PastRollout]) -> Vec<String> {
-    let alike: Vec<&PastRollout> = before.iter().filter(|other| is_alike(this.replicas, other)).collect();
+pub fn sentences(this: &EpisodeRow, progress: RolloutProgress, before: &[EpisodeRow]) -> Vec<String> {
+    let alike: Vec<&EpisodeRow> = before.iter().filter(|other| is_alike(this.replicas, other)).collect();
     let took = comparable(this, before);
     let mut said = Vec::new();
     match progress {
-        RolloutProgress::Complete(millis) => said.extend(compared(millis, &took)),
+        RolloutProgress::Complete(millis) => said.extend(comparison_words(millis, &took)),
         RolloutProgress::GoingOn(millis) => said.extend(expected(millis, &took)),
         RolloutProgress::Otherwise => {}
     }
@@ -65,21 +65,21 @@ mod tests {
 
     use super::*;
 
-    fn before(took: &[Millis]) -> Vec<PastRollout> {
-        let one = |took: &Millis| PastRollout {
+    fn before(took: &[Millis]) -> Vec<EpisodeRow> {
+        let one = |took: &Millis| EpisodeRow {
             trigger: Trigger::Template,
             ended_millis: Some(*took).filter(|took| *took > 0),
             outcome: Outcome::Complete,
             first_available_millis: Some(took / 2),
             restarts: Some(u32::from(*took > 40_000)),
             replicas: 4,
-            ..PastRollout::default()
+            ..EpisodeRow::default()
         };
         took.iter().map(one).collect()
     }
 
-    fn of_size(replicas: u32) -> PastRollout {
-        PastRollout { replicas, ..PastRollout::default() }
+    fn of_size(replicas: u32) -> EpisodeRow {
+        EpisodeRow { replicas, ..EpisodeRow::default() }
     }
 
     fn told(progress: RolloutProgress, took: &[Millis]) -> Vec<String> {
@@ -144,14 +144,14 @@ mod tests {
     #[test]
     fn a_creation_is_no_measure_of_a_replacement() {
         let mut before = before(&[31_000, 24_000]);
-        before.extend(before.clone().into_iter().map(|other| PastRollout { trigger: Trigger::Created, ..other }));
+        before.extend(before.clone().into_iter().map(|other| EpisodeRow { trigger: Trigger::Created, ..other }));
         let said = sentences(&of_size(4), RolloutProgress::Complete(9_000), &before);
         assert_eq!(said, ["Took 9.0 s; 2 earlier ones took 24 s and 31 s."]);
     }
 
     #[test]
     fn first_pods_and_restarts_are_compared_where_that_says_something() {
-        let this = PastRollout { first_available_millis: Some(9_000), restarts: Some(2), ..of_size(4) };
+        let this = EpisodeRow { first_available_millis: Some(9_000), restarts: Some(2), ..of_size(4) };
         let said = sentences(&this, RolloutProgress::Otherwise, &before(&[31_000, 24_000, 51_000]));
         assert_eq!(
             said,

@@ -7,7 +7,7 @@ pub mod course;
 pub mod earlier;
 pub mod startup;
 
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::{Uid, Workload};
 
 pub use self::course::Course;
@@ -29,7 +29,7 @@ pub struct ComparePayload {
     /// The one that it is laid over.
     pub other: Option<Course>,
     /// Earlier rollouts, the last one first, each with the formatted time of its begin.
-    pub before: Vec<(String, PastRollout)>,
+    pub before: Vec<(String, EpisodeRow)>,
     /// Where it stands among them, a sentence each.
     pub said: Vec<String>,
 }

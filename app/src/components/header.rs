@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use timeline::Workload;
 use timeline::address;
 use timeline::address::at;
-use timeline::past::Search;
+use timeline::episodes::Search;
 use timeline::words::safe;
 
 use crate::exported::Exported;
@@ -65,7 +65,7 @@ impl Breadcrumbs {
     }
 
     /// Returns the address of the history of the page.
-    pub fn past(self) -> String {
+    pub fn history_address(self) -> String {
         let Self { cluster, namespace, name, .. } = self;
         Search { cluster, namespace, name, ..Search::default() }.address()
     }
@@ -93,7 +93,7 @@ pub fn Header(
         (section == of).then(|| if is_itself() { "page" } else { "true" })
     };
     let Site { has_history, has_links } = Site::of_app();
-    let past = move || trail.get().past();
+    let past = move || trail.get().history_address();
     let pages = (!is_file).then(|| {
         view! {
             <nav class="site" aria-label="Rollcast">

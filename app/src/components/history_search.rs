@@ -3,8 +3,8 @@
 use leptos::prelude::*;
 use timeline::address::at;
 
-use timeline::past::search::KINDS;
-use timeline::past::{LENGTHS, OUTCOMES, Search, TIMES};
+use timeline::episodes::search::KINDS;
+use timeline::episodes::{LENGTHS, OUTCOMES, Search, TIMES};
 
 /// Times that are always in view.
 const FIRST_TIMES: [&str; 3] = ["hour", "day", "week"];

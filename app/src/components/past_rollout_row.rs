@@ -2,7 +2,7 @@
 
 use leptos::prelude::*;
 use timeline::address;
-use timeline::past::{PastRollout, Search, Status};
+use timeline::episodes::{EpisodeRow, Search, Status};
 use timeline::words::safe;
 
 use crate::images::ImageText;
@@ -11,7 +11,7 @@ use crate::images::ImageText;
 #[component]
 pub fn PastRolloutRow(
     began: String,
-    rollout: PastRollout,
+    rollout: EpisodeRow,
     /// The offset from UTC in which times are told.
     zone: String,
 ) -> impl IntoView {
@@ -25,7 +25,8 @@ pub fn PastRolloutRow(
     let cause = rollout.cause_words();
     // Keys lead to the name of a row, which plays it.
     let named = if rollout.is_kept {
-        view! { <a class="name" href=rollout.played() title=format!("{name}: play it")>{name.clone()}</a> }.into_any()
+        view! { <a class="name" href=rollout.play_address() title=format!("{name}: play it")>{name.clone()}</a> }
+            .into_any()
     } else {
         view! { <span class="name" title=name.clone()>{name.clone()}</span> }.into_any()
     };
@@ -37,7 +38,7 @@ pub fn PastRolloutRow(
             <td class="revision"><span class="unit">"revision "</span>{rollout.revision}</td>
             <td class="images mono" title=all_images>{images.to_string()}</td>
             <td class="cause" title=cause.clone()><span>{cause.clone()}</span></td>
-            <td class="took">{rollout.took()}</td>
+            <td class="took">{rollout.duration_words()}</td>
             <td class="when"><time>{began}</time></td>
             <td class="row-actions"><Actions rollout name/></td>
         </tr>
@@ -46,11 +47,12 @@ pub fn PastRolloutRow(
 
 /// Further facts about a rollout, and links to it.
 #[component]
-fn Actions(rollout: PastRollout, name: String) -> impl IntoView {
+fn Actions(rollout: EpisodeRow, name: String) -> impl IntoView {
     let by = (!rollout.managed_by.is_empty()).then(|| format!(", by {}", safe(&rollout.managed_by)));
     let change = rollout.change_cause.as_deref().map(|cause| format!(" \u{201c}{}\u{201d}", safe(cause)));
     let facts = if rollout.is_rollout() {
-        view! { <p>{rollout.ended()}". "{rollout.began()}{by}{change}": "{rollout.extremes()}"."</p> }.into_any()
+        view! { <p>{rollout.result_words()}". "{rollout.trigger_words()}{by}{change}": "{rollout.extremes()}"."</p> }
+            .into_any()
     } else {
         view! { <p>{rollout.title.clone()}"."</p> }.into_any()
     };
@@ -67,7 +69,7 @@ fn Actions(rollout: PastRollout, name: String) -> impl IntoView {
                 <a href=address::recording(&of) download="">"Save the recording"</a>
             }
         });
-        view! { <a href=rollout.played()>"Play"</a>{compare}{whole} }.into_any()
+        view! { <a href=rollout.play_address()>"Play"</a>{compare}{whole} }.into_any()
     } else {
         view! { <p>"Its pods are no longer in the history."</p> }.into_any()
     };

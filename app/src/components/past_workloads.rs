@@ -2,7 +2,7 @@
 //! how it ended.
 
 use leptos::prelude::*;
-use timeline::past::{PastRollout, Search, StatusMark};
+use timeline::episodes::{EpisodeRow, Search, StatusMark};
 use timeline::words::{count, safe};
 
 use crate::history::PastWorkload;
@@ -16,8 +16,8 @@ const FIRST: usize = 8;
 const LEAST: u32 = 4;
 
 /// Returns the heights of the bars, the first one first. By the square root: a minute can be told from ten seconds beside an hour.
-fn heights(rollouts: &[PastRollout]) -> Vec<u32> {
-    let took = |rollout: &PastRollout| rollout.took_millis().unwrap_or_default().max(0) as f64;
+fn heights(rollouts: &[EpisodeRow]) -> Vec<u32> {
+    let took = |rollout: &EpisodeRow| rollout.took_millis().unwrap_or_default().max(0) as f64;
     let longest = rollouts.iter().map(took).fold(1.0, f64::max);
     let height = |rollout| LEAST + ((took(rollout) / longest).sqrt() * f64::from(HEIGHT - LEAST)) as u32;
     rollouts.iter().map(height).collect()
@@ -34,8 +34,8 @@ pub fn PastWorkloads(workloads: Vec<PastWorkload>, search: Search) -> impl IntoV
         let width = STEP * u32::try_from(rollouts.len()).unwrap_or_default();
         let label = format!("Rollouts of {}: {summary}", safe(&name));
         let heights = heights(&rollouts);
-        let bar = |(index, (rollout, height)): (u32, (PastRollout, u32))| {
-            let words = format!("Revision {}. {}. {}", rollout.revision, rollout.ended(), rollout.cause_words());
+        let bar = |(index, (rollout, height)): (u32, (EpisodeRow, u32))| {
+            let words = format!("Revision {}. {}. {}", rollout.revision, rollout.result_words(), rollout.cause_words());
             let class = rollout.status().mark.name();
             let bar = view! {
                 <rect class=class x=index * STEP y=HEIGHT - height width=STEP - 2 height=height rx="1"/>
@@ -43,7 +43,7 @@ pub fn PastWorkloads(workloads: Vec<PastWorkload>, search: Search) -> impl IntoV
             };
             // Rows lead to the same places: one stop for each workload is enough for who goes by keyboard.
             if rollout.is_kept {
-                view! { <a href=rollout.played() tabindex="-1" aria-label=words>{bar}</a> }.into_any()
+                view! { <a href=rollout.play_address() tabindex="-1" aria-label=words>{bar}</a> }.into_any()
             } else {
                 view! { <g>{bar}</g> }.into_any()
             }
@@ -91,10 +91,10 @@ mod tests {
 
     #[test]
     fn what_took_longest_is_highest_and_what_took_nothing_is_there() {
-        let all = [Some(0), Some(10_000), Some(40_000), None].map(|ended_millis| PastRollout {
+        let all = [Some(0), Some(10_000), Some(40_000), None].map(|ended_millis| EpisodeRow {
             trigger: Trigger::Template,
             ended_millis,
-            ..PastRollout::default()
+            ..EpisodeRow::default()
         });
         assert_eq!(heights(&all), [4, 16, 28, 4]);
         assert_eq!(heights(&all[..1]), [4]);

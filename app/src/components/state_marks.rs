@@ -20,8 +20,8 @@ pub const LIFE: [PodState; 8] = [
     PodState::Finished,
 ];
 
-/// These without the one that pods of a Deployment seldom come to, for where there is no room for all.
-pub fn usual() -> impl Iterator<Item = PodState> {
+/// Returns these without the one that pods of a Deployment seldom come to, for where there is no room for all.
+pub fn usual_states() -> impl Iterator<Item = PodState> {
     LIFE.into_iter().filter(|state| *state != PodState::Finished)
 }
 

@@ -69,7 +69,7 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, is_left_behind: bool, no
             Change::PodAdopted(_, _, at) => tell(*at, "adopted by a ReplicaSet".to_owned()),
             Change::PodEnds(..) => {
                 if let Some(reason) = end_reason.take() {
-                    tell(*at, format!("ends: {}", because(reason)));
+                    tell(*at, format!("ends: {}", end_reason_words(reason)));
                 }
             }
             _ => {} // not of pods
@@ -102,12 +102,12 @@ pub(super) fn ended_because(pod: &Pod) -> Option<&'static str> {
             Some("its node has a taint that it does not tolerate, as nodes have that do not answer")
         }
         (_, "Terminated" | "Shutdown" | "NodeShutdown") if is_evicted => Some("its node shut down"),
-        _ => pod.end_reason.map(because),
+        _ => pod.end_reason.map(end_reason_words),
     }
 }
 
 /// Why a pod ended.
-const fn because(reason: EndReason) -> &'static str {
+const fn end_reason_words(reason: EndReason) -> &'static str {
     match reason {
         EndReason::NodeLost => "its node is gone, or has a taint that it does not tolerate",
         EndReason::Evicted => "it was evicted, preempted, or ended by its kubelet",
@@ -126,6 +126,12 @@ mod tests {
     use timeline::model::{PodNow, PodState};
 
     use super::*;
+
+    /// Spans of a pod whose creation was seen, and whose ReplicaSet is there.
+    fn spans_of_seen(past: PodPast<'_>, now_millis: Millis) -> Vec<Span> {
+        let (is_creation_seen, is_left_behind) = (true, false);
+        spans(past, is_creation_seen, is_left_behind, now_millis)
+    }
 
     #[test]
     fn a_taint_is_no_lost_node() {
@@ -146,7 +152,7 @@ mod tests {
             (20, Change::PodState(pod, PodState::Gone, 20)),
             (30, Change::PodEnds(pod, EndReason::ScaledDown)),
         ];
-        let told = spans(PodPast { before: None, changes: &past }, true, false, 50);
+        let told = spans_of_seen(PodPast { before: None, changes: &past }, 50);
         let told: Vec<_> = told.into_iter().map(|span| (span.at_millis, span.text)).collect();
         let expected = [(10, "ends: its ReplicaSet was scaled down"), (20, PodState::Gone.label())];
         assert_eq!(told, expected.map(|(at, text)| (at, text.to_owned())));
@@ -165,7 +171,7 @@ mod tests {
         let told = |now: PodNow| {
             let before = Pod::default();
             let changes = [(10, Change::PodNow(Uid::from_bits(1), now.into()))];
-            let told = spans(PodPast { before: Some(&before), changes: &changes }, true, false, 50);
+            let told = spans_of_seen(PodPast { before: Some(&before), changes: &changes }, 50);
             told.into_iter().map(|span| span.text).collect::<Vec<_>>()
         };
         assert_eq!(told(lost(1)), [STATUS_UNKNOWN]);
@@ -178,7 +184,7 @@ mod tests {
         let states = [PodState::Starting, PodState::Unready, PodState::Unready, PodState::Available];
         let change = |(at, state): (usize, &PodState)| (at as i64 * 10, Change::PodState(pod, *state, at as i64 * 10));
         let past: Vec<_> = states.iter().enumerate().map(change).collect();
-        let of = |past, now_millis| spans(PodPast { before: None, changes: past }, true, false, now_millis);
+        let of = |past, now_millis| spans_of_seen(PodPast { before: None, changes: past }, now_millis);
         let told: Vec<_> = of(&past, 50).into_iter().map(|span| (span.at_millis, span.lasted_millis)).collect();
         assert_eq!(told, [(0, 10), (10, 20), (30, 20)]);
         let many: Vec<_> = states[..2].iter().cycle().take(200).enumerate().map(change).collect();

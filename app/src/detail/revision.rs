@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::fact::Image;
+use timeline::model::story::ContainerEnd;
 use timeline::model::{Deployment, PodState, ReplicaSet};
+use timeline::story::{self, Entry, Happening};
 use timeline::view::Command;
 use timeline::words::{safe, shell_word as word};
 use timeline::{Millis, Model, Workload, rollout};
@@ -74,7 +76,7 @@ impl RevisionDetail {
             images: images.into_iter().flatten().map(image).collect(),
             differences: differences(model, deployment, revision),
             rollouts,
-            commands: commands(workload, revision, is_current, set),
+            commands: commands(workload, deployment, (revision, is_current), set),
         })
     }
 }
@@ -171,7 +173,29 @@ fn images_that_differ(old: &ReplicaSet, new: &ReplicaSet) -> Vec<String> {
     added.chain(removed).filter_map(line).collect()
 }
 
-fn commands(workload: &Workload, revision: u64, is_current: bool, set: Option<&ReplicaSet>) -> Vec<Command> {
+/// The most frequent restarts of a revision since its last rollout was complete, as its story tells them; `None` where none were
+/// seen. Those in a new sandbox, and those without a known end, say nothing of the revision.
+fn restarts_after_completion(deployment: &Deployment, revision: u64) -> Option<String> {
+    let last = deployment.rollouts.iter().rfind(|rollout| rollout.revision == revision)?;
+    let completed_millis = last.completed_millis.filter(|_| !last.was_scaled_to_zero)?;
+    let restarts = |entry: &Entry| match &entry.what {
+        Happening::Restarted { restart, restarts, .. } => {
+            let is_its_own = !matches!(restart.end, ContainerEnd::Sandbox | ContainerEnd::Unknown);
+            (restart.revision == Some(revision) && restart.was_seen && is_its_own).then_some(*restarts)
+        }
+        _ => None,
+    };
+    let later = deployment.story.iter().filter(|entry| entry.at_millis > completed_millis);
+    let told = later.filter_map(|entry| Some((restarts(entry)?, entry)));
+    told.max_by_key(|(restarts, _)| *restarts).map(|(_, entry)| story::line(deployment, entry).text)
+}
+
+fn commands(
+    workload: &Workload,
+    deployment: &Deployment,
+    (revision, is_current): (u64, bool),
+    set: Option<&ReplicaSet>,
+) -> Vec<Command> {
     let name = word(&workload.name);
     let kubectl = |what: &str, rest: String| Command::kubectl(what, &workload.namespace, &rest);
     // kubectl knows a ReplicaSet by the revision that it carries now, and no revision of one that is deleted.
@@ -181,7 +205,11 @@ fn commands(workload: &Workload, revision: u64, is_current: bool, set: Option<&R
     if let Some(set) = set.filter(|set| set.removed_millis.is_none()) {
         all.push(kubectl("Its ReplicaSet", format!("describe replicaset {}", word(&set.name))));
         if !is_current && carried == Some(revision) {
-            let undo = kubectl("Roll back to it", format!("rollout undo deployment/{name} --to-revision={revision}"));
+            let what = match restarts_after_completion(deployment, revision) {
+                Some(restarts) => format!("Roll back to it. Its pods had restarts after it was complete. {restarts}"),
+                None => "Roll back to it".to_owned(),
+            };
+            let undo = kubectl(&what, format!("rollout undo deployment/{name} --to-revision={revision}"));
             all.push(Command { changes_cluster: true, ..undo });
         }
     }
@@ -190,7 +218,9 @@ fn commands(workload: &Workload, revision: u64, is_current: bool, set: Option<&R
 
 #[cfg(test)]
 mod tests {
-    use timeline::fact::{DeploymentFact, DeploymentNow, Meta, PodFact, ReplicaSetFact, Seen};
+    use timeline::fact::{
+        Container, ContainerState, DeploymentFact, DeploymentNow, Exit, Meta, PodFact, ReplicaSetFact, Role, Seen,
+    };
     use timeline::{Fact, Timeline, Uid};
 
     use super::*;
@@ -289,5 +319,50 @@ mod tests {
         let (standing, commands) = told(3, Seen::Deleted);
         assert_eq!(standing, "An earlier revision. Its ReplicaSet is deleted: there is nothing to roll back to.");
         assert_eq!(commands, Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_rollback_is_offered_with_the_restarts_that_came_after_the_revision_was_complete() {
+        let web = |revision, available, seen| {
+            let mut web = deployment(revision);
+            web.now.spec.replicas = 1;
+            let status = &mut web.now.status;
+            (status.replicas, status.updated, status.available) = (1, 1, available);
+            Fact::Deployment(web, seen)
+        };
+        let pod = |restarts: u32, reason: &str, seen| {
+            let exit = Exit { code: 137, reason: reason.into(), ..Exit::default() };
+            let mut container = Container::new("web".into(), Role::App);
+            container.state = Some(ContainerState::Running);
+            (container.restarts, container.last_exit) = (restarts, Some(exit.into()).filter(|_| restarts > 0));
+            let (meta, containers) = (meta(4, "web-1-q4xzb", Some(2)), vec![container]);
+            Fact::Pod(Box::new(PodFact { meta, containers, ..PodFact::default() }), seen)
+        };
+        let told = |crashed_millis: Millis, reason: &str| {
+            let mut facts = vec![
+                (1_000, web(1, 0, Seen::Added)),
+                (1_000, Fact::ReplicaSet(set(2, "web-1", 1), Seen::Added)),
+                (1_000, pod(0, "", Seen::Added)),
+                (3_000, web(1, 1, Seen::Modified)),
+                (5_000, Fact::ReplicaSet(set(3, "web-2", 2), Seen::Added)),
+                (5_000, web(2, 0, Seen::Modified)),
+                (crashed_millis, pod(1, reason, Seen::Modified)),
+            ];
+            facts.sort_by_key(|(at_millis, _)| *at_millis);
+            let mut timeline = Timeline::new();
+            for (at_millis, fact) in facts {
+                timeline.apply(at_millis, fact);
+            }
+            detail(&timeline).commands.pop().unwrap().what
+        };
+        let crashed = |how: &str| {
+            let restarts = "Its pods had restarts after it was complete. Pod q4xzb of revision 1: container web";
+            format!("Roll back to it. {restarts} {how} and was restarted.")
+        };
+        assert_eq!(told(4_000, "OOMKilled"), crashed("ran out of memory (OOMKilled)"));
+        assert_eq!(told(6_000, "OOMKilled"), crashed("ran out of memory (OOMKilled)"));
+        assert_eq!(told(4_000, "Error"), crashed("ended with exit code 137 (SIGKILL)"));
+        assert_eq!(told(2_000, "OOMKilled"), "Roll back to it");
+        assert_eq!(told(4_000, "ContainerStatusUnknown"), "Roll back to it");
     }
 }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::address;
+use timeline::episodes::course::{limits, moment};
+use timeline::episodes::{EpisodeRow, Status, extremes, outcome_name, replaces};
 use timeline::model::{Deployment, Model, Rollout};
-use timeline::past::course::{limits, moment};
-use timeline::past::{PastRollout, Status, extremes, outcome_name, replaces};
 use timeline::rollout::{self, Outcome};
 use timeline::words::{capitalized, count, duration_in_words, images, is_are, safe};
 use timeline::{Millis, Uid, Workload};
@@ -67,7 +67,7 @@ impl RolloutsDetail {
     pub fn from_model(
         model: &Model,
         deployment: &Deployment,
-        past: &[PastRollout],
+        past: &[EpisodeRow],
         standing: String,
         measure: Option<Measure>,
         now_millis: Millis,
@@ -92,7 +92,7 @@ impl RolloutsDetail {
     }
 
     /// Address of the page that compares the last one with earlier ones.
-    pub fn compared(&self, workload: &Workload) -> Option<String> {
+    pub fn compare_address(&self, workload: &Workload) -> Option<String> {
         let last = self.rollouts.first()?;
         Some(address::compare(workload, self.deployment, last.revision, None))
     }
@@ -119,7 +119,7 @@ impl RolloutLine {
         let is_part_unseen = rollout::is_part_unseen(model, deployment, rollout);
         Some(Self {
             revision: rollout.revision,
-            was: was(model, deployment, rollout),
+            was: revision_before(model, deployment, rollout),
             started_millis: began_millis,
             end: rollout::outcome(deployment, rollout),
             is_past_deadline: rollout.deadline_exceeded_millis.is_some(),
@@ -136,7 +136,7 @@ impl RolloutLine {
     }
 
     /// Adds what the history tells of it. Of several rollouts with its number it is the one that began next to it.
-    fn with_trouble(mut self, past: &[PastRollout]) -> Self {
+    fn with_trouble(mut self, past: &[EpisodeRow]) -> Self {
         let rows = past.iter().filter(|row| row.revision == self.revision);
         let row = rows.min_by_key(|row| self.started_millis.map_or(0, |at| row.started_millis.abs_diff(at)));
         self.trouble = row.map(|row| if row.trouble().is_empty() { String::new() } else { row.cause_words() });
@@ -156,7 +156,7 @@ impl RolloutLine {
     }
 
     /// Formats the result: "complete after 12 s".
-    pub fn ended(&self) -> String {
+    pub fn result_words(&self) -> String {
         let end = outcome_name(self.end);
         let passed = self.is_past_deadline && self.end != Outcome::DeadlineExceeded;
         let passed = if passed { ", progress deadline passed" } else { "" };
@@ -170,22 +170,23 @@ impl RolloutLine {
     }
 
     /// Formats the result for a list of rollouts: "took 12 s, complete".
-    pub fn took(&self) -> String {
+    pub fn duration_words(&self) -> String {
         match self.took_millis.filter(|_| self.end == Outcome::Complete) {
             Some(took) if !self.has_gap => format!("took {}, complete", duration_in_words(took)),
             Some(took) => format!("took {}, complete, part not observed", duration_in_words(took)),
-            None => self.ended(),
+            None => self.result_words(),
         }
     }
 
     /// Formats the start time with `stamp`.
-    pub fn began(&self, stamp: impl FnOnce(Millis) -> String) -> String {
+    pub fn start_words(&self, stamp: impl FnOnce(Millis) -> String) -> String {
         self.started_millis.map_or_else(|| "before watching began".to_owned(), stamp)
     }
 
     /// Formats all of it: "Complete after 12 s. Began 14:02:05 UTC. Observed: peak 4 pods."
     pub fn sentences(&self, stamp: impl FnOnce(Millis) -> String) -> String {
-        let said = format!("{}. Began {}. {}", capitalized(self.ended()), self.began(stamp), self.extremes());
+        let said =
+            format!("{}. Began {}. {}", capitalized(self.result_words()), self.start_words(stamp), self.extremes());
         said.trim_end().to_owned()
     }
 
@@ -197,7 +198,7 @@ impl RolloutLine {
 }
 
 /// The number that the ReplicaSet of a rollout had before, for this Deployment.
-fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
+fn revision_before(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
     let set = rollout::replica_set(model, deployment, of.revision)?;
     let numbers = set.revisions.iter().rev().map(|(revision, _)| *revision);
     let is_own = |number: &u64| deployment.rollouts.iter().any(|other| other.revision == *number);
@@ -206,8 +207,8 @@ fn was(model: &Model, deployment: &Deployment, of: &Rollout) -> Option<u64> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use timeline::episodes::StatusMark;
     use timeline::fact::{DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, Kind, Meta, Seen};
-    use timeline::past::StatusMark;
     use timeline::{Fact, Timeline};
 
     use super::*;
@@ -230,7 +231,7 @@ pub(crate) mod tests {
         let mut ended = |seen| {
             timeline.apply(1_000, Fact::Deployment(deployment(1), seen));
             let deployment = timeline.model().deployments.get(&WEB)?;
-            lines(timeline.model(), deployment).last().map(|line| line.ended())
+            lines(timeline.model(), deployment).last().map(|line| line.result_words())
         };
         assert_eq!(ended(Seen::Added).as_deref(), Some("in progress"));
         assert_eq!(ended(Seen::Deleted).as_deref(), Some("Deployment deleted"));
@@ -263,26 +264,26 @@ pub(crate) mod tests {
             ..RolloutLine::default()
         };
         assert_eq!(line(Outcome::Complete, None).name(), "Revision 2 (was 1)");
-        assert_eq!(line(Outcome::Complete, Some(12_000)).took(), "took 12 s, complete");
-        assert_eq!(line(Outcome::Complete, Some(12_000)).ended(), "complete after 12 s");
-        assert_eq!(line(Outcome::Complete, None).took(), "complete");
+        assert_eq!(line(Outcome::Complete, Some(12_000)).duration_words(), "took 12 s, complete");
+        assert_eq!(line(Outcome::Complete, Some(12_000)).result_words(), "complete after 12 s");
+        assert_eq!(line(Outcome::Complete, None).duration_words(), "complete");
         let in_gap = RolloutLine { started_millis: Some(1_000), ..line(Outcome::Complete, None) };
-        assert_eq!(in_gap.took(), "complete, part not observed");
+        assert_eq!(in_gap.duration_words(), "complete, part not observed");
         let with_gap = RolloutLine { has_gap: true, ..line(Outcome::Complete, Some(12_000)) };
-        let (ended, took) = (with_gap.ended(), with_gap.took());
+        let (ended, took) = (with_gap.result_words(), with_gap.duration_words());
         assert_eq!(
             (ended.as_str(), took.as_str()),
             ("complete after 12 s, part not observed", "took 12 s, complete, part not observed")
         );
-        assert_eq!(line(Outcome::Superseded, Some(12_000)).took(), "superseded after 12 s");
-        assert_eq!(line(Outcome::Progressing, None).ended(), "in progress");
+        assert_eq!(line(Outcome::Superseded, Some(12_000)).duration_words(), "superseded after 12 s");
+        assert_eq!(line(Outcome::Progressing, None).result_words(), "in progress");
         let passed = RolloutLine { is_past_deadline: true, ..line(Outcome::Superseded, Some(12_000)) };
-        assert_eq!(passed.took(), "superseded after 12 s, progress deadline passed");
+        assert_eq!(passed.duration_words(), "superseded after 12 s, progress deadline passed");
         assert_eq!(
             line(Outcome::DeadlineExceeded, None).extremes(),
             "Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available (floor: 3)."
         );
-        assert_eq!(line(Outcome::Progressing, None).began(|_| String::new()), "before watching began");
+        assert_eq!(line(Outcome::Progressing, None).start_words(|_| String::new()), "before watching began");
         assert_eq!(
             line(Outcome::Complete, None).sentences(|_| String::new()),
             "Complete. Began before watching began. Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available \
@@ -293,12 +294,12 @@ pub(crate) mod tests {
             unseen.sentences(|_| String::new()),
             "Complete after 12 s, part not observed. Began before watching began."
         );
-        let row = |started_millis, cause: &str| PastRollout {
+        let row = |started_millis, cause: &str| EpisodeRow {
             revision: 2,
             started_millis,
             cause: cause.to_owned(),
             outcome: Outcome::Complete,
-            ..PastRollout::default()
+            ..EpisodeRow::default()
         };
         let told = |cause: &str| {
             let rows = [row(9_000, "Revision 2 cannot start."), row(2_000, cause)];

@@ -51,7 +51,7 @@ pub struct ListBoard {
     /// The links that Deployments' rows are, by the keys of the rows.
     pub links: Elements,
     /// Key of the row that the viewer was at last.
-    pub at: StoredValue<Option<u128>>,
+    pub last_row: StoredValue<Option<u128>>,
 }
 
 impl ListBoard {
@@ -69,7 +69,7 @@ impl ListBoard {
             after_px: RwSignal::new(0.0),
             element: NodeRef::new(),
             links: Elements::default(),
-            at: StoredValue::new(None),
+            last_row: StoredValue::new(None),
         }
     }
 
@@ -80,7 +80,7 @@ impl ListBoard {
     }
 
     /// Takes the facts of the whole list.
-    pub fn hear(&self, overall: &Overall) {
+    pub fn set_overall(&self, overall: &Overall) {
         set_if_new(&self.is_known, true);
         if self.overall.try_with_untracked(|known| !known.is_like(overall)).unwrap_or(false) {
             self.overall.set(overall.clone());

@@ -7,12 +7,13 @@ use wasm_bindgen::JsCast;
 
 use super::board::{ListBoard, Slot};
 use crate::browser;
+use crate::elements::{Neighbour, neighbour_key};
 
 pub const KEYS: [(&str, &str); 4] =
     [("/", "search"), ("j k", "next, previous row"), ("Enter", "open"), ("Esc", "from the search to the rows")];
 
-/// A key was pressed where nothing else took it; true when it meant something here.
-pub fn pressed(event: &KeyboardEvent, search: NodeRef<html::Input>, board: ListBoard) -> bool {
+/// Handles a key that nothing else took; true when it meant something here.
+pub fn handle_key(event: &KeyboardEvent, search: NodeRef<html::Input>, board: ListBoard) -> bool {
     if !is_key(event) || event.default_prevented() || browser::is_writing(event) {
         return false;
     }
@@ -23,17 +24,18 @@ pub fn pressed(event: &KeyboardEvent, search: NodeRef<html::Input>, board: ListB
     }
 }
 
-/// A key was pressed in a field that narrows the list.
-pub fn pressed_in_field(event: &KeyboardEvent, board: ListBoard) {
+/// Handles a key in a field that narrows the list.
+pub fn handle_field_key(event: &KeyboardEvent, board: ListBoard) {
     if is_key(event) && event.key() == "Escape" && board.focus_first() {
         event.prevent_default();
     }
 }
 
-/// A key was pressed on a Deployment's row.
-pub fn pressed_on_row(event: &KeyboardEvent, board: ListBoard, key: u128) {
+/// Handles a key on a Deployment's row.
+pub fn handle_row_key(event: &KeyboardEvent, board: ListBoard, key: u128) {
     if is_key(event) && matches!(event.key().as_str(), "j" | "k") {
-        board.focus_beside(key, event.key() == "j"); // the last one keeps it
+        let neighbour = if event.key() == "j" { Neighbour::Next } else { Neighbour::Previous };
+        board.focus_beside(key, neighbour); // the last one keeps it
         event.prevent_default();
     }
 }
@@ -50,8 +52,8 @@ impl ListBoard {
     }
 
     /// Gives the focus to the row before or after another one, where there is one.
-    fn focus_beside(self, key: u128, is_next: bool) -> bool {
-        crate::elements::neighbour_key(&self.order(), key, is_next).is_some_and(|key| self.links.focus(key))
+    fn focus_beside(self, key: u128, neighbour: Neighbour) -> bool {
+        neighbour_key(&self.order(), key, neighbour).is_some_and(|key| self.links.focus(key))
     }
 
     /// Keys of the rows that are made and known, in order.

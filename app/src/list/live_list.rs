@@ -12,7 +12,7 @@ use crate::live::clock::Clock;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ages {
     /// Until when each cluster is known.
-    known: Vec<Millis>,
+    known_until_millis: Vec<Millis>,
     /// The present, which goes on while nothing is heard: what was 10 s ago then is not so an hour later.
     present: Vec<Millis>,
 }
@@ -22,18 +22,18 @@ impl Ages {
     pub fn from_overall(overall: &Overall) -> Self {
         let present: Vec<Millis> = overall.clusters.iter().map(|cluster| cluster.now_millis).collect();
         let until = |(cluster, now): (&ClusterState, &Millis)| known_until_millis(cluster).unwrap_or(*now);
-        Self { known: overall.clusters.iter().zip(&present).map(until).collect(), present }
+        Self { known_until_millis: overall.clusters.iter().zip(&present).map(until).collect(), present }
     }
 
     /// Formats the age of a row's last change.
-    pub fn of(&self, row: &Row) -> String {
+    pub fn age_of(&self, row: &Row) -> String {
         let present_millis = self.present.get(usize::from(row.cluster)).copied().unwrap_or_default();
         age(present_millis - row.summary.since_millis)
     }
 
     /// Returns the time until which the row is known: as its cluster, or until what came later from a part of it that responds.
-    pub fn now(&self, row: &Row) -> Millis {
-        let known_millis = self.known.get(usize::from(row.cluster)).copied().unwrap_or_default();
+    pub fn known_until(&self, row: &Row) -> Millis {
+        let known_millis = self.known_until_millis.get(usize::from(row.cluster)).copied().unwrap_or_default();
         let lately = &row.summary.lately;
         let changed_millis = lately.steps.last().map(|(after, _)| lately.from_millis + Millis::from(*after));
         changed_millis.map_or(known_millis, |changed| known_millis.max(changed))
@@ -76,7 +76,7 @@ impl LiveList {
             self.clocks = clocks(&self.copy, page_millis);
         }
         for (clock, cluster) in self.clocks.iter_mut().zip(&self.copy.overall.clusters) {
-            clock.hear(cluster.now_millis, page_millis);
+            clock.synchronize(cluster.now_millis, page_millis);
             set_pace(clock, cluster, true, page_millis);
         }
     }
@@ -91,7 +91,7 @@ impl LiveList {
     /// The clusters' clocks now.
     pub fn ages(&self, page_millis: f64) -> Ages {
         Ages {
-            known: self.clocks.iter().map(|clock| clock.now_millis(page_millis)).collect(),
+            known_until_millis: self.clocks.iter().map(|clock| clock.now_millis(page_millis)).collect(),
             present: self.clocks.iter().map(|clock| clock.running_millis(page_millis)).collect(),
         }
     }
@@ -132,7 +132,7 @@ mod tests {
         let clusters = vec![ClusterState { now_millis: 60_000, ..cluster("a", state) }];
         let overall = Overall { clusters, ..Overall::default() };
         let mut row = Row { cluster: 0, summary: summary(Tone::Ok) };
-        let told = |ages: &Ages, row: &Row| (ages.now(row), ages.of(row));
+        let told = |ages: &Ages, row: &Row| (ages.known_until(row), ages.age_of(row));
         assert_eq!(told(&Ages::from_overall(&overall), &row), (40_000, "1 min".to_owned()), "as the server renders it");
         let mut list = LiveList::from_copy(copy(overall, &[]), 0.0);
         assert_eq!(told(&list.ages(60_000.0), &row), (40_000, "2 min".to_owned()));
@@ -140,7 +140,7 @@ mod tests {
         list.link(true, 70_000.0);
         assert_eq!(told(&list.ages(120_000.0), &row), (40_000, "3 min".to_owned()));
         row.summary.lately = Lately { from_millis: 0, steps: vec![(50_000, [1, 0, 0, 0, 0])] };
-        assert_eq!(list.ages(120_000.0).now(&row), 50_000, "another namespace is heard");
+        assert_eq!(list.ages(120_000.0).known_until(&row), 50_000, "another namespace is heard");
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         let row = Row { cluster: 0, summary: summary(Tone::Ok) };
         let told = |list: &LiveList, page_millis| {
             let ages = list.ages(page_millis);
-            (ages.now(&row), ages.of(&row))
+            (ages.known_until(&row), ages.age_of(&row))
         };
         assert_eq!(told(&list, 5_000.0), (5_000, "5 s".to_owned()));
         list.link(false, 9_000.0);

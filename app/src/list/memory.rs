@@ -17,7 +17,7 @@ pub(super) const VIEW_PX: f64 = 900.0;
 #[derive(Debug, Clone)]
 pub struct SavedList {
     /// The list and its clocks.
-    pub known: LiveList,
+    pub live_list: LiveList,
     /// Rows that were asked for.
     pub window: Window,
     /// Where it was on the page.
@@ -27,9 +27,9 @@ pub struct SavedList {
 }
 
 impl SavedList {
-    pub fn from_top(known: LiveList, window: Window) -> Self {
+    pub fn from_top(live_list: LiveList, window: Window) -> Self {
         let view = ScrollView { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
-        Self { known, window, view, row: None }
+        Self { live_list, window, view, row: None }
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
 
     fn left(scrolled_px: f64) -> SavedList {
         let view = ScrollView { row_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
-        SavedList { known: LiveList::default(), window: Window { from: 0, to: 60 }, view, row: Some(7) }
+        SavedList { live_list: LiveList::default(), window: Window { from: 0, to: 60 }, view, row: Some(7) }
     }
 
     #[test]

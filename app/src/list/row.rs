@@ -40,7 +40,7 @@ pub struct RowText {
 
 impl RowText {
     pub fn from_row(overall: &Overall, row: &Row, ages: &Ages) -> Self {
-        let (summary, verdict, now_millis) = (&row.summary, &row.summary.verdict, ages.now(row));
+        let (summary, verdict, now_millis) = (&row.summary, &row.summary.verdict, ages.known_until(row));
         let short = |text: &str| with_short_images(text, std::iter::once(summary.images.as_str()));
         let cluster = overall.clusters.get(usize::from(row.cluster));
         let name = cluster.map_or("", |cluster| cluster.name.as_str());
@@ -56,7 +56,7 @@ impl RowText {
             near_millis: now_millis.div_euclid(HOUR_MILLIS) * HOUR_MILLIS,
             revision: revisions(summary.replaces, summary.revision),
             images: ImageText::new(&summary.images),
-            since: ages.of(row),
+            since: ages.age_of(row),
             tiny: TinyPicture::from_summary(summary, now_millis),
         }
     }

@@ -47,9 +47,9 @@ struct State {
 }
 
 /// The part of a list that is in view, and a little more.
-pub fn in_view(SavedList { known, view, .. }: &SavedList) -> VisibleRows {
+pub fn in_view(SavedList { live_list, view, .. }: &SavedList) -> VisibleRows {
     let from = view.scrolled_px - view.top_px;
-    rows_between(&known.copy.overall, view.row_px, from - MORE_PX, from + view.view_px + MORE_PX)
+    rows_between(&live_list.copy.overall, view.row_px, from - MORE_PX, from + view.view_px + MORE_PX)
 }
 
 impl ListScreen {
@@ -74,7 +74,7 @@ impl ListScreen {
     /// The list as it is left.
     pub fn save(&self) -> (Query, SavedList) {
         let state = self.state.borrow();
-        (state.query.clone(), SavedList { row: self.board.at.get_value(), ..state.list.clone() })
+        (state.query.clone(), SavedList { row: self.board.last_row.get_value(), ..state.list.clone() })
     }
 }
 
@@ -82,14 +82,14 @@ impl Screen for ListScreen {
     fn link(&self, link: LinkState, page_millis: f64) {
         let is_linked = !link.is_lost();
         set_if_new(&self.board.is_linked, is_linked);
-        self.state.borrow_mut().list.known.link(is_linked, link.silent_since().unwrap_or(page_millis));
+        self.state.borrow_mut().list.live_list.link(is_linked, link.silent_since().unwrap_or(page_millis));
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
         let state = &mut *self.state.borrow_mut();
-        if state.list.known.apply_frames(frames, &mut state.is_begun, page_millis) {
+        if state.list.live_list.apply_frames(frames, &mut state.is_begun, page_millis) {
             state.is_dirty = true;
-            self.board.hear(&state.list.known.copy.overall);
+            self.board.set_overall(&state.list.live_list.copy.overall);
         }
         None
     }
@@ -107,20 +107,20 @@ impl Screen for ListScreen {
         let scrolled = state.list.view.scrolled_px;
         if state.is_dirty || (scrolled - state.made_at_px).abs() > STEP_PX {
             (state.is_dirty, state.made_at_px) = (false, scrolled);
-            let ages = state.list.known.ages(page_millis);
+            let ages = state.list.live_list.ages(page_millis);
             keep_focus();
-            self.board.show(&state.list.known.copy, &in_view(&state.list), &ages);
+            self.board.show(&state.list.live_list.copy, &in_view(&state.list), &ages);
             if let Some(row) = state.list.row.take() {
                 let links = self.board.links;
                 // Once it is made.
-                browser::after(Duration::ZERO, move || {
+                browser::run_after(Duration::ZERO, move || {
                     if let Some(link) = links.get(row) {
                         browser::focus_in_place(&link);
                     }
                 });
             }
         }
-        state.ask(self.board)
+        state.request_rows(self.board)
     }
 }
 
@@ -136,7 +136,7 @@ impl State {
     }
 
     /// Asks for other rows, or another question, where the ones that are known will not do.
-    fn ask(&mut self, board: ListBoard) -> Option<ScreenRequest> {
+    fn request_rows(&mut self, board: ListBoard) -> Option<ScreenRequest> {
         let query = board.query.with_untracked(|query| (*query != self.query).then(|| query.clone()));
         let wanted = if query.is_some() { Some(FIRST) } else { self.missing_rows() };
         self.list.window = wanted.filter(|_| board.is_linked.get_untracked())?;
@@ -154,7 +154,7 @@ impl State {
     fn missing_rows(&self) -> Option<Window> {
         let (first, last) = in_view(&self.list).rows()?;
         let is_known = self.list.window.from <= first && last < self.list.window.to;
-        let rows = self.list.known.copy.overall.rows();
+        let rows = self.list.live_list.copy.overall.rows();
         let wanted = Window { from: first.saturating_sub(MORE_ROWS), to: (last + 1 + MORE_ROWS).min(rows) };
         (!is_known).then_some(wanted)
     }

@@ -14,7 +14,7 @@ pub const CLASSES: [&str; LAYERS] = ["available", "old", "not-yet", "failing", "
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TinyPicture {
     /// Available of the current revision, and how many are desired: "3/4".
-    pub counted: String,
+    pub new_of_desired: String,
     /// Another revision is being replaced, whose pods are not among these.
     pub is_new: bool,
     /// Fewer are available than desired.
@@ -53,7 +53,7 @@ impl TinyPicture {
         };
         let available = summary.new_available();
         Self {
-            counted: format!("{available}/{}", summary.desired),
+            new_of_desired: format!("{available}/{}", summary.desired),
             is_new: summary.replaces.is_some(),
             is_short: available < summary.desired,
             layers: std::array::from_fn(layer),
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_left_empty_below_the_line() {
         let tiny = TinyPicture::from_summary(&summary(Tone::Ok, 4, [3, 0, 0, 0, 0], Vec::new()), 90_000);
-        assert_eq!((tiny.counted.as_str(), tiny.is_short), ("3/4", true));
+        assert_eq!((tiny.new_of_desired.as_str(), tiny.is_short), ("3/4", true));
         assert_eq!(tiny.layers, ["M0 30V8H120V30z", "", "", "", ""].map(str::to_owned));
         assert_eq!(tiny.desired, "M0 1H120");
     }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn nobody_asked_for_pods() {
         let tiny = TinyPicture::from_summary(&summary(Tone::Quiet, 0, [0; LAYERS], Vec::new()), 0);
-        assert_eq!((tiny.counted.as_str(), tiny.is_short), ("0/0", false));
+        assert_eq!((tiny.new_of_desired.as_str(), tiny.is_short), ("0/0", false));
         assert!(tiny.layers.iter().all(String::is_empty));
     }
 }

@@ -5,7 +5,7 @@ use timeline::list::{ClusterState, Group, Overall, Query};
 use timeline::wire::ConnectionState;
 use timeline::words::{NO_CLUSTER, grouped, grouped_count, list, moment, safe};
 
-use crate::connection::{self, forbidden, listing, next_try_at, unreachable, unwritten};
+use crate::connection::{self, cluster_unreachable, forbidden, listing, next_try_at, unwritten};
 use crate::zone::Zone;
 
 /// "1,284 Deployments · 2 in trouble · 3 in progress", or "12 of 1,284 Deployments shown · …" where those are of the twelve that were asked for.
@@ -13,11 +13,11 @@ pub fn summary(overall: &Overall) -> String {
     let found: u32 = overall.counts.iter().sum();
     let all = grouped_count(overall.all, "Deployment");
     let all = if found == overall.all { all } else { format!("{} of {all} shown", grouped(found.into())) };
-    [vec![all], unsettled(overall)].concat().join(" · ")
+    [vec![all], unsettled_counts(overall)].concat().join(" · ")
 }
 
 /// "2 in trouble" and "3 in progress", each where there are any.
-fn unsettled(overall: &Overall) -> Vec<String> {
+fn unsettled_counts(overall: &Overall) -> Vec<String> {
     let [trouble, moving, ..] = overall.counts;
     let counts = [(trouble, "in trouble"), (moving, "in progress")].into_iter().filter(|(number, _)| *number > 0);
     counts.map(|(number, what)| format!("{} {what}", grouped(number.into()))).collect()
@@ -25,22 +25,22 @@ fn unsettled(overall: &Overall) -> Vec<String> {
 
 /// The page's title: what needs a look comes first. Titles are put into documents as they are, so they have no markup.
 pub fn title(overall: &Overall, query: &Query) -> String {
-    let words = unsettled(overall).join(", ");
+    let words = unsettled_counts(overall).join(", ");
     // Of clusters that are not seen nobody knows it.
-    let is_seen = listed(overall, query).all(|cluster| cluster.connection.state.is_live());
+    let is_seen = listed_clusters(overall, query).all(|cluster| cluster.connection.state.is_live());
     let nothing = if overall.all > 0 && is_seen { "Nothing in progress" } else { "Deployments" };
     format!("{}{} — Rollcast", if words.is_empty() { nothing } else { &words }, place(query)).replace('<', "‹")
 }
 
 /// The same in the browser, where it may be all that is seen of the page: it says where all of that may be old.
 pub fn tab_title(overall: &Overall, query: &Query, is_linked: bool) -> String {
-    let mut clusters = listed(overall, query).peekable();
+    let mut clusters = listed_clusters(overall, query).peekable();
     let is_unseen = clusters.peek().is_some() && clusters.all(|cluster| cluster.connection.state.is_stale());
     connection::title(!is_linked || is_unseen, title(overall, query))
 }
 
 /// The clusters of which a list is.
-fn listed<'o>(overall: &'o Overall, query: &'o Query) -> impl Iterator<Item = &'o ClusterState> {
+fn listed_clusters<'o>(overall: &'o Overall, query: &'o Query) -> impl Iterator<Item = &'o ClusterState> {
     overall.clusters.iter().filter(|cluster| query.cluster.as_ref().is_none_or(|name| *name == cluster.name))
 }
 
@@ -62,7 +62,7 @@ pub fn heading(query: &Query) -> String {
 
 /// Says of which days the recordings of a list are: ages count from their own clocks. Empty where there are none. `day` formats the
 /// day of a time.
-pub fn recorded(overall: &Overall, day: impl Fn(Millis) -> String) -> String {
+pub fn recording_days(overall: &Overall, day: impl Fn(Millis) -> String) -> String {
     let is_recording = |cluster: &&ClusterState| matches!(cluster.connection.state, ConnectionState::Replay { .. });
     let times = || overall.clusters.iter().filter(is_recording).map(|cluster| cluster.now_millis);
     let (Some(first), Some(last)) = (times().min(), times().max()) else { return String::new() };
@@ -83,9 +83,9 @@ pub fn is_whole(query: &Query) -> bool {
 }
 
 /// Explains a list without rows, and tells whether all Deployments are another list than this one.
-pub fn nothing(overall: &Overall, query: &Query) -> (String, bool) {
+pub fn empty_list_words(overall: &Overall, query: &Query) -> (String, bool) {
     let is_whole = is_whole(query);
-    let clusters: Vec<&ClusterState> = listed(overall, query).collect();
+    let clusters: Vec<&ClusterState> = listed_clusters(overall, query).collect();
     let is_known = clusters.iter().any(|cluster| cluster.connection.state.is_live());
     let connecting = |cluster: &&ClusterState| cluster.connection.state == ConnectionState::Connecting;
     let named = |cluster: &ClusterState| match listing(&cluster.connection) {
@@ -140,9 +140,9 @@ pub fn trouble(overall: &Overall, zone: Zone) -> String {
     for cluster in &overall.clusters {
         let stamp = |at_millis| format!("{} UTC", moment(at_millis, cluster.now_millis));
         if let ConnectionState::Stale { since_millis, .. } = cluster.connection.state
-            && let Some(words) = unreachable(&cluster.name, &cluster.connection, overall.all > 0, stamp)
+            && let Some(words) = cluster_unreachable(&cluster.name, &cluster.connection, overall.all > 0, stamp)
         {
-            said.push(zone.said(&words, since_millis));
+            said.push(zone.replace_times(&words, since_millis));
         }
         let forbidden = forbidden(&cluster.connection);
         if !forbidden.is_empty() {
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn an_empty_list_says_what_to_do_next() {
         let all = Query::default();
-        let said = |overall: &Overall, query: &Query| nothing(overall, query);
+        let said = |overall: &Overall, query: &Query| empty_list_words(overall, query);
         let live = || vec![cluster("a", ConnectionState::Live)];
         assert!(said(&overall(0, live()), &all).0.contains("kubectl create deployment"));
         let connecting = vec![cluster("a", ConnectionState::Connecting), cluster("b", stale(None))];
@@ -262,7 +262,7 @@ mod tests {
             let state = ConnectionState::Replay { name: "r".into() };
             ClusterState { now_millis, ..cluster("r", state) }
         };
-        let told = |clusters: Vec<ClusterState>| recorded(&overall(1, clusters), |at| format!("day-{at}"));
+        let told = |clusters: Vec<ClusterState>| recording_days(&overall(1, clusters), |at| format!("day-{at}"));
         assert_eq!(told(vec![cluster("a", ConnectionState::Live)]), "");
         assert_eq!(told(vec![cluster("a", ConnectionState::Live), recording(7)]), "Recorded day-7");
         assert_eq!(told(vec![recording(7), recording(7)]), "Recorded day-7");

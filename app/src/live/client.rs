@@ -119,7 +119,7 @@ impl Live {
 
     fn follow(self, screen: Rc<dyn Screen>, scope: Scope) {
         let client = self.client.try_update_value(|client| {
-            client.get_or_insert_with(|| SendWrapper::new(Client::start(self, true))).clone()
+            client.get_or_insert_with(|| SendWrapper::new(Client::start_main(self))).clone()
         });
         if let Some(client) = client {
             client.follow(screen, scope);
@@ -152,8 +152,17 @@ struct Inner {
 }
 
 impl Client {
-    /// Connects. The page as a whole (`html[data-live]`) is as live as its main client. Called from effects.
-    pub fn start(live: Live, is_main: bool) -> Self {
+    /// Connects the page: as a whole (`html[data-live]`) it is as live as this client. Called from effects.
+    fn start_main(live: Live) -> Self {
+        Self::start(live, true)
+    }
+
+    /// Connects a tile of the wall, beside the client of its page. Called from effects.
+    pub fn start_tile(live: Live) -> Self {
+        Self::start(live, false)
+    }
+
+    fn start(live: Live, is_main: bool) -> Self {
         let client = Self(Rc::new(Inner {
             live,
             exported: Exported::of_app(),
@@ -214,7 +223,7 @@ impl Client {
         let is_it = self.0.followed.borrow().as_ref().is_some_and(|(known, _)| Rc::ptr_eq(known, screen));
         if is_it {
             self.0.followed.replace(None);
-            self.say(&ViewerFrame::Subscribe { scope: Scope::Nothing, since: None });
+            self.send_frame(&ViewerFrame::Subscribe { scope: Scope::Nothing, since: None });
         }
     }
 
@@ -244,7 +253,7 @@ impl Client {
             LinkEffect::None => {}
             LinkEffect::Connect => self.connect(),
             LinkEffect::Greet => {
-                self.say(&ViewerFrame::Hello { protocol: PROTOCOL, build: self.0.live.build() });
+                self.send_frame(&ViewerFrame::Hello { protocol: PROTOCOL, build: self.0.live.build() });
                 self.subscribe(self.screen().and_then(|screen| screen.position()));
             }
         }
@@ -262,18 +271,18 @@ impl Client {
             SocketEvent::Closed { code: OPEN_AGAIN } => {
                 let client = client.clone();
                 // Not within the callback of the socket that gives way to the next one.
-                browser::after(Duration::ZERO, move || client.handle_event(LinkEvent::OpenAgain));
+                browser::run_after(Duration::ZERO, move || client.handle_event(LinkEvent::OpenAgain));
             }
             SocketEvent::Closed { .. } => client.handle_event(LinkEvent::Closed),
             SocketEvent::Bytes(bytes) => {
                 client.handle_event(LinkEvent::Heard);
-                client.hear(&bytes);
+                client.receive(&bytes);
             }
         });
         self.0.socket.replace(socket);
     }
 
-    fn hear(&self, bytes: &[u8]) {
+    fn receive(&self, bytes: &[u8]) {
         match wire::decode(bytes) {
             // While several servers behind one address are updated, connections of a wall lead to either build: one of them decides.
             // A server with another protocol refuses a tile, which tries again later.
@@ -298,10 +307,10 @@ impl Client {
 
     fn subscribe(&self, since: Option<Position>) {
         let scope = self.0.followed.borrow().as_ref().map_or(Scope::Nothing, |(_, scope)| scope.clone());
-        self.say(&ViewerFrame::Subscribe { scope, since });
+        self.send_frame(&ViewerFrame::Subscribe { scope, since });
     }
 
-    fn say(&self, frame: &ViewerFrame) {
+    fn send_frame(&self, frame: &ViewerFrame) {
         if let Some(exported) = &self.0.exported {
             self.0.queue.borrow_mut().extend(exported.record.answer(frame));
         } else if let Some(socket) = self.0.socket.borrow().as_ref() {
@@ -315,11 +324,11 @@ impl Client {
     fn drain(&self) {
         let frames = std::mem::take(&mut *self.0.queue.borrow_mut());
         if let Some(screen) = self.screen().filter(|_| !frames.is_empty()) {
-            self.ask(screen.frames(frames, page_millis()));
+            self.send_request(screen.frames(frames, page_millis()));
         }
     }
 
-    fn ask(&self, request: Option<ScreenRequest>) {
+    fn send_request(&self, request: Option<ScreenRequest>) {
         match request {
             None => {}
             Some(ScreenRequest::Snapshot) => self.subscribe(None),
@@ -329,7 +338,7 @@ impl Client {
                 }
                 self.subscribe(None);
             }
-            Some(ScreenRequest::Moment(at_millis)) => self.say(&ViewerFrame::Moment { at_millis }),
+            Some(ScreenRequest::Moment(at_millis)) => self.send_frame(&ViewerFrame::Moment { at_millis }),
         }
     }
 
@@ -341,7 +350,7 @@ impl Client {
             }
             client.drain();
             if let Some(screen) = client.screen() {
-                client.ask(screen.animate(page_millis()));
+                client.send_request(screen.animate(page_millis()));
             }
             client.next_frame();
         });
@@ -356,12 +365,12 @@ impl Client {
         let is_reloaded = browser::remembered_here(RELOADED_FOR).as_deref() == Some(build);
         if is_reloaded || !browser::remember_here(RELOADED_FOR, Some(build)) {
             if set_if_new(&self.0.live.trouble, UNREADABLE) {
-                browser::after(RELOAD_AGAIN, browser::reload);
+                browser::run_after(RELOAD_AGAIN, browser::reload);
             }
             return;
         }
         self.0.live.is_reloading.set_value(true);
         let wait = browser::chance() * RELOAD_SPREAD_MILLIS;
-        browser::after(Duration::from_millis(wait as u64), browser::reload);
+        browser::run_after(Duration::from_millis(wait as u64), browser::reload);
     }
 }

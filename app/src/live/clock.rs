@@ -21,9 +21,9 @@ impl Clock {
         Self { server_millis: server_millis as f64, at_page_millis: page_millis, speed: 1.0, stopped_at: None }
     }
 
-    /// The server told the time. Small jitter of the network is ignored, so that the picture does not jump back; a time that stands
+    /// Takes the server's time. Small jitter of the network is ignored, so that the picture does not jump back; a time that stands
     /// still is late by nothing.
-    pub fn hear(&mut self, server_millis: Millis, page_millis: f64) {
+    pub fn synchronize(&mut self, server_millis: Millis, page_millis: f64) {
         let off = server_millis as f64 - self.running(page_millis);
         let jitter = if self.speed > 0.0 { JITTER_MILLIS * self.speed.max(1.0) } else { 0.0 };
         if !(-jitter..=0.0).contains(&off) {
@@ -72,9 +72,9 @@ mod tests {
     #[test]
     fn a_late_frame_does_not_turn_the_clock_back() {
         let mut clock = Clock::new(1_000_000, 0.0);
-        clock.hear(1_000_900, 1_000.0);
+        clock.synchronize(1_000_900, 1_000.0);
         assert_eq!(clock.now_millis(1_000.0), 1_001_000);
-        clock.hear(1_002_500, 2_000.0);
+        clock.synchronize(1_002_500, 2_000.0);
         assert_eq!(clock.now_millis(2_000.0), 1_002_500);
     }
 
@@ -110,7 +110,7 @@ mod tests {
         let mut clock = Clock::new(1_000, 0.0);
         clock.set_pace(&held, true, 120.0);
         assert_eq!(clock.now_millis(5_000.0), 1_120, "that it stands still was told 120 ms after the time");
-        clock.hear(1_000, 5_000.0);
+        clock.synchronize(1_000, 5_000.0);
         assert_eq!(clock.now_millis(9_000.0), 1_000);
     }
 
@@ -120,7 +120,7 @@ mod tests {
         let state = ConnectionState::Replay { name: "rollout".into() };
         clock.set_pace(&Connection { state, speed_percent: 400, ..Connection::default() }, true, 0.0);
         assert_eq!(clock.now_millis(1_000.0), 4_000);
-        clock.hear(3_000, 1_000.0);
+        clock.synchronize(3_000, 1_000.0);
         assert_eq!(clock.now_millis(1_000.0), 4_000, "a frame that is a quarter of a second late is no news");
     }
 }

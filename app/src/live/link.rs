@@ -167,13 +167,13 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
         (
             Connecting { attempt, tried_millis: Some(tried_millis) } | Lost { attempt, tried_millis },
             LinkEvent::Tick,
-        ) if now - tried_millis > CONNECT_MILLIS => wait(attempt, now, chance),
+        ) if now - tried_millis > CONNECT_MILLIS => wait_for_retry(attempt, now, chance),
         // It is no loss, as the first connection is none. A server that says so all the time is not believed.
         (Live(socket), LinkEvent::OpenAgain) if now - socket.opened_millis > SETTLED_MILLIS => {
             (Connecting { attempt: 0, tried_millis: Some(now) }, LinkEffect::Connect)
         }
         (Connecting { .. } | Live(_) | Silent(_) | Lost { .. }, LinkEvent::Closed | LinkEvent::OpenAgain) => {
-            wait(state.attempts(now), now, chance)
+            wait_for_retry(state.attempts(now), now, chance)
         }
         (Waiting { attempt, retry_millis }, LinkEvent::Tick) if now >= retry_millis => {
             (Lost { attempt, tried_millis: now }, LinkEffect::Connect)
@@ -185,7 +185,7 @@ pub fn step(state: LinkState, event: LinkEvent, now: f64, chance: f64) -> (LinkS
 
 /// Full jitter below a limit that doubles. The server waits alike for a cluster (`server/src/kube/backoff.rs`); what both share is
 /// one line of arithmetic, in other units and with another least: a server may ask again at once, pages of one server never do.
-fn wait(attempt: u32, now: f64, chance: f64) -> (LinkState, LinkEffect) {
+fn wait_for_retry(attempt: u32, now: f64, chance: f64) -> (LinkState, LinkEffect) {
     let limit = (FIRST_WAIT_MILLIS * f64::from(1u32 << attempt.min(10))).min(MAX_WAIT_MILLIS);
     (LinkState::Waiting { attempt: attempt + 1, retry_millis: now + limit * chance.clamp(0.05, 1.0) }, LinkEffect::None)
 }

@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 use timeline::Millis;
 use timeline::address;
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::words::{count, duration, duration_in_words, is_are, safe};
 
 use crate::compare::earlier::{is_alike, why_not_compared};
@@ -106,7 +106,7 @@ fn table<const N: usize>(columns: [&str; N], row_id: &'static str, rows: Vec<[An
 }
 
 /// The cells of one of those before it; its revision leads to both laid over each other.
-fn cells(began: String, before: &PastRollout, link: String, is_other: bool) -> [AnyView; 6] {
+fn cells(began: String, before: &EpisodeRow, link: String, is_other: bool) -> [AnyView; 6] {
     let first = before.first_available_millis.map(|millis| format!("after {}", brief(millis)));
     let images = ImageText::change(&before.images_before, &before.images).to_string();
     let cause = before.cause_words();
@@ -117,7 +117,7 @@ fn cells(began: String, before: &PastRollout, link: String, is_other: bool) -> [
         view! { <a href=link aria-current=is_other.then_some("true")>{before.revision}</a> }.into_any(),
         began.into_any(),
         view! { <span class="mono">{safe(&images)}</span> }.into_any(),
-        (before.ended(), cause).into_any(),
+        (before.result_words(), cause).into_any(),
         first.unwrap_or_else(unknown).into_any(),
         restarts.unwrap_or_else(unknown).into_any(),
     ]

@@ -16,7 +16,7 @@ use crate::components::list::filter::Filter;
 use crate::components::list::rows::ListRows;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
-use crate::connection::{lost, next_try};
+use crate::connection::{next_try, server_unreachable};
 use crate::context::FirstPayload;
 use crate::list::board::ListBoard;
 use crate::list::memory::{ListMemory, SavedList};
@@ -34,7 +34,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     let rendered = begin(board);
     Effect::new(move |_| {
         browser::on_window(ev::keydown, move |event| {
-            if keys::pressed(&event, search, board) {
+            if keys::handle_key(&event, search, board) {
                 event.prevent_default();
             }
         });
@@ -42,7 +42,8 @@ pub fn DeploymentsPage() -> impl IntoView {
     let zone = Zone::of_page();
     let overall = board.overall;
     let live = Live::of_app();
-    let lost = move || if board.is_linked.get() { String::new() } else { lost(None, overall.read().all > 0) };
+    let lost =
+        move || if board.is_linked.get() { String::new() } else { server_unreachable(None, overall.read().all > 0) };
     let next = move || if board.is_linked.get() { String::new() } else { next_try(live.retry_seconds.get()) };
     let is_part = move || query.with(|query| query.cluster.is_some() || query.namespace.is_some());
     let trail = move || {
@@ -60,7 +61,7 @@ pub fn DeploymentsPage() -> impl IntoView {
         let rows = page.copy().overall.rows();
         view! { <Pages query=page.query window=page.window rows/> }
     });
-    let recorded = move || words::recorded(&overall.read(), |at_millis| zone.date(at_millis));
+    let recorded = move || words::recording_days(&overall.read(), |at_millis| zone.date(at_millis));
     // Where there is nothing, there is nothing to search, and no colour to explain.
     let class = move || if overall.read().all == 0 && words::is_whole(&query.read()) { "list empty" } else { "list" };
     view! {
@@ -95,18 +96,18 @@ fn use_query() -> Memo<Query> {
 /// Shows what is there to begin with, and follows the list from there until the page is left; gives what the document was rendered for.
 fn begin(board: ListBoard) -> Option<ListPayload> {
     let (live, memory) = (Live::of_app(), ListMemory::of_app());
-    let written = use_url().with_untracked(browser::written);
+    let written = use_url().with_untracked(browser::path_with_search);
     let rendered = FirstPayload::take(|payload| if let Payload::List(list) = payload { Some(*list) } else { None });
     let recall = || memory.recall(&address::list(&board.query.read_untracked()), &written);
     let saved = if rendered.is_none() { recall() } else { None };
     let first = rendered.as_ref().map(|payload| (payload.copy(), payload.window));
     if let Some((copy, window)) = &first {
-        board.hear(&copy.overall);
+        board.set_overall(&copy.overall);
         let part = visible_rows::rows_from(&copy.overall, window.from, window.to);
         board.show(copy, &part, &Ages::from_overall(&copy.overall));
     } else if let Some(left) = &saved {
-        board.hear(&left.known.copy.overall);
-        board.show(&left.known.copy, &in_view(left), &left.known.ages(browser::page_millis()));
+        board.set_overall(&left.live_list.copy.overall);
+        board.show(&left.live_list.copy, &in_view(left), &left.live_list.ages(browser::page_millis()));
     }
     let begin = move || {
         let list = match first {
@@ -130,7 +131,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
 #[component]
 fn Nothing(board: ListBoard) -> impl IntoView {
     let said = Memo::new(move |_| match board.is_known.get() {
-        true => words::nothing(&board.overall.read(), &board.query.read()),
+        true => words::empty_list_words(&board.overall.read(), &board.query.read()),
         false => Default::default(),
     });
     let class = move || if said.read().0.is_empty() { "unused" } else { "muted nothing" };

@@ -22,7 +22,7 @@ pub fn ExportedPage(export: Export) -> impl IntoView {
     Zone::provide();
     OpenedPod::provide();
     // Links lead to pages of a server, which is not there.
-    Effect::new(move |_| crate::browser::stay());
+    Effect::new(move |_| crate::browser::block_links());
     view! {
         <Notices/>
         <PageKeys/>

@@ -2,7 +2,7 @@
 //! program runs in it.
 
 use leptos::prelude::*;
-use timeline::past::{Day, Search, language};
+use timeline::episodes::{Day, Search, language};
 use timeline::words::grouped_count;
 
 use crate::components::banner::Banner;

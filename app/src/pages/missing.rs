@@ -7,7 +7,7 @@ use crate::components::header::{Header, Section};
 /// An address leads nowhere: the first sentence of why is the heading.
 #[component]
 pub fn Missing(
-    asked: String,
+    asked_address: String,
     /// Why there is nothing, in whole sentences.
     why: String,
     /// Where to go instead: (address, words).
@@ -22,7 +22,7 @@ pub fn Missing(
         <Header section=Section::Other/>
         <main class="message">
             <h1>{heading}</h1>
-            <p class="mono">{asked}</p>
+            <p class="mono">{asked_address}</p>
             {rest}
             <ul>
                 {instead.into_iter().map(|(address, words)| view! { <li><a href=address>{words}</a></li> }).collect_view()}

@@ -14,21 +14,21 @@ use crate::rows::set_if_new;
 #[component]
 pub fn Panel(workload: Workload, panel: PanelState) -> impl IntoView {
     let workload = StoredValue::new(workload);
-    let kind = Memo::new(move |_| panel.shown.with(std::mem::discriminant));
+    let kind = Memo::new(move |_| panel.content.with(std::mem::discriminant));
     Effect::new(move |_| browser::on_window(leptos::ev::resize, move |_| panel.cover()));
-    let opened = panel.opened;
+    let opened = panel.opened_pod;
     on_cleanup(move || {
         set_if_new(&opened.0, String::new());
     });
     let inside = move || {
         let _ = kind.get(); // content of another kind is another view
-        match panel.shown.get_untracked() {
+        match panel.content.get_untracked() {
             PanelContent::Detail(first) => {
-                let detail = content!(panel.shown, first, PanelContent::Detail);
+                let detail = content!(panel.content, first, PanelContent::Detail);
                 Some(Suspend::new(details(DetailPlace::Panel(workload.get_value(), detail.into()))).into_any())
             }
             PanelContent::Trouble(first) => {
-                let why = content!(panel.shown, first, PanelContent::Trouble);
+                let why = content!(panel.content, first, PanelContent::Trouble);
                 Some(
                     view! { <Frame workload test_id="detail-trouble" title="Details"><p class="why">{why}</p></Frame> }
                         .into_any(),

@@ -90,7 +90,7 @@ pub fn Rollout(
     come_alive(board, picture, rendered, scope, controls);
     Effect::new(move |_| keys::listen(controls, as_table, board.is_file));
     let titled = Signal::derive(move || {
-        let badge = board.said(|view| view.verdict.badge.clone());
+        let badge = board.read_view(|view| view.verdict.badge.clone());
         let badge = match board.is_known.get() {
             false => "Connecting",
             true if badge.is_empty() => "Not found",
@@ -152,8 +152,8 @@ fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, sc
         controls.attach(screen.clone());
         screen.play_if_asked();
         let (before, after) = (screen.clone(), screen.clone());
-        browser::on_window(leptos::ev::beforeprint, move |_| before.print(true));
-        browser::on_window(leptos::ev::afterprint, move |_| after.print(false));
+        browser::on_window(leptos::ev::beforeprint, move |_| before.set_printing(true));
+        browser::on_window(leptos::ev::afterprint, move |_| after.set_printing(false));
         (screen, scope)
     };
     live.show(begin, |_| ());

@@ -9,7 +9,7 @@ use crate::browser::{self, WakeLock, bind_style};
 use crate::components::banner::Banner;
 use crate::components::header::{Header, Section};
 use crate::components::preview::preview;
-use crate::components::state_marks::{Points, StateMarks, Swatch, usual};
+use crate::components::state_marks::{Points, StateMarks, Swatch, usual_states};
 use crate::components::title::PageTitle;
 use crate::components::wall::footer::WallFooter;
 use crate::components::wall::sound::Sound;
@@ -54,7 +54,7 @@ fn Wall(settings: Settings) -> impl IntoView {
     let stale = move || {
         let stamp = |at_millis| board.dated(zone, at_millis);
         let since_millis = (!board.is_linked.get()).then(|| board.heard_millis.get());
-        wall::stale(&board.overall.read(), since_millis, stamp)
+        wall::stale_notice(&board.overall.read(), since_millis, stamp)
     };
     let next = move || {
         if !board.is_linked.get() {
@@ -65,7 +65,7 @@ fn Wall(settings: Settings) -> impl IntoView {
     let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
     // The place of everything changes now and then.
     let moves = RwSignal::new(0_usize);
-    Effect::new(move |_| browser::every(shift::EVERY, move || moves.update(|moves| *moves += 1)));
+    Effect::new(move |_| browser::run_every(shift::EVERY, move || moves.update(|moves| *moves += 1)));
     let shifted = Signal::derive(move || if moves.get() == 0 { String::new() } else { shift::style(moves.get()) });
     let is_pointed = RwSignal::new(false);
     // A browser may tell of a pointer that is there while a page is loaded as of one that came.
@@ -84,10 +84,10 @@ fn Wall(settings: Settings) -> impl IntoView {
             <StableLine board query=query.clone()/>
             // As the server knew them. Style sheets show them where scripts do not run.
             <ul class="plain-rows" data-testid="plain-rows">{rows.into_iter().map(|row| view! { <li>{row}</li> }).collect_view()}</ul>
-            <div class=format!("tiles{columns}") id="tiles" data-count=move || board.taken().to_string()>
+            <div class=format!("tiles{columns}") id="tiles" data-count=move || board.taken_seats().to_string()>
                 {board.seats.map(|seat| view! { <Tile wall=board seat/> }).collect_view()}
             </div>
-            <WallLegend is_needed=Signal::derive(move || board.taken() > 0)/>
+            <WallLegend is_needed=Signal::derive(move || board.taken_seats() > 0)/>
             <WallFooter board query/>
             {has_sound.then(|| view! { <Sound board/> })}
         </main>
@@ -109,9 +109,9 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
     Effect::new(move |_| {
         // It ends with the page.
         let awake = StoredValue::new_local(WakeLock::default());
-        awake.with_value(WakeLock::ask);
+        awake.with_value(WakeLock::request);
         browser::on_window(leptos::ev::visibilitychange, move |_| {
-            awake.try_with_value(WakeLock::ask); // it bubbles
+            awake.try_with_value(WakeLock::request); // it bubbles
         });
     });
 }
@@ -119,7 +119,7 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
 /// One large line for when nothing goes on; it is hidden while something does.
 #[component]
 fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
-    let class = move || match (board.is_stable.get(), wall::unseen(&board.known()).next().is_some()) {
+    let class = move || match (board.is_stable.get(), wall::unseen_clusters(&board.known_overall()).next().is_some()) {
         (false, _) => "unused",
         (true, false) => "stable-line",
         (true, true) => "stable-line unseen",
@@ -128,7 +128,7 @@ fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
         if !board.is_stable.get() {
             return String::new();
         }
-        wall::stable(&board.known(), &query, &board.last.read())
+        wall::stable_line(&board.known_overall(), &query, &board.last.read())
     });
     view! { <p id="stable" class=class title=words data-testid="stable">{words}</p> }
 }
@@ -137,7 +137,7 @@ fn StableLine(board: WallBoard, query: Query) -> impl IntoView {
 #[component]
 fn WallLegend(is_needed: Signal<bool>) -> impl IntoView {
     let class = move || if is_needed.get() { "wall-legend" } else { "unused" };
-    let states = usual().map(|state| view! { <StateMarks state/> }).collect_view();
+    let states = usual_states().map(|state| view! { <StateMarks state/> }).collect_view();
     view! {
         <ul class=class aria-label="Legend">
             {states}

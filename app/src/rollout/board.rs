@@ -69,9 +69,9 @@ pub struct Board {
     /// Which moment is shown, and whether it moves on.
     pub time: RwSignal<Time>,
     /// Where the slider stands, of [`SLIDER`].
-    pub slid: RwSignal<i64>,
+    pub slider_position: RwSignal<i64>,
     /// Marks of the time slider.
-    pub kept: RwSignal<SliderMarks>,
+    pub slider_marks: RwSignal<SliderMarks>,
     /// Whole seconds of the time shown, for countdowns.
     pub second: RwSignal<i64>,
     /// The cluster's time when the server was heard last, while the present stands still.
@@ -91,7 +91,7 @@ impl Board {
         let is_over = is_file || workload.rollout.is_some();
         let board = Self { zone: Zone::of_page(), is_file, is_over, linked_revision, ..Self::default() };
         board.workload.set(workload);
-        board.slid.set(SLIDER);
+        board.slider_position.set(SLIDER);
         board.compare_with(0, false);
         board
     }
@@ -107,7 +107,7 @@ impl Board {
         let (told_millis, looking_since_millis) = (snapshot.now_millis, snapshot.looking_since_millis);
         let board = Self { is_snapshot, ..Self::for_workload(workload, revision) };
         let copy: DeploymentCopy = snapshot.into();
-        let told_millis = board.over(&copy).map_or(told_millis, |over| told_millis.min(over.until_millis()));
+        let told_millis = board.ended_rollout(&copy).map_or(told_millis, |over| told_millis.min(over.until_millis()));
         let told_millis = known_until_millis(&copy, &connection).map_or(told_millis, |until| told_millis.min(until));
         let rendered = RenderedPage { copy, told_millis, moment };
         board.is_known.set(true);
@@ -125,8 +125,8 @@ impl Board {
         (board, rendered)
     }
 
-    /// The rollout that the page is about, where it is a rollout by itself that is over.
-    pub fn over(self, copy: &DeploymentCopy) -> Option<EndedRollout> {
+    /// Returns the rollout that the page is about, where it is a rollout by itself that is over.
+    pub fn ended_rollout(self, copy: &DeploymentCopy) -> Option<EndedRollout> {
         copy.deployment()
             .filter(|_| self.is_over)
             .and_then(|deployment| EndedRollout::from_model(&copy.model, deployment))
@@ -172,8 +172,8 @@ impl Board {
         self.is_over || self.is_stale() || self.connection.read().speed_percent == 0
     }
 
-    /// Something of what the verdict line shows; nothing while there is no such Deployment. Follows it.
-    pub fn said<T: Default>(self, read: impl FnOnce(&View) -> T) -> T {
+    /// Reads a part of the verdict line; the default while there is no such Deployment. Follows it.
+    pub fn read_view<T: Default>(self, read: impl FnOnce(&View) -> T) -> T {
         self.view.with(|view| view.as_ref().map(read)).unwrap_or_default()
     }
 
@@ -225,7 +225,7 @@ pub struct RenderedPage {
 
 impl RenderedPage {
     /// Returns the data of a page that the server did not render. Called in browsers.
-    pub fn nothing() -> Self {
+    pub fn empty() -> Self {
         Self { copy: DeploymentCopy::default(), told_millis: crate::browser::now_millis(), moment: None }
     }
 
@@ -241,7 +241,7 @@ impl RenderedPage {
             _ => (Cow::Borrowed(&copy.model), Cow::Borrowed(&copy.said)),
         };
         let deployment = copy.deployment.and_then(|uid| model.deployments.get(&uid));
-        let window_millis = scale::fitting_millis(board.over(copy), &model, deployment, now_millis);
+        let window_millis = scale::fitting_millis(board.ended_rollout(copy), &model, deployment, now_millis);
         let frame = Frame::unmeasured(now_millis, window_millis);
         ShownMoment { model, said, frame }
     }

@@ -39,7 +39,7 @@ pub struct PanelState {
     /// Path of the open detail below the page of the Deployment.
     path: StoredValue<Option<String>>,
     /// The content that the server sent last.
-    pub shown: RwSignal<PanelContent>,
+    pub content: RwSignal<PanelContent>,
     /// The element that opened it, to which the focus goes back.
     opener: StoredValue<Option<SendWrapper<Element>>>,
     /// The page behind the panel, while it covers the window.
@@ -49,11 +49,11 @@ pub struct PanelState {
     /// When what was answered last was asked: an answer to what was asked before that is not shown any more.
     answered_millis: StoredValue<f64>,
     /// The address of what is shown; empty until something is, which then gets the focus.
-    known: StoredValue<String>,
+    shown_address: StoredValue<String>,
     /// The record that answers where there is no server.
     exported: StoredValue<Option<Exported>>,
     /// The pod that is open, which the playground's buttons mean too.
-    pub opened: OpenedPod,
+    pub opened_pod: OpenedPod,
     /// The element that shows what is open, which gets the focus.
     pub section: NodeRef<html::Section>,
 }
@@ -62,7 +62,7 @@ impl PanelState {
     /// A panel of a page, in which nothing is open.
     pub fn of_page() -> Self {
         let exported = StoredValue::new(Exported::of_app());
-        Self { opened: OpenedPod::of_app(), exported, ..Self::default() }
+        Self { opened_pod: OpenedPod::of_app(), exported, ..Self::default() }
     }
 
     /// Opens something, by its path below the page of the Deployment. The focus goes back to `opener` when the panel is closed;
@@ -73,8 +73,8 @@ impl PanelState {
             self.opener.set_value(opener.map(SendWrapper::new));
         }
         self.path.set_value(Some(path));
-        self.known.set_value(String::new());
-        self.ask();
+        self.shown_address.set_value(String::new());
+        self.request_detail();
     }
 
     /// Closes the panel and gives the focus back; false where something was open and what opened it has it not.
@@ -98,11 +98,11 @@ impl PanelState {
         }
         let is_due = self.is_old.get_value() && page_millis - self.asked_millis.get_value() > AGAIN_MILLIS;
         if is_due && self.path.with_value(Option::is_some) && !browser::is_hidden() {
-            self.ask();
+            self.request_detail();
         }
     }
 
-    fn ask(self) {
+    fn request_detail(self) {
         let Some(path) = self.path.get_value() else { return };
         self.is_old.set_value(false);
         let asked_millis = browser::page_millis();
@@ -116,14 +116,14 @@ impl PanelState {
                     let detail = exported.detail(&path);
                     Some(detail.map_or_else(|| PanelContent::Trouble(NOT_THERE.to_owned()), PanelContent::Detail))
                 }
-                None => answer(&address).await,
+                None => fetch_content(&address).await,
             };
             // Meanwhile something else may be open, a later question be answered, or the page be another one.
             let is_open = self.path.try_get_value().flatten().as_ref() == Some(&path);
             if !is_open || self.answered_millis.try_get_value().is_none_or(|answered| answered > asked_millis) {
                 return;
             }
-            let known = self.known.get_value();
+            let known = self.shown_address.get_value();
             // Without an answer what is known stays, as the picture does, and it is asked for again.
             if answer.is_none() {
                 self.is_old.set_value(true);
@@ -133,7 +133,7 @@ impl PanelState {
             }
             let shown = answer.unwrap_or_else(|| PanelContent::Trouble(NO_ANSWER.to_owned()));
             self.answered_millis.set_value(asked_millis);
-            self.known.set_value(address);
+            self.shown_address.set_value(address);
             self.show(shown);
             if known.is_empty() {
                 browser::next_frame(move || {
@@ -147,8 +147,8 @@ impl PanelState {
 
     fn show(self, shown: PanelContent) {
         let pod = if let PanelContent::Detail(Detail::Pod(pod)) = &shown { pod.name.clone() } else { String::new() };
-        set_if_new(&self.opened.0, pod);
-        let is_known = self.shown.try_with_untracked(|known| match (known, &shown) {
+        set_if_new(&self.opened_pod.0, pod);
+        let is_known = self.content.try_with_untracked(|known| match (known, &shown) {
             (PanelContent::Detail(Detail::Share(known)), PanelContent::Detail(Detail::Share(share))) => {
                 share.is_shared_by(known)
             }
@@ -156,14 +156,14 @@ impl PanelState {
         });
         if is_known == Some(false) {
             keep_focus();
-            self.shown.set(shown);
+            self.content.set(shown);
             self.cover();
         }
     }
 
     /// Makes the page behind the panel inert while the panel covers the window. Called when either may have changed.
     pub fn cover(self) {
-        let is_open = self.shown.with_untracked(|shown| *shown != PanelContent::Nothing);
+        let is_open = self.content.with_untracked(|shown| *shown != PanelContent::Nothing);
         let is_covered = is_open && browser::matches(COVERED);
         if self.behind.with_value(Option::is_some) != is_covered {
             let section = self.section.get_untracked().filter(|_| is_covered);
@@ -173,9 +173,9 @@ impl PanelState {
 }
 
 /// Requests a detail below a page of a Deployment; `None` when no answer comes.
-pub async fn answer(address: &str) -> Option<PanelContent> {
+pub async fn fetch_content(address: &str) -> Option<PanelContent> {
     let mark = if address.contains('?') { '&' } else { '?' };
-    let answer = browser::ask(&format!("{address}{mark}part")).await?;
+    let answer = browser::fetch(&format!("{address}{mark}part")).await?;
     // Some proxies answer without markup.
     if answer.is_proxy_error() {
         return None;

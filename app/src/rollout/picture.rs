@@ -8,7 +8,7 @@ use timeline::budget::Limits;
 use timeline::model::PodState;
 use timeline::story::Line;
 
-use crate::elements::{Elements, neighbour_key};
+use crate::elements::{Elements, Neighbour, neighbour_key};
 use crate::numbers::{fixed, thousandths};
 use crate::rows::{Rows, set_if_new};
 use crate::scoped::ScopedSignal;
@@ -63,7 +63,7 @@ pub struct Picture {
     /// The picture leaves room in a large window, which the table of pods has.
     pub has_spare: RwSignal<bool>,
     /// Tip of the place that is pointed at, or of the pod that has the focus.
-    pub told: RwSignal<Option<Tip>>,
+    pub tip: RwSignal<Option<Tip>>,
     /// The line of the story that a point of the axis led to.
     pub pointed: ScopedSignal<Option<Millis>>,
     /// Handles of its elements that are measured, moved or focused.
@@ -79,7 +79,7 @@ pub struct Tip {
     pub x: f64,
     /// The moment that the place stands for.
     pub at_millis: Millis,
-    pub told: TipContent,
+    pub content: TipContent,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -170,8 +170,8 @@ impl Picture {
     }
 
     /// Gives the focus to the pod before or after another one; false where there is none.
-    pub fn focus_beside(&self, head: u128, is_next: bool) -> bool {
-        neighbour_key(&self.heads.order_untracked(), head, is_next).is_some_and(|head| self.nodes.heads.focus(head))
+    pub fn focus_beside(&self, head: u128, neighbour: Neighbour) -> bool {
+        neighbour_key(&self.heads.order_untracked(), head, neighbour).is_some_and(|head| self.nodes.heads.focus(head))
     }
 
     /// Gives the focus to the first pod of a band that is still there; false where it has none.

@@ -58,10 +58,10 @@ struct PartRects {
 
 impl PartRects {
     /// A tip that stands beside a place.
-    fn tip(&self, (x, y): (f64, f64), at_millis: Millis, told: TipContent) -> Tip {
+    fn tip(&self, (x, y): (f64, f64), at_millis: Millis, content: TipContent) -> Tip {
         let (left, size) = (self.score.left(), (self.score.width(), self.score.height()));
         let place = style_sheet::tip((x - left, y - self.score.top()), size);
-        Tip { place, x: x.min(self.canvas.right()) - left, at_millis, told }
+        Tip { place, x: x.min(self.canvas.right()) - left, at_millis, content }
     }
 }
 
@@ -108,7 +108,7 @@ impl RolloutScreen {
         (state.pointer.at, state.pointer.pressed, state.pointer.has_dragged) = (None, None, true);
         // Time passes under the pointer as fast as it moves.
         state.chosen_millis = Some(state.frame.window_millis);
-        set_if_new(&self.0.picture.told, None);
+        set_if_new(&self.0.picture.tip, None);
     }
 
     pub fn press(&self, event: &PointerEvent) {
@@ -140,7 +140,7 @@ impl RolloutScreen {
         let is_moved = (at.0 - from.0).abs().max((at.1 - from.1).abs()) > DRAG_PX;
         if !is_moved {
             // A listener is not called while it is.
-            browser::after(Duration::ZERO, move || click(&pressed));
+            browser::run_after(Duration::ZERO, move || click(&pressed));
         }
     }
 
@@ -169,7 +169,7 @@ impl RolloutScreen {
     pub fn point_to_nothing(&self) {
         let pointer = &mut self.0.state.borrow_mut().pointer;
         (pointer.at, pointer.head) = (None, None);
-        set_if_new(&self.0.picture.told, None);
+        set_if_new(&self.0.picture.tip, None);
     }
 
     /// The wheel turned over the score. With Ctrl or the command key it shows more time or less around the pointer, sideways or with
@@ -226,7 +226,7 @@ impl RolloutScreen {
             let told = at.and_then(|at| self.tip_at(state, &room, at));
             told.or_else(|| self.tip_of_head(state, &room, head?))
         });
-        set_if_new(&self.0.picture.told, tip);
+        set_if_new(&self.0.picture.tip, tip);
     }
 
     fn tip_at(&self, state: &State, room: &PartRects, (x, y): (f64, f64)) -> Option<Tip> {

@@ -64,8 +64,8 @@ pub(super) struct Inner {
     pub(super) state: RefCell<State>,
     /// The file that the page is, where there is no server.
     pub(super) exported: Option<Exported>,
-    /// Told when there are news or another moment is shown (true), and with every frame.
-    pub(super) told: Callback<(bool, f64)>,
+    /// Runs when there are news or another moment is shown (true), and with every frame.
+    pub(super) on_news: Callback<(bool, f64)>,
 }
 
 /// State of the screen: its copy of the Deployment, and how it is shown.
@@ -141,9 +141,9 @@ impl State {
 
 impl RolloutScreen {
     /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
-    pub fn new(board: Board, picture: Picture, first: Option<RenderedPage>, told: Callback<(bool, f64)>) -> Self {
-        let RenderedPage { copy, told_millis: now_millis, moment } = first.unwrap_or_else(RenderedPage::nothing);
-        let over = board.over(&copy);
+    pub fn new(board: Board, picture: Picture, first: Option<RenderedPage>, on_news: Callback<(bool, f64)>) -> Self {
+        let RenderedPage { copy, told_millis: now_millis, moment } = first.unwrap_or_else(RenderedPage::empty);
+        let over = board.ended_rollout(&copy);
         let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);
         let window_millis = scale::fitting_millis(over, &copy.model, copy.deployment(), shown_millis);
         let state = State {
@@ -180,7 +180,7 @@ impl RolloutScreen {
             copy,
         };
         let (state, exported) = (RefCell::new(state), Exported::of_app());
-        let screen = Self(Rc::new(Inner { board, picture, state, exported, told }));
+        let screen = Self(Rc::new(Inner { board, picture, state, exported, on_news }));
         screen.set_pace(page_millis());
         screen
     }
@@ -222,9 +222,9 @@ impl RolloutScreen {
             state.question.forget(); // another life tells other words of the same moment
             state.clock = Clock::new(now_millis, page_millis);
         } else {
-            state.clock.hear(now_millis, page_millis);
+            state.clock.synchronize(now_millis, page_millis);
         }
-        state.over = self.0.board.over(&state.copy);
+        state.over = self.0.board.ended_rollout(&state.copy);
         if is_first {
             state.frame.window_millis = state.fitting_millis(now_millis);
         }
@@ -238,7 +238,7 @@ impl RolloutScreen {
         let now_millis = delta.now_millis;
         let taken = state.copy.take_delta(delta);
         if taken == Taken::Fits {
-            state.clock.hear(now_millis, page_millis);
+            state.clock.synchronize(now_millis, page_millis);
         }
         taken == Taken::Missed
     }
@@ -313,7 +313,7 @@ impl RolloutScreen {
     }
 
     /// Draws for paper, or for the screen again.
-    pub fn print(&self, is_printing: bool) {
+    pub fn set_printing(&self, is_printing: bool) {
         let mut state = self.0.state.borrow_mut();
         (state.is_printing, state.is_dirty, state.drawn_at) = (is_printing, true, f64::NEG_INFINITY);
         drop(state);
@@ -401,7 +401,9 @@ impl Screen for RolloutScreen {
                     state.question.answer(moment.at_millis);
                     state.then = Some(*moment);
                 }
-                ServerFrame::Heartbeat { now_millis } => self.0.state.borrow_mut().clock.hear(now_millis, page_millis),
+                ServerFrame::Heartbeat { now_millis } => {
+                    self.0.state.borrow_mut().clock.synchronize(now_millis, page_millis);
+                }
                 // The snapshot is of what was followed before.
                 ServerFrame::Snapshot(_) | ServerFrame::Hello { .. } | ServerFrame::List(_) => {}
             }
@@ -415,7 +417,7 @@ impl Screen for RolloutScreen {
             set_if_new(&board.view, state.copy.said.view.clone());
         }
         drop(state);
-        self.0.told.run((true, page_millis));
+        self.0.on_news.run((true, page_millis));
         request
     }
 
@@ -459,8 +461,8 @@ impl Screen for RolloutScreen {
         }
         self.time_passes();
         self.tell_time(moment, page_millis);
-        self.0.told.run((false, page_millis));
-        self.ask(moment, page_millis)
+        self.0.on_news.run((false, page_millis));
+        self.request_moment(moment, page_millis)
     }
 
     fn position(&self) -> Option<Position> {

@@ -10,6 +10,7 @@ use timeline::{Millis, Model, address, rollout};
 use super::board::{self, SLIDER_PARTS, SliderMarks, Time};
 use super::screen::RolloutScreen;
 use crate::browser::{self, iso, page_millis, readdress};
+use crate::elements::Neighbour;
 use crate::live::client::ScreenRequest;
 use crate::rows::set_if_new;
 use crate::score::frame::Frame;
@@ -75,7 +76,7 @@ impl RolloutScreen {
         if self.0.exported.is_none() {
             remember(self.moment());
         }
-        self.0.told.run((true, page_millis));
+        self.0.on_news.run((true, page_millis));
     }
 
     /// Shows a moment while a pointer moves; the address follows once it rests.
@@ -123,31 +124,31 @@ impl RolloutScreen {
         self.seek(self.shown_millis() + millis);
     }
 
-    /// To the next change of a pod, or the last one.
-    pub fn step(&self, is_forward: bool) {
-        self.step_among(is_forward, |model| {
+    /// Shows the next change of a pod, or the previous one.
+    pub fn step(&self, neighbour: Neighbour) {
+        self.step_among(neighbour, |model| {
             let pods = model.pods.values().flat_map(|pod| pod.states.iter().map(|(_, at)| *at));
             let sets = model.replica_sets.values().flat_map(|set| set.scales.iter().map(|scale| scale.at_millis));
             pods.chain(sets).collect()
         });
     }
 
-    /// To where the next rollout began, or the last one.
-    pub fn step_rollout(&self, is_forward: bool) {
-        self.step_among(is_forward, |model| {
+    /// Shows the begin of the next rollout, or of the previous one.
+    pub fn step_rollout(&self, neighbour: Neighbour) {
+        self.step_among(neighbour, |model| {
             let rollouts = model.deployments.values().flat_map(|of| of.rollouts.iter().map(move |one| (of, one)));
             rollouts.filter_map(|(of, one)| rollout::began_millis(model, of, one)).collect()
         });
     }
 
-    /// To the next one of some times, or the last one; after all of them to the present.
-    fn step_among(&self, is_forward: bool, times: fn(&Model) -> Vec<Millis>) {
+    /// Shows the next one of some times, or the previous one; after all of them the present.
+    fn step_among(&self, neighbour: Neighbour, times: fn(&Model) -> Vec<Millis>) {
         let at = self.shown_millis();
         let times = times(&self.0.state.borrow().copy.model);
-        match playback::step(times.into_iter(), at, is_forward) {
-            Some(to) => self.seek(to),
-            None if is_forward => self.live(),
-            None => {}
+        match (playback::step(times.into_iter(), at, neighbour == Neighbour::Next), neighbour) {
+            (Some(to), _) => self.seek(to),
+            (None, Neighbour::Next) => self.live(),
+            (None, Neighbour::Previous) => {}
         }
     }
 
@@ -193,17 +194,17 @@ impl RolloutScreen {
         }
         if page_millis - state.kept_at > KEPT_MILLIS {
             state.kept_at = page_millis;
-            set_if_new(&self.0.board.kept, slider_marks(&state.copy, state.frame, (from, live)));
+            set_if_new(&self.0.board.slider_marks, slider_marks(&state.copy, state.frame, (from, live)));
         }
         let share = moment.map_or(1.0, |at| (at - from) as f64 / (live - from).max(1) as f64);
-        set_if_new(&self.0.board.slid, (share * SLIDER) as i64);
+        set_if_new(&self.0.board.slider_position, (share * SLIDER) as i64);
     }
 
-    /// Asks what was said at a moment, as long as somebody can answer.
-    pub(super) fn ask(&self, moment: Option<Millis>, page_millis: f64) -> Option<ScreenRequest> {
+    /// Requests the sentences of a moment, as long as somebody can answer.
+    pub(super) fn request_moment(&self, moment: Option<Millis>, page_millis: f64) -> Option<ScreenRequest> {
         let mut state = self.0.state.borrow_mut();
         let shown = moment.filter(|_| state.is_linked);
-        shown.and_then(|at| state.question.ask(at, page_millis)).map(ScreenRequest::Moment)
+        shown.and_then(|at| state.question.next_request(at, page_millis)).map(ScreenRequest::Moment)
     }
 
     /// Returns a whole link to the revision or the moment that is shown.

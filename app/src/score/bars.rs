@@ -62,7 +62,7 @@ pub fn bars(pod: &Pod, band: &BandHeading, row: f64, y: f64, frame: Frame) -> im
 fn merge_flicker(segments: Vec<Segment>, frame: Frame) -> Vec<Segment> {
     let mut merged: Vec<Segment> = Vec::with_capacity(segments.len());
     for segment in segments {
-        let is_loop = frame.wide(segment.from, segment.to) < FLICKER
+        let is_loop = frame.width_of(segment.from, segment.to) < FLICKER
             && matches!(segment.look, PodLook::In(PodState::Failing | PodState::Unready | PodState::Starting));
         let failing = |last: &&mut Segment| last.look == FAILING && last.to == Some(segment.from);
         match merged.last_mut().filter(failing) {

@@ -85,8 +85,8 @@ impl Limit {
         }
     }
 
-    /// Its number.
-    pub const fn of(self, limits: Limits) -> u32 {
+    /// Returns its number of pods.
+    pub const fn pods(self, limits: Limits) -> u32 {
         match self {
             Self::Ceiling => limits.ceiling,
             Self::Floor => limits.floor,
@@ -120,7 +120,7 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
     let y = |pods: f64| (HEIGHT - pods * unit).max(0.0);
     let area = |(index, state): (usize, PodState)| (state, outline(&steps, index, frame, &y));
     let areas = LAYERS.into_iter().enumerate().map(area).collect();
-    let [ceiling, floor] = Limit::ALL.map(|limit| y(f64::from(limit.of(view.limits))));
+    let [ceiling, floor] = Limit::ALL.map(|limit| y(f64::from(limit.pods(view.limits))));
     let middle = ((ceiling + floor) / 2.0).clamp(20.0, HEIGHT - 20.0);
     let hold = match view.hold {
         // A fault that may still pass is no trouble yet: one severity on all of a page.
@@ -141,8 +141,8 @@ pub fn strip(model: &Model, deployment: &Deployment, view: &View, frame: Frame) 
     Strip {
         areas,
         lines: Limit::ALL.into_iter().map(|limit| (limit, line(limit, &past, frame, &y))).collect(),
-        limits: Limit::ALL.into_iter().map(|limit| (limit, limit.of(view.limits), derived(limit))).collect(),
-        labels: Limit::ALL.into_iter().map(|limit| (limit, limit.of(view.limits), beside(limit))).collect(),
+        limits: Limit::ALL.into_iter().map(|limit| (limit, limit.pods(view.limits), derived(limit))).collect(),
+        labels: Limit::ALL.into_iter().map(|limit| (limit, limit.pods(view.limits), beside(limit))).collect(),
         hold,
     }
 }
@@ -165,7 +165,7 @@ fn thinned(steps: Vec<Step>, frame: Frame) -> Vec<Step> {
     let mut thin: Vec<Step> = Vec::with_capacity(steps.len());
     for (at, counts) in steps {
         match thin.last_mut() {
-            Some((last, known)) if frame.wide(*last, Some(at)) < 1.0 => *known = counts,
+            Some((last, known)) if frame.width_of(*last, Some(at)) < 1.0 => *known = counts,
             _ => thin.push((at, counts)),
         }
     }
@@ -211,7 +211,7 @@ fn line(limit: Limit, past: &[(Millis, Limits)], frame: Frame, y: &dyn Fn(f64) -
     let (begin, end) = frame.dashed_millis();
     let mut out = String::new();
     for (index, (at, limits)) in past.iter().enumerate() {
-        let height = fixed(y(f64::from(limit.of(*limits))));
+        let height = fixed(y(f64::from(limit.pods(*limits))));
         let until = past.get(index + 1).map_or(end, |(next, _)| *next);
         let begin = if index == 0 {
             format!("M{} {height}", thousandths(frame.x((*at).max(begin))))

@@ -79,7 +79,7 @@ impl Frame {
     }
 
     /// Returns the width of a stretch of time, in pixels.
-    pub fn wide(&self, from_millis: Millis, to_millis: Option<Millis>) -> f64 {
+    pub fn width_of(&self, from_millis: Millis, to_millis: Option<Millis>) -> f64 {
         (to_millis.unwrap_or(self.now_millis) - from_millis) as f64 * self.width / self.window_millis
     }
 

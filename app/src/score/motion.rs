@@ -21,7 +21,7 @@ impl Motion {
     /// Where a band is now that belongs at `target`. A band that was not there appears in its place.
     pub fn place(&self, key: u128, target: BandPlace) -> BandPlace {
         let from = self.from.iter().find(|(known, _)| *known == key).map(|(_, place)| *place);
-        from.filter(|_| self.share < 1.0).map_or(target, |from| between(from, target, self.share))
+        from.filter(|_| self.share < 1.0).map_or(target, |from| interpolate(from, target, self.share))
     }
 
     /// Bands belong elsewhere now: a move begins, from where they are.
@@ -48,7 +48,7 @@ impl Motion {
     }
 }
 
-fn between(from: BandPlace, to: BandPlace, share: f64) -> BandPlace {
+fn interpolate(from: BandPlace, to: BandPlace, share: f64) -> BandPlace {
     let at = |from: f64, to: f64| from + (to - from) * share;
     BandPlace {
         top: at(from.top, to.top),

@@ -28,7 +28,7 @@ pub struct PodOrder {
 
 impl PodOrder {
     /// The order after somebody chose a column: by it, and the other way round where the order is by it already.
-    pub fn chosen(before: Option<Self>, column: PodColumn) -> Self {
+    pub fn after_click(before: Option<Self>, column: PodColumn) -> Self {
         let is_descending = before == Some(Self { column, is_descending: false });
         Self { column, is_descending }
     }
@@ -115,12 +115,12 @@ mod tests {
             (PodColumn::State, [2, 3, 1, 4]),
             (PodColumn::Since, [2, 3, 1, 4]),
         ] {
-            let first = PodOrder::chosen(None, column);
+            let first = PodOrder::after_click(None, column);
             assert_eq!(sorted(first), expected, "{column:?}");
-            let turned = PodOrder::chosen(Some(first), column);
+            let turned = PodOrder::after_click(Some(first), column);
             assert_eq!(sorted(turned), expected.into_iter().rev().collect::<Vec<_>>(), "{column:?}, turned");
             assert_ne!(first.words(), turned.words());
-            assert_eq!(PodOrder::chosen(Some(turned), column), first);
+            assert_eq!(PodOrder::after_click(Some(turned), column), first);
         }
     }
 
@@ -128,7 +128,7 @@ mod tests {
     fn another_column_begins_the_right_way_round() {
         let turned = PodOrder { column: PodColumn::Name, is_descending: true };
         assert_eq!(
-            PodOrder::chosen(Some(turned), PodColumn::Since).words(),
+            PodOrder::after_click(Some(turned), PodColumn::Since).words(),
             "Sorted by time in the state, longest first"
         );
     }

@@ -88,7 +88,7 @@ fn shared_row(
         order::sort_by(moves, |(at, layer, is_more)| (*at, (*layer * 2 + usize::from(!is_more)) as u128))
     {
         // What lasts for less than a pixel is not drawn.
-        if shown.is_none_or(|since| frame.wide(since, Some(at)) >= 1.0)
+        if shown.is_none_or(|since| frame.width_of(since, Some(at)) >= 1.0)
             && let Some(since) = shown.replace(at)
         {
             show(&counts, Some(since));

@@ -9,7 +9,7 @@ use timeline::{Millis, Workload};
 
 use super::age::Age;
 use super::stage::SEATS;
-use super::{SeatState, is_stable, last, strip, unseated};
+use super::{SeatState, is_stable, last_finished, strip, unseated};
 use crate::list::Ages;
 use crate::rollout::board::Board;
 use crate::rollout::picture::Picture;
@@ -82,24 +82,24 @@ impl WallBoard {
         };
         if let Some(copy) = copy {
             let ages = Ages::from_overall(&copy.overall);
-            board.hear(&copy.overall);
+            board.set_overall(&copy.overall);
             board.is_stable.set(is_stable(&copy.overall));
             board.strip.set(strip(copy, &[], &ages, 0));
             board.unseated.set(unseated(copy, &copy.rows().map(Row::key).collect::<Vec<_>>()));
-            board.last.set(last(copy, &ages));
+            board.last.set(last_finished(copy, &ages));
         }
         board
     }
 
     /// Takes the facts of the whole list.
-    pub fn hear(&self, overall: &Overall) {
+    pub fn set_overall(&self, overall: &Overall) {
         if self.overall.try_with_untracked(|known| !known.is_like(overall)).unwrap_or(false) {
             self.overall.set(overall.clone());
         }
     }
 
-    /// The facts of the whole list as they are known: without a connection to the server nothing is seen of any cluster. Follows both.
-    pub fn known(&self) -> Overall {
+    /// Returns the facts of the whole list as they are known: without a connection to the server nothing is seen of any cluster. Follows both.
+    pub fn known_overall(&self) -> Overall {
         let mut overall = self.overall.get();
         if !self.is_linked.get() {
             let since_millis = self.heard_millis.get();
@@ -118,7 +118,7 @@ impl WallBoard {
     }
 
     /// Counts the seats that are taken. Follows them.
-    pub fn taken(&self) -> usize {
+    pub fn taken_seats(&self) -> usize {
         self.seats.iter().filter(|seat| seat.look.get() != SeatState::Free).count()
     }
 }
@@ -161,8 +161,9 @@ mod tests {
         let (_owner, _) = test_data::zone();
         let board = WallBoard::new(None);
         let clusters = vec![test_data::cluster("a", ConnectionState::Live)];
-        board.hear(&Overall { clusters, counts: [0, 0, 0, 4], all: 4, ..Overall::default() });
-        let told = || [stable(&board.known(), &Query::default(), ""), stable_count(&board.known())];
+        board.set_overall(&Overall { clusters, counts: [0, 0, 0, 4], all: 4, ..Overall::default() });
+        let told =
+            || [stable_line(&board.known_overall(), &Query::default(), ""), stable_count(&board.known_overall())];
         assert_eq!(told(), ["4 Deployments, nothing in progress.", "4 stable"]);
         board.is_linked.set(false);
         assert_eq!(told(), ["4 Deployments as last known.", "4 stable, as last known"]);

@@ -14,7 +14,7 @@ use timeline::view::Summary;
 use timeline::wire::ConnectionState;
 use timeline::words::{count, grouped, grouped_count, list, safe};
 
-use crate::connection::{listing, lost, state_words, unreachable_since};
+use crate::connection::{listing, server_unreachable, state_words, unreachable_since};
 use crate::images::with_short_images;
 use crate::list::Ages;
 
@@ -61,9 +61,9 @@ pub fn strip(copy: &ListCopy, on_stage: &[stage::Key], ages: &Ages, turn: u64) -
     let active = [Group::InTrouble, Group::InProgress].into_iter().flat_map(|group| of_group(copy, group));
     let waiting = active.filter(|row| !on_stage.contains(&row.key()));
     let done = of_group(copy, Group::Finished).filter(|row| !on_stage.contains(&row.key()));
-    let ago = |row| format!("{} ago", ages.of(row)).replace(' ', "\u{a0}"); // a line does not end within it
-    let done = done.map(|row| format!("{}, {}", told(copy, row).trim_end_matches('.'), ago(row)));
-    let all: Vec<String> = waiting.map(|row| told(copy, row)).chain(done).collect();
+    let ago = |row| format!("{} ago", ages.age_of(row)).replace(' ', "\u{a0}"); // a line does not end within it
+    let done = done.map(|row| format!("{}, {}", row_sentence(copy, row).trim_end_matches('.'), ago(row)));
+    let all: Vec<String> = waiting.map(|row| row_sentence(copy, row)).chain(done).collect();
     let first = (turn as usize).wrapping_mul(AT_ONCE) % all.len().max(1);
     all.iter().cycle().skip(first).take(AT_ONCE.min(all.len())).cloned().collect()
 }
@@ -80,14 +80,14 @@ pub fn plain(copy: &ListCopy) -> Vec<String> {
     active.map(line).collect()
 }
 
-fn told(copy: &ListCopy, row: &Row) -> String {
+fn row_sentence(copy: &ListCopy, row: &Row) -> String {
     let Summary { images, verdict, .. } = &row.summary;
     let sentence = with_short_images(&verdict.sentence, std::iter::once(images.as_str()));
-    format!("{}: {sentence}", named(copy, row))
+    format!("{}: {sentence}", row_name(copy, row))
 }
 
 /// Its name, with its place where another Deployment that the wall knows has the same one: "web in prod / shop".
-fn named(copy: &ListCopy, row: &Row) -> String {
+fn row_name(copy: &ListCopy, row: &Row) -> String {
     let Row { cluster, summary } = row;
     let is_same = |other: &Row| other.summary.name == summary.name && other.key() != row.key();
     match copy.overall.clusters.get(usize::from(*cluster)).filter(|_| copy.rows().any(is_same)) {
@@ -97,19 +97,19 @@ fn named(copy: &ListCopy, row: &Row) -> String {
 }
 
 /// Formats the last one that was done: "Last: nginx revision 3, finished 20 s ago."; empty when nothing was within the hour.
-pub fn last(copy: &ListCopy, ages: &Ages) -> String {
+pub fn last_finished(copy: &ListCopy, ages: &Ages) -> String {
     let last = of_group(copy, Group::Finished).next().map(|row| {
         let revision = row.summary.revision.map(|revision| format!(" revision {revision}")).unwrap_or_default();
-        format!("Last: {}{revision}, finished {} ago.", named(copy, row), ages.of(row))
+        format!("Last: {}{revision}, finished {} ago.", row_name(copy, row), ages.age_of(row))
     });
     last.unwrap_or_default()
 }
 
 /// The one large line when nothing goes on: "1,284 Deployments, nothing in progress." Nothing is said of what may go on in clusters
 /// that are not seen; those that cannot be reached are named across the top.
-pub fn stable(overall: &Overall, query: &Query, last: &str) -> String {
+pub fn stable_line(overall: &Overall, query: &Query, last: &str) -> String {
     let all = overall.counts.iter().sum::<u32>();
-    let unseen: Vec<&ClusterState> = unseen(overall).collect();
+    let unseen: Vec<&ClusterState> = unseen_clusters(overall).collect();
     let unsaid: Vec<&ClusterState> =
         unseen.iter().copied().filter(|cluster| !cluster.connection.state.is_stale()).collect();
     let is_seen = unseen.len() < overall.clusters.len();
@@ -129,8 +129,8 @@ pub fn stable(overall: &Overall, query: &Query, last: &str) -> String {
     format!("{said} {last}").trim_end().to_owned()
 }
 
-/// Clusters whose present is not known.
-pub fn unseen(overall: &Overall) -> impl Iterator<Item = &ClusterState> {
+/// Returns the clusters whose present is not known.
+pub fn unseen_clusters(overall: &Overall) -> impl Iterator<Item = &ClusterState> {
     overall.clusters.iter().filter(|cluster| !cluster.connection.state.is_live())
 }
 
@@ -154,7 +154,7 @@ pub fn stable_count(overall: &Overall) -> String {
     if finished > 0 {
         words.push_str(&format!(", {} finished in the last hour", grouped(finished.into())));
     }
-    if unseen(overall).next().is_some() {
+    if unseen_clusters(overall).next().is_some() {
         words.push_str(", as last known");
     }
     words
@@ -163,7 +163,7 @@ pub fn stable_count(overall: &Overall) -> String {
 /// Formats the connection of each cluster: "prod-eu live · staging stale since 14:01:40 UTC"; stale ones come first. More than two
 /// others are counted by state: "23 recordings, held". `stamp` formats times of day.
 pub fn connections(overall: &Overall, stamp: impl Fn(Millis) -> String) -> String {
-    let state = |cluster: &ClusterState| lowered(&state_words(&cluster.connection, &stamp));
+    let state = |cluster: &ClusterState| lowercase_first(&state_words(&cluster.connection, &stamp));
     let named = |cluster: &ClusterState| format!("{} {}", safe(&cluster.name), state(cluster));
     let (stale, well): (Vec<&ClusterState>, Vec<&ClusterState>) =
         overall.clusters.iter().partition(|cluster| cluster.connection.state.is_stale());
@@ -186,16 +186,16 @@ pub fn connections(overall: &Overall, stamp: impl Fn(Millis) -> String) -> Strin
     words.join(" · ")
 }
 
-fn lowered(words: &str) -> String {
+fn lowercase_first(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(letters).collect()
 }
 
 /// Formats the notice across the top while the data is stale: the connection to the server is lost since `since_millis`, or
 /// clusters are stale. `stamp` formats times of day.
-pub fn stale(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Millis) -> String) -> String {
+pub fn stale_notice(overall: &Overall, since_millis: Option<Millis>, stamp: impl Fn(Millis) -> String) -> String {
     if let Some(since_millis) = since_millis {
-        return lost(Some(&stamp(since_millis)), overall.all > 0);
+        return server_unreachable(Some(&stamp(since_millis)), overall.all > 0);
     }
     let mut words = overall.trouble.clone();
     for cluster in &overall.clusters {
@@ -258,7 +258,7 @@ mod tests {
         let rows = [row(0, 1, "web"), row(1, 2, "web"), row(1, 3, "api")];
         let clusters = ["eu", "us"].map(|name| cluster(name, ConnectionState::Live));
         let copy = copy(overall(0, clusters.into()), &rows);
-        assert_eq!(rows.map(|row| named(&copy, &row)), ["web in eu / shop", "web in us / shop", "api"]);
+        assert_eq!(rows.map(|row| row_name(&copy, &row)), ["web in eu / shop", "web in us / shop", "api"]);
     }
 
     #[test]
@@ -268,7 +268,10 @@ mod tests {
         let images = "registry.local/app:v3".to_owned();
         let summary = Summary { name: "web".into(), images, verdict, ..summary(Tone::Bad) };
         let row = Row { cluster: 0, summary };
-        assert_eq!(told(&ListCopy::default(), &row), "web: Revision 2 cannot start: image app:v3 is not found.");
+        assert_eq!(
+            row_sentence(&ListCopy::default(), &row),
+            "web: Revision 2 cannot start: image app:v3 is not found."
+        );
     }
 
     #[test]
@@ -286,10 +289,10 @@ mod tests {
             (0, vec![dead()], "No Deployments are known."),
             (4, vec![connecting(), live(), dead()], "Connecting to cluster “b”; elsewhere nothing in progress."),
         ] {
-            assert_eq!(stable(&overall(all, clusters), &Query::default(), ""), expected);
+            assert_eq!(stable_line(&overall(all, clusters), &Query::default(), ""), expected);
         }
         let query = Query { text: "nothing-here".into(), ..Query::default() };
-        let said = |all, last| stable(&overall(all, vec![live()]), &query, last);
+        let said = |all, last| stable_line(&overall(all, vec![live()]), &query, last);
         assert_eq!(said(0, ""), "No Deployments match “nothing-here”.");
         assert_eq!(
             said(1, "Last: web, finished 2 s ago."),
@@ -313,9 +316,9 @@ mod tests {
 
     #[test]
     fn what_is_old_says_so_across_the_top() {
-        let told = |since_millis| stale(&overall(1, vec![dead()]), since_millis, clock);
+        let told = |since_millis| stale_notice(&overall(1, vec![dead()]), since_millis, clock);
         assert_eq!(told(None), "Cluster “dead” unreachable since 14:02:00.");
         assert_eq!(told(Some(60_000)), "Rollcast unreachable since 00:01:00. Showing last known data.");
-        assert_eq!(stale(&overall(1, Vec::new()), None, clock), "");
+        assert_eq!(stale_notice(&overall(1, Vec::new()), None, clock), "");
     }
 }

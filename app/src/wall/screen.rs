@@ -11,7 +11,7 @@ use super::age::Age;
 use super::board::{Seat, WallBoard};
 use super::settings::Settings;
 use super::stage::{Key, Seats};
-use super::{ROWS, SeatState, last, of_group, strip, unseated};
+use super::{ROWS, SeatState, last_finished, of_group, strip, unseated};
 use crate::browser::now_millis;
 use crate::list::LiveList;
 use crate::live::client::{Client, Live, Screen, ScreenRequest};
@@ -35,7 +35,7 @@ pub struct WallScreen {
 }
 
 struct State {
-    known: LiveList,
+    live_list: LiveList,
     seats: Seats,
     looked_at: f64,
     /// The server began to tell of this list.
@@ -48,7 +48,7 @@ impl WallScreen {
     pub fn new(live: Live, board: WallBoard, settings: Settings, known: Option<LiveList>) -> Self {
         let follow = |seat: &Seat| {
             let screen = RolloutScreen::new(seat.board, seat.picture, None, Callback::new(|_| ()));
-            let client = Client::start(live, false);
+            let client = Client::start_tile(live);
             client.follow(Rc::new(screen.clone()), Scope::Nothing);
             (screen, client)
         };
@@ -56,7 +56,7 @@ impl WallScreen {
         set_if_new(&board.heard_millis, now_millis());
         let state = State {
             is_begun: known.is_some(),
-            known: known.unwrap_or_default(),
+            live_list: known.unwrap_or_default(),
             seats: Seats::default(),
             looked_at: f64::NEG_INFINITY,
             is_dirty: true,
@@ -79,19 +79,19 @@ impl Screen for WallScreen {
     fn link(&self, link: LinkState, page_millis: f64) {
         let is_linked = !link.is_lost();
         set_if_new(&self.board.is_linked, is_linked);
-        self.state.borrow_mut().known.link(is_linked, link.silent_since().unwrap_or(page_millis));
+        self.state.borrow_mut().live_list.link(is_linked, link.silent_since().unwrap_or(page_millis));
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
         let state = &mut *self.state.borrow_mut();
         set_if_new(&self.board.heard_millis, now_millis());
-        let before = names(&state.known.copy);
-        if state.known.apply_frames(frames, &mut state.is_begun, page_millis) {
-            if before != names(&state.known.copy) {
+        let before = names(&state.live_list.copy);
+        if state.live_list.apply_frames(frames, &mut state.is_begun, page_millis) {
+            if before != names(&state.live_list.copy) {
                 state.seats = Seats::default(); // numbers of clusters mean others now
             }
             state.is_dirty = true;
-            self.board.hear(&state.known.copy.overall);
+            self.board.set_overall(&state.live_list.copy.overall);
         }
         None
     }
@@ -100,7 +100,7 @@ impl Screen for WallScreen {
         let state = &mut *self.state.borrow_mut();
         if state.is_begun && (state.is_dirty || page_millis - state.looked_at > LOOK_MILLIS) {
             (state.is_dirty, state.looked_at) = (false, page_millis);
-            self.direct(state, page_millis);
+            self.update_seats(state, page_millis);
         }
         None
     }
@@ -111,11 +111,11 @@ fn names(copy: &ListCopy) -> Vec<String> {
 }
 
 impl WallScreen {
-    fn direct(&self, state: &mut State, page_millis: f64) {
-        let copy = &state.known.copy;
+    fn update_seats(&self, state: &mut State, page_millis: f64) {
+        let copy = &state.live_list.copy;
         let active = |group| of_group(copy, group).map(move |row: &Row| (row.key(), group));
         let all: Vec<(Key, Group)> = active(Group::InTrouble).chain(active(Group::InProgress)).collect();
-        let on_stage = state.seats.direct(&all, page_millis);
+        let on_stage = state.seats.update(&all, page_millis);
         if copy.overall.clusters.iter().any(|cluster| cluster.connection.state == ConnectionState::Connecting) {
             state.seats.forget_trouble();
         }
@@ -124,13 +124,13 @@ impl WallScreen {
         let mut past = of_group(copy, Group::Finished).map(Row::key).take(PAST).fuse();
         let seated = if is_stable { on_stage.map(|_| past.next()) } else { on_stage };
         let taken = if is_stable { SeatState::Past } else { SeatState::OnStage };
-        let ages = state.known.ages(page_millis);
+        let ages = state.live_list.ages(page_millis);
         let seats = seated.into_iter().enumerate().zip(&self.board.seats).zip(&self.followed);
         for (((number, key), seat), followed) in seats {
             let row = key.and_then(|key| copy.rows().find(|row| row.key() == key));
             let seen = row.and_then(|row| Some((row, copy.overall.clusters.get(usize::from(row.cluster))?)));
-            if state.seats.aim(number, key) {
-                aim(followed, seat, seen);
+            if state.seats.assign_seat(number, key) {
+                follow_row(followed, seat, seen);
             }
             seat.has_new_trouble.set_value(state.seats.has_new_trouble(number));
             set_if_new(&seat.look, if key.is_some() { taken } else { SeatState::Free });
@@ -141,7 +141,7 @@ impl WallScreen {
             if !self.board.is_linked.get_untracked() {
                 set_if_new(&seat.age, Age::LastSeen(self.board.heard_millis.get_untracked()));
             } else if let Some((row, cluster)) = seen {
-                set_if_new(&seat.age, Age::from_row(row, cluster, ages.now(row)));
+                set_if_new(&seat.age, Age::from_row(row, cluster, ages.known_until(row)));
             }
         }
         let seated: Vec<Key> = seated.into_iter().flatten().collect();
@@ -150,13 +150,13 @@ impl WallScreen {
         set_if_new(&board.strip, strip(copy, &seated, &ages, turn));
         set_if_new(&board.unseated, unseated(copy, &seated));
         set_if_new(&board.is_stable, is_stable);
-        set_if_new(&board.last, last(copy, &ages));
+        set_if_new(&board.last, last_finished(copy, &ages));
         set_if_new(&board.now_millis, minute(now_millis()));
     }
 }
 
 /// Lets a seat follow who sits there now.
-fn aim((screen, client): &(RolloutScreen, Client), seat: &Seat, seen: Option<(&Row, &ClusterState)>) {
+fn follow_row((screen, client): &(RolloutScreen, Client), seat: &Seat, seen: Option<(&Row, &ClusterState)>) {
     let scope = seen.map_or(Scope::Nothing, |(row, cluster)| {
         let workload = row.summary.workload(&cluster.name);
         seat.board.view.set(None);

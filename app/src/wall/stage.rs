@@ -28,8 +28,8 @@ pub struct SeatedDeployment {
 /// The Deployments that are shown large; `None` where nobody sits.
 pub type Stage = [Option<SeatedDeployment>; SEATS];
 
-/// The stage a moment later. `active` are in the order of the list: the worst first.
-pub fn directed(mut stage: Stage, active: &[(Key, Group)], now: f64) -> Stage {
+/// Returns the stage a moment later. `active` are in the order of the list: the worst first.
+pub fn next_stage(mut stage: Stage, active: &[(Key, Group)], now: f64) -> Stage {
     let group = |key: Key| active.iter().find(|(known, _)| *known == key).map(|(_, group)| *group);
     for seat in &mut stage {
         let Some(seated) = seat else { continue };
@@ -80,10 +80,10 @@ pub struct Seats {
 }
 
 impl Seats {
-    /// The stage a moment later: who sits where.
-    pub fn direct(&mut self, active: &[(Key, Group)], now: f64) -> [Option<Key>; SEATS] {
+    /// Updates the stage for a later moment; returns who sits where.
+    pub fn update(&mut self, active: &[(Key, Group)], now: f64) -> [Option<Key>; SEATS] {
         let before = self.stage;
-        self.stage = directed(before, active, now);
+        self.stage = next_stage(before, active, now);
         let troubled = active.iter().filter(|(_, group)| *group == Group::InTrouble).map(|(key, _)| *key).collect();
         let was_troubled = self.troubled.replace(troubled);
         let is_new = |key: Key| {
@@ -109,8 +109,8 @@ impl Seats {
         self.has_new_trouble.get(seat).copied().unwrap_or_default()
     }
 
-    /// From here on a seat follows somebody, or nobody; true when it must be told so.
-    pub fn aim(&mut self, seat: usize, key: Option<Key>) -> bool {
+    /// Assigns a seat to a Deployment, or to none; true when that is another one than before.
+    pub fn assign_seat(&mut self, seat: usize, key: Option<Key>) -> bool {
         self.aimed.get_mut(seat).is_some_and(|aimed| aimed.replace(key) != Some(key))
     }
 }
@@ -136,43 +136,43 @@ mod tests {
 
     #[test]
     fn the_first_four_take_the_stage_and_keep_their_seats() {
-        let stage = directed(Stage::default(), &active(&[(1, STUCK), (2, MOVING), (3, MOVING)]), 0.0);
+        let stage = next_stage(Stage::default(), &active(&[(1, STUCK), (2, MOVING), (3, MOVING)]), 0.0);
         assert_eq!(seats(&stage), [1, 2, 3, 0]);
-        let stage = directed(stage, &active(&[(9, MOVING), (8, MOVING), (3, MOVING), (2, MOVING), (1, MOVING)]), 1.0);
+        let stage = next_stage(stage, &active(&[(9, MOVING), (8, MOVING), (3, MOVING), (2, MOVING), (1, MOVING)]), 1.0);
         assert_eq!(seats(&stage), [1, 2, 3, 9]);
     }
 
     #[test]
     fn what_is_over_lingers_then_leaves() {
-        let stage = directed(Stage::default(), &active(&[(1, MOVING), (2, MOVING)]), 0.0);
-        let stage = directed(stage, &active(&[(2, MOVING)]), 1_000.0);
+        let stage = next_stage(Stage::default(), &active(&[(1, MOVING), (2, MOVING)]), 0.0);
+        let stage = next_stage(stage, &active(&[(2, MOVING)]), 1_000.0);
         assert_eq!(seats(&stage), [1, 2, 0, 0]);
-        let later = directed(stage, &active(&[(2, MOVING)]), 1_000.0 + LINGER_MILLIS);
+        let later = next_stage(stage, &active(&[(2, MOVING)]), 1_000.0 + LINGER_MILLIS);
         assert_eq!(seats(&later), [1, 2, 0, 0]);
-        let later = directed(later, &active(&[(2, MOVING)]), 1_001.0 + LINGER_MILLIS);
+        let later = next_stage(later, &active(&[(2, MOVING)]), 1_001.0 + LINGER_MILLIS);
         assert_eq!(seats(&later), [0, 2, 0, 0]);
         // It goes on again: it stays.
-        let again = directed(stage, &active(&[(2, MOVING), (1, STUCK)]), 5_000.0);
+        let again = next_stage(stage, &active(&[(2, MOVING), (1, STUCK)]), 5_000.0);
         assert_eq!(again[0].map(|seated| seated.over_since), Some(None));
     }
 
     #[test]
     fn whoever_keeps_a_seat_is_aimed_once_and_anew_when_numbers_mean_others() {
         let mut seats = Seats::default();
-        assert_eq!(seats.direct(&active(&[(1, STUCK)]), 0.0).map(|key| key.is_some()), [true, false, false, false]);
-        assert!(seats.aim(0, Some(key(1))) && seats.aim(1, None));
-        assert!(!seats.aim(0, Some(key(1))) && !seats.aim(1, None));
-        assert!(seats.aim(1, Some(key(2))));
+        assert_eq!(seats.update(&active(&[(1, STUCK)]), 0.0).map(|key| key.is_some()), [true, false, false, false]);
+        assert!(seats.assign_seat(0, Some(key(1))) && seats.assign_seat(1, None));
+        assert!(!seats.assign_seat(0, Some(key(1))) && !seats.assign_seat(1, None));
+        assert!(seats.assign_seat(1, Some(key(2))));
         // The clusters of the server are others, and the same Deployment has the same number in one of them.
         seats = Seats::default();
-        assert!(seats.aim(0, Some(key(1))) && seats.aim(1, None));
+        assert!(seats.assign_seat(0, Some(key(1))) && seats.assign_seat(1, None));
     }
 
     #[test]
     fn trouble_is_new_where_it_led_to_the_stage_and_not_where_it_waited_for_it() {
         let mut seats = Seats::default();
         let mut new_after = |all: &[(u128, Group)], now: f64| -> [bool; SEATS] {
-            seats.direct(&active(all), now);
+            seats.update(&active(all), now);
             std::array::from_fn(|seat| seats.has_new_trouble(seat))
         };
         assert_eq!(new_after(&[(1, STUCK), (2, MOVING)], 0.0), [false; 4], "as the page found it");
@@ -188,30 +188,30 @@ mod tests {
     #[test]
     fn trouble_that_a_cluster_had_before_it_was_loaded_is_not_new() {
         let mut seats = Seats::default();
-        seats.direct(&[], 0.0);
+        seats.update(&[], 0.0);
         seats.forget_trouble();
-        seats.direct(&active(&[(1, STUCK)]), 1_000.0);
+        seats.update(&active(&[(1, STUCK)]), 1_000.0);
         assert!(!seats.has_new_trouble(0), "it was loaded since");
-        seats.direct(&active(&[(1, STUCK), (2, STUCK)]), 2_000.0);
+        seats.update(&active(&[(1, STUCK), (2, STUCK)]), 2_000.0);
         assert!(seats.has_new_trouble(1));
     }
 
     #[test]
     fn who_is_stuck_takes_the_seat_of_who_is_not() {
         let four = active(&[(1, MOVING), (2, STUCK), (3, MOVING), (4, MOVING)]);
-        let stage = directed(Stage::default(), &four, 0.0);
+        let stage = next_stage(Stage::default(), &four, 0.0);
         let five = [active(&[(5, STUCK)]), four.clone()].concat();
-        assert_eq!(seats(&directed(stage, &five, 1.0)), [1, 2, 3, 5]);
+        assert_eq!(seats(&next_stage(stage, &five, 1.0)), [1, 2, 3, 5]);
         let waits = [four, active(&[(6, MOVING)])].concat();
-        assert_eq!(seats(&directed(stage, &waits, 1.0)), [1, 2, 3, 4]);
+        assert_eq!(seats(&next_stage(stage, &waits, 1.0)), [1, 2, 3, 4]);
     }
 
     #[test]
     fn who_waits_takes_the_seat_of_who_is_over_but_not_at_once() {
-        let stage = directed(Stage::default(), &active(&[(1, MOVING), (2, MOVING), (3, MOVING), (4, MOVING)]), 0.0);
+        let stage = next_stage(Stage::default(), &active(&[(1, MOVING), (2, MOVING), (3, MOVING), (4, MOVING)]), 0.0);
         let later = active(&[(1, MOVING), (3, MOVING), (4, MOVING), (5, MOVING)]);
-        let stage = directed(stage, &later, 1_000.0);
+        let stage = next_stage(stage, &later, 1_000.0);
         assert_eq!(seats(&stage), [1, 2, 3, 4]);
-        assert_eq!(seats(&directed(stage, &later, 8_000.0)), [1, 5, 3, 4]);
+        assert_eq!(seats(&next_stage(stage, &later, 8_000.0)), [1, 5, 3, 4]);
     }
 }

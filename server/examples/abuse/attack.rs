@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use futures::{FutureExt, SinkExt, StreamExt};
 use timeline::Workload;
 use timeline::address;
+use timeline::episodes::EpisodeRow;
 use timeline::list::{Query, Window};
-use timeline::past::PastRollout;
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
@@ -93,7 +93,7 @@ async fn rollouts(at: SocketAddr) -> Vec<(Workload, i64)> {
         let (_, answer) = ask(&at.to_string(), "/api/v1/rollouts?limit=500").await;
         let told = answer.split_once("\r\n\r\n").map(|(_, body)| serde_json::from_str(body).unwrap_or_default());
         let told: serde_json::Value = told.unwrap_or_default();
-        let known: Vec<PastRollout> = serde_json::from_value(told["rollouts"].clone()).unwrap_or_default();
+        let known: Vec<EpisodeRow> = serde_json::from_value(told["rollouts"].clone()).unwrap_or_default();
         if !known.is_empty() {
             return known.iter().map(|rollout| (rollout.by_itself(), rollout.started_millis)).collect();
         }

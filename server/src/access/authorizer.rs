@@ -56,7 +56,7 @@ pub struct Authorizer {
     /// The namespaces of each cluster.
     namespaces: Mutex<RefreshingCache<String, Arc<BTreeSet<String>>>>,
     /// Namespaces of the stored history.
-    kept: tokio::sync::Mutex<RefreshingCache<(), Arc<NamespacesByCluster>>>,
+    stored_namespaces: tokio::sync::Mutex<RefreshingCache<(), Arc<NamespacesByCluster>>>,
     all: signal::Sender<Arc<Permissions>>,
 }
 
@@ -76,7 +76,7 @@ struct Inner {
     /// The current permissions; `None` when they are no longer polled.
     permissions: Option<signal::Sender<Arc<Permissions>>>,
     /// Time of the last request.
-    looked: Instant,
+    last_request: Instant,
     /// Visible namespaces that they named. Empty ones are in no list of namespaces, so only this has them reviewed
     /// again.
     named: NamespacesByCluster,
@@ -93,7 +93,7 @@ impl Authorizer {
             viewers: Cache::builder().build(),
             room: Arc::new(Semaphore::new(MOST_VIEWERS)),
             namespaces: Mutex::new(RefreshingCache::new(NAMESPACES_POLICY)),
-            kept: tokio::sync::Mutex::new(RefreshingCache::new(HISTORY_POLICY)),
+            stored_namespaces: tokio::sync::Mutex::new(RefreshingCache::new(HISTORY_POLICY)),
             all: signal::Sender::new(Arc::new(Permissions::All)),
         })
     }
@@ -126,12 +126,12 @@ impl Authorizer {
         let Some(subjects) = &viewer.subjects else { return Some(true) };
         let known = self.permissions(subjects).await.ok()?;
         let place = (cluster.to_owned(), namespace.to_owned());
-        if let Some(said) = known.state().remembered(&place) {
+        if let Some(said) = known.state().cached_visibility(&place) {
             return said;
         }
         // Without a turn in time the result is the same as that of a cluster that does not respond.
         let _turn = timeout(REVIEW_TIMEOUT, known.turns.acquire()).await.ok()?.ok()?;
-        if let Some(said) = known.state().remembered(&place) {
+        if let Some(said) = known.state().cached_visibility(&place) {
             return said; // another request had it reviewed meanwhile
         }
         let permissions = known.state().permissions();
@@ -185,7 +185,7 @@ impl Authorizer {
     /// either.
     async fn stored_namespaces(&self) -> Arc<NamespacesByCluster> {
         let Some(ask) = &self.history else { return Arc::default() };
-        let mut kept = self.kept.lock().await;
+        let mut kept = self.stored_namespaces.lock().await;
         if kept.is_due(&()) {
             match timeout(NAMESPACES_TIMEOUT, ask()).await.ok().flatten() {
                 Some(places) => kept.insert((), Instant::now(), Arc::new(places)),
@@ -200,7 +200,7 @@ impl ViewerState {
     fn new() -> Arc<Self> {
         let state = Inner {
             permissions: Some(signal::Sender::new(Arc::new(Permissions::none()))),
-            looked: Instant::now(),
+            last_request: Instant::now(),
             named: NamespacesByCluster::new(),
             refused: RefreshingCache::new(REFUSAL_POLICY),
         };
@@ -214,7 +214,7 @@ impl ViewerState {
     /// Returns the permissions, now and whenever they change; `None` after the polling has ended.
     fn subscribe(&self) -> Option<signal::Receiver<Arc<Permissions>>> {
         let mut state = self.state();
-        state.looked = Instant::now();
+        state.last_request = Instant::now();
         state.permissions.as_ref().map(signal::Sender::subscribe)
     }
 }
@@ -230,19 +230,19 @@ impl Inner {
     fn publish(&mut self, permissions: Permissions) -> bool {
         let Some(told) = &self.permissions else { return false };
         if told.receiver_count() > 0 {
-            self.looked = Instant::now();
+            self.last_request = Instant::now();
         }
         told.send_if_modified(|now| {
             let is_new = **now != permissions;
             *now = Arc::new(permissions);
             is_new
         });
-        self.looked.elapsed() < FORGET_AFTER
+        self.last_request.elapsed() < FORGET_AFTER
     }
 
     /// Returns the cached result for a namespace, with `None` inside if its cluster did not respond. A visible
     /// namespace stays among those that are polled.
-    fn remembered(&mut self, place: &(String, String)) -> Option<Option<bool>> {
+    fn cached_visibility(&mut self, place: &(String, String)) -> Option<Option<bool>> {
         let (permissions, (cluster, namespace)) = (self.permissions(), place);
         let Some(seen) = permissions.of(cluster).filter(|seen| seen.has_all_of(namespace)) else {
             return self.refused.get(place).copied();
@@ -361,16 +361,16 @@ mod tests {
         };
         let part = known(ClusterPermissions::Namespaces(names.clone()));
         for name in &names {
-            assert_eq!(part.state().remembered(&place(name)), Some(Some(true)), "{name}");
+            assert_eq!(part.state().cached_visibility(&place(name)), Some(Some(true)), "{name}");
         }
         assert_eq!(part.state().named["prod"].len(), MOST_NAMED, "they are bounded as well");
-        assert_eq!(part.state().remembered(&place("empty")), None);
+        assert_eq!(part.state().cached_visibility(&place("empty")), None);
         for name in 0..2 * MOST_NAMED {
             part.state().poll_namespace(&place(&format!("empty-{name}")), 2 * MOST_NAMED);
         }
         assert_eq!(part.state().named["prod"].len(), 2 * MOST_NAMED, "as many as that have a place");
         let all = known(ClusterPermissions::All);
-        assert_eq!(all.state().remembered(&place("n-1")), Some(Some(true)));
+        assert_eq!(all.state().cached_visibility(&place("n-1")), Some(Some(true)));
         assert!(all.state().named.is_empty());
     }
 }

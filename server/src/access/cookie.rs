@@ -145,17 +145,17 @@ impl SessionKeys {
 
     /// Decrypts a cookie of a request.
     pub fn open(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<String> {
-        self.open_value(purpose, sent(purpose, headers)?.value())
+        self.open_value(purpose, cookie_of_request(purpose, headers)?.value())
     }
 
     /// Returns the cookie of a request encrypted with the first key; `None` if it already is. Old keys can be removed
     /// once no cookie uses them.
-    pub fn resealed(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<HeaderValue> {
-        Self::cookie_of(purpose, &self.resealed_value(purpose, sent(purpose, headers)?.value())?)
+    pub fn reseal(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<HeaderValue> {
+        Self::cookie_of(purpose, &self.reseal_value(purpose, cookie_of_request(purpose, headers)?.value())?)
     }
 
     /// Encrypts a value anew that was encrypted with an older key.
-    pub fn resealed_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
+    pub fn reseal_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
         let (key, content) = self.open_with_key(purpose, value)?;
         if key == 0 { None } else { self.seal_value(purpose, &content) }
     }
@@ -200,7 +200,7 @@ impl SessionKeys {
 }
 
 /// Returns the cookie of a request; `None` if there are two.
-fn sent(purpose: SealPurpose, headers: &HeaderMap) -> Option<Cookie<'_>> {
+fn cookie_of_request(purpose: SealPurpose, headers: &HeaderMap) -> Option<Cookie<'_>> {
     // Other programs of the host may have cookies that are not ASCII, which stand in the same header.
     let all = headers.get_all(header::COOKIE).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     let mut own = all.flat_map(Cookie::split_parse).flatten().filter(|cookie| cookie.name() == purpose.cookie_name());
@@ -277,11 +277,11 @@ mod tests {
         let (old, both, new) = (keys(&[OLD]).unwrap(), keys(&[NEW, OLD]).unwrap(), keys(&[NEW]).unwrap());
         for name in [SealPurpose::Session, SealPurpose::Link] {
             let cookie = given(&old.seal(name, "secret").unwrap());
-            let anew = both.resealed(name, &cookie).unwrap();
+            let anew = both.reseal(name, &cookie).unwrap();
             assert_eq!(new.open(name, &given(&anew)).as_deref(), Some("secret"), "the old key may go");
-            assert_eq!(both.resealed(name, &given(&anew)), None, "once is enough");
-            assert_eq!((new.resealed(name, &cookie), old.resealed(name, &cookie)), (None, None));
-            assert_eq!(both.resealed(name, &HeaderMap::new()), None);
+            assert_eq!(both.reseal(name, &given(&anew)), None, "once is enough");
+            assert_eq!((new.reseal(name, &cookie), old.reseal(name, &cookie)), (None, None));
+            assert_eq!(both.reseal(name, &HeaderMap::new()), None);
         }
     }
 
@@ -300,7 +300,7 @@ mod tests {
             std::fs::write(file.path(), &text).unwrap();
             let by = tokio::time::Instant::now() + 3 * LOOK_EVERY;
             let is_so = || {
-                let sealed = other.resealed(SealPurpose::Session, &cookie).is_some();
+                let sealed = other.reseal(SealPurpose::Session, &cookie).is_some();
                 sealed == is_resealed && other.open(SealPurpose::Session, &cookie).is_some() == is_open
             };
             while !is_so() {

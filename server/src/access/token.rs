@@ -55,7 +55,7 @@ pub struct TokenAuth {
     keys: SessionKeys,
     clusters: Vec<(String, Reviewer)>,
     /// Reviews of accepted tokens.
-    known: Cache<TokenDigest, Arc<TokenReviews>>,
+    accepted: Cache<TokenDigest, Arc<TokenReviews>>,
     /// Reviews of all others, in a cache of their own: invented tokens must not evict accepted ones.
     strange: Cache<TokenDigest, Arc<TokenReviews>>,
     /// Rate limit of rejected tokens of each client.
@@ -95,7 +95,7 @@ impl TokenAuth {
         Arc::new(Self {
             keys,
             clusters,
-            known: cache(),
+            accepted: cache(),
             strange: cache(),
             attempts: RateLimit::new(REFUSED_AT_ONCE, REFUSED_EVERY),
             revoked: RevokedSessions::default(),
@@ -136,7 +136,7 @@ impl TokenAuth {
 
     /// Returns the new cookie of a session whose cookie an older key encrypted.
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        self.keys.resealed(SealPurpose::Session, headers)
+        self.keys.reseal(SealPurpose::Session, headers)
     }
 
     fn session(&self, headers: &HeaderMap) -> Option<TokenSession> {
@@ -161,15 +161,15 @@ impl TokenAuth {
             return Err(AuthError::SignInRequired);
         }
         let digest = digest(token);
-        if let Some(viewer) = self.remembered(&digest).await {
+        if let Some(viewer) = self.cached_viewer(&digest).await {
             return viewer;
         }
         self.ask_silent_clusters(digest, token).await;
         let asked = self.strange.entry_by_ref(&digest).and_try_compute_with(|strange| async move {
-            if self.remembered(&digest).await.is_some() {
+            if self.cached_viewer(&digest).await.is_some() {
                 return Ok::<_, AuthError>(Op::Nop); // another request had it reviewed meanwhile
             }
-            let known = self.known.get(&digest).await;
+            let known = self.accepted.get(&digest).await;
             // Strangers may invent tokens without limit: known viewers do not wait for them.
             let (was_known, before) = (known.is_some(), known.or_else(|| strange.map(Entry::into_value)));
             let sender = if was_known { TokenSender::Known } else { sender };
@@ -187,22 +187,22 @@ impl TokenAuth {
                 self.attempts.give_back(&payer);
             }
             if viewer.is_ok() || (was_known && viewer.is_err_and(|why| why == AuthError::Unavailable)) {
-                self.known.insert(digest, said).await;
+                self.accepted.insert(digest, said).await;
                 return Ok(Op::Remove);
             }
-            self.known.invalidate(&digest).await;
+            self.accepted.invalidate(&digest).await;
             Ok(Op::Put(said))
         });
         asked.await?;
         // Not `remembered`: a cluster may have become due while another one did not answer.
-        self.cached(&digest).await.map_or(Err(AuthError::Unavailable), |said| viewer(&said))
+        self.cached_reviews(&digest).await.map_or(Err(AuthError::Unavailable), |said| viewer(&said))
     }
 
     /// Asks clusters that did not review the token the last time, in the background: a known viewer does not wait for
     /// them.
     async fn ask_silent_clusters(self: &Arc<Self>, digest: TokenDigest, token: &str) {
         let mut silent = Vec::new();
-        let marked = self.known.entry_by_ref(&digest).and_compute_with(|known| {
+        let marked = self.accepted.entry_by_ref(&digest).and_compute_with(|known| {
             let known = known.map(Entry::into_value).filter(|said| viewer(said).is_ok());
             let mut said = known.map(Arc::unwrap_or_clone).unwrap_or_default();
             for (name, reviewer) in &self.clusters {
@@ -228,7 +228,7 @@ impl TokenAuth {
             let mut said = this.ask_clusters(&clusters, &token, TokenSender::Known, before).await;
             said.retain(|name, _| silent.contains(name));
             // Other clusters may have answered meanwhile, also that the token is invalid now.
-            let added = this.known.entry_by_ref(&digest).and_compute_with(|known| {
+            let added = this.accepted.entry_by_ref(&digest).and_compute_with(|known| {
                 let known = known.map(|known| Arc::unwrap_or_clone(known.into_value()));
                 ready(known.map_or(Op::Nop, |mut known| {
                     known.append(&mut said);
@@ -272,16 +272,16 @@ impl TokenAuth {
         said
     }
 
-    async fn cached(&self, digest: &TokenDigest) -> Option<Arc<TokenReviews>> {
-        match self.known.get(digest).await {
+    async fn cached_reviews(&self, digest: &TokenDigest) -> Option<Arc<TokenReviews>> {
+        match self.accepted.get(digest).await {
             Some(said) => Some(said),
             None => self.strange.get(digest).await,
         }
     }
 
     /// Returns the cached result for a token; `None` if a cluster must be asked.
-    async fn remembered(&self, digest: &TokenDigest) -> Option<Result<Viewer, AuthError>> {
-        let said = self.cached(digest).await?;
+    async fn cached_viewer(&self, digest: &TokenDigest) -> Option<Result<Viewer, AuthError>> {
+        let said = self.cached_reviews(digest).await?;
         (!self.clusters.iter().any(|(name, reviewer)| is_due(&said, name, reviewer))).then(|| viewer(&said))
     }
 }

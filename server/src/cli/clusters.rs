@@ -45,7 +45,11 @@ pub struct ClusterConfig {
 ///
 /// # Errors
 /// When a kubeconfig cannot be read or lacks a context. Whether the clusters answer is not asked here.
-pub fn configured(asked: &Clusters, namespaces: &[String], file: &Config) -> Result<Vec<ClusterConfig>, TargetError> {
+pub fn cluster_configs(
+    asked: &Clusters,
+    namespaces: &[String],
+    file: &Config,
+) -> Result<Vec<ClusterConfig>, TargetError> {
     let usual = usual_kubeconfig(asked, file);
     let read = |path: Option<&PathBuf>| Contexts::read(path.or(usual).map(PathBuf::as_path));
     let is_all = is_every_context(asked, file);
@@ -176,7 +180,7 @@ impl ClusterConfig {
         counters.note_start(clock::now_millis());
         let (name, sources) = (self.credentials.name(), counters.clone());
         let (mut hub, events) = tap::start(archive, name, &self.namespaces, sources, retention);
-        let relist_requests = archive.map_or_else(|| signal::channel(0).1, Archive::lost);
+        let relist_requests = archive.map_or_else(|| signal::channel(0).1, Archive::relist_requests);
         let (endpoint, endpoint_out) = signal::channel(None);
         (hub.accent, hub.namespaces) = (self.accent, self.namespaces.as_slice().into());
         hub.reviewer = Reviewer::new(endpoint_out);

@@ -69,7 +69,7 @@ impl Cli {
 
     /// Returns the command line under the name that the program was started with: kubectl starts a plugin as `kubectl-rollcast`, and people
     /// write `kubectl rollcast`.
-    fn named(program: Option<&OsString>) -> clap::Command {
+    fn command_named_as(program: Option<&OsString>) -> clap::Command {
         let command = Self::command();
         if is_named(program, PLUGIN) { command.bin_name("kubectl rollcast") } else { command }
     }
@@ -81,7 +81,7 @@ impl Cli {
     /// When it makes no sense; the error is also how help is shown.
     pub fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let arguments: Vec<OsString> = arguments.into_iter().collect();
-        let mut command = Self::named(arguments.first());
+        let mut command = Self::command_named_as(arguments.first());
         let matches = command.try_get_matches_from_mut(arguments).map_err(without_secrets)?;
         let mut read = Self::from_arg_matches(&matches).map_err(|why| why.format(&mut command))?;
         if let Some((name, given)) = matches.subcommand() {

@@ -64,7 +64,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
     );
     tokio::select! {
         ended = execute(command) => ended,
-        () = signals::interrupted_as_first_process(), if !is_ended_in_order => Ok(INTERRUPTED),
+        () = signals::wait_for_interrupt_as_first_process(), if !is_ended_in_order => Ok(INTERRUPTED),
     }
 }
 
@@ -99,7 +99,7 @@ async fn execute(command: Command) -> anyhow::Result<u8> {
 
 async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let file = Config::read(arguments.config.as_deref())?;
-    let mut wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
+    let mut wanted = clusters::cluster_configs(&arguments.clusters, &arguments.namespace, &file)?;
     anyhow::ensure!(!wanted.is_empty(), NO_CONTEXT);
     let every_context = clusters::every_context(&arguments.clusters, &file)?;
     let sign_in = arguments.sign_in;
@@ -164,7 +164,7 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
         impersonation: from.impersonation,
         ..Clusters::default()
     };
-    let mut wanted = clusters::configured(&clusters, &[], &Config::default())?;
+    let mut wanted = clusters::cluster_configs(&clusters, &[], &Config::default())?;
     let Some(mut cluster) = wanted.pop() else { return Ok(()) }; // there is one for each context
     let target = cluster.target().await?;
     let namespace = from.namespace.unwrap_or(target.namespace);
@@ -213,7 +213,7 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     let playground = Playground::start(&arguments.playground, arguments.data_dir.is_some(), viewers.clone()).await?;
     let kubeconfig = playground.kubeconfig.clone();
     let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), ..Clusters::default() };
-    let wanted = clusters::configured(&clusters, &[], &Config::default())?;
+    let wanted = clusters::cluster_configs(&clusters, &[], &Config::default())?;
     let location = arguments.data_dir.map(Location::Folder);
     let archive = location.map(|location| Archive::start(Options { location, limits: Limits::default() }));
     let watch = |cluster: clusters::ClusterConfig| {
@@ -278,7 +278,7 @@ async fn kept_clusters(archive: &Archive) -> anyhow::Result<BTreeSet<String>> {
 }
 
 async fn record(arguments: Record) -> anyhow::Result<()> {
-    let mut wanted = clusters::configured(&arguments.clusters, &[], &Config::default())?;
+    let mut wanted = clusters::cluster_configs(&arguments.clusters, &[], &Config::default())?;
     anyhow::ensure!(wanted.len() == 1, "a recording contains one cluster: choose one with --context");
     let Some(wanted) = wanted.pop() else { return Ok(()) };
     let target = wanted.target().await?;
@@ -321,7 +321,7 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
 
 async fn check(arguments: Check) -> anyhow::Result<()> {
     let file = Config::read(arguments.config.as_deref())?;
-    let wanted = clusters::configured(&arguments.clusters, &arguments.namespace, &file)?;
+    let wanted = clusters::cluster_configs(&arguments.clusters, &arguments.namespace, &file)?;
     anyhow::ensure!(!wanted.is_empty(), NO_CONTEXT);
     let mut bad = Vec::new();
     let kept = arguments.history.storage(&file)?;
@@ -411,7 +411,7 @@ impl Publication<'_> {
         address::set_base(site.server_address.base.as_str());
         let rollcast = Rollcast::new(hubs, assets::build(), viewers, site);
         // Whoever reads the line below may end the program at once.
-        let interrupted = signals::interrupted();
+        let interrupted = signals::wait_for_interrupt();
         // The one line for people and scripts alike; logs go to standard error.
         let here =
             ServerAddress { public: None, ..rollcast.site.server_address.clone() }.origin(&address.to_string(), false);
@@ -439,7 +439,7 @@ impl Publication<'_> {
         }
         if let Some(archive) = archive {
             // A cluster whose history is still being read, and a store that does not respond, may take a while.
-            let again = signals::interrupted();
+            let again = signals::wait_for_interrupt();
             tracing::info!("storing the last observations; interrupt again to end at once");
             let stored = async {
                 archive.checkpoint().await;

@@ -2,7 +2,7 @@
 //! them like a cluster's hub, and cannot show more.
 //!
 //! ```text
-//!   the cluster's hub, or the stored episode ──► the past of one Deployment ──► History::excerpt ──► Handle::frozen
+//!   the cluster's hub, or the stored episode ──► the past of one Deployment ──► History::excerpt ──► Handle::start_frozen
 //! ```
 //! The excerpt of a rollout in progress shows its state at the time of the request; two seconds later a newer one is made. It ends with
 //! the stored episode, and before the first sign of the next rollout.
@@ -86,7 +86,7 @@ async fn create(
     let model = initial.timeline.model();
     let objects = model.pods.len() + model.replica_sets.len() + model.deployments.len();
     let size = initial.history.changes().count() + 2 * objects;
-    let mut hub = Handle::frozen(live.name(), title, initial);
+    let mut hub = Handle::start_frozen(live.name(), title, initial);
     (hub.accent, hub.is_over) = (live.accent, is_settled);
     let fresh_until = Some(Instant::now() + if is_settled { SETTLED_TTL } else { UNSETTLED_TTL });
     Ok(StaticHub { hub, size, to_millis, most_millis: to_millis, is_settled, fresh_until })
@@ -277,8 +277,11 @@ mod tests {
         let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl");
         let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
         let (from_millis, to_millis) = recording.span().unwrap();
-        let live =
-            Handle::frozen("prod", "rollover", rollout_cache::play_to_end(recording.observed, to_millis).unwrap());
+        let live = Handle::start_frozen(
+            "prod",
+            "rollover",
+            rollout_cache::play_to_end(recording.observed, to_millis).unwrap(),
+        );
         let uid = live.read(|reader| *reader.timeline.model().deployments.keys().next().unwrap()).await.unwrap();
         let (namespace, name) = ("rollover".to_owned(), "web".to_owned());
         let of = WorkloadName { cluster: "prod".to_owned(), kind: WorkloadKind::Deployment, namespace, name };

@@ -12,8 +12,8 @@ pub const SETTLE_MILLIS: Millis = 60_000;
 /// Most workloads that settle in one update: the writer makes a recording of each before it writes anything else.
 const MOST_SETTLED: usize = 64;
 
-/// Returns `true` if all desired pods are available and there are no others, pods out of rotation left out, no container that crashes again
-/// and again has started lately, and no ReplicaSet is refused.
+/// Returns `true` if all desired pods are available and there are no others, pods out of rotation left out, no container is in a crash
+/// loop, and no ReplicaSet is refused.
 pub fn is_at_rest(model: &Model, workload: Uid, now: Now) -> bool {
     let Some(deployment) = model.deployments.get(&workload) else { return true };
     let is_rolling_out = deployment.rollouts.last().is_some_and(timeline::model::Rollout::is_open);
@@ -28,13 +28,10 @@ pub fn is_at_rest(model: &Model, workload: Uid, now: Now) -> bool {
     if deployment.is_over() {
         return pods.next().is_none();
     }
-    // A container that its kubelet stops runs again at once: its pod may stay available from one end to the next.
-    let is_recent = |crash: &crash::Crash<'_>| {
-        crash.is_loop && crash.runs_since_millis.is_none_or(|since| now.millis - since < SETTLE_MILLIS)
-    };
     let mut count = 0;
     for pod in pods {
-        if pod.state() != PodState::Available || crash::crash(pod, now).as_ref().is_some_and(is_recent) {
+        // A container that its kubelet stops runs again at once: its pod may stay available from one end to the next.
+        if pod.state() != PodState::Available || crash::crash(pod, now).is_some_and(|crash| crash.is_loop) {
             return false;
         }
         count += 1;
@@ -176,7 +173,7 @@ mod tests {
 
     /// A liveness probe that fails again and again: the pod is ready from one end to the next.
     #[test]
-    fn a_workload_is_not_at_rest_while_a_container_that_ends_again_and_again_has_run_for_less_than_a_minute() {
+    fn a_workload_is_not_at_rest_while_a_container_that_ends_again_and_again_has_not_recovered() {
         let rests = |restarts: u32, millis: Millis| {
             let mut timeline = Timeline::new();
             tell(&mut timeline, 1_000, Kind::Deployment, &object(1, None, &one_replica()));
@@ -191,6 +188,9 @@ mod tests {
             is_at_rest(timeline.model(), uid(1).parse().unwrap(), at(millis))
         };
         assert_eq!([rests(1, 2_000), rests(2, 2_000), rests(2, 60_999), rests(2, 61_000)], [true, false, false, true]);
+        // Its back-off is longer with each end, up to five minutes.
+        assert_eq!([rests(5, 80_999), rests(5, 81_000)], [false, true]);
+        assert_eq!([rests(7, 300_999), rests(7, 301_000), rests(9, 301_000)], [false, true, true]);
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl Continuation {
         commit.checkpoint = None;
         if let Some(lines) = &commit.lines
             && let Ok(text) = lines.text()
-            && let Ok(body) = batch::pack(&self.after(heard_millis, &text))
+            && let Ok(body) = batch::pack(&self.replace_stored_lines(heard_millis, &text))
         {
             commit.lines = Some(Lines { body, ..*lines });
         }
@@ -41,7 +41,7 @@ impl Continuation {
     }
 
     /// Replaces lines of the stored time by the objects at its end. The first lists afterwards end a gap.
-    fn after(&mut self, heard_millis: Millis, text: &str) -> String {
+    fn replace_stored_lines(&mut self, heard_millis: Millis, text: &str) -> String {
         let (mut before, mut after) = (LatestLines::default(), String::new());
         for line in text.lines() {
             let Some(read) = RawLine::parse(line) else { continue };
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn the_first_list_after_what_is_kept_has_the_gap_and_no_later_one() {
         let lines = [line(9_000, "LISTED", "1"), line(9_000, "LIST_DONE", "1"), line(9_500, "LIST_DONE", "1")];
-        let told = Continuation::default().after(5_000, &text(&lines));
+        let told = Continuation::default().replace_stored_lines(5_000, &text(&lines));
         let gaps: Vec<bool> = told.lines().map(|line| line.contains("\"blindSinceMillis\":5000")).collect();
         assert_eq!(gaps, [false, true, false]);
     }
@@ -98,7 +98,7 @@ mod tests {
             line(3_000, "DELETED", "1"),
             line(8_000, "ADDED", "3"),
         ];
-        let told = Continuation::default().after(5_000, &text(&lines));
+        let told = Continuation::default().replace_stored_lines(5_000, &text(&lines));
         let types: Vec<&str> =
             told.lines().map(|line| line.split("\"type\":\"").nth(1).unwrap().split('"').next().unwrap()).collect();
         assert_eq!(types, ["LISTED", "LIST_DONE", "ADDED"], "{told}");

@@ -194,7 +194,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
         let Some(Ok(lease)) = hub.lease.clone().map(|lease| lease.downcast::<Lease<K>>()) else { return Some(hub) };
         // There may be several hubs of one rollout, with different ends.
         let place = self.followed.enter(follower, Arc::as_ptr(&lease.hub).addr())?;
-        Some(hub.leased(Arc::new((place, lease))))
+        Some(hub.with_lease(Arc::new((place, lease))))
     }
 
     fn leases(&self) -> Vec<Arc<Lease<K>>> {
@@ -225,7 +225,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> HubCache<K> {
             used.push(Arc::downgrade(&lease));
             lease
         });
-        Ok(hub.hub.clone().leased(lease))
+        Ok(hub.hub.clone().with_lease(lease))
     }
 }
 

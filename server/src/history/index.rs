@@ -1,10 +1,11 @@
 //! The rows of rollouts and other episodes, so that lists need no recordings.
 
 use timeline::assess::Refused;
+use timeline::episodes::course::{self, limits, moment, replicas};
+use timeline::episodes::{EpisodeRow, UNKNOWN_CAUSE};
+use timeline::model::container::LONGEST_BACK_OFF_MILLIS;
 use timeline::model::story::Happening;
 use timeline::model::{Deployment, Gap, Model, Pod, PodState, Rollout};
-use timeline::past::course::{self, limits, moment, replicas};
-use timeline::past::{PastRollout, UNKNOWN_CAUSE};
 use timeline::rollout::{self, Outcome};
 use timeline::view::{self, Assessment, Now, Standing, Tone, View};
 use timeline::words::images;
@@ -22,11 +23,10 @@ const LASTING_MILLIS: Millis = 10_000;
 const MOST_STRETCHES: usize = 64;
 
 /// Returns the last rollouts of a Deployment in order, without those that were over before it was observed.
-pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: usize) -> Vec<PastRollout> {
+pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: usize) -> Vec<EpisodeRow> {
     let model = timeline.model();
     let Some(deployment) = model.deployments.get(&uid) else { return Vec::new() };
     let first = deployment.rollouts.len().saturating_sub(most);
-    let last = deployment.rollouts.len().saturating_sub(1);
     let known = deployment.rollouts.iter().enumerate().skip(first);
     // A rollout that went on at the first observation got a row while it was open, and gets it once more when it is over.
     let seen = known.filter(|(_, rollout)| {
@@ -34,54 +34,62 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
             || rollout.is_open()
             || rollout.ended_millis() > Some(deployment.first_seen_millis)
     });
-    seen.map(|(index, rollout)| {
-        let outcome = rollout::outcome(deployment, rollout);
-        let set = rollout::set_of_rollout(model, deployment, rollout).map(|set| &set.now);
-        let (ceiling, floor) = limits(deployment, index);
-        let next_refusal =
-            Some(rollout).filter(|_| index == last).and_then(|last| name_refusal_after(model, deployment, last));
-        // The store counts them, and looks up what the images were before.
-        PastRollout {
-            cluster: cluster.to_owned(),
-            namespace: deployment.namespace.clone(),
-            name: deployment.name.clone(),
-            uid,
-            revision: rollout.revision,
-            trigger: rollout::trigger(model, deployment, index),
-            started_millis: rollout::began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis),
-            ended_millis: rollout.ended_millis(),
-            is_part_unseen: rollout::is_part_unseen(model, deployment, rollout),
-            has_gap: rollout::has_gap(model, deployment, rollout),
-            outcome,
-            cause: if index == last {
-                last_cause(model, deployment, outcome, now)
-            } else {
-                course::never_ready(model, deployment, rollout)
-            }
-            .unwrap_or_default(),
-            refusal: name_refusal_before(model, deployment, rollout),
-            losses: name_losses(timeline, deployment, index, now.millis),
-            next_refusal,
-            deadline_millis: rollout.deadline_exceeded_millis,
-            images: images(&rollout.images),
-            replicas: replicas(deployment, index),
-            available_millis: rollout.available_millis,
-            first_available_millis: course::first_available(model, deployment, rollout),
-            restarts: Some(course::restarts(model, deployment, rollout)),
-            peak_pods: rollout.peak_active,
-            min_available: rollout.min_available,
-            ceiling: Some(ceiling),
-            floor: Some(floor),
-            change_cause: set.and_then(|set| set.change_cause.clone()),
-            managed_by: set.map(|set| set.managed_by.clone()).unwrap_or_default(),
-            moment_millis: moment(model, deployment, index).or(deployment.deleted_millis),
-            last_millis: rollout::last_moment_millis(model, deployment, index),
-            is_deleted: deployment.deleted_millis.is_some(),
-            is_kept: true,
-            ..PastRollout::default()
+    seen.map(|(index, rollout)| row_of_rollout(cluster, timeline, deployment, (index, rollout), now)).collect()
+}
+
+/// Returns the row of a rollout of a Deployment. The store counts the rows, and looks up what the images were before.
+fn row_of_rollout(
+    cluster: &str,
+    timeline: &Timeline,
+    deployment: &Deployment,
+    (index, rollout): (usize, &Rollout),
+    now: Now,
+) -> EpisodeRow {
+    let model = timeline.model();
+    let is_last = index + 1 == deployment.rollouts.len();
+    let outcome = rollout::outcome(deployment, rollout);
+    let set = rollout::set_of_rollout(model, deployment, rollout).map(|set| &set.now);
+    let (ceiling, floor) = limits(deployment, index);
+    let next_refusal = Some(rollout).filter(|_| is_last).and_then(|last| name_refusal_after(model, deployment, last));
+    EpisodeRow {
+        cluster: cluster.to_owned(),
+        namespace: deployment.namespace.clone(),
+        name: deployment.name.clone(),
+        uid: deployment.uid,
+        revision: rollout.revision,
+        trigger: rollout::trigger(model, deployment, index),
+        started_millis: rollout::began_millis(model, deployment, rollout).unwrap_or(deployment.first_seen_millis),
+        ended_millis: rollout.ended_millis(),
+        is_part_unseen: rollout::is_part_unseen(model, deployment, rollout),
+        has_gap: rollout::has_gap(model, deployment, rollout),
+        outcome,
+        cause: if is_last {
+            last_cause(model, deployment, outcome, now)
+        } else {
+            course::never_ready(model, deployment, rollout)
         }
-    })
-    .collect()
+        .unwrap_or_default(),
+        refusal: name_refusal_before(model, deployment, rollout),
+        losses: name_losses(timeline, deployment, index, now.millis),
+        next_refusal,
+        deadline_millis: rollout.deadline_exceeded_millis,
+        images: images(&rollout.images),
+        replicas: replicas(deployment, index),
+        available_millis: rollout.available_millis,
+        first_available_millis: course::first_available(model, deployment, rollout),
+        restarts: Some(course::restarts(model, deployment, rollout)),
+        peak_pods: rollout.peak_active,
+        min_available: rollout.min_available,
+        ceiling: Some(ceiling),
+        floor: Some(floor),
+        change_cause: set.and_then(|set| set.change_cause.clone()),
+        managed_by: set.map(|set| set.managed_by.clone()).unwrap_or_default(),
+        moment_millis: moment(model, deployment, index).or(deployment.deleted_millis),
+        last_millis: rollout::last_moment_millis(model, deployment, index),
+        is_deleted: deployment.deleted_millis.is_some(),
+        is_kept: true,
+        ..EpisodeRow::default()
+    }
 }
 
 /// Returns why the last rollout of a Deployment is in trouble; `None` if it is not, or the trouble is not its own.
@@ -199,7 +207,7 @@ pub fn episode_rows(
     (from_millis, to_millis): (Millis, Millis),
     rollouts: Option<(Millis, bool)>,
     is_open: bool,
-) -> [Option<Box<PastRollout>>; 2] {
+) -> [Option<Box<EpisodeRow>>; 2] {
     // Nearly every episode of a rollout begins with its edit, which is observed a moment before it.
     if let Some((began_millis, is_deleted)) = rollouts
         && !is_deleted
@@ -286,34 +294,18 @@ fn row_of_played(
     (from_millis, to_millis): (Millis, Millis),
     end: End,
     scope: RowScope,
-) -> Option<PastRollout> {
+) -> Option<EpisodeRow> {
     let is_open = end == End::Open;
-    let (model, now) = (timeline.model(), Now { millis: to_millis, skew_millis: timeline.skew_millis() });
+    let now = Now { millis: to_millis, skew_millis: timeline.skew_millis() };
     if !rollouts("", timeline, uid, now, usize::MAX).is_empty() {
         return None;
     }
-    let deployment = model.deployments.get(&uid)?;
+    let deployment = timeline.model().deployments.get(&uid)?;
     // It is missing since a gap, or its namespace is not watched any more: its deletion is not certain.
     if deployment.deleted_millis.is_some_and(|at| deployment.gaps.iter().any(|gap| gap.to_millis == at)) {
         return None;
     }
-    let mut episode = assess::episode(model, uid, now.skew_millis)?;
-    if scope == RowScope::Deletion {
-        keep_deletion(&mut episode, deployment);
-    }
-    if end == End::Cut {
-        let outage = assess::outage(model, deployment, episode.began_millis, Some(to_millis));
-        episode.outage_millis = episode.outage_millis.max(outage.filter(|_| episode.is_whole));
-    }
-    // Containers run for a minute before their workload comes to rest. One that waited for long to be restarted may end again later.
-    let settled_millis = if end == End::Settled { 2 * SETTLE_MILLIS } else { 0 };
-    let later = Now { millis: to_millis + settled_millis, ..now };
-    let pods = model.pods_of_deployment(uid);
-    // One out of rotation was replaced, and may crash for as long as it is there.
-    let mut counted = pods.iter().filter(|pod| !pod.is_out_of_rotation());
-    if counted.any(|pod| assess::crash::crash(pod, later).is_some_and(|crash| crash.is_loop)) {
-        episode.ended_millis = None;
-    }
+    let episode = assess_episode(timeline.model(), deployment, now, end, scope)?;
     let title = say::episode(&episode, is_open);
     let is_trouble = episode.kind == EpisodeKind::Failure || episode.outage_millis.is_some();
     // The title of a scaling says nothing of pods that do not start.
@@ -322,7 +314,7 @@ fn row_of_played(
         Some(text).filter(|_| is_scaling).and_then(|text| find_trouble(text, uid, &deployment.gaps, to_millis));
     let ended_millis = (!is_open).then(|| episode.ended_millis.unwrap_or(to_millis).clamp(from_millis, to_millis));
     let last = deployment.rollouts.last();
-    Some(PastRollout {
+    Some(EpisodeRow {
         episode: episode.kind,
         namespace: deployment.namespace.clone(),
         name: deployment.name.clone(),
@@ -344,8 +336,36 @@ fn row_of_played(
         last_millis: Some(to_millis).filter(|_| end == End::Cut),
         is_deleted: deployment.deleted_millis.is_some(),
         is_kept: true,
-        ..PastRollout::default()
+        ..EpisodeRow::default()
     })
+}
+
+/// Returns the episode of a workload at its last line; it has not ended while a pod crashes again and again.
+fn assess_episode<'m>(
+    model: &'m Model,
+    deployment: &Deployment,
+    now: Now,
+    end: End,
+    scope: RowScope,
+) -> Option<assess::Episode<'m>> {
+    let mut episode = assess::episode(model, deployment.uid, now.skew_millis)?;
+    if scope == RowScope::Deletion {
+        keep_deletion(&mut episode, deployment);
+    }
+    if end == End::Cut {
+        let outage = assess::outage(model, deployment, episode.began_millis, Some(now.millis));
+        episode.outage_millis = episode.outage_millis.max(outage.filter(|_| episode.is_whole));
+    }
+    // Containers run for their back-off before their workload comes to rest.
+    let settled_millis = if end == End::Settled { LONGEST_BACK_OFF_MILLIS + SETTLE_MILLIS } else { 0 };
+    let later = Now { millis: now.millis + settled_millis, ..now };
+    let pods = model.pods_of_deployment(deployment.uid);
+    // One out of rotation was replaced, and may crash for as long as it is there.
+    let mut counted = pods.iter().filter(|pod| !pod.is_out_of_rotation());
+    if counted.any(|pod| assess::crash::crash(pod, later).is_some_and(|crash| crash.is_loop)) {
+        episode.ended_millis = None;
+    }
+    Some(episode)
 }
 
 /// Leaves the deletion alone in an episode, with pods that went because of it before.

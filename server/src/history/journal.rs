@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use timeline::episodes::EpisodeRow;
 use timeline::fact::{Kind, Seen};
 use timeline::model::PodState;
-use timeline::past::PastRollout;
 use timeline::{Millis, Model, Uid};
 use tokio::sync::oneshot;
 
@@ -62,7 +62,7 @@ pub enum JournalEntry {
     /// The cluster responded at that time.
     Heard(Millis),
     /// Rollouts that began, went on or ended.
-    Rollouts(Vec<PastRollout>),
+    Rollouts(Vec<EpisodeRow>),
     /// Changed activity of workloads, after all entries before.
     Activity(ActivityChanges),
     /// The timeline after all entries before, and the time of its last observation.
@@ -76,7 +76,7 @@ impl Message {
             + match entry {
                 JournalEntry::Lines(lines) => lines.text.capacity(),
                 JournalEntry::Heard(_) => 0,
-                JournalEntry::Rollouts(rollouts) => rollouts.len() * size_of::<PastRollout>(),
+                JournalEntry::Rollouts(rollouts) => rollouts.len() * size_of::<EpisodeRow>(),
                 JournalEntry::Activity(ActivityChanges { active, settled }) => {
                     (active.len() + settled.len()) * size_of::<Uid>()
                 }

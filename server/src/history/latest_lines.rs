@@ -140,7 +140,7 @@ impl LatestLines {
         let mut lines = Vec::new();
         for kind in Kind::ALL {
             let of_kind = || objects.iter().filter(|(of, ..)| *of == kind);
-            lines.extend(of_kind().filter_map(|(.., object)| listed(&object.line, self.at_millis)));
+            lines.extend(of_kind().filter_map(|(.., object)| as_list_line(&object.line, self.at_millis)));
             for (_, scope) in self.listed.iter().filter(|(of, _)| *of == kind) {
                 let namespace = scope.as_deref();
                 let in_scope = |object: &LatestLine| namespace.is_none_or(|scope| scope == object.namespace);
@@ -153,7 +153,7 @@ impl LatestLines {
 }
 
 /// Returns a line as one of a list.
-fn listed(line: &str, at_millis: Millis) -> Option<String> {
+fn as_list_line(line: &str, at_millis: Millis) -> Option<String> {
     let read = RawLine { observed_at_millis: at_millis, r#type: LineType::Listed, ..RawLine::parse(line)? };
     serde_json::to_string(&read).ok()
 }

@@ -212,15 +212,17 @@ impl Archive {
         self.unwritten.clone()
     }
 
-    /// Changes when the store may be another one, or another server wrote to it: everything besides lines is to be written again.
+    /// Returns a count that changes when the store may be another one, or another server wrote to it: everything besides lines is to
+    /// be written again.
     #[must_use]
-    pub fn reopened(&self) -> watch::Receiver<u64> {
+    pub fn reopen_count(&self) -> watch::Receiver<u64> {
         self.reopened.clone()
     }
 
-    /// Changes when lines are lost and another store begins: all objects are to be listed again, as its lines begin in the middle.
+    /// Returns a count that changes when lines are lost and another store begins: all objects are to be listed again, as its lines
+    /// begin in the middle.
     #[must_use]
-    pub fn lost(&self) -> watch::Receiver<u64> {
+    pub fn relist_requests(&self) -> watch::Receiver<u64> {
         self.lost.clone()
     }
 

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use timeline::episodes::EpisodeRow;
 use timeline::fact::Kind;
-use timeline::past::PastRollout;
 use timeline::{Millis, Uid};
 
 use super::batch;
@@ -184,7 +184,7 @@ impl Recorder {
     }
 
     /// Records a rollout: an episode, even if it was over before it was observed. Once it is over, its lines are written with its row.
-    pub fn record_rollout(&mut self, rollout: &PastRollout) {
+    pub fn record_rollout(&mut self, rollout: &EpisodeRow) {
         let Some(recorded) = self.workloads.get_mut(&rollout.uid) else { return };
         if recorded.has_begin_of(rollout) {
             recorded.begin();
@@ -198,7 +198,7 @@ impl Recorder {
     }
 
     /// Returns `true` if the episode of a rollout goes on.
-    pub fn is_in_episode(&self, rollout: &PastRollout) -> bool {
+    pub fn is_in_episode(&self, rollout: &EpisodeRow) -> bool {
         self.workloads.get(&rollout.uid).is_some_and(|recorded| recorded.has_begin_of(rollout))
     }
 
@@ -391,7 +391,7 @@ impl RecordedWorkload {
     }
 
     /// Returns `true` if a rollout began after its workload was last at rest.
-    fn has_begin_of(&self, rollout: &PastRollout) -> bool {
+    fn has_begin_of(&self, rollout: &EpisodeRow) -> bool {
         let from_millis = self.span.map(|(from, _)| from).or(self.rest_millis);
         from_millis.is_some_and(|from| rollout.started_millis >= from - LEAD_MILLIS)
     }

@@ -76,7 +76,7 @@ async fn build(
         Some((size, initial))
     });
     let (size, initial) = played.await.ok().flatten().ok_or(OpenError::Unknown)?;
-    let hub = Handle::frozen(&workload.cluster, title, initial);
+    let hub = Handle::start_frozen(&workload.cluster, title, initial);
     let fresh_until = (!is_settled).then(|| Instant::now() + OPEN_ROLLOUT_TTL);
     Ok(StaticHub { hub, size, to_millis, most_millis, is_settled, fresh_until })
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
+use timeline::episodes::EpisodeRow;
 use timeline::fact::Kind;
-use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{Millis, Uid};
 
@@ -44,7 +44,7 @@ impl RolloutIndex {
         &mut self,
         cluster: &str,
         reader: &HubReader<'_>,
-    ) -> Option<(Vec<PastRollout>, ActivityChanges)> {
+    ) -> Option<(Vec<EpisodeRow>, ActivityChanges)> {
         let mut watches = reader.watches.iter().filter(|((kind, _), _)| *kind != Kind::Event);
         if watches.any(|(_, health)| matches!(health, Health::Connecting { .. })) {
             return None;
@@ -52,7 +52,7 @@ impl RolloutIndex {
         let now = Now { millis: self.played_millis.unwrap_or(reader.now.millis), ..reader.now };
         let (outdated, changes) = self.outdated(cluster, reader, now);
         let rollouts = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, index::LAST);
-        let rollouts: Vec<PastRollout> = outdated.iter().flat_map(rollouts).collect();
+        let rollouts: Vec<EpisodeRow> = outdated.iter().flat_map(rollouts).collect();
         self.open.retain(|uid, _| !outdated.contains(uid));
         let open = self.open_troubles(&rollouts);
         self.open.extend(open);
@@ -89,8 +89,8 @@ impl RolloutIndex {
     }
 
     /// Returns the trouble of rollouts that are open, or whose workload is not at rest.
-    fn open_troubles(&self, rollouts: &[PastRollout]) -> BTreeMap<Uid, String> {
-        let is_open = |rollout: &&PastRollout| rollout.is_going_on() || self.activity.is_active(rollout.uid);
+    fn open_troubles(&self, rollouts: &[EpisodeRow]) -> BTreeMap<Uid, String> {
+        let is_open = |rollout: &&EpisodeRow| rollout.is_going_on() || self.activity.is_active(rollout.uid);
         // Of several rollouts of a workload the last one counts.
         rollouts.iter().filter(is_open).map(|rollout| (rollout.uid, rollout.trouble().to_owned())).collect()
     }
@@ -181,11 +181,11 @@ mod tests {
             let fact = Some(deployment(replicas, Seen::Added));
             let observed = Box::new(Observed { at_millis: clock::now_millis(), fact });
             events.send(SourceEvent::Recorded { observed, line: None }).await.unwrap();
-            let row = |cause: &str| PastRollout {
+            let row = |cause: &str| EpisodeRow {
                 uid: Uid::from_bits(1),
                 cause: cause.into(),
                 outcome: Outcome::Complete,
-                ..PastRollout::default()
+                ..EpisodeRow::default()
             };
             let rows = ["before", "now"].map(row);
             let causes = hub.read(move |reader| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::{Millis, Uid};
 
 use super::batch::{self, Batch, BatchError};
@@ -25,7 +25,7 @@ pub struct Commit {
     /// Timeline after these lines.
     pub checkpoint: Option<Checkpoint>,
     /// Rows of rollouts.
-    pub rollouts: Vec<PastRollout>,
+    pub rollouts: Vec<EpisodeRow>,
     /// Episodes of its workloads.
     pub episodes: Vec<Episode>,
     /// Workloads at rest.
@@ -44,9 +44,9 @@ pub struct Episode {
     /// The episode goes on.
     pub is_open: bool,
     /// Row of trouble before its first rollout.
-    pub row_before: Option<Box<PastRollout>>,
+    pub row_before: Option<Box<EpisodeRow>>,
     /// Row of the episode; `None` if it is of no kind, or has a rollout, which has a row of its own, and was not deleted after that.
-    pub row: Option<Box<PastRollout>>,
+    pub row: Option<Box<EpisodeRow>>,
     /// Lines of a complete recording, compressed with zstd.
     pub body: Vec<u8>,
 }
@@ -159,7 +159,7 @@ pub trait Store: Send {
 #[derive(Debug, Default)]
 pub struct EpisodePage {
     /// The episodes, the last one first.
-    pub rollouts: Vec<PastRollout>,
+    pub rollouts: Vec<EpisodeRow>,
     /// Cursor of the next page, if there is one.
     pub next: Option<Cursor>,
 }

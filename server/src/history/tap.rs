@@ -119,6 +119,13 @@ struct IdentityCheck {
     doubted: BTreeSet<Option<String>>,
 }
 
+/// Whether the gaps that lists end are sent with their observations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gaps {
+    Sent,
+    Dropped,
+}
+
 /// Restores a history that could not be read at the start.
 struct LateRestore {
     request: Option<RestoreRequest>,
@@ -143,7 +150,7 @@ impl Tap {
         mut events: mpsc::Receiver<SourceEvent>,
         mut requests: mpsc::Receiver<oneshot::Sender<()>>,
     ) -> Result<(), HubEnded> {
-        let (mut unwritten, mut reopened) = (self.archive.unwritten(), self.archive.reopened());
+        let (mut unwritten, mut reopened) = (self.archive.unwritten(), self.archive.reopen_count());
         self.begin(initial, namespaces).await;
         if unwritten.borrow().is_some() {
             unwritten.mark_changed();
@@ -262,9 +269,11 @@ impl Tap {
     }
 
     /// Sends observations to the hub again, whose new timeline does not have them.
-    async fn send_again(&self, text: &str, has_gaps: bool) -> Result<(), HubEnded> {
+    async fn send_again(&self, text: &str, gaps: Gaps) -> Result<(), HubEnded> {
         for mut observed in recording::observations(text) {
-            if let Some(Fact::Listed { gap_since_millis, .. }) = observed.fact.as_mut().filter(|_| !has_gaps) {
+            if let Some(Fact::Listed { gap_since_millis, .. }) =
+                observed.fact.as_mut().filter(|_| gaps == Gaps::Dropped)
+            {
                 *gap_since_millis = None;
             }
             self.send(SourceEvent::Recorded { observed: Box::new(observed), line: None }).await?;
@@ -282,7 +291,7 @@ impl Tap {
         self.send(SourceEvent::Begins(Box::default())).await?;
         let held: String =
             self.identity.take().into_iter().flat_map(|identity| identity.held).map(|lines| lines.text).collect();
-        self.send_again(&held, false).await?;
+        self.send_again(&held, Gaps::Dropped).await?;
         if let SourceEvent::Reset { gap_since_millis, .. } = &mut event {
             *gap_since_millis = None; // the first list of a cluster follows no gap
         }
@@ -368,7 +377,7 @@ impl Tap {
                 self.heard_millis = stored.heard_millis; // a first list that is still to come ends the gap
                 self.end_unwatched(&mut stored, namespaces);
                 self.send(SourceEvent::Begins(stored)).await?;
-                self.send_again(&since, true).await?;
+                self.send_again(&since, Gaps::Sent).await?;
             }
         }
         self.restoring = None;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::wire::Unwritten;
 use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
@@ -89,7 +89,7 @@ struct Pending {
     span: Option<(Millis, Millis)>,
     heard_millis: Millis,
     checkpoint: Option<Checkpoint>,
-    rollouts: BTreeMap<(Uid, u64, Millis), PastRollout>,
+    rollouts: BTreeMap<(Uid, u64, Millis), EpisodeRow>,
     episodes: Vec<Episode>,
 }
 
@@ -475,7 +475,7 @@ mod tests {
             (Outcome::Progressing, ("Containers crash.", Some("Pod q4xzb deleted"), Some(9))), // its episode goes on
         ] {
             let (cause, losses) = ("Containers crash.".to_owned(), Some("Pod q4xzb deleted".to_owned()));
-            let rollout = PastRollout { outcome, cause, losses, restarts: Some(9), ..PastRollout::default() };
+            let rollout = EpisodeRow { outcome, cause, losses, restarts: Some(9), ..EpisodeRow::default() };
             let mut writer = ClusterWriter::default();
             writer.add(JournalEntry::Rollouts(vec![rollout]));
             let written = writer.pending.unwrap().rollouts.into_values();

@@ -58,7 +58,7 @@ impl FollowedDeployment {
                 // The hub publishes frames before the state: a frame that is not here yet came after it.
                 let told = match self.frames.try_recv() {
                     Ok(frame) => Update::Frame(frame),
-                    Err(TryRecvError::Lagged(frames)) => self.missed(frames),
+                    Err(TryRecvError::Lagged(frames)) => self.count_missed(frames),
                     Err(TryRecvError::Empty) => return Ok(Update::Connection(held)),
                     Err(TryRecvError::Closed) => return Err(HubEnded),
                 };
@@ -69,7 +69,7 @@ impl FollowedDeployment {
                 biased;
                 frame = self.frames.recv() => return match frame {
                     Ok(frame) => Ok(Update::Frame(frame)),
-                    Err(broadcast::error::RecvError::Lagged(frames)) => Ok(self.missed(frames)),
+                    Err(broadcast::error::RecvError::Lagged(frames)) => Ok(self.count_missed(frames)),
                     Err(broadcast::error::RecvError::Closed) => Err(HubEnded),
                 },
                 changed = self.connection.changed() => {
@@ -80,7 +80,7 @@ impl FollowedDeployment {
         }
     }
 
-    fn missed(&self, frames: u64) -> Update {
+    fn count_missed(&self, frames: u64) -> Update {
         self.hub.counters().dropped.fetch_add(frames, Ordering::Relaxed);
         Update::Missed
     }

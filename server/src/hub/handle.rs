@@ -85,7 +85,7 @@ impl Handle {
 
     /// Starts a hub that is frozen at the last observation of a given state, and named `title`: time does not pass in
     /// it, and nothing is observed.
-    pub fn frozen(name: &str, title: impl Into<String>, initial: InitialState) -> Self {
+    pub fn start_frozen(name: &str, title: impl Into<String>, initial: InitialState) -> Self {
         let whole = Retention { age_millis: Millis::MAX / 4, ..Retention::default() };
         let (from_millis, at_millis) = initial.observed.unwrap_or_default();
         let initial = InitialState { looking_since_millis: Some(from_millis), ..initial };
@@ -164,7 +164,7 @@ impl Handle {
 
     /// Attaches a lease, which this handle and its clones hold.
     #[must_use]
-    pub fn leased(self, lease: Lease) -> Self {
+    pub fn with_lease(self, lease: Lease) -> Self {
         Self { lease: Some(lease), ..self }
     }
 
@@ -203,7 +203,7 @@ impl Handle {
 
     /// Returns the cluster's list of Deployments as it is now, or the last one if the hub does not respond.
     pub async fn list(&self) -> List {
-        let _ = tokio::time::timeout(LIST_WAIT, ask(&self.commands, Hub::refresh_list)).await;
+        let _ = tokio::time::timeout(LIST_WAIT, run_in_task(&self.commands, Hub::refresh_list)).await;
         self.list.borrow().clone()
     }
 
@@ -231,7 +231,7 @@ impl Handle {
     /// Follows a Deployment.
     pub async fn subscribe(&self, workload: &Workload, since: Option<Position>) -> Result<TopicSubscription, HubEnded> {
         let workload = workload.clone();
-        ask(&self.commands, move |hub| hub.subscribe(workload, since)).await
+        run_in_task(&self.commands, move |hub| hub.subscribe(workload, since)).await
     }
 
     /// Returns everything about a Deployment, for one page. It is copied in the hub's task; its sentences are made
@@ -239,7 +239,7 @@ impl Handle {
     pub async fn page(&self, workload: &Workload) -> Result<Snapshot, HubEnded> {
         let make = async {
             let (turn, named) = (self.page_turns.clone().acquire_owned().await, workload.clone());
-            let page = ask(&self.commands, move |hub| hub.page(&named)).await?;
+            let page = run_in_task(&self.commands, move |hub| hub.page(&named)).await?;
             let made = tokio::task::spawn_blocking(move || {
                 let _turn = turn; // the request may have been cancelled
                 Arc::new(page())
@@ -255,7 +255,7 @@ impl Handle {
         &self,
         job: impl FnOnce(&HubReader<'_>) -> T + Send + 'static,
     ) -> Result<T, HubEnded> {
-        ask(&self.commands, move |hub| job(&hub.reader())).await
+        run_in_task(&self.commands, move |hub| job(&hub.reader())).await
     }
 
     /// Returns the timeline document of a Deployment; `None` if there is none of that name. It is copied in the hub's
@@ -290,12 +290,12 @@ impl WeakHandle {
         &self,
         job: impl FnOnce(&HubReader<'_>) -> T + Send + 'static,
     ) -> Result<T, HubEnded> {
-        ask(&self.0.upgrade().ok_or(HubEnded)?, move |hub| job(&hub.reader())).await
+        run_in_task(&self.0.upgrade().ok_or(HubEnded)?, move |hub| job(&hub.reader())).await
     }
 }
 
-/// Does something in the hub's task, unless the asker has left by then.
-async fn ask<T: Send + 'static>(
+/// Runs a job in the hub's task, unless the caller has left by then.
+async fn run_in_task<T: Send + 'static>(
     commands: &mpsc::Sender<Command>,
     job: impl FnOnce(&mut Hub) -> T + Send + 'static,
 ) -> Result<T, HubEnded> {

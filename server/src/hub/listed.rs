@@ -42,7 +42,7 @@ impl ListedDeployment {
     /// pods are lost and come back again and again, only the first ones move it; it moves back a minute after the last
     /// one.
     #[must_use]
-    pub fn after(mut self, before: &Self, now_millis: Millis) -> Self {
+    pub fn continue_from(mut self, before: &Self, now_millis: Millis) -> Self {
         let rollout = |listed: &Self| (listed.summary.revision, listed.summary.finished_millis);
         if rollout(&self) != rollout(before) {
             return self;
@@ -151,7 +151,7 @@ mod tests {
         for (tone, at) in all {
             let new = ListedDeployment::new(summary(*tone, *at, 0), BTreeMap::new());
             let new = match &known {
-                Some(before) => new.after(before, *at),
+                Some(before) => new.continue_from(before, *at),
                 None => new,
             };
             groups.push((new.group(*at), new.since_millis));
@@ -174,24 +174,25 @@ mod tests {
     fn what_is_well_again_moves_back_at_once_and_the_second_time_after_a_minute() {
         let busy = |at| ListedDeployment::new(summary(Tone::Busy, at, 0), BTreeMap::new());
         let well = |at| ListedDeployment::new(summary(Tone::Ok, at, 0), BTreeMap::new());
-        let once = well(20_000).after(&busy(10_000), 20_000);
+        let once = well(20_000).continue_from(&busy(10_000), 20_000);
         assert_eq!(once.group(20_000), Group::Finished);
-        let back = well(40_000).after(&busy(30_000).after(&once, 30_000), 40_000);
+        let back = well(40_000).continue_from(&busy(30_000).continue_from(&once, 30_000), 40_000);
         // Another word of the same does not begin the minute anew.
-        let back = well(40_000).after(&back, 50_000);
+        let back = well(40_000).continue_from(&back, 50_000);
         assert_eq!(back.group(99_999), Group::InProgress);
         assert_eq!(back.group(100_000), Group::Finished);
-        let back = well(40_000).after(&back, 105_000);
+        let back = well(40_000).continue_from(&back, 105_000);
         assert_eq!(back.group(105_000), Group::Finished);
         // The last time was more than a minute ago.
-        let later = well(115_000).after(&busy(110_000).after(&back, 110_000), 115_000);
+        let later = well(115_000).continue_from(&busy(110_000).continue_from(&back, 110_000), 115_000);
         assert_eq!(later.group(115_000), Group::Finished);
     }
 
     #[test]
     fn a_rollout_that_is_completed_moves_at_once_and_so_does_what_gets_worse() {
         let busy = ListedDeployment::new(summary(Tone::Busy, 10_000, 0), BTreeMap::new());
-        let done = ListedDeployment::new(summary(Tone::Ok, 20_000, 20_000), BTreeMap::new()).after(&busy, 20_000);
+        let done =
+            ListedDeployment::new(summary(Tone::Ok, 20_000, 20_000), BTreeMap::new()).continue_from(&busy, 20_000);
         assert_eq!((done.group(20_000), done.since_millis), (Group::Finished, 20_000));
         let all = groups(&[(Tone::Ok, 0), (Tone::Busy, 7_000), (Tone::Bad, 9_000), (Tone::Quiet, 11_000)]);
         assert_eq!(

@@ -424,7 +424,7 @@ mod tests {
         hub.outdated.insert(Uid::from_bits(1));
         hub.look_again();
         assert!(!hub.is_list_due() && !hub.was_list_followed);
-        hub.pruned(Uid::from_bits(1));
+        hub.forget_deployment(Uid::from_bits(1));
         assert!(!hub.is_list_outdated());
     }
 

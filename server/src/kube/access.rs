@@ -150,9 +150,9 @@ impl Access {
             tokio::select! {
                 biased; // an answer that is there is taken
                 answer = send(given) => {
-                    return answer.inspect_err(|error| self.failed(generation, error, pace));
+                    return answer.inspect_err(|error| self.note_failure(generation, error, pace));
                 }
-                () = self.renewed(generation) => {}
+                () = self.wait_for_renewal(generation) => {}
             }
             if self.place() != place {
                 // The request may name a position, or what the other cluster is not to know.
@@ -176,7 +176,7 @@ impl Access {
     }
 
     /// Takes note of how a request with the client of that generation failed.
-    pub(super) fn failed(&self, generation: u64, error: &RequestError, pace: &Pace) {
+    pub(super) fn note_failure(&self, generation: u64, error: &RequestError, pace: &Pace) {
         // One side refuses the other's certificate. Which side's file is outdated is unknown.
         let is_certificate = |why: &str| why.contains("certificate") || why.contains("fatal alert");
         match error {
@@ -197,7 +197,7 @@ impl Access {
     }
 
     /// Returns when there is a client of a later generation.
-    pub(super) async fn renewed(&self, generation: u64) {
+    pub(super) async fn wait_for_renewal(&self, generation: u64) {
         // The sender is ours: it cannot be gone.
         let _ = self.0.current.subscribe().wait_for(|current| current.generation > generation).await;
     }

@@ -91,7 +91,7 @@ async fn probe(cluster: &Cluster) -> Option<RequestError> {
         Ok(_) => None,
         Err(_) => {
             let why = RequestError::Unreachable("the API server does not respond".to_owned());
-            cluster.access.failed(cluster.access.generation(), &why, &cluster.pace);
+            cluster.access.note_failure(cluster.access.generation(), &why, &cluster.pace);
             Some(why)
         }
     }

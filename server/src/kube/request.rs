@@ -52,10 +52,10 @@ pub(super) fn collection(kind: Kind, namespace: Option<&str>) -> String {
 
 /// Sends a GET and returns the body of a successful answer, unread. The answer must begin within the pace's limit.
 pub(super) async fn get(access: &Access, pace: &Pace, path: &str) -> Result<Body, RequestError> {
-    access.with_client(pace, |given| ask(given, pace, path)).await
+    access.with_client(pace, |given| send_get(given, pace, path)).await
 }
 
-async fn ask(given: VersionedClient, pace: &Pace, path: &str) -> Result<Body, RequestError> {
+async fn send_get(given: VersionedClient, pace: &Pace, path: &str) -> Result<Body, RequestError> {
     let request = Request::get(path).header(http::header::ACCEPT, "application/json").body(Body::empty());
     let response = given.send(pace, request).await?;
     let (status, retry_after) = (response.status(), retry_after(response.headers()));

@@ -99,8 +99,8 @@ impl Reviewer {
             },
             ..SubjectAccessReview::default()
         };
-        let answer = self.ask(&self.permits, &review).await?;
-        let status = answer.status.ok_or_else(|| silent("the response has no status"))?;
+        let answer = self.send_review(&self.permits, &review).await?;
+        let status = answer.status.ok_or_else(|| unreachable_error("the response has no status"))?;
         Ok(status.allowed && !status.denied.unwrap_or_default())
     }
 
@@ -115,7 +115,7 @@ impl Reviewer {
             TokenSender::Known => &self.permits,
             TokenSender::Unverified => &self.unverified_permits,
         };
-        let answer = match self.ask(permits, &review).await {
+        let answer = match self.send_review(permits, &review).await {
             Err(RequestError::NotConfidential) => return Ok(None),
             answer => answer?,
         };
@@ -123,14 +123,14 @@ impl Reviewer {
         Ok(status.and_then(|status| status.user).and_then(subject))
     }
 
-    async fn ask<T: Resource + Serialize + DeserializeOwned>(
+    async fn send_review<T: Resource + Serialize + DeserializeOwned>(
         &self,
         permits: &Semaphore,
         review: &T,
     ) -> Result<T, RequestError> {
-        let _permit = permits.acquire().await.map_err(|_| silent("the server is shutting down"))?;
+        let _permit = permits.acquire().await.map_err(|_| unreachable_error("the server is shutting down"))?;
         let Some(ReviewEndpoint { access, pace }) = self.endpoint.borrow().clone() else {
-            return Err(silent("the cluster is not connected yet"));
+            return Err(unreachable_error("the cluster is not connected yet"));
         };
         let review = serde_json::to_vec(review)?;
         access.with_client(&pace, |given| post(given, &pace, review.clone())).await
@@ -158,15 +158,17 @@ async fn post<T: Resource + DeserializeOwned>(
             T::GROUP
         ))),
         StatusCode::UNAUTHORIZED => Err(RequestError::Unauthorized(format!("POST {path}"))),
-        status if !status.is_success() => Err(silent(&format!("the API server responded {}", status.as_u16()))),
+        status if !status.is_success() => {
+            Err(unreachable_error(&format!("the API server responded {}", status.as_u16())))
+        }
         _ => {
             let body = request::read(response.into_body(), pace).await?;
-            serde_json::from_slice(&body).map_err(|_| silent("the API server's response is malformed"))
+            serde_json::from_slice(&body).map_err(|_| unreachable_error("the API server's response is malformed"))
         }
     }
 }
 
-fn silent(why: &str) -> RequestError {
+fn unreachable_error(why: &str) -> RequestError {
     RequestError::Unreachable(why.to_owned())
 }
 

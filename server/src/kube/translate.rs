@@ -101,7 +101,7 @@ impl Object {
             Self::Pod(o) => &o.metadata.uid,
             Self::Event(o) => &o.metadata.uid,
         };
-        parsed(uid.as_deref()).ok_or(Unusable::Uid)
+        parse_optional(uid.as_deref()).ok_or(Unusable::Uid)
     }
 
     /// Returns the object without texts of people and programs of the cluster: change causes, last messages of programs, and their
@@ -146,12 +146,12 @@ impl Object {
 fn meta<L>(meta: decode::Meta<L>, controller_kind: &str) -> Result<Meta, Unusable> {
     let controller = meta.owner_references.iter().find(|o| o.controller == Some(true) && o.kind == controller_kind);
     Ok(Meta {
-        uid: parsed(meta.uid.as_deref()).ok_or(Unusable::Uid)?,
-        controller: controller.and_then(|owner| parsed(owner.uid.as_deref())),
+        uid: parse_optional(meta.uid.as_deref()).ok_or(Unusable::Uid)?,
+        controller: controller.and_then(|owner| parse_optional(owner.uid.as_deref())),
         namespace: meta.namespace,
         name: meta.name,
         created_at_millis: millis(meta.creation_timestamp.as_deref()).unwrap_or(0),
-        version: parsed(meta.resource_version.as_deref()),
+        version: parse_optional(meta.resource_version.as_deref()),
     })
 }
 
@@ -163,7 +163,7 @@ fn deployment(object: decode::Deployment) -> Result<DeploymentFact, Unusable> {
         labels: object.metadata.labels.clone(),
         generation: generation(object.metadata.generation),
         deleting: millis(object.metadata.deletion_timestamp.as_deref()).is_some(),
-        revision: parsed(object.metadata.annotations.revision.as_deref()),
+        revision: parse_optional(object.metadata.annotations.revision.as_deref()),
         template: spec.template.hash,
         template_apart: restarted_at.as_ref().map_or(spec.template.hash, |_| spec.template.hash_apart),
         restarted_at,
@@ -200,8 +200,8 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
         },
         min_ready_seconds: object.spec.min_ready_seconds.map_or(0, number),
         deleting: millis(object.metadata.deletion_timestamp.as_deref()).is_some(),
-        desired_replicas: parsed(annotations.desired_replicas.as_deref()),
-        max_replicas: parsed(annotations.max_replicas.as_deref()),
+        desired_replicas: parse_optional(annotations.desired_replicas.as_deref()),
+        max_replicas: parse_optional(annotations.max_replicas.as_deref()),
         change_cause: annotations.change_cause.as_deref().map(cut),
         managed_by: managed_by(annotations),
         version: labels.version.clone(),
@@ -210,7 +210,7 @@ fn replica_set(object: decode::ReplicaSet) -> Result<ReplicaSetFact, Unusable> {
         failure: condition(&object.status.conditions, "ReplicaFailure"),
     };
     Ok(ReplicaSetFact {
-        revision: parsed(annotations.revision.as_deref()),
+        revision: parse_optional(annotations.revision.as_deref()),
         restarted_at: template.metadata.annotations.restarted_at.as_deref().map(cut),
         images: images(template.spec.containers),
         template_hash: labels.pod_template_hash.clone(),
@@ -249,8 +249,8 @@ fn probe_millis(template: &decode::TemplateSpec) -> Millis {
 }
 
 fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
-    let uid = parsed(object.metadata.uid.as_deref()).ok_or(Unusable::Uid)?;
-    let Some(about) = parsed(object.involved_object.uid.as_deref()) else {
+    let uid = parse_optional(object.metadata.uid.as_deref()).ok_or(Unusable::Uid)?;
+    let Some(about) = parse_optional(object.involved_object.uid.as_deref()) else {
         return Ok(None); // about a Node, which is named by its name, or about nothing
     };
     let series = object.series.unwrap_or_default();
@@ -333,12 +333,12 @@ fn number(value: i64) -> u32 {
     u32::try_from(value.max(0)).unwrap_or(u32::MAX)
 }
 
-fn parsed<T: FromStr>(text: Option<&str>) -> Option<T> {
+fn parse_optional<T: FromStr>(text: Option<&str>) -> Option<T> {
     text?.parse().ok()
 }
 
 fn millis(rfc3339: Option<&str>) -> Option<Millis> {
-    parsed(rfc3339).map(jiff::Timestamp::as_millisecond)
+    parse_optional(rfc3339).map(jiff::Timestamp::as_millisecond)
 }
 
 #[cfg(test)]

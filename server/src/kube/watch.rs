@@ -156,23 +156,7 @@ impl Watch {
         if has_lived {
             self.note_progress();
         }
-        let is_restart = match &ended {
-            WatchEnd::Failed(error) => !matches!(error, RequestError::Gone(_)),
-            WatchEnd::Lost | WatchEnd::Dead(_) => true,
-            WatchEnd::Closed => !has_lived,
-            WatchEnd::Left => false,
-        };
-        if is_restart {
-            Counters::add(&self.cluster.counters.kind(self.kind).restarts);
-        }
-        // A server that ends a watch in time is alive, even if it sent nothing: there are no bookmarks of Events.
-        if has_lived && matches!(ended, WatchEnd::Closed) {
-            self.last_response = Some(self.cluster.now_millis());
-        }
-        // An orderly end: everything until now was sent. A silent watch may stand at a position still to be reached.
-        if has_lived && is_heard && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
-            self.seen_until = Some(self.cluster.now_millis());
-        }
+        self.note_end(&ended, has_lived, is_heard);
         match ended {
             // The API server sends a bookmark every minute, and before it ends a watch. Watches that end without a word may stand at a
             // position that this server has yet to reach, as after a restored backup: they would hear nothing for ever.
@@ -191,9 +175,9 @@ impl Watch {
                 self.relist_for(RelistReason::Expired);
                 // At once, but not again and again. Failures of watches since the last list were waited for already.
                 let is_again = std::mem::replace(&mut self.has_expired, true);
-                let wait = Self::wait(&self.cluster, &mut self.backoff);
+                let wait = Self::count_failure(&self.cluster, &mut self.backoff);
                 if is_again && self.failed_watches == 0 {
-                    self.failed("watch", &error, wait).await?;
+                    self.report_failure("watch", &error, wait).await?;
                 } else {
                     self.send_catching_up("the resource version of the watch has expired; listing again").await?;
                 }
@@ -218,10 +202,31 @@ impl Watch {
         }
     }
 
+    /// Counts the end of a watch, and notes until when everything was sent.
+    fn note_end(&mut self, ended: &WatchEnd, has_lived: bool, is_heard: bool) {
+        let is_restart = match ended {
+            WatchEnd::Failed(error) => !matches!(error, RequestError::Gone(_)),
+            WatchEnd::Lost | WatchEnd::Dead(_) => true,
+            WatchEnd::Closed => !has_lived,
+            WatchEnd::Left => false,
+        };
+        if is_restart {
+            Counters::add(&self.cluster.counters.kind(self.kind).restarts);
+        }
+        // A server that ends a watch in time is alive, even if it sent nothing: there are no bookmarks of Events.
+        if has_lived && matches!(ended, WatchEnd::Closed) {
+            self.last_response = Some(self.cluster.now_millis());
+        }
+        // An orderly end: everything until now was sent. A silent watch may stand at a position still to be reached.
+        if has_lived && is_heard && matches!(ended, WatchEnd::Closed | WatchEnd::Left) {
+            self.seen_until = Some(self.cluster.now_millis());
+        }
+    }
+
     async fn failed_watch(&mut self, position: String, error: RequestError) -> Result<Option<String>, HubGone> {
         self.failed_watches += 1;
-        let wait = Self::wait(&self.cluster, &mut self.backoff);
-        self.failed("watch", &error, wait).await?;
+        let wait = Self::count_failure(&self.cluster, &mut self.backoff);
+        self.report_failure("watch", &error, wait).await?;
         let give_up = matches!(error, RequestError::Forbidden(_))
             || self.failed_watches >= self.cluster.pace.failures_before_relist;
         if give_up {
@@ -317,12 +322,17 @@ impl Watch {
     }
 
     /// Counts a failure and returns the time to wait.
-    fn wait(cluster: &Cluster, backoff: &mut Backoff) -> Duration {
+    fn count_failure(cluster: &Cluster, backoff: &mut Backoff) -> Duration {
         Counters::add(&cluster.counters.failures);
         backoff.fail(cluster.pace.first_backoff, cluster.pace.max_backoff, fastrand::f64())
     }
 
-    async fn failed(&mut self, verb: &'static str, error: &RequestError, wait: Duration) -> Result<(), HubGone> {
+    async fn report_failure(
+        &mut self,
+        verb: &'static str,
+        error: &RequestError,
+        wait: Duration,
+    ) -> Result<(), HubGone> {
         // A request that got no response for that long counts as the wait.
         let wait = if self.heard_at.elapsed() < self.cluster.pace.answer { wait } else { Duration::ZERO };
         let wait = if let RequestError::Status { retry_after, .. } = error { wait.max(*retry_after) } else { wait };
@@ -335,7 +345,7 @@ impl Watch {
             self.send_stale(wait, why).await?;
         }
         // New credentials are tried at once.
-        let _ = tokio::time::timeout(wait, self.cluster.access.renewed(self.generation)).await;
+        let _ = tokio::time::timeout(wait, self.cluster.access.wait_for_renewal(self.generation)).await;
         // The wait is over: while the next try hangs, no time of a retry may be shown.
         if let Some(Health::Stale { since_millis, retry_at_millis: Some(_), why }) = self.health.clone() {
             self.send_health(Health::Stale { since_millis, retry_at_millis: None, why }).await?;

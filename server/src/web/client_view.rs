@@ -195,13 +195,13 @@ impl ClientView {
     /// Counts response bytes until the guard is dropped; `None` if too many are waiting.
     #[must_use]
     pub fn queue_bytes(&self, bytes: usize) -> Option<UsageGuard<ClientKey>> {
-        self.rollcast.limits.granted(Limit::Unsent, self.rollcast.send_queue.begin(self.client_key(), bytes))
+        self.rollcast.limits.count_refusal(Limit::Unsent, self.rollcast.send_queue.begin(self.client_key(), bytes))
     }
 
     /// Begins to make a file of a rollout; `None` while the client has another one, or too many are made.
     #[must_use]
     pub fn begin_export(&self) -> Option<ExportJob> {
-        self.rollcast.limits.granted(Limit::Exports, self.rollcast.exports.begin(self.client_key()))
+        self.rollcast.limits.count_refusal(Limit::Exports, self.rollcast.exports.begin(self.client_key()))
     }
 
     /// Returns a handle of a hub that counts as followed; `None` if the client already follows too many past rollouts,

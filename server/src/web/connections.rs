@@ -133,13 +133,13 @@ impl Connections {
     #[must_use]
     pub fn serve_client(&self, client: IpAddr) -> Option<UsageGuard<IpAddr>> {
         let slot = self.clients.enter(client_network(client), 1, |_, own| own < CONNECTIONS_PER_CLIENT);
-        self.limits.granted(Limit::Clients, slot)
+        self.limits.count_refusal(Limit::Clients, slot)
     }
 
     /// Adds a connection from an address; `None` if there are too many.
     fn enter(&self, address: IpAddr, is_trusted: bool) -> Option<UsageGuard<IpAddr>> {
         let fits = |all, own| all < self.most && (own < CONNECTIONS_PER_CLIENT || is_trusted);
-        self.limits.granted(Limit::Connections, self.open.enter(client_network(address), 1, fits))
+        self.limits.count_refusal(Limit::Connections, self.open.enter(client_network(address), 1, fits))
     }
 }
 

@@ -72,8 +72,8 @@ impl LimitCounters {
         }
     }
 
-    /// Returns what a limit granted, and counts where that is nothing.
-    pub fn granted<T>(&self, limit: Limit, granted: Option<T>) -> Option<T> {
+    /// Returns what a limit granted, and counts a refusal.
+    pub fn count_refusal<T>(&self, limit: Limit, granted: Option<T>) -> Option<T> {
         if granted.is_none() {
             self.count_hit(limit);
         }

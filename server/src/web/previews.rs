@@ -42,7 +42,7 @@ pub enum PreviewError {
 
 /// The cache of pictures, and the permits to draw one.
 pub struct Previews {
-    drawn: Cache<PreviewKey, Bytes>,
+    images: Cache<PreviewKey, Bytes>,
     /// Pictures that are being drawn or wait for that.
     places: Arc<Semaphore>,
     turns: Arc<Semaphore>,
@@ -53,9 +53,9 @@ pub struct DrawPermit(#[expect(dead_code, reason = "held until the picture is dr
 
 impl Default for Previews {
     fn default() -> Self {
-        let drawn = Cache::builder().max_capacity(CACHED_PICTURES).time_to_live(PICTURE_TTL).build();
+        let images = Cache::builder().max_capacity(CACHED_PICTURES).time_to_live(PICTURE_TTL).build();
         let of = |many| Arc::new(Semaphore::new(many));
-        Self { drawn, places: of(1 + MOST_WAITING), turns: of(1) }
+        Self { images, places: of(1 + MOST_WAITING), turns: of(1) }
     }
 }
 
@@ -70,7 +70,7 @@ impl Previews {
         draw: impl AsyncFnOnce(DrawPermit) -> Result<Bytes, PreviewError>,
     ) -> Result<Bytes, PreviewError> {
         let draw = async { draw(self.draw_permit().await.ok_or(PreviewError::Busy)?).await };
-        self.drawn.try_get_with(of, draw).await.map_err(|why| *why)
+        self.images.try_get_with(of, draw).await.map_err(|why| *why)
     }
 
     /// Waits for the turn to draw; `None` where too many wait.

@@ -3,7 +3,7 @@
 use app::compare::Course;
 use app::compare::earlier::{comparable, sentences};
 use app::measure::{Measure, RolloutProgress};
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::view::{self, Tone};
 use timeline::{Uid, Workload};
 
@@ -35,7 +35,7 @@ pub(crate) async fn find_uid(view: &ClientView, workload: &Workload) -> Result<O
 ///
 /// # Errors
 /// When the history cannot be read.
-pub(crate) async fn list(view: &ClientView, workload: &Workload, uid: Uid) -> Result<Vec<PastRollout>, StoreError> {
+pub(crate) async fn list(view: &ClientView, workload: &Workload, uid: Uid) -> Result<Vec<EpisodeRow>, StoreError> {
     let cluster = workload.cluster.clone();
     if view.has_history() {
         let kept = view.read_stored(workload, uid, move |reader| reader.rollouts(&cluster, uid, MOST_COMPARED)).await;
@@ -49,7 +49,7 @@ pub(crate) async fn list(view: &ClientView, workload: &Workload, uid: Uid) -> Re
         }
         let mut rollouts = index::rollouts(&cluster, reader.timeline, uid, reader.now, MOST_COMPARED as usize);
         // Without a history, it is unknown whether trouble after completion belongs to the rollout.
-        rollouts.iter_mut().for_each(PastRollout::clear_aftermath);
+        rollouts.iter_mut().for_each(EpisodeRow::clear_aftermath);
         rollouts.reverse();
         rollouts
     });
@@ -57,7 +57,7 @@ pub(crate) async fn list(view: &ClientView, workload: &Workload, uid: Uid) -> Re
 }
 
 /// Returns the course of a rollout, from the hub of its cluster while it goes on or without a history, else from its recording.
-pub(crate) async fn course(view: &ClientView, workload: &Workload, of: &PastRollout) -> Option<Course> {
+pub(crate) async fn course(view: &ClientView, workload: &Workload, of: &EpisodeRow) -> Option<Course> {
     let revision = of.revision;
     let at = if of.is_going_on() || !view.has_history() {
         Workload { uid: Some(of.uid), rollout: None, ..workload.clone() }
@@ -76,8 +76,8 @@ pub(crate) async fn course(view: &ClientView, workload: &Workload, of: &PastRoll
 pub(crate) async fn compare_with_earlier(
     view: &ClientView,
     workload: &Workload,
-    of: &PastRollout,
-    before: &[PastRollout],
+    of: &EpisodeRow,
+    before: &[EpisodeRow],
 ) -> (Vec<String>, Measure) {
     let (uid, revision) = (of.uid, of.revision);
     let moving_millis = async {

@@ -98,8 +98,8 @@ struct Session<'s> {
     view: ClientView,
     stream_request: &'s StreamRequest,
     permissions: signal::Receiver<Arc<Permissions>>,
-    /// The permissions that `view` was given last; it may have a named namespace besides.
-    told: Arc<Permissions>,
+    /// The permissions that `view` has; it may have a named namespace besides.
+    applied_permissions: Arc<Permissions>,
     subscription: Subscription,
     /// The review of a named namespace that is under way.
     review: Fuse<BoxFuture<'static, Option<bool>>>,
@@ -117,7 +117,7 @@ impl<'s> Session<'s> {
             view: view.with_permissions(told.clone()),
             stream_request,
             permissions,
-            told,
+            applied_permissions: told,
             subscription: Subscription::Nothing,
             review: Fuse::terminated(),
             pending: None,
@@ -129,8 +129,8 @@ impl<'s> Session<'s> {
     async fn apply_permissions(&mut self, out: &mut (impl Sink<Message> + Unpin)) -> Result<(), SessionEnd> {
         let told = self.permissions.borrow_and_update().clone();
         let before = self.view.clone();
-        self.view = with_told(&before, &self.told, &told, &self.subscription);
-        self.told = told;
+        self.view = with_new_permissions(&before, &self.applied_permissions, &told, &self.subscription);
+        self.applied_permissions = told;
         if self.pending.is_none() { self.resubscribe(out, &before).await } else { Ok(()) }
     }
 
@@ -147,7 +147,7 @@ impl<'s> Session<'s> {
             }
         }
         if self.review.is_terminated()
-            && let Some(workload) = named_only(&self.view, &self.told, &self.subscription)
+            && let Some(workload) = named_only(&self.view, &self.applied_permissions, &self.subscription)
         {
             self.review = start_review(&self.view, workload);
         }
@@ -182,7 +182,7 @@ impl<'s> Session<'s> {
             (None, None) if self.allowed_at.elapsed() < UNCHECKED_FOR => Ok(()),
             (None, _) => {
                 let before = self.view.clone();
-                self.view = before.clone().with_permissions(self.told.clone());
+                self.view = before.clone().with_permissions(self.applied_permissions.clone());
                 self.resubscribe(out, &before).await
             }
         }
@@ -242,8 +242,8 @@ impl<'s> Session<'s> {
 
     /// Shows what the current permissions show, without a namespace that was named before.
     fn reset_view(&mut self) {
-        self.told = self.permissions.borrow().clone();
-        self.view = self.view.clone().with_permissions(self.told.clone());
+        self.applied_permissions = self.permissions.borrow().clone();
+        self.view = self.view.clone().with_permissions(self.applied_permissions.clone());
     }
 
     async fn follow(
@@ -327,7 +327,7 @@ async fn run(
                 }
             }
             message = inbox.next(), if session.pending.is_none() => {
-                let message = message.ok_or(SessionEnd::Left)?.map_err(unread)?;
+                let message = message.ok_or(SessionEnd::Left)?.map_err(read_error_end)?;
                 unanswered = 0;
                 if let Some(frame) = request(message)? {
                     Box::pin(session.answer_request(out, frame)).await?;
@@ -347,7 +347,7 @@ fn named_only<'s>(view: &ClientView, told: &Arc<Permissions>, subscription: &'s 
 
 /// Returns the view with new permissions. They do not cover a namespace that is visible by its review: it stays visible
 /// until the next review.
-fn with_told(
+fn with_new_permissions(
     view: &ClientView,
     before: &Arc<Permissions>,
     told: &Arc<Permissions>,
@@ -367,7 +367,7 @@ fn start_review(view: &ClientView, workload: &Workload) -> Fuse<BoxFuture<'stati
 }
 
 /// Returns the end of a session whose viewer's message cannot be read.
-fn unread(error: axum::Error) -> SessionEnd {
+fn read_error_end(error: axum::Error) -> SessionEnd {
     match error.into_inner().downcast_ref::<TransportError>() {
         Some(TransportError::Capacity(_)) => {
             SessionEnd::Closed(REFUSED, format!("this frame is too large: at most {MAX_VIEWER_FRAME} bytes"))
@@ -466,7 +466,8 @@ mod tests {
         let workload = Workload::deployment("prod", "shop", "web");
         let (_, followed) = hub.follow(workload.clone(), None).await.unwrap();
         let subscription = Subscription::Deployment(Box::new(followed));
-        let is_seen = |before| with_told(&view, &only(before), &only("api"), &subscription).can_see(&workload);
+        let is_seen =
+            |before| with_new_permissions(&view, &only(before), &only("api"), &subscription).can_see(&workload);
         assert!(is_seen("web"));
         assert!(!is_seen("shop"), "it was told, and is not any more");
     }

@@ -252,7 +252,7 @@ impl Rollcast {
     pub(crate) fn subscribe_to(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
         let seat = self.past.hubs.add_follower(hub, follower);
         let seat = seat.and_then(|hub| self.excerpts.hubs.add_follower(hub, follower));
-        self.limits.granted(Limit::Rollouts, seat)
+        self.limits.count_refusal(Limit::Rollouts, seat)
     }
 
     /// Returns whether a link to one rollout or one moment opens something.

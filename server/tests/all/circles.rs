@@ -12,7 +12,7 @@ const CRATES: [&str; 5] = ["timeline", "simcluster", "app", "server", "xtask"];
 
 /// Folders of a crate, and the files beside them, in an order in which each imports only from those before it.
 const ORDERS: [(&str, &str); 5] = [
-    ("timeline", "model words rules apply history assess say view address past document wire"),
+    ("timeline", "model words rules apply history assess say view address episodes document wire"),
     // Values and objects, the data of the world, those who act on it, and what is built on the whole.
     (
         "simcluster",

@@ -28,6 +28,7 @@ impl Timeline {
         }
         let had_passed = self.model.deployments.get(&uid).is_some_and(has_passed);
         let (verdict, limits) = (verdict::kubectl(&now), budget::limits(&now.spec));
+        let was_seen = seen != Seen::InList;
         match self.model.deployments.get(&uid) {
             None => {
                 self.forget_strangers(uid, &meta.namespace);
@@ -43,7 +44,7 @@ impl Timeline {
                     limits: vec![(at, limits)],
                     ..Deployment::default()
                 })));
-                self.tell_first_steps(uid, from_first_list || seen != Seen::InList);
+                self.tell_first_steps(uid, from_first_list || was_seen);
             }
             Some(known) if known.now == now && !is_back => return,
             Some(known) => {
@@ -52,7 +53,7 @@ impl Timeline {
                 let has_lower_floor = known.limits.last().is_some_and(|(_, known)| limits.floor < known.floor);
                 let replaced = replaced_change(&self.model, known, &now);
                 let settings = changed_settings(&known.now.spec, &now.spec);
-                let unfinished = unfinished_change(at, known, &now).filter(|_| seen != Seen::InList);
+                let unfinished = unfinished_change(at, known, &now).filter(|_| was_seen);
                 if let Some(change) = unfinished {
                     self.emit(change);
                 }
@@ -65,7 +66,7 @@ impl Timeline {
                 }
                 for kind in marks {
                     self.emit(Change::Mark(uid, Mark { at_millis: at, kind: kind.clone() }));
-                    self.tell_mark(at, uid, &kind);
+                    self.tell_mark(at, uid, &kind, was_seen);
                 }
                 for what in replaced.into_iter().chain(settings) {
                     self.tell(uid, at, what);
@@ -73,7 +74,6 @@ impl Timeline {
             }
         }
         self.note_verdict(at, uid, verdict);
-        let was_seen = seen != Seen::InList;
         self.note_revision(at, uid, was_seen);
         self.follow_rollout(at, uid, verdict, was_seen);
         self.tell_deadline(at, uid, had_passed, was_seen);
@@ -111,12 +111,12 @@ impl Timeline {
     }
 
     /// A mark as an entry of the story; a change of replicas together with the steps that follow from it.
-    fn tell_mark(&mut self, at: Millis, uid: Uid, kind: &MarkKind) {
+    fn tell_mark(&mut self, at: Millis, uid: Uid, kind: &MarkKind, was_seen: bool) {
         let (at, what) = match kind {
-            MarkKind::Paused => (at, Happening::Paused),
+            MarkKind::Paused => (at, Happening::Paused { was_seen }),
             MarkKind::Resumed => {
                 self.retell_scaled_back(at, uid);
-                (self.resumed_millis(at, uid), Happening::Resumed)
+                (self.resumed_millis(at, uid), Happening::Resumed { was_seen })
             }
             MarkKind::Deleting => {
                 self.retell_ends(at, uid);

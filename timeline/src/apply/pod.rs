@@ -6,7 +6,7 @@ use super::Timeline;
 use super::leaving::disrupted;
 use super::orders::is_later;
 use super::pending::{EndMark, UnsettledEnd};
-use crate::model::fact::{Container, Phase, PodFact, Seen};
+use crate::model::fact::{Container, Kind, Phase, PodFact, Seen};
 use crate::model::{EndReason, Pod, PodNow, PodState};
 use crate::rules::phase::{self, Reading};
 use crate::rules::pulls::is_image_reason;
@@ -99,6 +99,12 @@ impl Timeline {
                 })));
                 if seen != Seen::InList {
                     self.tell_replacement(at, set, uid);
+                }
+                // A watch that began with a list tells of it as changed: it was there before, and no ReplicaSet controlled it. With a
+                // ReplicaSet that moved from one Deployment to another, history has the last lines of its pods.
+                let is_set_older = self.model.replica_sets.get(&set).is_some_and(|set| set.first_seen_millis < at);
+                if seen == Seen::Modified && is_set_older && !self.is_first_list(Kind::Pod, &fact.meta.namespace) {
+                    self.tell_adoption(at, uid, set, None);
                 }
             }
             let is_listed = seen == Seen::InList && state_before != Some(state);
@@ -334,7 +340,7 @@ impl Timeline {
         if deployment.is_some_and(|deployment| deployment.is_over() && is_why(deployment.uid)) {
             return EndReason::DeploymentDeleted;
         }
-        if (set.removed_millis.is_some() || set.now.deleting) && is_why(set.uid) {
+        if set.is_over() && is_why(set.uid) {
             return EndReason::ReplicaSetDeleted;
         }
         let desired = self.orders.desired_at(set.uid, mark.version).unwrap_or(set.now.counts.desired);

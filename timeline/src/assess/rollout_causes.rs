@@ -132,10 +132,12 @@ impl<'m> Assessment<'m> {
             return None;
         }
         let paused = self.deployment.marks.iter().rev().find(|mark| mark.kind == MarkKind::Paused);
+        let since_millis = paused.map(|mark| mark.at_millis);
         let evidence = Evidence {
             object: self.me(),
             reason: "spec.paused".to_owned(),
-            since_millis: paused.map(|mark| mark.at_millis),
+            since_millis,
+            is_least: since_millis.is_some_and(|since| rollout::is_in_gap(self.deployment, since)),
             ..Evidence::default()
         };
         let is_edited = self.awaits_revision || self.awaits_first_revision();

@@ -339,6 +339,11 @@ impl ReplicaSet {
         self.owner.or(before).or(self.owners.first().copied())
     }
 
+    /// Returns whether it is gone or being deleted.
+    pub const fn is_over(&self) -> bool {
+        self.removed_millis.is_some() || self.now.deleting
+    }
+
     /// Returns the revision that it carries now.
     pub fn revision(&self) -> Option<u64> {
         self.revisions.last().map(|(revision, _)| *revision)

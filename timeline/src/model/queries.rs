@@ -102,7 +102,13 @@ impl Model {
     /// the labels of the pod are.
     pub fn is_left_behind(&self, pod: &Pod) -> bool {
         let set = pod.last_owner().and_then(|set| self.replica_sets.get(&set)).filter(|_| pod.is_out_of_rotation());
-        set.is_some_and(|set| set.now.deleting || set.removed_millis.is_some())
+        set.is_some_and(ReplicaSet::is_over)
+    }
+
+    /// Counts the running pods whose ReplicaSet let go of them and is deleted, or is being deleted.
+    pub fn count_left_behind_pods(&self, deployment: Uid) -> u32 {
+        let over = self.controlled_sets(deployment).filter(|set| set.is_over());
+        over.map(|set| self.pod_counts(set.uid).out_of_rotation).sum()
     }
 
     /// Returns since when a kind may not be listed in a namespace; `None` while it may, as far as that is known.

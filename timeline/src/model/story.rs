@@ -327,9 +327,15 @@ pub enum Happening {
         to: Option<u32>,
     },
     /// `spec.paused` became true.
-    Paused,
+    Paused {
+        /// The change was observed.
+        was_seen: bool,
+    },
     /// `spec.paused` became false.
-    Resumed,
+    Resumed {
+        /// The change was observed.
+        was_seen: bool,
+    },
     /// The Deployment was given a deletion timestamp.
     Deleting,
     /// The Deployment is gone.
@@ -385,8 +391,8 @@ impl Happening {
             | Self::ChangeReplaced { .. }
             | Self::StrategyChanged { .. }
             | Self::SecondsChanged { .. }
-            | Self::Paused
-            | Self::Resumed => LineKind::Outside,
+            | Self::Paused { .. }
+            | Self::Resumed { .. } => LineKind::Outside,
         }
     }
 }

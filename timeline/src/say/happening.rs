@@ -19,8 +19,8 @@ const LASTING_MILLIS: crate::Millis = 10_000;
 /// The state of a Deployment when something happened, as far as the sentence needs it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Then {
-    /// A rollout was under way.
-    pub(super) is_rolling_out: bool,
+    /// A rollout was under way; `None` where nobody saw whether it was.
+    pub(super) is_rolling_out: Option<bool>,
     /// No pod was desired during the whole rollout that is complete.
     pub(super) desires_none: bool,
 }
@@ -86,10 +86,14 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             let parts: Vec<String> = parts.iter().map(|part| format!("{} to {}", who(part), part.to)).collect();
             format!("… and so on: {}, in {steps} more steps.", list(&parts))
         }
-        Happening::Replicas { from, to } if then.is_rolling_out => {
-            format!("Replicas changed {from} → {to} during a rollout.")
+        Happening::Replicas { from, to } => {
+            let during = match then.is_rolling_out {
+                Some(true) => " during a rollout",
+                Some(false) => " (not a rollout)",
+                None => "",
+            };
+            format!("Replicas changed {from} → {to}{during}.")
         }
-        Happening::Replicas { from, to } => format!("Replicas changed {from} → {to} (not a rollout)."),
         Happening::Killed { pod, revision, replacement, drained_millis } => {
             killed(pod, *revision, replacement.as_ref(), *drained_millis)
         }
@@ -149,7 +153,7 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             let by = match by {
                 Adopter::Same => "again: its labels match".to_owned(),
                 Adopter::Revision(Some(revision)) => format!("by revision {revision}: its labels match"),
-                Adopter::Revision(None) => "by another ReplicaSet: its labels match".to_owned(),
+                Adopter::Revision(None) => "by a ReplicaSet without a revision: its labels match".to_owned(),
                 Adopter::Elsewhere => "by a ReplicaSet that does not belong to this Deployment".to_owned(),
             };
             let removed = match removed {
@@ -199,8 +203,10 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             let [from, to] = [from, to].map(|seconds| seconds.map_or_else(|| "none".to_owned(), |s| s.to_string()));
             format!("{field} changed {from} → {to}.")
         }
-        Happening::Paused => "Paused: nothing is rolled out until it is resumed.".to_owned(),
-        Happening::Resumed => "Resumed.".to_owned(),
+        Happening::Paused { was_seen } => {
+            format!("Paused{}: nothing is rolled out until it is resumed.", unseen_words(*was_seen))
+        }
+        Happening::Resumed { was_seen } => format!("Resumed{}.", unseen_words(*was_seen)),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),
         Happening::Deleted => "The Deployment was deleted.".to_owned(),
         Happening::Gap { millis } => {
@@ -271,7 +277,8 @@ fn starts(start: &RolloutStart) -> String {
     }
 }
 
-fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part], is_rolling_out: bool) -> String {
+fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part], is_rolling_out: Option<bool>) -> String {
+    let is_known = is_rolling_out.is_some();
     let change = |part: &Part| {
         let sign = if part.to >= part.from { "+" } else { "−" };
         format!("{} {sign}{}", who(part), part.to.abs_diff(part.from))
@@ -282,14 +289,17 @@ fn scaled(replicas: Option<(u32, u32)>, desired: Option<u32>, parts: &[Part], is
         changes.join(", ") + how
     };
     match (replicas, parts) {
-        (Some((from, to)), [_]) if !is_rolling_out => format!("Scaled {from} → {to} (not a rollout)."),
+        (Some((from, to)), [_]) if is_rolling_out != Some(true) => {
+            format!("Scaled {from} → {to}{}.", if is_known { " (not a rollout)" } else { "" })
+        }
         (None, [part]) if desired.is_none() => {
             let of = part.revision.map(|revision| format!("The ReplicaSet of revision {revision}"));
             let set = of.unwrap_or_else(|| who(part));
             format!("{set} was scaled {} → {}, not by its Deployment.", part.from, part.to)
         }
-        (None, [part]) if !is_rolling_out => {
-            format!("Scaled, not a rollout: {} {} → {}.", who(part), part.from, part.to)
+        (None, [part]) if is_rolling_out != Some(true) => {
+            let outside = if is_known { ", not a rollout" } else { "" };
+            format!("Scaled{outside}: {} {} → {}.", who(part), part.from, part.to)
         }
         (Some((from, to)), _) => format!("Scaled {from} → {to} during a rollout: {}.", changes()),
         (None, _) => format!("Scaled during a rollout: {}.", changes()),
@@ -385,6 +395,11 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
     format!("{who}{of}: {container}{end} was restarted{times}{place}{when}.")
 }
 
+/// What follows the words for a change that was not observed; nothing for one that was.
+const fn unseen_words(was_seen: bool) -> &'static str {
+    if was_seen { "" } else { " while not observed" }
+}
+
 /// Pods that went, or were deleted, without being observed.
 fn unseen(pod: &str, pods: u32, is_gone: bool) -> String {
     let who = pods_named(pod, pods);
@@ -432,7 +447,7 @@ fn ended(pod: &str, reason: EndReason) -> String {
         EndReason::Evicted => format!("Pod {name} evicted."),
         EndReason::NodeLost => format!("Pod {name} lost: its node is gone."),
         // Other ends of a pod in its ReplicaSet are entries of other kinds.
-        _ => format!("Pod {name}, which was outside its ReplicaSet, was deleted."),
+        _ => format!("Pod {name}, which no ReplicaSet controlled, was deleted."),
     }
 }
 

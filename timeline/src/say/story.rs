@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::happening::{Then, happening};
-use crate::model::{Deployment, Limits, order};
+use crate::model::{Deployment, Limits, Rollout, order};
 use crate::{Millis, Model, Uid};
 
 pub use crate::model::story::{Entry, Happening, LineKind, NodeDeparture, Part};
@@ -36,12 +36,15 @@ fn then(deployment: &Deployment, entry: &Entry) -> Then {
     let at = entry.at_millis;
     match entry.what {
         Happening::Scaled { .. } | Happening::Replicas { .. } => {
-            let mut rollouts =
-                deployment.rollouts.iter().map(|rollout| (rollout.started_millis, rollout.ended_millis()));
-            let goes_on = |start: Option<Millis>, end: Option<Millis>| {
-                start.is_some_and(|start| start <= at) && end.is_none_or(|end| at < end)
+            // One that was there when watching began may have been complete before, while something of it is not available.
+            let is_open = |rollout: &&Rollout| {
+                let unseen_end = rollout.available_millis.filter(|_| rollout.started_millis.is_none());
+                let mut ends = rollout.ended_millis().into_iter().chain(unseen_end);
+                rollout.started_millis.is_none_or(|start| start <= at) && ends.all(|end| at < end)
             };
-            Then { is_rolling_out: rollouts.any(|(start, end)| goes_on(start, end)), ..Then::default() }
+            let open = deployment.rollouts.iter().find(is_open);
+            let is_rolling_out = open.map_or(Some(false), |rollout| rollout.started_millis.map(|_| true));
+            Then { is_rolling_out, ..Then::default() }
         }
         Happening::Completed { took_millis: Some(took), .. } => {
             let began = at - took;
@@ -67,7 +70,7 @@ pub fn entries(model: &Model, deployment: Uid) -> Vec<Entry> {
 const fn rank(what: &Happening) -> u128 {
     match what {
         Happening::Gap { .. } => 0,
-        Happening::Resumed | Happening::StrategyChanged { .. } => 1 + LineKind::Revision as u128,
+        Happening::Resumed { .. } | Happening::StrategyChanged { .. } => 1 + LineKind::Revision as u128,
         other => 1 + other.kind() as u128,
     }
 }

@@ -400,10 +400,12 @@ fn leftovers(assessment: &Assessment<'_>) -> String {
             format!("left over, the latest {}{message}", safe(&pod.now.reason))
         },
     );
+    let left_behind = assessment.model.count_left_behind_pods(assessment.deployment.uid).min(counts.out_of_rotation);
     let said = [
         (counts.terminating.saturating_sub(late), "pod", "still terminating"),
         (counts.failed, "failed pod", left_over.as_str()),
-        (counts.out_of_rotation, "pod", "running outside its ReplicaSet"),
+        (counts.out_of_rotation - left_behind, "pod", "running outside its ReplicaSet"),
+        (left_behind, "pod", "running without a ReplicaSet"),
     ];
     let said = said.into_iter().filter(|(pods, ..)| *pods > 0).map(|(pods, noun, what)| {
         let what = if pods == 1 { what.to_owned() } else { what.replace("its ReplicaSet", "their ReplicaSet") };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use timeline::address::{Address, Route};
-use timeline::past::OUTCOMES;
+use timeline::episodes::OUTCOMES;
 use timeline::{Uid, Workload};
 
 fn document(path: &str) -> String {

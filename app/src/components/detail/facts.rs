@@ -20,12 +20,12 @@ pub fn Facts(
 ) -> impl IntoView {
     view! {
         <dl class="facts">
-            <ScopedFor each=move || facts.get() key=Clone::clone children=move |DetailFact { name, value }| view! { <dt>{name}</dt><dd>{said(workload, value, now_millis)}</dd> }/>
+            <ScopedFor each=move || facts.get() key=Clone::clone children=move |DetailFact { name, value }| view! { <dt>{name}</dt><dd>{render_value(workload, value, now_millis)}</dd> }/>
         </dl>
     }
 }
 
-fn said(workload: StoredValue<Workload>, value: Value, now_millis: Signal<Millis>) -> AnyView {
+fn render_value(workload: StoredValue<Workload>, value: Value, now_millis: Signal<Millis>) -> AnyView {
     match value {
         Value::Text(text) => text.into_any(),
         Value::Time(at_millis) => {

@@ -22,7 +22,7 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
     let line = move |line: RolloutLine| {
         let address =
             workload.with_value(|workload| rollouts.with_untracked(|rollouts| rollouts.address(workload, &line)));
-        let (name, took, images) = (line.name(), line.took(), line.images.clone());
+        let (name, took, images) = (line.name(), line.duration_words(), line.images.clone());
         let extremes = Some(line.extremes()).filter(|said| !said.is_empty());
         let extremes = extremes.map(|said| view! { <span>{said}</span>" " });
         let trouble = line.trouble.clone().filter(|trouble| !trouble.is_empty()).map(|trouble| format!("{trouble} "));
@@ -31,7 +31,7 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
             view! { <span class=format!("sign {}", status.mark.name()) title=title.trim_end().to_owned()></span> }
         });
         let moment = line.moment_millis;
-        let began = move || format!("Began {}.", line.began(|at| zone.dated(at, now_millis.get())));
+        let began = move || format!("Began {}.", line.start_words(|at| zone.dated(at, now_millis.get())));
         view! {
             <li>
                 {sign}
@@ -49,8 +49,8 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
             </li>
         }
     };
-    let past = workload.with_value(Breadcrumbs::for_workload).past();
-    let compared = move || workload.with_value(|workload| rollouts.read().compared(workload));
+    let past = workload.with_value(Breadcrumbs::for_workload).history_address();
+    let compared = move || workload.with_value(|workload| rollouts.read().compare_address(workload));
     let compare = move || match rollouts.read().standing.as_str() {
         "" => "Compare the last one with earlier ones",
         _ => "Compare",

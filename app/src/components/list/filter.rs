@@ -56,7 +56,7 @@ pub fn Filter(
         let Query { cluster, namespace, .. } = query.get();
         address::list(&Query { cluster, namespace, ..Query::default() })
     };
-    let pressed = move |event: ev::KeyboardEvent| keys::pressed_in_field(&event, board);
+    let pressed = move |event: ev::KeyboardEvent| keys::handle_field_key(&event, board);
     let first = query.get_untracked();
     view! {
         <form class="filter" method="get" role="search" action=place on:submit=submit>

@@ -24,8 +24,10 @@ pub fn ListRows(board: ListBoard) -> impl IntoView {
     let room = |px: RwSignal<f64>| Signal::derive(move || format!("height:{}px", fixed(px.get())));
     let (before, after) = (room(board.before_px), room(board.after_px));
     let row = move |slot: Slot| match slot {
-        Slot::Head(index) => EitherOf3::A(board.heads.shown(index as u128).map(|heading| view! { <Head heading/> })),
-        Slot::Row(key) => EitherOf3::B(board.rows.shown(key).map(|row| view! { <Row board key row/> })),
+        Slot::Head(index) => {
+            EitherOf3::A(board.heads.row_signal(index as u128).map(|heading| view! { <Head heading/> }))
+        }
+        Slot::Row(key) => EitherOf3::B(board.rows.row_signal(key).map(|row| view! { <Row board key row/> })),
         Slot::Coming(_) => EitherOf3::C(view! { <div class="line"></div> }),
     };
     view! {
@@ -60,16 +62,17 @@ fn Row(board: ListBoard, key: u128, row: ReadSignal<RowText>) -> impl IntoView {
     let row = Signal::derive(move || RowText { since: String::new(), ..row.get() });
     let row = debounce(row, Signal::stored(false));
     let text = move |read: fn(&RowText) -> &String| move || read(&row.read()).clone();
-    let said = move |read: fn(&RowText) -> &String| move || row.with(|row| zone.said(read(row), row.near_millis));
+    let said =
+        move |read: fn(&RowText) -> &String| move || row.with(|row| zone.replace_times(read(row), row.near_millis));
     let class = move || if matches!(row.read().tone, Tone::Bad | Tone::Busy) { "row" } else { "row stable" };
     let rollouts = move || format!("{}/rollouts", row.read().address);
     let images = Signal::derive(move || row.read().images.clone());
     let tiny = Signal::derive(move || row.read().tiny.clone());
     let named = move || row.with(|row| [&*row.name, &row.place].join(", "));
-    let all = move || row.with(|row| zone.said(&[&*row.sentence, &row.why].join(" "), row.near_millis));
+    let all = move || row.with(|row| zone.replace_times(&[&*row.sentence, &row.why].join(" "), row.near_millis));
     view! {
-        <div class="line" on:keydown=move |event| keys::pressed_on_row(&event, board, key)>
-            <a class=class use:register_element=(board.links, key) on:click=move |_| board.at.set_value(Some(key)) href=text(|row| &row.address) data-testid="deployment">
+        <div class="line" on:keydown=move |event| keys::handle_row_key(&event, board, key)>
+            <a class=class use:register_element=(board.links, key) on:click=move |_| board.last_row.set_value(Some(key)) href=text(|row| &row.address) data-testid="deployment">
                 <span class="name" title=named>
                     <b>{text(|row| &row.name)}</b>
                     <span class="muted"><i class=move || format!("accent accent-{}", row.read().accent)></i><bdi>{text(|row| &row.place)}</bdi></span>
@@ -100,7 +103,7 @@ fn TinyScore(tiny: Signal<TinyPicture>) -> impl IntoView {
             <path class="desired" d=move || tiny.read().desired.clone()></path>
         </svg>
         <span class=move || if tiny.read().is_short { "counted short" } else { "counted" }>
-            {move || tiny.read().counted.clone()}
+            {move || tiny.read().new_of_desired.clone()}
             <small class=move || if tiny.read().is_new { "" } else { "aside" }>" new"</small>
             <span class="aside">" available"</span>
         </span>

@@ -76,12 +76,12 @@ fn Stories(state: PlaygroundState) -> impl IntoView {
 #[component]
 fn CommandHint(state: PlaygroundState) -> impl IntoView {
     let now = state.now;
-    let is_command = move || !state.explained.read().is_empty();
+    let is_command = move || !state.explained_command.read().is_empty();
     let hint = move || {
         let words = "Each button stands for a kubectl command: point at one, or tap it, to see it. In a terminal: ";
         if is_command() { "" } else { words }
     };
-    let command = move || match state.explained.get() {
+    let command = move || match state.explained_command.get() {
         command if command.is_empty() => format!("export KUBECONFIG={}", now.read().kubeconfig),
         command => command,
     };
@@ -184,7 +184,7 @@ fn DoButton(state: PlaygroundState, first: Button) -> impl IntoView {
         let pod = untrack(|| state.pod());
         let command = button.with_untracked(|button| button.explained(&entered.get_value(), &pod));
         if !command.is_empty() {
-            state.explained.set(command);
+            state.explained_command.set(command);
         }
     };
     let field = field.map(|(name, label, value)| {

@@ -26,10 +26,10 @@ pub struct PlaygroundState {
     /// The playground as the server told it last.
     pub now: RwSignal<Playground>,
     /// The command that is explained; empty until the viewer points at a button.
-    pub explained: RwSignal<String>,
+    pub explained_command: RwSignal<String>,
     /// The pod that the viewer chose, and which one was opened on the page then.
-    chosen: RwSignal<Option<(String, String)>>,
-    opened: OpenedPod,
+    chosen_pod: RwSignal<Option<(String, String)>>,
+    opened_pod: OpenedPod,
 }
 
 impl PlaygroundState {
@@ -37,9 +37,9 @@ impl PlaygroundState {
     pub fn new(first: Playground) -> Self {
         let state = Self {
             now: RwSignal::new(first),
-            explained: RwSignal::new(String::new()),
-            chosen: RwSignal::new(None),
-            opened: OpenedPod::of_app(),
+            explained_command: RwSignal::new(String::new()),
+            chosen_pod: RwSignal::new(None),
+            opened_pod: OpenedPod::of_app(),
         };
         let stream = StoredValue::new(None);
         Effect::new(move |_| stream.set_value(state.listen()));
@@ -48,13 +48,13 @@ impl PlaygroundState {
 
     /// The pod that the buttons mean; empty for any. Follows what is chosen, what is opened, and which pods there are.
     pub fn pod(self) -> String {
-        let (chosen, opened) = (self.chosen.read(), self.opened.0.read());
+        let (chosen, opened) = (self.chosen_pod.read(), self.opened_pod.0.read());
         self.now.with(|now| selected_pod(chosen.as_ref(), &opened, &now.pods))
     }
 
     /// The viewer chose a pod; empty for any.
     pub fn choose(self, pod: String) {
-        self.chosen.set(Some((pod, self.opened.0.get_untracked())));
+        self.chosen_pod.set(Some((pod, self.opened_pod.0.get_untracked())));
     }
 
     fn listen(self) -> Option<Stream> {
@@ -73,7 +73,7 @@ impl PlaygroundState {
         event.prevent_default();
         spawn_local(async move {
             // Without an answer the server is gone, and the page says so by itself.
-            match asked(&form).await {
+            match request_action(&form).await {
                 Some(ActionResponse { is_new: true, .. }) => browser::go_to(&at(ADDRESS)),
                 Some(ActionResponse { playground, .. }) => {
                     set_if_new(&self.now, playground);
@@ -84,7 +84,7 @@ impl PlaygroundState {
     }
 }
 
-async fn asked(form: &FormValues) -> Option<ActionResponse> {
-    let answer = browser::send(&at(ADDRESS), form, BYTES).await?;
+async fn request_action(form: &FormValues) -> Option<ActionResponse> {
+    let answer = browser::send_form(&at(ADDRESS), form, BYTES).await?;
     wire::decode(&answer.bytes().await?).ok()
 }

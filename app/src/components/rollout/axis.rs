@@ -20,7 +20,7 @@ pub fn Axis(picture: Picture) -> impl IntoView {
         let style = Signal::derive(move || style_sheet::moment_style(at, picture.base_millis.get()));
         view! { <div class="tick" use:bind_style=style>{move || zone.clock(at)}</div> }
     };
-    let point = move |key: u128| picture.points.shown(key).map(|line| view! { <Point line picture/> });
+    let point = move |key: u128| picture.points.row_signal(key).map(|line| view! { <Point line picture/> });
     let choose = move |_| zone.toggle();
     let name = move || zone.name(picture.base_millis.get());
     // Times of the axis are of this day, where that is not the present one. A recording may be of any day.
@@ -50,7 +50,7 @@ fn Point(line: ReadSignal<Line>, picture: Picture) -> impl IntoView {
     let zone = Zone::of_page();
     let at_millis = line.with_untracked(|line| line.at_millis); // the key of the row
     let style = Signal::derive(move || style_sheet::moment_style(at_millis, picture.base_millis.get()));
-    let title = move || line.with(|line| zone.said(&line.text, at_millis));
+    let title = move || line.with(|line| zone.replace_times(&line.text, at_millis));
     let label = move || format!("{} {}", zone.clock(at_millis), title());
     let point = move |_| {
         picture.pointed.set(None); // so that it leads there again

@@ -37,8 +37,8 @@ pub fn Patterns(
 /// The grounds of the bands, and the bars of pods and ribbons on them.
 #[component]
 pub fn BarsOf(picture: Picture) -> impl IntoView {
-    let ground = move |key: u128| picture.bands.shown(key).map(|band| view! { <Ground band picture/> });
-    let bars = move |key: u128| picture.bars.shown(key).map(|bars| view! { <PodBars key bars picture/> });
+    let ground = move |key: u128| picture.bands.row_signal(key).map(|band| view! { <Ground band picture/> });
+    let bars = move |key: u128| picture.bars.row_signal(key).map(|bars| view! { <PodBars key bars picture/> });
     view! {
         <g>
             <ScopedFor each=move || picture.bands.order() key=|key| *key children=ground/>
@@ -203,7 +203,7 @@ impl Painter for Paths {
 #[component]
 pub fn Gaps(picture: Picture, #[prop(optional)] is_strip: bool) -> impl IntoView {
     let gap = move |key: u128| {
-        picture.gaps.shown(key).map(|gap| {
+        picture.gaps.row_signal(key).map(|gap| {
             let words = (!is_strip).then(|| gap.with_untracked(|gap| gap.words));
             let test_id = (!is_strip).then_some("gap");
             let style = Signal::derive(move || gap.with(style_sheet::gap));

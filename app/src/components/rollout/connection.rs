@@ -7,7 +7,8 @@ use timeline::wire::ConnectionState;
 use crate::components::banner::Banner;
 use crate::components::copy::CopyButton;
 use crate::connection::{
-    RECONNECTING, as_it_was, forbidden, loading, lost, next_try, progress, state_words, unreachable, unwritten,
+    RECONNECTING, as_it_was, cluster_unreachable, forbidden, loading, next_try, progress, server_unreachable,
+    state_words, unwritten,
 };
 use crate::live::client::Live;
 use crate::rollout::board::Board;
@@ -50,12 +51,12 @@ pub fn ConnectionBars(board: Board) -> impl IntoView {
     view! {
         <Banner test_id="banner" words=move || trouble(board).unwrap_or_default() countdown=next/>
         <Banner test_id="forbidden" words=move || forbidden(&board.connection.read())/>
-        <Banner test_id="unwritten" words=move || unkept(board).unwrap_or_default()/>
+        <Banner test_id="unwritten" words=move || unwritten_words(board).unwrap_or_default()/>
         <Role board/>
     }
 }
 
-fn unkept(board: Board) -> Option<String> {
+fn unwritten_words(board: Board) -> Option<String> {
     let said = unwritten(&board.connection.read(), |at_millis| board.dated(at_millis))?;
     Some(format!("{said} Live data is still shown."))
 }
@@ -65,7 +66,7 @@ fn trouble(board: Board) -> Option<String> {
     // Where nothing was ever seen, nothing is shown.
     let has_data = board.view.read().is_some();
     if board.link.get().is_lost() {
-        return Some(lost(Some(&heard()), has_data));
+        return Some(server_unreachable(Some(&heard()), has_data));
     }
     let cluster = board.workload.with(|workload| workload.cluster.clone());
     let connection = board.connection.read();
@@ -77,7 +78,7 @@ fn trouble(board: Board) -> Option<String> {
             let namespace = board.workload.with(|workload| timeline::words::safe(&workload.namespace));
             Some(format!("Rollcast does not watch namespace {namespace}. Showing last known data, of {}.", heard()))
         }
-        _ => unreachable(&cluster, &connection, has_data, |at_millis| board.dated(at_millis))
+        _ => cluster_unreachable(&cluster, &connection, has_data, |at_millis| board.dated(at_millis))
             .or_else(|| loading(&cluster, &connection)),
     }
 }

@@ -25,7 +25,7 @@ const THREE_LINES: f64 = 86.0;
 /// The column beside the picture, with the revision and the counts of each band.
 #[component]
 pub fn Gutter(picture: Picture) -> impl IntoView {
-    let label = move |key: u128| picture.bands.shown(key).map(|band| view! { <BandLabel band picture/> });
+    let label = move |key: u128| picture.bands.row_signal(key).map(|band| view! { <BandLabel band picture/> });
     view! {
         <div class="gutter" id=format!("{}gutter", picture.prefix)>
             <ScopedFor each=move || picture.bands.order() key=|key| *key children=label/>
@@ -45,8 +45,8 @@ fn BandLabel(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     let is_out = band.with_untracked(|band| band.heading.is_out());
     let with = parts(band);
     let style: Signal<String> = with(style_sheet::heading_style).into();
-    let (class, revision) = (with(class), with(|band| named(band, ["out", "?"])));
-    let title = with(|band| named(band, ["Out of rotation", "?"]));
+    let (class, revision) = (with(class), with(|band| band_name(band, ["out", "?"])));
+    let title = with(|band| band_name(band, ["Out of rotation", "?"]));
     // On a wall there is no page that it could lead to.
     let board = Board::of_page();
     let heading = move || match (board, title.with(|title| title.parse::<u64>())) {
@@ -76,7 +76,7 @@ fn BandLabel(band: ReadSignal<BandRow>, picture: Picture) -> impl IntoView {
     }
 }
 
-fn named(band: &BandRow, words: [&str; 2]) -> String {
+fn band_name(band: &BandRow, words: [&str; 2]) -> String {
     revision_name(band.heading.is_out(), band.heading.revision, words)
 }
 

@@ -20,7 +20,7 @@ use crate::rows::set_if_new;
 #[component]
 pub fn RolloutHeader(board: Board) -> impl IntoView {
     let workload = board.workload.get_untracked();
-    let tone = Signal::derive(move || board.said(|view| Some(view.verdict.tone)));
+    let tone = Signal::derive(move || board.read_view(|view| Some(view.verdict.tone)));
     // Of what is not there, there is nothing to open.
     let is_there = Memo::new(move |_| board.view.read().is_some());
     view! {
@@ -49,7 +49,7 @@ const DENIED: &str = "The browser blocks notifications of this page: allow them 
 fn notification(board: Board, view: &View) -> (String, String) {
     let title = board.workload.with(|of| page_title(&view.verdict.badge, &of.namespace, &of.name));
     let text = format!("{} {}", view.verdict.sentence, view.explanation());
-    (title, board.zone.said(&text, board.now_millis()))
+    (title, board.zone.replace_times(&text, board.now_millis()))
 }
 
 /// The button that asks for a notification when the rollout is complete, and when it gets stuck, whatever moment is shown then. It is
@@ -89,11 +89,11 @@ fn Notify(board: Board, page: String) -> impl IntoView {
     };
     Effect::new(move |_| {
         let heard = board.now.with(|view| view.as_ref().map(|view| (view.verdict.tone, view.revision)));
-        notify(news.try_update_value(|news| news.hear(heard, false, browser::page_millis())).flatten());
+        notify(news.try_update_value(|news| news.observe(heard, false, browser::page_millis())).flatten());
     });
     Effect::new(move |_| {
-        browser::every(LOOK, move || {
-            notify(news.try_update_value(|news| news.due(browser::page_millis())).flatten());
+        browser::run_every(LOOK, move || {
+            notify(news.try_update_value(|news| news.due_announcement(browser::page_millis())).flatten());
         });
     });
     let ask = move |_| {
@@ -103,7 +103,7 @@ fn Notify(board: Board, page: String) -> impl IntoView {
         }
         let Some(notifications) = Notifications::of_browser() else { return };
         spawn_local(async move {
-            notifications.ask().await;
+            notifications.request_permission().await;
             want(notifications.is_granted());
             set_if_new(&is_denied, notifications.is_denied());
         });

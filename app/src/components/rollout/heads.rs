@@ -6,7 +6,7 @@ use timeline::words::{safe, short};
 
 use crate::browser::{self, bind_style};
 use crate::components::tokens::Token;
-use crate::elements::register_element;
+use crate::elements::{Neighbour, register_element};
 use crate::numbers::fixed;
 use crate::rollout::board::Board;
 use crate::rollout::controls::Controls;
@@ -26,10 +26,10 @@ const TOKEN_ROW: f64 = 12.0;
 #[component]
 pub fn Heads(picture: Picture) -> impl IntoView {
     let head = move |key: u128| {
-        let (head, spot) = picture.heads.shown(key).zip(picture.spots.shown(key))?;
+        let (head, spot) = picture.heads.row_signal(key).zip(picture.spots.row_signal(key))?;
         Some(view! { <PodHead key picture head spot/> })
     };
-    let column = move |key: u128| picture.columns.shown(key).map(|marks| view! { <Column marks/> });
+    let column = move |key: u128| picture.columns.row_signal(key).map(|marks| view! { <Column marks/> });
     view! {
         <svg class="tokens" role="group" aria-label="Pods">
             <g>
@@ -59,8 +59,8 @@ fn PodHead(key: u128, picture: Picture, head: ReadSignal<PodHead>, spot: ReadSig
                 true
             }
             "ArrowUp" | "ArrowDown" if browser::has_modifier(&event) => false,
-            "ArrowUp" => picture.focus_beside(key, false),
-            "ArrowDown" => picture.focus_beside(key, true),
+            "ArrowUp" => picture.focus_beside(key, Neighbour::Previous),
+            "ArrowDown" => picture.focus_beside(key, Neighbour::Next),
             _ => false,
         };
         if is_meant {

@@ -10,6 +10,7 @@ use web_sys::KeyboardEvent;
 
 use crate::browser;
 use crate::components::page_keys::Key;
+use crate::elements::Neighbour;
 use crate::rollout::controls::Controls;
 
 /// Each key and what it does, as the list of keys has them; what wheel and mouse do, too.
@@ -50,14 +51,14 @@ pub fn listen(controls: Controls, as_table: NodeRef<html::Input>, is_file: bool)
         if let Some(navigate) = away {
             navigate(&at("/"), NavigateOptions { resolve: false, ..NavigateOptions::default() });
         }
-        if away.is_some() || pressed(&event, controls, as_table, is_file) {
+        if away.is_some() || handle_key(&event, controls, as_table, is_file) {
             event.prevent_default();
         }
     });
 }
 
-/// Does what a key stands for; false when it stands for nothing here.
-fn pressed(event: &KeyboardEvent, controls: Controls, as_table: NodeRef<html::Input>, is_file: bool) -> bool {
+/// Handles a key; false when it stands for nothing here.
+fn handle_key(event: &KeyboardEvent, controls: Controls, as_table: NodeRef<html::Input>, is_file: bool) -> bool {
     if browser::is_writing(event) {
         return false;
     }
@@ -68,10 +69,10 @@ fn pressed(event: &KeyboardEvent, controls: Controls, as_table: NodeRef<html::In
         " " => controls.act(|screen| screen.toggle()),
         "ArrowLeft" if is_shifted => controls.act(|screen| screen.seek_by(-1_000)),
         "ArrowRight" if is_shifted => controls.act(|screen| screen.seek_by(1_000)),
-        "ArrowLeft" => controls.act(|screen| screen.step(false)),
-        "ArrowRight" => controls.act(|screen| screen.step(true)),
-        "[" => controls.act(|screen| screen.step_rollout(false)),
-        "]" => controls.act(|screen| screen.step_rollout(true)),
+        "ArrowLeft" => controls.act(|screen| screen.step(Neighbour::Previous)),
+        "ArrowRight" => controls.act(|screen| screen.step(Neighbour::Next)),
+        "[" => controls.act(|screen| screen.step_rollout(Neighbour::Previous)),
+        "]" => controls.act(|screen| screen.step_rollout(Neighbour::Next)),
         "+" | "=" => controls.act(|screen| screen.zoom(Some(0.5))),
         "-" => controls.act(|screen| screen.zoom(Some(2.0))),
         "0" => controls.act(|screen| screen.zoom(None)),

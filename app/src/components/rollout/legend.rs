@@ -5,7 +5,7 @@ use timeline::model::PodState;
 use timeline::view::Hold;
 
 use crate::components::popup::Popup;
-use crate::components::state_marks::{LIFE, Points, StateMarks, Swatch, usual};
+use crate::components::state_marks::{LIFE, Points, StateMarks, Swatch, usual_states};
 use crate::components::tokens::Token;
 use crate::score::budget::{Limit, hold_class};
 use crate::score::ink::PodLook;
@@ -22,7 +22,7 @@ pub fn Legend(
     };
     view! {
         <div class="legend">
-            <ul aria-label="States">{usual().map(state).collect_view()}</ul>
+            <ul aria-label="States">{usual_states().map(state).collect_view()}</ul>
             <Popup id="legend" label="Legend"><Marks/></Popup>
             <label class="as-table">
                 <input type="checkbox" id="as-table" node_ref=as_table/>

@@ -29,13 +29,13 @@ pub fn LinkBars(board: Board) -> impl IntoView {
     };
     let class = move || if news.read().is_some() { "banner quiet" } else { "unused" };
     let now = board.workload.with_untracked(address::whatever_bears_the_name);
-    let successor = move || if board.said(|view| view.is_succeeded) { "banner quiet" } else { "unused" };
+    let successor = move || if board.read_view(|view| view.is_succeeded) { "banner quiet" } else { "unused" };
     view! {
         <div class=class role="status" data-testid="linked">
             <span>{part(|(words, ..)| words)}</span>" "
             {(!board.is_file).then(|| view! { <a href=part(|(.., to)| to) rel="external">{part(|(_, invitation, _)| invitation)}</a> })}
         </div>
-        <Banner is_quiet=true test_id="notice" words=move || board.zone.said(&board.said(|view| view.notice.clone()), board.now_millis())/>
+        <Banner is_quiet=true test_id="notice" words=move || board.zone.replace_times(&board.read_view(|view| view.notice.clone()), board.now_millis())/>
         {(!board.is_file).then(|| view! {
             <div class=successor>
                 <a href=now rel="external" data-testid="successor">"Look at the one that has the name now"</a>
@@ -70,7 +70,7 @@ fn news(board: Board) -> Option<LinkNews> {
     if wanted == current {
         return None;
     }
-    let words = match tenths.filter(|_| board.said(|view| view.revision) == Some(wanted)) {
+    let words = match tenths.filter(|_| board.read_view(|view| view.revision) == Some(wanted)) {
         Some(tenths) => {
             let then = board.dated(tenths * 100);
             format!("You are looking at revision {wanted}, as it was at {then}. Revision {current} is current now.")

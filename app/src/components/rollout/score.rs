@@ -33,7 +33,7 @@ pub fn Score(
 ) -> impl IntoView {
     let (nodes, prefix) = (picture.nodes, picture.prefix);
     let label = move || {
-        let sentence = board.said(|view| view.verdict.sentence.clone());
+        let sentence = board.read_view(|view| view.verdict.sentence.clone());
         if board.is_past() { say::past(&sentence) } else { sentence }
     };
     let size = Signal::derive(move || style_sheet::picture(picture.height.get(), picture.width.get()));
@@ -92,13 +92,13 @@ pub fn Score(
 #[component]
 fn PlaceTip(picture: Picture) -> impl IntoView {
     let zone = Zone::of_page();
-    let class = move |name: &'static str| move || if picture.told.read().is_some() { name } else { "unused" };
+    let class = move |name: &'static str| move || if picture.tip.read().is_some() { name } else { "unused" };
     let of_tip = move |style: fn(&Tip) -> String| {
-        Signal::derive(move || picture.told.with(|tip| tip.as_ref().map(style).unwrap_or_default()))
+        Signal::derive(move || picture.tip.with(|tip| tip.as_ref().map(style).unwrap_or_default()))
     };
     let (style, line) = (of_tip(|tip| tip.place.clone()), of_tip(|tip| format!("left:{}px", fixed(tip.x))));
     let words =
-        Memo::new(move |_| picture.told.with(|tip| tip.as_ref().map(|tip| words(tip, zone)).unwrap_or_default()));
+        Memo::new(move |_| picture.tip.with(|tip| tip.as_ref().map(|tip| words(tip, zone)).unwrap_or_default()));
     let line_of = move |read: fn(&[String; 3]) -> &String| move || words.with(|words| read(words).clone());
     view! {
         <div class=class("crosshair") use:bind_style=line></div>
@@ -113,7 +113,7 @@ fn PlaceTip(picture: Picture) -> impl IntoView {
 /// What the tip says, in three lines, of which the last ones may be empty.
 fn words(tip: &Tip, zone: Zone) -> [String; 3] {
     let at = zone.clock(tip.at_millis);
-    match &tip.told {
+    match &tip.content {
         TipContent::Pod { name, look, since_millis, is_older, until_millis, lasted_millis, reason } => {
             let since = zone.clock(*since_millis);
             let lasted = format!("{}{}", at_least(*is_older), duration(*lasted_millis));
@@ -127,7 +127,7 @@ fn words(tip: &Tip, zone: Zone) -> [String; 3] {
             let counts: Vec<String> = counts.iter().map(|(look, count)| format!("{count} {}", look.label())).collect();
             let counts = if counts.is_empty() { "no pods".to_owned() } else { counts.join(", ") };
             let limits = limits
-                .map(|limits| Limit::ALL.map(|limit| format!("{} {}", limit.name(), limit.of(limits))).join(", "));
+                .map(|limits| Limit::ALL.map(|limit| format!("{} {}", limit.name(), limit.pods(limits))).join(", "));
             [at, counts, limits.unwrap_or_default()]
         }
     }

@@ -26,7 +26,7 @@ pub fn Story(board: Board, picture: Picture, controls: Controls) -> impl IntoVie
     });
     let line = move |key: u128| {
         let is_new = is_begun.get_value();
-        picture.story.shown(key).map(|line| view! { <StoryLine line board picture controls is_new/> })
+        picture.story.row_signal(key).map(|line| view! { <StoryLine line board picture controls is_new/> })
     };
     // The newest line is in view unless somebody reads an earlier one.
     Effect::new(move |_| {
@@ -85,7 +85,7 @@ fn StoryLine(
         <li class=kind.name() class:new=is_new on:animationend=move |_| is_new.set(false)>
             <button type="button" class="at" title=move || board.dated(at_millis) node_ref=button on:click=move |_| controls.seek(at_millis) on:keydown=pressed>{move || zone.clock(at_millis)}</button>
             <i></i>
-            <span><span class:cut=move || !is_whole.get() title=title>{move || zone.said(&text, at_millis)}</span>{more}</span>
+            <span><span class:cut=move || !is_whole.get() title=title>{move || zone.replace_times(&text, at_millis)}</span>{more}</span>
         </li>
     }
 }

@@ -28,7 +28,7 @@ pub fn PodTable(
             format!("Pods in view that are not available; {more} more {} not listed", is_are(more as u32))
         }
     };
-    let row = move |key: u128| picture.table.shown(key).map(|row| view! { <PodRow row board/> });
+    let row = move |key: u128| picture.table.row_signal(key).map(|row| view! { <PodRow row board/> });
     view! {
         <div class="twin" data-testid="twin">
             <table data-testid="pod-table">
@@ -64,7 +64,7 @@ fn ColumnHead(
         Some(if order.is_descending { "descending" } else { "ascending" })
     };
     let choose = move |_| {
-        let order = PodOrder::chosen(picture.order.get_untracked(), column);
+        let order = PodOrder::after_click(picture.order.get_untracked(), column);
         picture.order.set(Some(order));
         board.announced.set(order.words());
         controls.act(RolloutScreen::draw_again);

@@ -7,6 +7,7 @@ use timeline::view::Tone;
 use super::keys::keys;
 use crate::components::copy::copy_result;
 use crate::components::page_keys::KeyHelp;
+use crate::elements::Neighbour;
 use crate::rollout::board::{Board, SLIDER, SLIDER_PARTS, SliderMarks, Time};
 use crate::rollout::controls::Controls;
 use crate::rollout::screen::RolloutScreen;
@@ -48,9 +49,9 @@ pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
     };
     view! {
         <div class="transport" role="group" aria-label="Time" data-testid="transport">
-            <button type="button" title="Previous change (left arrow)" aria-label="Previous change" on:click=act(|screen| screen.step(false))>"\u{2039}"</button>
+            <button type="button" title="Previous change (left arrow)" aria-label="Previous change" on:click=act(|screen| screen.step(Neighbour::Previous))>"\u{2039}"</button>
             <button type="button" class="play" title="Play or pause (space)" on:click=act(RolloutScreen::toggle)>{play}</button>
-            <button type="button" title="Next change (right arrow)" aria-label="Next change" on:click=act(|screen| screen.step(true))>"\u{203a}"</button>
+            <button type="button" title="Next change (right arrow)" aria-label="Next change" on:click=act(|screen| screen.step(Neighbour::Next))>"\u{203a}"</button>
             <div class="overview-track">
                 <KeptMarks board/>
                 <Slider board controls/>
@@ -77,13 +78,13 @@ fn KeptMarks(board: Board) -> impl IntoView {
     let block = |from: i64, to: i64| format!("M{from} 0H{to}V1H{from}z");
     let rollouts = move |tone: Tone| {
         let shape = Memo::new(move |_| {
-            let SliderMarks { rollouts, .. } = &*board.kept.read();
+            let SliderMarks { rollouts, .. } = &*board.slider_marks.read();
             rollouts.iter().filter(|(of, ..)| *of == tone).map(|(_, from, to)| block(*from, *to)).collect::<String>()
         });
         view! { <path class=tone.name() d=shape></path> }
     };
     let window = Memo::new(move |_| {
-        let (from, to) = board.kept.read().window;
+        let (from, to) = board.slider_marks.read().window;
         block(from, to)
     });
     view! {
@@ -109,7 +110,7 @@ fn Slider(board: Board, controls: Controls) -> impl IntoView {
             min="0"
             max=SLIDER.to_string()
             value=SLIDER.to_string()
-            prop:value=move || board.slid.get().to_string()
+            prop:value=move || board.slider_position.get().to_string()
             aria-label="Moment"
             aria-valuetext=moment
             on:input=slide

@@ -77,9 +77,10 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
     // A moment that the viewer chose is told at once.
     let is_at_once = Signal::derive(move || board.time.read().tenths.is_some());
     let words =
-        debounce(Signal::derive(move || board.said(|view| VerdictContent::of(view, board.is_past()))), is_at_once);
-    let said =
-        move |read: fn(&VerdictContent) -> &str| move || board.zone.said(read(&words.read()), board.now_millis());
+        debounce(Signal::derive(move || board.read_view(|view| VerdictContent::of(view, board.is_past()))), is_at_once);
+    let said = move |read: fn(&VerdictContent) -> &str| {
+        move || board.zone.replace_times(read(&words.read()), board.now_millis())
+    };
     let sentence = said(|words| &words.sentence);
     // A whole image leaves no room for what the headline says of it.
     let images = Memo::new(move |_| picture.images());
@@ -91,7 +92,7 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
         headline.track();
         words.track();
     });
-    let CutText { is_whole, is_cut, headline: headline_node, why, told } = cut;
+    let CutText { is_whole, is_cut, headline: headline_node, why, text_block } = cut;
     view! {
         <section class="verdict">
             <div>
@@ -106,7 +107,7 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
                 >
                     {move || if is_whole.get() { "Less" } else { "Full text" }}
                 </button>
-                <div class="told" node_ref=told>
+                <div class="told" node_ref=text_block>
                     <h1 id="verdict" data-testid="verdict" title=whole_headline node_ref=headline_node>{move || unbroken(&headline.read())}</h1>
                     <p
                         id="why"
@@ -138,7 +139,7 @@ struct CutText {
     headline: NodeRef<html::H1>,
     why: NodeRef<html::P>,
     /// The element around both.
-    told: NodeRef<html::Div>,
+    text_block: NodeRef<html::Div>,
 }
 
 impl CutText {
@@ -170,7 +171,7 @@ impl CutText {
         if self.is_whole.try_get_untracked() != Some(false) {
             return;
         }
-        let is_cut = self.told.try_get_untracked().flatten().is_some_and(|told| browser::is_cut(&told))
+        let is_cut = self.text_block.try_get_untracked().flatten().is_some_and(|told| browser::is_cut(&told))
             || self.why.try_get_untracked().flatten().is_some_and(|why| browser::is_cut(&why))
             || self.headline.try_get_untracked().flatten().is_some_and(|headline| browser::is_cut(&headline));
         set_if_new(&self.is_cut, is_cut);
@@ -232,13 +233,13 @@ fn Measured(board: Board) -> impl IntoView {
     let asked = MeasureQuery { board, measure: RwSignal::new(None), times: StoredValue::new(0) };
     let stands = Memo::new(move |_| {
         let is_shown = board.is_over || board.time.read().tenths.is_none();
-        let (revision, tone) = board.said(|view| view.revision.map(|revision| (revision, view.verdict.tone)))?;
+        let (revision, tone) = board.read_view(|view| view.revision.map(|revision| (revision, view.verdict.tone)))?;
         // What is over took a time only once it was complete: before, that was the future.
         (is_shown && (!board.is_over || tone == Tone::Ok)).then_some((revision, tone))
     });
     Effect::new(move |_| {
         if let Some((revision, tone)) = stands.get().filter(|_| !board.is_file) {
-            asked.ask(revision, tone, TRIES);
+            asked.request_measure(revision, tone, TRIES);
         }
     });
     let figure = Memo::new(move |_| {
@@ -279,14 +280,14 @@ struct MeasureQuery {
 }
 
 impl MeasureQuery {
-    fn ask(self, revision: u64, tone: Tone, tries: u8) {
+    fn request_measure(self, revision: u64, tone: Tone, tries: u8) {
         let number = self.times.try_update_value(|times| {
             *times += 1;
             *times
         });
         let address = self.board.workload.with_untracked(|workload| address::below(workload, "rollouts"));
         spawn_local(async move {
-            let told = match panel::answer(&address).await {
+            let told = match panel::fetch_content(&address).await {
                 Some(PanelContent::Detail(Detail::Rollouts(rollouts))) => rollouts.measure,
                 _ => None,
             };
@@ -297,9 +298,9 @@ impl MeasureQuery {
             let is_it = told.as_ref().is_some_and(|told| fits(told, revision, tone, self.board.is_over));
             self.measure.set(told);
             if !is_it && tries > 1 && matches!(tone, Tone::Busy | Tone::Ok) {
-                browser::after(AGAIN, move || {
+                browser::run_after(AGAIN, move || {
                     if self.times.try_get_value() == number {
-                        self.ask(revision, tone, tries - 1);
+                        self.request_measure(revision, tone, tries - 1);
                     }
                 });
             }

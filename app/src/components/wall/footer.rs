@@ -20,7 +20,7 @@ pub fn WallFooter(board: WallBoard, query: Query) -> impl IntoView {
     let told = move |index: usize| {
         let words = move || {
             let words = board.strip.read().get(index).cloned().unwrap_or_default();
-            zone.said(&words, board.now_millis.get())
+            zone.replace_times(&words, board.now_millis.get())
         };
         view! { <span class="told" id=format!("strip-{index}") title=words>{words}</span> }
     };
@@ -42,7 +42,7 @@ pub fn WallFooter(board: WallBoard, query: Query) -> impl IntoView {
     view! {
         <footer class="below">
             <a class=class href=troubled data-testid="more-trouble">{more}</a>
-            <span id="stable-count" data-testid="stable-count">{move || wall::stable_count(&board.known())}</span>
+            <span id="stable-count" data-testid="stable-count">{move || wall::stable_count(&board.known_overall())}</span>
             {(0..wall::AT_ONCE).map(told).collect_view()}
             <span class="spread"></span>
             <span id="connections" data-testid="connections" title=connections>{connections}</span>

@@ -32,20 +32,20 @@ pub fn Sound(board: WallBoard) -> impl IntoView {
     let news = board.seats.map(|_| StoredValue::new((Workload::default(), News::default())));
     for (seat, news) in board.seats.into_iter().zip(news) {
         Effect::new(move |_| {
-            let (workload, heard) = (seat.board.workload.get(), heard(seat));
+            let (workload, heard) = (seat.board.workload.get(), deployment_state(seat));
             let told = news.try_update_value(|(of, news)| {
                 if *of != workload {
                     (*of, *news) = (workload, News::default());
                 }
-                news.hear(heard, seat.has_new_trouble.get_value(), page_millis())
+                news.observe(heard, seat.has_new_trouble.get_value(), page_millis())
             });
             play(told.flatten());
         });
     }
     Effect::new(move |_| {
-        browser::every(LOOK, move || {
+        browser::run_every(LOOK, move || {
             for news in &news {
-                play(news.try_update_value(|(_, news)| news.due(page_millis())).flatten());
+                play(news.try_update_value(|(_, news)| news.due_announcement(page_millis())).flatten());
             }
         });
     });
@@ -61,7 +61,7 @@ const fn tones(told: Tone) -> &'static [(f32, f64)] {
 }
 
 /// Returns the status of the Deployment on a seat; `None` while nothing goes on there.
-fn heard(seat: Seat) -> Option<DeploymentState> {
+fn deployment_state(seat: Seat) -> Option<DeploymentState> {
     let is_on_stage = seat.look.get() == SeatState::OnStage;
     let standing = seat.board.view.with(|view| view.as_ref().map(|view| (view.verdict.tone, view.revision)));
     standing.filter(|_| is_on_stage)

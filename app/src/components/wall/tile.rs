@@ -30,11 +30,11 @@ pub fn Tile(wall: WallBoard, seat: Seat) -> impl IntoView {
     });
     // What is read from across a room stays for a moment, the figure as long as the sentence that tells it, too.
     let said = Signal::derive(move || {
-        let (sentence, figure) = board.said(|view| (view.verdict.sentence.clone(), view.new_of_desired()));
+        let (sentence, figure) = board.read_view(|view| (view.verdict.sentence.clone(), view.new_of_desired()));
         (with_short_images(&sentence, images.read().whole.split(" → ")), figure)
     });
     let said = debounce(said, Signal::stored(false));
-    let sentence = move || zone.said(&said.read().0, board.now_millis());
+    let sentence = move || zone.replace_times(&said.read().0, board.now_millis());
     let figure = move || said.read().1.clone();
     let moving = FrameStyles::at(Frame::unmeasured(0, 60_000.0), 0.0);
     let cluster = move || board.workload.with(|workload| safe(&workload.cluster));
@@ -71,7 +71,7 @@ fn Lines(picture: Picture) -> impl IntoView {
     view! {
         <ol class="lately">
             <ScopedFor each=move || story.order().into_iter().rev().take(MOST_LINES) key=|key| *key let:key>
-                {story.shown(key).map(|line| view! { <TileLine line/> })}
+                {story.row_signal(key).map(|line| view! { <TileLine line/> })}
             </ScopedFor>
         </ol>
     }
@@ -81,7 +81,7 @@ fn Lines(picture: Picture) -> impl IntoView {
 #[component]
 fn TileLine(line: ReadSignal<Line>) -> impl IntoView {
     let zone = Zone::of_page();
-    let text = move || zone.said(&line.read().text, line.read().at_millis);
+    let text = move || zone.replace_times(&line.read().text, line.read().at_millis);
     view! {
         <li class=move || line.read().kind.name() title=text>
             <span class="muted">{move || zone.clock(line.read().at_millis)}</span>" "{text}

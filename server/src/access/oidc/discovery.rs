@@ -50,7 +50,7 @@ pub(super) struct Discovery {
     client: HttpClient,
     issuer: Issuer,
     times: Times,
-    known: Mutex<RefreshingCache<(), Arc<Metadata>>>,
+    cached_metadata: Mutex<RefreshingCache<(), Arc<Metadata>>>,
     /// Held by the caller that refreshes.
     turn: Arc<Turn<()>>,
 }
@@ -63,16 +63,16 @@ impl Discovery {
             expire_after: times.metadata_expire_after,
             retry_after: times.retry_after,
         };
-        let (issuer, times, known) = (issuer.clone(), times.clone(), Mutex::new(RefreshingCache::new(terms)));
-        Arc::new(Self { client, issuer, times, known, turn: Arc::default() })
+        let (issuer, times, cached_metadata) = (issuer.clone(), times.clone(), Mutex::new(RefreshingCache::new(terms)));
+        Arc::new(Self { client, issuer, times, cached_metadata, turn: Arc::default() })
     }
 
     /// Returns the metadata. Cached metadata is returned at once, and refreshed in the background when it is old.
     /// Concurrent requests share one attempt.
     pub(super) async fn metadata(self: &Arc<Self>) -> Result<Arc<Metadata>, OidcError> {
-        let metadata = || locked(&self.known).get(&()).cloned();
+        let metadata = || locked(&self.cached_metadata).get(&()).cloned();
         if let Some(known) = metadata() {
-            if locked(&self.known).is_due(&())
+            if locked(&self.cached_metadata).is_due(&())
                 && let Ok(turn) = self.turn.clone().try_lock_owned()
             {
                 let this = self.clone();
@@ -84,7 +84,7 @@ impl Discovery {
             return Ok(known);
         }
         let _turn = self.turn.lock().await;
-        if locked(&self.known).is_due(&()) {
+        if locked(&self.cached_metadata).is_due(&()) {
             self.refresh().await;
         }
         metadata().ok_or(OidcError::Unavailable)
@@ -92,10 +92,11 @@ impl Discovery {
 
     /// Returns newer metadata, unless it was read a moment ago.
     pub(super) async fn newer_metadata(&self, than: &Arc<Metadata>) -> Arc<Metadata> {
-        let metadata = || locked(&self.known).get(&()).cloned().unwrap_or_else(|| than.clone());
+        let metadata = || locked(&self.cached_metadata).get(&()).cloned().unwrap_or_else(|| than.clone());
         let _turn = self.turn.lock().await;
-        let is_recent =
-            locked(&self.known).last_attempt().is_some_and(|at| at.elapsed() < self.times.min_key_refresh_interval);
+        let is_recent = locked(&self.cached_metadata)
+            .last_attempt()
+            .is_some_and(|at| at.elapsed() < self.times.min_key_refresh_interval);
         if Arc::ptr_eq(&metadata(), than) && !is_recent {
             self.refresh().await;
         }
@@ -108,13 +109,13 @@ impl Discovery {
         let is_plain = self.issuer.is_plain();
         match found {
             Ok(Ok(found)) if is_plain || found.authorization_endpoint().url().scheme() == "https" => {
-                return locked(&self.known).insert((), Instant::now(), Arc::new(found));
+                return locked(&self.cached_metadata).insert((), Instant::now(), Arc::new(found));
             }
             Ok(Ok(_)) => tracing::warn!("the sign-in page of the provider does not use TLS"),
             Ok(Err(why)) => tracing::warn!("cannot read the metadata of the sign-in provider: {}", reason(&why)),
             Err(_) => tracing::warn!("the sign-in provider does not respond"),
         }
-        locked(&self.known).record_failure(Instant::now());
+        locked(&self.cached_metadata).record_failure(Instant::now());
     }
 }
 

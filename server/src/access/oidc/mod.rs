@@ -170,7 +170,7 @@ impl Oidc {
         let session = self.session(headers)?;
         let newest = self.sessions.newest(session.clone())?;
         match newest.turn == session.turn {
-            true => self.keys.resealed(SealPurpose::Session, headers),
+            true => self.keys.reseal(SealPurpose::Session, headers),
             false => self.seal(&newest),
         }
     }

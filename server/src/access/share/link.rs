@@ -73,7 +73,7 @@ impl LinkRequest {
 
 impl Share {
     /// Returns the new expiry, if half of the lifetime is over and the link renews itself.
-    pub(super) fn renewed(&self, now_millis: Millis) -> Option<Millis> {
+    pub(super) fn renewed_expiry(&self, now_millis: Millis) -> Option<Millis> {
         let lasts = self.renews_millis.filter(|lasts| self.until_millis - now_millis < lasts / 2)?;
         let until = (now_millis + lasts).min(self.made_millis + LONGEST_RENEWED);
         Some(until).filter(|until| *until > self.until_millis)

@@ -129,11 +129,11 @@ impl Shares {
     /// Opens the links of a database, which other servers with the same keys share.
     pub fn in_database(keys: SessionKeys, server: DatabaseServer, pace: PollInterval) -> Arc<Self> {
         let store = PostgresLinkStore::new(server, keys.clone());
-        Self::shared(keys, Box::new(store), pace)
+        Self::open_shared(keys, Box::new(store), pace)
     }
 
     /// Opens the links of a store that other servers change as well.
-    pub fn shared(keys: SessionKeys, store: Box<dyn LinkStore>, pace: PollInterval) -> Arc<Self> {
+    pub fn open_shared(keys: SessionKeys, store: Box<dyn LinkStore>, pace: PollInterval) -> Arc<Self> {
         let PollInterval { poll_every, expire_after } = pace;
         let copy =
             RefreshingCache::new(RefreshPolicy { refresh_after: poll_every, expire_after, retry_after: poll_every });
@@ -214,15 +214,15 @@ impl Shares {
         .await
     }
 
-    /// Returns whether the cached links are current.
-    pub fn checked(&self) -> Result<(), LinksUnavailable> {
+    /// Checks that the cached links are current.
+    pub fn check_current(&self) -> Result<(), LinksUnavailable> {
         let is_current = self.copy.as_ref().is_none_or(|copy| locked(copy).get(&()).is_some());
         is_current.then_some(()).ok_or(LinksUnavailable)
     }
 
     /// Updates the copy of the links.
     pub async fn refresh(self: &Arc<Self>) -> Result<(), LinksUnavailable> {
-        self.checked()?;
+        self.check_current()?;
         match self.copy {
             None => Ok(()),
             Some(_) => timeout(LOOKUP_TIMEOUT, self.poll(Instant::now()))
@@ -235,7 +235,7 @@ impl Shares {
 
     /// Returns a link that is valid now. An unknown one may be new in the store, which is read then.
     async fn find(self: &Arc<Self>, id: &str, now_millis: Millis) -> Result<Option<Share>, LinksUnavailable> {
-        self.checked()?;
+        self.check_current()?;
         let known = || locked(&self.all).get(id).cloned();
         let found = match known() {
             None => {
@@ -313,7 +313,7 @@ impl Shares {
     ) -> Result<Option<Viewer>, LinksUnavailable> {
         let Some(id) = self.keys.open(SealPurpose::Link, headers) else { return Ok(None) };
         let Some(mut share) = self.find(&id, now_millis).await? else { return Ok(None) };
-        if let Some(until_millis) = share.renewed(now_millis) {
+        if let Some(until_millis) = share.renewed_expiry(now_millis) {
             share.until_millis = until_millis;
             if let Some(known) = locked(&self.all).get_mut(&id) {
                 known.until_millis = until_millis;
@@ -354,7 +354,7 @@ impl Shares {
 
     /// Returns the new cookie of a link whose cookie an older key encrypted.
     pub fn renewed_cookie(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        self.keys.resealed(SealPurpose::Link, headers)
+        self.keys.reseal(SealPurpose::Link, headers)
     }
 
     /// Returns the valid links that a viewer may revoke, the one that expires first first.

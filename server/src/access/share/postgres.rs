@@ -33,7 +33,7 @@ pub(super) struct PostgresLinkStore {
     keys: SessionKeys,
     connection: Option<Connection>,
     /// The last known edition, and when it was read; `None` if everything is to be read.
-    known: Option<(i64, Instant)>,
+    last_edition: Option<(i64, Instant)>,
     /// Time of the last full read with undecryptable rows.
     unopened: Option<Instant>,
 }
@@ -41,7 +41,7 @@ pub(super) struct PostgresLinkStore {
 impl PostgresLinkStore {
     /// Creates a store in a database; connects on first use.
     pub(super) const fn new(server: DatabaseServer, keys: SessionKeys) -> Self {
-        Self { server, keys, connection: None, known: None, unopened: None }
+        Self { server, keys, connection: None, last_edition: None, unopened: None }
     }
 
     fn with_connection<T>(
@@ -51,13 +51,13 @@ impl PostgresLinkStore {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
-                self.known = None; // changes during the interruption are unknown
+                self.last_edition = None; // changes during the interruption are unknown
                 Connection::connect_to_write(&self.server, &SCHEMA)?
             }
         };
         let done = act(self, &mut connection);
         if done.is_err() {
-            self.known = None;
+            self.last_edition = None;
         }
         self.connection = Some(connection).filter(|connection| done.is_ok() || !connection.is_lost);
         Ok(done?)
@@ -81,7 +81,7 @@ impl PostgresLinkStore {
     fn read_changes(&mut self, database: &mut Connection) -> Result<LinkChanges, StoreError> {
         let now = Instant::now();
         let is_sealed = self.unopened.is_some_and(|at| at.elapsed() >= SEALED_AFTER);
-        let after = self.known.filter(|(_, at)| at.elapsed() < ALL_AFTER && !is_sealed).map(|(last, _)| last);
+        let after = self.last_edition.filter(|(_, at)| at.elapsed() < ALL_AFTER && !is_sealed).map(|(last, _)| last);
         let mut changes = LinkChanges { are_all: after.is_none(), ..LinkChanges::default() };
         let (mut last, mut outdated, mut has_unopened) = (after.unwrap_or_default(), Vec::new(), false);
         loop {
@@ -101,7 +101,7 @@ impl PostgresLinkStore {
                     Some(link) => changes.made.push(link),
                     None => has_unopened = true,
                 }
-                if let Some(anew) = self.keys.resealed_value(SealPurpose::StoredLink, &held) {
+                if let Some(anew) = self.keys.reseal_value(SealPurpose::StoredLink, &held) {
                     outdated.push((id, held, anew));
                 }
             }
@@ -109,7 +109,7 @@ impl PostgresLinkStore {
                 break;
             }
         }
-        self.known = Some((last, now));
+        self.last_edition = Some((last, now));
         if has_unopened {
             self.unopened = Some(now);
         } else if after.is_none() {

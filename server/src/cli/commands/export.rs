@@ -30,7 +30,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     let cluster = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let cluster = cluster.filter(|name| name != "-").unwrap_or_else(|| "recording".to_owned());
     let initial = rollout_cache::play_to_end(recording.observed, end_millis).context("cannot play the recording")?;
-    let hub = Handle::frozen(&cluster, cluster.as_str(), initial);
+    let hub = Handle::start_frozen(&cluster, cluster.as_str(), initial);
     let workload = choose_deployment(&hub, &arguments).await?;
     let request = ExportRequest { workload, revision: arguments.revision, is_redacted: arguments.redact };
     let made = html(&hub, request).await?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use timeline::EpisodeKind;
-use timeline::past::{PastRollout, Search};
+use timeline::episodes::{EpisodeRow, Search};
 use timeline::words::count;
 
 use crate::access::permissions::Permissions;
@@ -85,7 +85,7 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
         ..Search::default()
     };
     let of_name = reader.search(&search, &Permissions::All, None, MOST_SEARCHED)?.rollouts;
-    let is_meant = |rollout: &&PastRollout| selector.revision.is_none_or(|revision| rollout.revision == revision);
+    let is_meant = |rollout: &&EpisodeRow| selector.revision.is_none_or(|revision| rollout.revision == revision);
     let unknown = || {
         let known = of_name.iter().filter(|rollout| rollout.is_kept).take(10).map(|rollout| {
             format!("{}/{} revision {} in {}", rollout.namespace, rollout.name, rollout.revision, rollout.cluster)
@@ -98,7 +98,7 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
         })
     };
     let meant = of_name.iter().find(is_meant).ok_or_else(unknown)?;
-    let is_another = |other: &PastRollout| other.uid != meant.uid && is_meant(&other) && other.place() != meant.place();
+    let is_another = |other: &EpisodeRow| other.uid != meant.uid && is_meant(&other) && other.place() != meant.place();
     if of_name.iter().any(is_another) {
         return Err(unknown());
     }

@@ -97,7 +97,7 @@ impl WaitDecider {
                 let known = there.and_then(|uid| follower.copy.model.deployments.get(&uid));
                 let last = known.and_then(|known| known.rollouts.last());
                 let is_in_time = last.is_some_and(|last| last.is_open() && last.deadline_exceeded_millis.is_none());
-                view.and_then(|view| ended(view, is_in_time, self.fail_fast)).map(Decision::Ended)
+                view.and_then(|view| outcome_of_rollout(view, is_in_time, self.fail_fast)).map(Decision::Ended)
             }
         }
     }
@@ -109,7 +109,7 @@ impl WaitDecider {
 }
 
 /// Returns the outcome if the rollout has ended. `is_in_time` if it goes on and no deadline of its own passed.
-fn ended(view: &View, is_in_time: bool, fail_fast: bool) -> Option<WaitOutcome> {
+fn outcome_of_rollout(view: &View, is_in_time: bool, fail_fast: bool) -> Option<WaitOutcome> {
     match view.verdict.kubectl {
         KubectlVerdict::Complete => Some(WaitOutcome::Complete),
         KubectlVerdict::DeadlineExceeded if !is_in_time => Some(WaitOutcome::Failed),

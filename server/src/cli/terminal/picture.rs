@@ -124,7 +124,9 @@ fn blocks<'f>(model: &'f Model, deployment: &Deployment) -> Vec<Block<'f>> {
     }
     let out = existing_pods(model.pods_of_deployment(uid).into_iter().filter(|pod| pod.is_out_of_rotation()));
     if !out.is_empty() {
-        blocks.push(Block { title: Line::raw("Outside their ReplicaSet").magenta().bold(), pods: out });
+        let is_removed = out.iter().any(|pod| model.is_left_behind(pod));
+        let title = if is_removed { "Without a ReplicaSet" } else { "Outside their ReplicaSet" };
+        blocks.push(Block { title: Line::raw(title).magenta().bold(), pods: out });
     }
     blocks
 }
@@ -232,6 +234,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use timeline::model::RemovedBecause;
     use timeline::view::{self, Now};
     use timeline::wire::Objects;
     use timeline::{Change, Timeline, story};
@@ -271,6 +274,16 @@ mod tests {
     #[test]
     fn a_pod_out_of_rotation_in_a_terminal() {
         insta::assert_snapshot!(shown(include_str!("../../../tests/traces/relabel-pod.jsonl"), 8, 100, 40));
+    }
+
+    #[test]
+    fn a_pod_whose_replica_set_is_deleted_is_in_a_block_without_one() {
+        let (mut follower, until) = followed(include_str!("../../../tests/traces/relabel-pod.jsonl"), 8);
+        let model = &mut follower.copy.model;
+        let set = model.pods.values().find(|pod| pod.is_out_of_rotation()).and_then(Pod::last_owner).unwrap();
+        model.apply_change(Change::ReplicaSetRemoved(set, until, RemovedBecause::Deleted));
+        let last = blocks(&follower.copy.model, follower.copy.deployment().unwrap()).pop().unwrap();
+        assert_eq!(last.title.to_string(), "Without a ReplicaSet");
     }
 
     #[test]

@@ -27,12 +27,13 @@ pub async fn share(arguments: ShareArguments) -> anyhow::Result<()> {
         ShareCommand::Make { address, lasts, allow_preview } => {
             let to = path_and_query(&address)?;
             let preview = if allow_preview { "yes" } else { "no" };
-            let made = ask(&server, Method::POST, "", &[("to", &to), ("lasts", &lasts), ("preview", preview)]).await?;
+            let made = send_request(&server, Method::POST, "", &[("to", &to), ("lasts", &lasts), ("preview", preview)])
+                .await?;
             writeln!(print::out(), "{}", text(&made, "link"))?;
             writeln!(print::err(), "It opens {} until {}.", text(&made, "opens"), expiry(&made))?;
         }
         ShareCommand::Ls => {
-            let told = ask(&server, Method::GET, "", &[]).await?;
+            let told = send_request(&server, Method::GET, "", &[]).await?;
             for share in told.get("shares").and_then(Value::as_array).into_iter().flatten() {
                 let has_preview = share.get("allowsPreview").and_then(Value::as_bool).unwrap_or_default();
                 writeln!(
@@ -47,7 +48,7 @@ pub async fn share(arguments: ShareArguments) -> anyhow::Result<()> {
             }
         }
         ShareCommand::Revoke { id } => {
-            ask(&server, Method::POST, "/revoke", &[("id", &id)]).await?;
+            send_request(&server, Method::POST, "/revoke", &[("id", &id)]).await?;
             writeln!(print::out(), "Revoked {}.", plain(&id))?;
         }
     }
@@ -73,7 +74,12 @@ fn expiry(share: &Value) -> String {
     stamp(share.get("untilMillis").and_then(Value::as_i64).unwrap_or_default())
 }
 
-async fn ask(server: &RemoteServer, method: Method, path: &str, form: &[(&str, &str)]) -> anyhow::Result<Value> {
+async fn send_request(
+    server: &RemoteServer,
+    method: Method,
+    path: &str,
+    form: &[(&str, &str)],
+) -> anyhow::Result<Value> {
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
     let invalid = || format!("{server} is not a valid server URL");
     let request = Request::builder()

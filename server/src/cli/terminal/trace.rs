@@ -77,7 +77,7 @@ async fn follow(
 ) -> anyhow::Result<()> {
     let mut feed = feed::open(origin, name);
     let mut reshow = tokio::time::interval(REDRAW_EVERY);
-    let mut interrupted = std::pin::pin!(signals::interrupted());
+    let mut interrupted = std::pin::pin!(signals::wait_for_interrupt());
     loop {
         tokio::select! {
             heard = feed.recv() => {

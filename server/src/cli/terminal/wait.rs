@@ -47,12 +47,12 @@ struct WorstOutcome(Option<Outcome>);
 impl WorstOutcome {
     /// Adds how another one ended. The line of the one of the two that is not the worst: nothing waits for it any more.
     fn add(&mut self, outcome: Outcome) -> Option<String> {
-        let is_worse = outcome.ended > self.ended() || self.ended() == WaitOutcome::Complete;
+        let is_worse = outcome.ended > self.outcome() || self.outcome() == WaitOutcome::Complete;
         let other = if is_worse { self.0.replace(outcome) } else { Some(outcome) };
         other.map(|outcome| outcome.line)
     }
 
-    fn ended(&self) -> WaitOutcome {
+    fn outcome(&self) -> WaitOutcome {
         self.0.as_ref().map_or(WaitOutcome::Complete, |outcome| outcome.ended)
     }
 }
@@ -100,7 +100,7 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
         if let Some(line) = worst.add(outcome?) {
             writeln!(wait.printer(), "{line}")?;
         }
-        if worst.ended() != WaitOutcome::Complete && arguments.fail_fast {
+        if worst.outcome() != WaitOutcome::Complete && arguments.fail_fast {
             break;
         }
     }
@@ -114,7 +114,7 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
         let line = format!("cannot export the rollout: {why:#}");
         let _ = writeln!(print::err(), "{}", plain(&line)); // how waiting ended is told in any case
     }
-    let ended = worst.ended();
+    let ended = worst.outcome();
     writeln!(wait.printer(), "{}", worst.0.map(|outcome| outcome.line).unwrap_or_default())?; // the last line says why
     Ok(ended)
 }
@@ -365,7 +365,7 @@ mod tests {
         let told =
             outcomes.iter().filter_map(|(ended, line)| worst.add(Outcome { ended: *ended, line: (*line).into() }));
         let told = told.collect();
-        (worst.ended(), worst.0.unwrap().line, told)
+        (worst.outcome(), worst.0.unwrap().line, told)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::{Millis, Uid};
 
 use super::{ROLLOUT, batches, read_rollout, to_u32, uid_of};
@@ -142,6 +142,6 @@ pub fn recording(
     let to_millis = shown_millis.min(rest_millis.max(episode_to_millis).max(began_millis));
     let text = rollout_span::trim(&text, (from_millis, to_millis));
     let is_settled = to_millis == shown_millis;
-    let PastRollout { revision, title, .. } = rollout;
+    let EpisodeRow { revision, title, .. } = rollout;
     Ok((!text.is_empty()).then_some(EpisodeRecording { revision, title, to_millis, most_millis, is_settled, text }))
 }

@@ -1,6 +1,6 @@
 //! Filters of the index, as conditions of a statement: those of a search, and those of permissions.
 
-use timeline::past::Search;
+use timeline::episodes::Search;
 use timeline::{Uid, WorkloadKind};
 
 use super::write::{OPEN_MILLIS, outcome_name};

@@ -12,7 +12,7 @@ pub(super) use self::tidy::tidy;
 pub(super) use self::write::{append, cluster_id, last_response, load};
 
 use serde::Deserialize;
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::{Millis, Uid};
 
 use super::batch::{self, Batch};
@@ -63,11 +63,11 @@ struct PreviousRollout {
 }
 
 /// Returns a rollout, `None` if a later version wrote it in an unknown form, and its cursor.
-fn read_rollout(row: RolloutRow) -> Result<(Option<PastRollout>, Cursor), StoreError> {
+fn read_rollout(row: RolloutRow) -> Result<(Option<EpisodeRow>, Cursor), StoreError> {
     let (text, started_millis, uid, number, first_available, restarts, is_kept, cluster, previous) = row;
     let cursor = Cursor { started_millis, uid: uid_of(&uid)?, number: to_u32(number), cluster };
-    let rollout: Option<PastRollout> = serde_json::from_str(&text).ok();
-    let rollout = rollout.map(|rollout| PastRollout {
+    let rollout: Option<EpisodeRow> = serde_json::from_str(&text).ok();
+    let rollout = rollout.map(|rollout| EpisodeRow {
         cluster: cursor.cluster.clone(),
         number: cursor.number,
         started_millis,
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn the_images_before_are_told_of_a_rollout_that_a_later_version_wrote() {
-        let rollout = PastRollout { uid: Uid::from_bits(1), ..PastRollout::default() };
+        let rollout = EpisodeRow { uid: Uid::from_bits(1), ..EpisodeRow::default() };
         let (text, uid) = (serde_json::to_string(&rollout).unwrap(), rollout.uid.to_string());
         let previous = r#"{"images":"web:v1","outcome":"unknown"}"#.to_owned();
         let row = (text, 0, uid, 1, -1, -1, 1, "prod".to_owned(), previous);
@@ -104,9 +104,9 @@ mod tests {
 
     #[test]
     fn a_rollout_that_an_earlier_version_wrote_without_refusals_is_read() {
-        let rollout = PastRollout { losses: Some("2 pods deleted".to_owned()), ..PastRollout::default() };
+        let rollout = EpisodeRow { losses: Some("2 pods deleted".to_owned()), ..EpisodeRow::default() };
         let mut told = serde_json::to_value(&rollout).unwrap();
         told.as_object_mut().unwrap().retain(|key, _| !["refusal", "nextRefusal"].contains(&key.as_str()));
-        assert_eq!(serde_json::from_value::<PastRollout>(told).unwrap(), rollout);
+        assert_eq!(serde_json::from_value::<EpisodeRow>(told).unwrap(), rollout);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use timeline::past::{Day, PastRollout, Search};
+use timeline::episodes::{Day, EpisodeRow, Search};
 use timeline::{Millis, Uid, Workload};
 
 use super::filter::{CLUSTER, Filter};
@@ -38,7 +38,7 @@ pub struct Overview {
     /// Number of rollouts of each workload, by the name of its cluster and its UID.
     pub counts: BTreeMap<(String, Uid), u32>,
     /// The last rollouts of the requested workloads.
-    pub last: Vec<Vec<PastRollout>>,
+    pub last: Vec<Vec<EpisodeRow>>,
 }
 
 /// The result of verifying the history.
@@ -147,7 +147,7 @@ impl Reader {
     }
 
     /// Returns the rollouts of a workload, the last one first.
-    pub fn rollouts(&self, cluster: &str, uid: Uid, most: u32) -> Result<Vec<PastRollout>, StoreError> {
+    pub fn rollouts(&self, cluster: &str, uid: Uid, most: u32) -> Result<Vec<EpisodeRow>, StoreError> {
         let rows = format!(
             "SELECT {ROLLOUT} FROM rollouts r JOIN clusters c ON c.id = cluster WHERE name = $1 AND uid = $2 AND kind = 'rollout'
              ORDER BY number DESC LIMIT $3"
@@ -279,7 +279,7 @@ fn verify_bodies(
 }
 
 /// Returns the rollouts of rows, without those that a later version wrote in an unknown form.
-fn read_rollouts(rows: Vec<RolloutRow>) -> Result<Vec<PastRollout>, StoreError> {
+fn read_rollouts(rows: Vec<RolloutRow>) -> Result<Vec<EpisodeRow>, StoreError> {
     let read = rows.into_iter().map(read_rollout).collect::<Result<Vec<_>, _>>()?;
     Ok(read.into_iter().filter_map(|(rollout, _)| rollout).collect())
 }

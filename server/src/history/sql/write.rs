@@ -1,7 +1,7 @@
 //! Writes commits, and loads a cluster after a restart.
 
 use timeline::Millis;
-use timeline::past::{PastRollout, UNKNOWN_CAUSE};
+use timeline::episodes::{EpisodeRow, UNKNOWN_CAUSE};
 use timeline::rollout::{Outcome, Trigger};
 
 use super::{CLOCKS_MILLIS, batches, insert_batch};
@@ -53,7 +53,7 @@ pub fn append(database: &mut Connection, cluster: i64, commit: &Commit) -> Resul
 
 /// Writes the row of a rollout or another episode, under its number among those of its workload. The figures of its pods stay once it has
 /// ended. Restarts grow until its episode is over; after that they are not told.
-fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &PastRollout) -> Result<(), StoreError> {
+fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &EpisodeRow) -> Result<(), StoreError> {
     let row = "INSERT INTO rollouts (cluster, uid, number, namespace, started_millis, outcome, cause, is_deleted, text, rollout, revision, took_millis, first_available_millis, restarts, workload, images, over_millis, kind)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)
          ON CONFLICT (cluster, uid, number) DO UPDATE SET started_millis = $5, outcome = $6, is_deleted = $8, rollout = $10, revision = $11, took_millis = $12, workload = $15, images = $16, over_millis = $17, kind = $18,
@@ -63,7 +63,7 @@ fn write_row(database: &mut Connection, cluster: i64, number: i64, rollout: &Pas
     let change_cause = rollout.change_cause.as_deref().unwrap_or_default();
     let revision = format!("revision {}", rollout.revision);
     let uid = rollout.uid.to_string();
-    let PastRollout { namespace, name: named, images, managed_by, title, started_millis, .. } = rollout;
+    let EpisodeRow { namespace, name: named, images, managed_by, title, started_millis, .. } = rollout;
     let started_millis = *started_millis;
     let passed = rollout.deadline_millis.map(|_| "deadline passed").unwrap_or_default();
     let (trouble, losses) = (rollout.trouble(), rollout.losses_words().unwrap_or_default());
@@ -136,7 +136,7 @@ fn next_number(database: &mut Connection, cluster: i64, uid: &str) -> Result<i64
     Ok(database.number(last, &[cluster.into(), uid.into()])?.map_or(0, |last| last + 1))
 }
 
-fn revision_of(rollout: &PastRollout) -> i64 {
+fn revision_of(rollout: &EpisodeRow) -> i64 {
     i64::try_from(rollout.revision).unwrap_or(i64::MAX)
 }
 
@@ -145,8 +145,8 @@ fn revision_of(rollout: &PastRollout) -> i64 {
 fn known_row(
     database: &mut Connection,
     cluster: i64,
-    rollout: &PastRollout,
-) -> Result<Option<(i64, PastRollout)>, StoreError> {
+    rollout: &EpisodeRow,
+) -> Result<Option<(i64, EpisodeRow)>, StoreError> {
     let uid = rollout.uid.to_string();
     let row = "SELECT number, started_millis, cause, rollout FROM rollouts WHERE cluster = $1 AND uid = $2 AND revision = $3 AND kind = 'rollout'
          AND started_millis <= $4 AND (took_millis < 0 OR over_millis >= $5)
@@ -164,21 +164,21 @@ fn known_row(
     let row: Option<(i64, Millis, String, String)> = database.row(row, &values)?;
     Ok(row.map(|(number, started_millis, cause, text)| {
         // A later version may have written it in an unknown form.
-        let known = serde_json::from_str(&text).unwrap_or_else(|_| PastRollout { cause, ..rollout.clone() });
-        (number, PastRollout { started_millis, ..known })
+        let known = serde_json::from_str(&text).unwrap_or_else(|_| EpisodeRow { cause, ..rollout.clone() });
+        (number, EpisodeRow { started_millis, ..known })
     }))
 }
 
 /// Adds what an earlier observation of a rollout knew: a process that begins to watch in the middle of it did not see its begin. Its last
 /// known cause and losses stay.
-fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
+fn with_known(rollout: &EpisodeRow, known: &EpisodeRow) -> EpisodeRow {
     let (first, second) =
         if known.started_millis < rollout.started_millis { (known, rollout) } else { (rollout, known) };
     let is_same_begin = second.started_millis - first.started_millis <= CLOCKS_MILLIS;
     // What was told while it went on says more than what is known of one that is superseded.
     let says_more = rollout.cause != UNKNOWN_CAUSE && rollout.outcome != Outcome::Superseded;
     let is_news = !rollout.cause.is_empty() && (says_more || known.trouble().is_empty());
-    PastRollout {
+    EpisodeRow {
         cause: if is_news { rollout.cause.clone() } else { known.cause.clone() },
         refusal: known.refusal.clone().or_else(|| rollout.refusal.clone()),
         trigger: match first.trigger {
@@ -201,7 +201,7 @@ fn with_known(rollout: &PastRollout, known: &PastRollout) -> PastRollout {
 }
 
 /// Returns the outcomes of a rollout in the index: a passed deadline stays one of them, whatever comes after.
-fn outcome_names(rollout: &PastRollout) -> String {
+fn outcome_names(rollout: &EpisodeRow) -> String {
     let passed = rollout.deadline_millis.filter(|_| rollout.outcome != Outcome::DeadlineExceeded);
     let outcomes = [Some(rollout.outcome), passed.map(|_| Outcome::DeadlineExceeded)];
     outcomes.into_iter().flatten().map(outcome_name).collect::<Vec<_>>().join(" ")
@@ -268,8 +268,8 @@ mod tests {
     #[test]
     fn a_refusal_before_its_begin_takes_no_later_cause_of_a_rollout_away() {
         let refused = format!("{}.", say::say_refusal("Revision 2", "no"));
-        let of = |cause: &str| PastRollout { revision: 2, cause: cause.to_owned(), ..PastRollout::default() };
-        let over = PastRollout { ended_millis: Some(9), refusal: Some(refused.clone()), ..of("") };
+        let of = |cause: &str| EpisodeRow { revision: 2, cause: cause.to_owned(), ..EpisodeRow::default() };
+        let over = EpisodeRow { ended_millis: Some(9), refusal: Some(refused.clone()), ..of("") };
         let kept = |known: &str| with_known(&over, &of(known)).trouble().to_owned();
         assert_eq!(["", "Containers crash."].map(kept), [refused.as_str(), "Containers crash."]);
         let later = |told: &str| with_known(&of(told), &over).trouble().to_owned();
@@ -279,13 +279,13 @@ mod tests {
 
     #[test]
     fn a_refusal_after_losses_stays_with_them_when_the_next_rollout_begins() {
-        let of = |losses: &str| PastRollout { losses: Some(losses.to_owned()), ..PastRollout::default() };
+        let of = |losses: &str| EpisodeRow { losses: Some(losses.to_owned()), ..EpisodeRow::default() };
         let one = of("Pod q4xzb deleted after the rollout was complete");
-        let refused = PastRollout { next_refusal: Some(say::say_refusal("The next revision", "no")), ..one.clone() };
+        let refused = EpisodeRow { next_refusal: Some(say::say_refusal("The next revision", "no")), ..one.clone() };
         let words = refused.losses_words();
-        let kept = |told: &PastRollout, known: &PastRollout| with_known(told, known).losses_words();
+        let kept = |told: &EpisodeRow, known: &EpisodeRow| with_known(told, known).losses_words();
         assert_eq!(kept(&one, &refused), words);
-        assert_eq!(kept(&PastRollout::default(), &refused), words);
+        assert_eq!(kept(&EpisodeRow::default(), &refused), words);
         assert_eq!(kept(&refused, &one), words);
         let (two, refusal) = ("2 pods deleted", refused.next_refusal.as_deref().unwrap_or_default());
         assert_eq!(kept(&of(two), &one).as_deref(), Some(two));

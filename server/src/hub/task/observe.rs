@@ -55,7 +55,7 @@ impl Hub {
                 self.watches.recording = Some(name);
                 self.set_clock(clock);
             }
-            SourceEvent::Recorded { observed, .. } => self.recorded(*observed),
+            SourceEvent::Recorded { observed, .. } => self.apply_recorded(*observed),
             SourceEvent::Paced(clock) => {
                 self.timeline.set_speed(Clock::Own(clock).percent());
                 self.set_clock(self.not_before(clock));
@@ -79,7 +79,7 @@ impl Hub {
         unlisted.into_iter().for_each(|(kind, namespace)| self.note_unseen(kind, namespace, Some(now_millis)));
     }
 
-    fn recorded(&mut self, Observed { at_millis, fact }: Observed) {
+    fn apply_recorded(&mut self, Observed { at_millis, fact }: Observed) {
         match fact {
             Some(fact) => self.observe(at_millis, fact),
             None => {
@@ -152,7 +152,7 @@ impl Hub {
         if let Change::Pruned(Some(uid), what) = change
             && what.before_millis.is_none()
         {
-            self.pruned(*uid);
+            self.forget_deployment(*uid);
             return;
         }
         let model = self.timeline.model();
@@ -182,7 +182,7 @@ impl Hub {
     }
 
     /// Forgets a Deployment that was removed from the timeline.
-    pub(super) fn pruned(&mut self, uid: Uid) {
+    pub(super) fn forget_deployment(&mut self, uid: Uid) {
         self.touched.remove(&uid);
         self.outdated.remove(&uid);
         self.is_list_old |= self.listed.remove(uid);

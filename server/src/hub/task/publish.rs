@@ -72,7 +72,7 @@ impl Hub {
                 {
                     let new = ListedDeployment::new(summary, deployment.now.labels.clone());
                     let new = match known.filter(|_| is_continued) {
-                        Some(before) => new.after(before, now.millis),
+                        Some(before) => new.continue_from(before, now.millis),
                         None => new,
                     };
                     self.listed.insert(new);
@@ -112,8 +112,9 @@ impl Hub {
             None => Topic::new(deployment, seq, self.counters.clone()),
         };
         let now_millis = self.clock.now_millis();
-        let resumed = since
-            .and_then(|at| topic.resume(at, now_millis, || self.missed(deployment?, at), || self.describe(deployment)));
+        let resumed = since.and_then(|at| {
+            topic.resume(at, now_millis, || self.missed_changes(deployment?, at), || self.describe(deployment))
+        });
         let frame = resumed.unwrap_or_else(|| topic.snapshot(|| self.snapshot(&workload)));
         let frames = topic.listen();
         self.topics.insert(workload, topic);
@@ -121,7 +122,7 @@ impl Hub {
     }
 
     /// Returns the changes of a Deployment that the copy of a viewer lacks; `None` if it needs a snapshot.
-    fn missed(&self, deployment: Uid, at: Position) -> Option<Vec<Change>> {
+    fn missed_changes(&self, deployment: Uid, at: Position) -> Option<Vec<Change>> {
         let count = self.timeline.seq().checked_sub(at.seq)?;
         if at.epoch == self.epoch {
             if self.touched.get(&deployment).is_none_or(|touched| *touched <= at.seq) {

@@ -8,7 +8,7 @@ use timeline::rules::pulls::is_image_reason;
 
 use super::{
     LONGEST_CONDITION, MOST_CONTAINERS, Unusable, beginning, condition, condition_status, cut, meta, millis, number,
-    parsed,
+    parse_optional,
 };
 use crate::kube::decode;
 
@@ -55,7 +55,7 @@ pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
         scheduled: condition(&status.conditions, "PodScheduled").map(|told| with_gates(told, &spec.scheduling_gates)),
         disruption: disruption.map(|c| c.reason),
         is_graceless: spec.termination_grace_period_seconds == Some(0),
-        deletion_cost: parsed(object.metadata.annotations.pod_deletion_cost.as_deref()).unwrap_or_default(),
+        deletion_cost: parse_optional(object.metadata.annotations.pod_deletion_cost.as_deref()).unwrap_or_default(),
         containers,
         conditions: conditions(status.conditions),
         meta: meta(object.metadata, "ReplicaSet")?,

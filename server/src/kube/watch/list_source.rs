@@ -61,21 +61,21 @@ impl Watch {
             };
             match page {
                 Ok(Page { objects, resource_version: Some(position), .. }) => {
-                    return self.listed(list.earlier, objects, position).await;
+                    return self.send_list(list.earlier, objects, position).await;
                 }
                 Ok(Page { objects, is_empty, .. }) => {
                     self.send_page(&mut list.earlier, objects).await?;
-                    self.advanced(list.began, list.earlier.len()).await?;
+                    self.send_progress(list.began, list.earlier.len()).await?;
                     if is_empty {
                         self.budget.ready(&()).await;
                     }
                 }
                 Err(error) => {
-                    let wait = Self::wait(&self.cluster, &mut list.backoff);
+                    let wait = Self::count_failure(&self.cluster, &mut list.backoff);
                     // It begins again at once, but not again and again. Failures before it were waited for already.
                     let wait = if list.is_forgotten_first(&error) { Duration::ZERO } else { wait };
                     self.list = Some(list.after_failure(&error));
-                    self.failed("list", &error, wait).await?;
+                    self.report_failure("list", &error, wait).await?;
                     return Ok(None);
                 }
             }
@@ -88,7 +88,7 @@ impl Watch {
         let ended = match self.read_stream(&mut streamed).await? {
             Ok(position) => {
                 let objects = streamed.take_objects();
-                return self.listed(streamed.existing(), objects, position).await;
+                return self.send_list(streamed.existing_uids(), objects, position).await;
             }
             Err(ended) => ended,
         };
@@ -111,8 +111,8 @@ impl Watch {
             }
             Some(WatchEnd::Lost) => self.send_catching_up("the connection was lost; reconnecting").await?,
             Some(WatchEnd::Dead(error) | WatchEnd::Failed(error)) => {
-                let wait = Self::wait(&self.cluster, &mut self.backoff);
-                self.failed("list", &error, wait).await?;
+                let wait = Self::count_failure(&self.cluster, &mut self.backoff);
+                self.report_failure("list", &error, wait).await?;
             }
         }
         Ok(None)
@@ -145,7 +145,7 @@ impl Watch {
                 let objects = streamed.take_objects();
                 self.send_page(&mut streamed.earlier, objects).await?;
             }
-            self.advanced(streamed.began, streamed.earlier.len() + streamed.objects.len()).await?;
+            self.send_progress(streamed.began, streamed.earlier.len() + streamed.objects.len()).await?;
         }
     }
 
@@ -161,7 +161,7 @@ impl Watch {
 
     /// Tells how far the first list is, at most once a second, once it takes longer than people wait without a word; of another one
     /// that it goes on, where its last page failed.
-    async fn advanced(&mut self, began: Instant, objects: usize) -> Result<(), HubGone> {
+    async fn send_progress(&mut self, began: Instant, objects: usize) -> Result<(), HubGone> {
         const LISTING: &str = "loading what was missed";
         let is_first = self.seen_until.is_none();
         if !is_first && matches!(&self.health, Some(Health::Stale { why, .. }) if why != LISTING) {
@@ -175,7 +175,7 @@ impl Watch {
         Ok(())
     }
 
-    async fn listed(
+    async fn send_list(
         &mut self,
         earlier: Vec<Uid>,
         objects: Vec<Object>,
@@ -219,7 +219,7 @@ impl StreamedList {
     }
 
     /// Returns the UIDs of the objects that the hub has and that still exist.
-    fn existing(mut self) -> Vec<Uid> {
+    fn existing_uids(mut self) -> Vec<Uid> {
         self.earlier.retain(|uid| !self.deleted.contains(uid));
         self.earlier
     }

@@ -15,7 +15,7 @@ use timeline::document::Document;
 
 use super::export;
 use super::extract::NamedWorkload;
-use super::respond::{Refusal, lost_rollout, unchecked};
+use super::respond::{Refusal, lost_rollout, refuse_unchecked};
 use super::status::connection;
 use crate::web::client_view::ClientView;
 
@@ -58,7 +58,7 @@ pub(super) async fn deployments(view: ClientView) -> Response {
 
 pub(super) async fn timeline(view: ClientView, NamedWorkload(workload): NamedWorkload) -> Result<Response, Refusal> {
     let Workload { cluster, kind, namespace, name, .. } = &workload;
-    unchecked(&view, &workload)?;
+    refuse_unchecked(&view, &workload)?;
     let unknown = || match view.has_cluster(cluster) {
         true => export::UNKNOWN.to_owned(),
         false => format!("This server does not watch cluster {cluster:?}."),

@@ -9,7 +9,7 @@ use timeline::wire::ConnectionState;
 use timeline::words::safe;
 
 use super::extract::NamedWorkload;
-use super::respond::unchecked;
+use super::respond::refuse_unchecked;
 use crate::web::client_view::ClientView;
 
 /// Caches may keep a badge for this long, in seconds.
@@ -27,7 +27,7 @@ pub(super) async fn badge(view: ClientView, NamedWorkload(workload): NamedWorklo
     let state = hub.as_ref().map(|hub| hub.connection().borrow().state.clone());
     let quiet = |badge: &str, sentence: &str| (badge.to_owned(), Tone::Quiet, sentence.to_owned());
     let said = match (hub, state) {
-        _ if unchecked(&view, &workload).is_err() => {
+        _ if refuse_unchecked(&view, &workload).is_err() => {
             Some(quiet("No data", "Your permissions cannot be checked right now."))
         }
         // Why is for operators: badges may be for everybody.

@@ -9,7 +9,7 @@ use timeline::words::safe;
 
 use super::extract::{NamedWorkload, RequestAddress};
 use super::history_query::zone;
-use super::respond::{Refusal, missing, refuse, render_static, unreadable_history};
+use super::respond::{Refusal, refuse, refuse_not_found, render_static, unreadable_history};
 use crate::web::client_view::ClientView;
 use crate::web::rollouts;
 
@@ -34,7 +34,9 @@ pub(super) async fn page(
     };
     let uid = match rollouts::find_uid(view, &workload).await {
         Ok(Some(uid)) => uid,
-        Ok(None) => return missing(view, format!("Rollcast has not seen a Deployment {name} there."), request).await,
+        Ok(None) => {
+            return refuse_not_found(view, format!("Rollcast has not seen a Deployment {name} there."), request).await;
+        }
         Err(why) => return refuse(view, unreadable_history(view, &why), instead(&workload), request).await,
     };
     let all = match rollouts::list(view, &workload, uid).await {

@@ -10,13 +10,13 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use timeline::address::{self, Address, Route, at};
 use timeline::change::Subject;
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::removal_order::Choices;
 use timeline::words::safe;
 use timeline::{Change, Uid, Workload, wire};
 
 use super::extract::{moment, origin};
-use super::respond::{Refusal, refuse, render, unchecked};
+use super::respond::{Refusal, refuse, refuse_unchecked, render};
 use crate::hub::DeploymentState;
 use crate::web::client_view::ClientView;
 use crate::web::rollouts;
@@ -83,18 +83,14 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
 }
 
 /// Returns the rollouts of the Deployment of an address, the last one first.
-async fn past_rollouts(view: &ClientView, asked_for: &Address) -> Option<Vec<PastRollout>> {
+async fn past_rollouts(view: &ClientView, asked_for: &Address) -> Option<Vec<EpisodeRow>> {
     let workload = asked_for.workload().ok()??;
     let uid = rollouts::find_uid(view, &workload).await.ok()??;
     rollouts::list(view, &workload, uid).await.ok()
 }
 
 /// Compares the last rollout of a Deployment, or that of the address, with those before it: sentences, and figures.
-async fn compare_last_rollout(
-    view: &ClientView,
-    asked_for: &Address,
-    all: &[PastRollout],
-) -> Option<(String, Measure)> {
+async fn compare_last_rollout(view: &ClientView, asked_for: &Address, all: &[EpisodeRow]) -> Option<(String, Measure)> {
     let workload = asked_for.workload().ok()??;
     let (last, before) = match workload.rollout {
         Some(number) => all.get(all.iter().position(|rollout| rollout.number == number)?..)?.split_first()?,
@@ -143,7 +139,7 @@ where
             return refuse(view, wrong, instead, request).await;
         }
     };
-    if is_part && let Err(Refusal(status, why)) = unchecked(view, &workload) {
+    if is_part && let Err(Refusal(status, why)) = refuse_unchecked(view, &workload) {
         return plain(status, &why);
     }
     let of = workload.clone();

@@ -56,11 +56,11 @@ pub(super) async fn create(
     job: ExportJob,
     file: impl Future<Output = Result<Attachment, Refusal>> + Send + 'static,
 ) -> Result<Response, Refusal> {
-    let made = tokio::spawn(async move { file.await.map(|file| file.attached(job.finish())) });
-    made.await.map_err(broken)?
+    let made = tokio::spawn(async move { file.await.map(|file| file.into_attachment(job.finish())) });
+    made.await.map_err(export_failed)?
 }
 
-fn broken(_: JoinError) -> Refusal {
+fn export_failed(_: JoinError) -> Refusal {
     Refusal(StatusCode::INTERNAL_SERVER_ERROR, "The file could not be created.".to_owned())
 }
 
@@ -128,7 +128,7 @@ pub(super) async fn lines(
         true => {
             // Looks for each name in up to 16 MB: others are answered meanwhile.
             let redact = move || Names::of_lines(&text).map(|names| names.redact_lines(&text));
-            let redacted = tokio::task::spawn_blocking(redact).await.map_err(broken)?;
+            let redacted = tokio::task::spawn_blocking(redact).await.map_err(export_failed)?;
             ("rollout".to_owned(), redacted.map_err(not_created)?)
         }
         false => (format!("{}-{}", kept.namespace, kept.name), text),
@@ -144,7 +144,7 @@ pub(super) struct Attachment {
 
 impl Attachment {
     /// Returns a response that holds the client's turn until it was sent.
-    fn attached(self, turn: UsageGuard<ClientKey>) -> Response {
+    fn into_attachment(self, turn: UsageGuard<ClientKey>) -> Response {
         let headers = [
             (header::CONTENT_TYPE, self.kind.to_owned()),
             (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", file_name(&self.name))),

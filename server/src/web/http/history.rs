@@ -9,13 +9,13 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde_json::{Value, json};
 use timeline::address::at;
-use timeline::past::{PastRollout, Search};
+use timeline::episodes::{EpisodeRow, Search};
 use timeline::wire::{Connection, Unwritten};
 use timeline::{Millis, Uid};
 
 use super::extract::RequestAddress;
 use super::history_query::{HistoryQuery, Zone, days, history_query, place_parameter};
-use super::respond::{Refusal, missing, refuse, render_static, unreadable_history};
+use super::respond::{Refusal, refuse, refuse_not_found, render_static, unreadable_history};
 use super::status::connections;
 use crate::access::permissions::{Permissions, UNWRITTEN};
 use crate::history::sql::{Overview, Reader};
@@ -53,7 +53,7 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
     };
     let Some(archive) = view.archive() else {
         let why = "This server stores no history: it runs with --no-history, or shows a recording or the playground without --data-dir.";
-        return missing(view, why.to_owned(), request).await;
+        return refuse_not_found(view, why.to_owned(), request).await;
     };
     let (asked, permissions, days) = (search.clone(), view.permissions().clone(), days(now_millis, &zone));
     let unwritten = unwritten_notice(view, archive.unwritten().borrow().clone(), &zone);
@@ -105,12 +105,12 @@ fn overview(
     reader: &Reader,
     search: &Search,
     permissions: &Permissions,
-    page: &[PastRollout],
+    page: &[EpisodeRow],
 ) -> Result<(Vec<PastWorkload>, [u32; 2]), StoreError> {
     let mut seen = BTreeSet::new();
     let rollouts = page.iter().filter(|rollout| rollout.is_rollout());
     let firsts = rollouts.filter(|rollout| seen.insert((&rollout.cluster, rollout.uid)));
-    let firsts: Vec<&PastRollout> = firsts.take(WORKLOADS).collect();
+    let firsts: Vec<&EpisodeRow> = firsts.take(WORKLOADS).collect();
     let named: Vec<(&str, Uid)> = firsts.iter().map(|rollout| (rollout.cluster.as_str(), rollout.uid)).collect();
     let Overview { total, counts, last } = reader.overview(search, permissions, &named, BARS)?;
     let workloads = firsts.iter().zip(last).map(|(rollout, mut rollouts)| {

@@ -5,9 +5,9 @@ use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan, Zoned};
 use timeline::Millis;
 use timeline::address::{Address, InvalidParameter};
-use timeline::past::language::{self, Term};
-use timeline::past::search::kinds;
-use timeline::past::{Day, LENGTHS, OUTCOMES, Search, TIMES, UTC};
+use timeline::episodes::language::{self, Term};
+use timeline::episodes::search::kinds;
+use timeline::episodes::{Day, LENGTHS, OUTCOMES, Search, TIMES, UTC};
 use timeline::rollout::Outcome;
 
 use super::extract::{millis_in, offset};

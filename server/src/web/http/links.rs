@@ -25,7 +25,7 @@ use timeline::words::{clock, moment, safe};
 use timeline::{Millis, Model, Uid, Workload, rollout};
 
 use super::extract::{RequestAddress, moment as moment_of};
-use super::respond::{Refusal, lost_rollout, missing, no_cluster, refuse, render, unreadable_history};
+use super::respond::{Refusal, lost_rollout, no_cluster, refuse, refuse_not_found, render, unreadable_history};
 use crate::history::store::{EpisodeSelector, StoreError};
 use crate::hub::{Handle, ListedDeployment};
 use crate::web::client_view::ClientView;
@@ -94,15 +94,7 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
     };
     let target = match snapshot.deployment {
         Some(_) if named.is_present() => LinkTarget::Live,
-        Some(uid) => {
-            let (of, now_millis, is_part) = (workload.clone(), snapshot.now_millis, view.part().is_some());
-            let target = hub.read(move |reader| {
-                let model = reader.timeline.model();
-                let deployment = model.deployments.get(&uid)?;
-                Some(KnownLink { model, deployment, named, workload: &of, now_millis, is_part }.target())
-            });
-            target.await.ok().flatten().unwrap_or(LinkTarget::Live)
-        }
+        Some(uid) => known_target(view, &hub, &workload, (uid, named), snapshot.now_millis).await,
         None if named.uid.is_none() => LinkTarget::Live, // the page waits for it
         None => {
             let why = format!(
@@ -138,6 +130,23 @@ pub(super) async fn workload(view: &ClientView, workload: Workload, asked_for: &
         moment,
     };
     render(view, Payload::Deployment(Box::new(page)), status, request).await
+}
+
+/// Returns the target of a link to a Deployment that the hub holds.
+async fn known_target(
+    view: &ClientView,
+    hub: &Handle,
+    workload: &Workload,
+    (uid, named): (Uid, LinkParameters),
+    now_millis: Millis,
+) -> LinkTarget {
+    let (workload, is_part) = (workload.clone(), view.part().is_some());
+    let target = hub.read(move |reader| {
+        let model = reader.timeline.model();
+        let deployment = model.deployments.get(&uid)?;
+        Some(KnownLink { model, deployment, named, workload: &workload, now_millis, is_part }.target())
+    });
+    target.await.ok().flatten().unwrap_or(LinkTarget::Live)
 }
 
 /// Answers for a workload of a cluster that is not watched, but may have been.
@@ -334,5 +343,5 @@ pub(super) async fn by_uid(view: ClientView, RequestAddress(asked_for): RequestA
             return redirect_to_uid(workload, wanted, &request);
         }
     }
-    missing(&view, "Rollcast has not seen a Deployment with that UID.".to_owned(), request).await
+    refuse_not_found(&view, "Rollcast has not seen a Deployment with that UID.".to_owned(), request).await
 }

@@ -107,23 +107,28 @@ impl Collector for Figures {
         let (help, unit) = ("When the server started, in seconds since the epoch.", Unit::Seconds);
         let descriptor = encoder.encode_descriptor("rollcast_start_time", help, Some(&unit), started.metric_type())?;
         started.encode(descriptor)?;
-        alone(&mut encoder, "rollcast_viewers", "Viewers connected.", &ConstGauge::new(rollcast.viewers.count()))?;
+        encode_figure(
+            &mut encoder,
+            "rollcast_viewers",
+            "Viewers connected.",
+            &ConstGauge::new(rollcast.viewers.count()),
+        )?;
         if let Some(audit) = &rollcast.site.audit {
             let help = "Lines of the audit log that could not be written in time.";
-            alone(&mut encoder, "rollcast_audit_lost", help, &counter(&audit.lost))?;
+            encode_figure(&mut encoder, "rollcast_audit_lost", help, &counter(&audit.lost))?;
         }
         let connections = ConstGauge::new(rollcast.connections.count());
-        alone(&mut encoder, "rollcast_connections", "Open connections.", &connections)?;
+        encode_figure(&mut encoder, "rollcast_connections", "Open connections.", &connections)?;
         if let Some(shares) = &rollcast.site.shares {
-            let unchecked = ConstGauge::new(i64::from(shares.checked().is_err()));
+            let unchecked = ConstGauge::new(i64::from(shares.check_current().is_err()));
             let help = "Whether no share link works because the link database does not respond.";
-            alone(&mut encoder, "rollcast_links_unchecked", help, &unchecked)?;
+            encode_figure(&mut encoder, "rollcast_links_unchecked", help, &unchecked)?;
         }
-        limited(view, &mut encoder)?;
+        encode_limits(view, &mut encoder)?;
         let lists = ConstGauge::new(rollcast.listings.count());
-        alone(&mut encoder, "rollcast_lists", "Different lists that viewers follow.", &lists)?;
+        encode_figure(&mut encoder, "rollcast_lists", "Different lists that viewers follow.", &lists)?;
         let help = "Viewers that fell behind and received a new snapshot.";
-        alone(&mut encoder, "rollcast_viewer_resyncs", help, &counter(&rollcast.resyncs))?;
+        encode_figure(&mut encoder, "rollcast_viewer_resyncs", help, &counter(&rollcast.resyncs))?;
         view.archive().map_or(Ok(()), |archive| history(&mut encoder, archive))
     }
 }
@@ -191,7 +196,7 @@ fn deployments(view: &ClientView, lists: &[List], encoder: &mut DescriptorEncode
     Ok(())
 }
 
-fn limited(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+fn encode_limits(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let help = "Times that a limit was reached and something was rejected, delayed or left out.";
     let mut family = encoder.encode_descriptor("rollcast_limited", help, None, MetricType::Counter)?;
     for (limit, name) in Limit::ALL {
@@ -236,11 +241,11 @@ fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Resul
         ),
         ("rollcast_history_missed", "Times that observations were left out of the history.", &counters.missed),
     ] {
-        alone(encoder, name, help, &counter(count))?;
+        encode_figure(encoder, name, help, &counter(count))?;
     }
     let is_failing = archive.unwritten().borrow().is_some();
     let help = "Whether history cannot be written right now.";
-    alone(encoder, "rollcast_history_failing", help, &ConstGauge::new(i64::from(is_failing)))
+    encode_figure(encoder, "rollcast_history_failing", help, &ConstGauge::new(i64::from(is_failing)))
 }
 
 fn counter(count: &AtomicU64) -> ConstCounter<u64> {
@@ -264,6 +269,11 @@ fn per_cluster<M: EncodeMetric>(
     Ok(())
 }
 
-fn alone(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, figure: &impl EncodeMetric) -> fmt::Result {
+fn encode_figure(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    figure: &impl EncodeMetric,
+) -> fmt::Result {
     figure.encode(encoder.encode_descriptor(name, help, None, figure.metric_type())?)
 }

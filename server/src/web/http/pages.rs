@@ -10,7 +10,7 @@ use timeline::address::{Address, InvalidParameter, Route, at};
 use timeline::list::{By, Column, Group, Query, SentRows, Window};
 
 use super::extract::RequestAddress;
-use super::respond::{missing, no_cluster, not_found, refuse, render};
+use super::respond::{no_cluster, not_found, refuse, refuse_not_found, render};
 use super::{details, links};
 use crate::web::client_view::ClientView;
 use crate::web::listing::ListResult;
@@ -44,7 +44,7 @@ async fn list(view: &ClientView, address: &Address, request: Request) -> Respons
     let place = |name| Some(address.value(name).to_owned()).filter(|value| !value.is_empty());
     let query = address.parameters.query(place("cluster"), place("namespace"));
     if let Some(unknown) = query.cluster.as_ref().filter(|cluster| !view.has_cluster(cluster)) {
-        return missing(view, no_cluster(view, unknown), request).await;
+        return refuse_not_found(view, no_cluster(view, unknown), request).await;
     }
     match check(address).and_then(|()| address.parse::<u32>("from")) {
         Ok(from) => {
@@ -71,13 +71,13 @@ async fn lines(view: &ClientView, query: Query, window: Window) -> (ListPayload,
 
 async fn wall(view: &ClientView, address: &Address, request: Request) -> Response {
     if let Some(unknown) = address.parameters.get("cluster").filter(|cluster| !view.has_cluster(cluster)) {
-        return missing(view, no_cluster(view, unknown), request).await;
+        return refuse_not_found(view, no_cluster(view, unknown), request).await;
     }
     let checked = || {
         let within = |from: u32, to: u32| move |text: &str| text.parse().ok().filter(|it| (from..=to).contains(it));
         let is_one_of = |all: &'static [&str]| move |text: &str| all.contains(&text).then_some(());
         address.check("theme", is_one_of(&["dark", "light", "auto"]))?;
-        address.check("zone", zone::Choice::named)?;
+        address.check("zone", zone::Choice::parse)?;
         check(address)?;
         address.check("rotate", within(2, 3_600))?;
         address.check("columns", within(1, 4))?;

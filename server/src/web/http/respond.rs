@@ -66,7 +66,7 @@ pub(super) fn no_cluster(view: &ClientView, cluster: &str) -> String {
 }
 
 /// Refuses a workload whose visibility cannot be checked now: it may exist.
-pub(super) fn unchecked(view: &ClientView, workload: &Workload) -> Result<(), Refusal> {
+pub(super) fn refuse_unchecked(view: &ClientView, workload: &Workload) -> Result<(), Refusal> {
     let permissions = view.permissions();
     match permissions.is_silent() && !view.can_see(workload) {
         true => Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, permissions.trouble().to_owned())),
@@ -78,10 +78,10 @@ pub(super) async fn not_found(view: &ClientView, request: Request) -> Response {
     let (all, one) = (at("/"), at("/clusters/{cluster}/namespaces/{namespace}/deployments/{name}"));
     let why =
         format!("There is no such page. The list of all Deployments is at {all}, the page of a Deployment at {one}.");
-    missing(view, why, request).await
+    refuse_not_found(view, why, request).await
 }
 
-pub(super) async fn missing(view: &ClientView, why: String, request: Request) -> Response {
+pub(super) async fn refuse_not_found(view: &ClientView, why: String, request: Request) -> Response {
     let instead = vec![(at("/"), "All Deployments".to_owned())];
     refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead, request).await
 }
@@ -99,7 +99,7 @@ pub(super) async fn refuse(
     let is_silent = view.permissions().is_silent();
     let status = if is_silent { StatusCode::SERVICE_UNAVAILABLE } else { status };
     let title = status.canonical_reason().unwrap_or_default();
-    let shell = move |build| app::shell::missing(title, asked.clone(), why.clone(), instead.clone(), build);
+    let shell = move |build| app::shell::refusal(title, asked.clone(), why.clone(), instead.clone(), build);
     let mut response = render_static(view, status, request, shell).await;
     if is_silent {
         // It may be there, and be shown as soon as the cluster says so.

@@ -49,7 +49,7 @@ pub fn choose(sources: &[Source], query: &Query) -> ListResult {
         all: sources.iter().map(|source| source.list.len() as u32).sum(),
         ..Overall::default()
     };
-    let query = &match bounded(query) {
+    let query = &match check_length(query) {
         Ok(()) => query.clone(),
         Err(why) => {
             overall.trouble = why.to_owned();
@@ -122,7 +122,7 @@ fn headings(query: &Query, found: &[Match<'_>]) -> Vec<Head> {
 }
 
 /// Refuses a search that would take too long.
-pub(super) fn bounded(query: &Query) -> Result<(), &'static str> {
+pub(super) fn check_length(query: &Query) -> Result<(), &'static str> {
     if query.text.len() > MOST_TEXT || query.text.split_whitespace().count() > MOST_WORDS {
         return Err("A search may have at most 12 words and 400 characters. This one was ignored.");
     }

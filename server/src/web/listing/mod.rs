@@ -17,7 +17,7 @@ use timeline::list::{ClusterState, Overall, Query};
 use timeline::wire::Connection;
 use tokio::sync::watch as signal;
 
-use choose::bounded;
+use choose::check_length;
 pub use choose::{ListResult, Source, choose};
 
 use crate::access::clients::{ClientKey, SubscriptionGuard, SubscriptionLimit};
@@ -130,7 +130,7 @@ impl Listings {
 
     /// Selects for a normalized query; an oversized search counts once, however long it is followed.
     fn first(&self, query: &Query, permissions: &Permissions, sources: &[Source]) -> ListResult {
-        if bounded(query).is_err() {
+        if check_length(query).is_err() {
             self.limits.count_hit(Limit::Search);
         }
         choose_visible(query, permissions, sources)

@@ -13,8 +13,8 @@ use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Lines, Store};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
+use timeline::episodes::EpisodeRow;
 use timeline::fact::{Kind, Seen};
-use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{History, Millis, Timeline, Uid};
 
@@ -247,7 +247,7 @@ pub struct KeptDay {
     /// How many there were.
     pub events: usize,
     /// They, as the index has them.
-    pub rollouts: Vec<PastRollout>,
+    pub rollouts: Vec<EpisodeRow>,
 }
 
 /// Keeps so many rollouts of [`PODS`] pods, as many in a day as there are in [`ROLLOUTS`], and tidies as a server does.

@@ -9,7 +9,7 @@ use server::history::resume::{CheckpointState, FINGERPRINT};
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
 use timeline::Millis;
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 
 use crate::history::lines::{line, listed};
 use crate::history::{Indexed, SMALL, checkpoint, commit, existing, indexed, longest, places, play, resumed};
@@ -117,7 +117,7 @@ fn the_last_rollout_of_what_exists_stays_pod_by_pod_and_others_go_with_their_age
         let why = command::check(&place.options()).unwrap_err().to_string();
         assert!(why.starts_with(&format!("an episode of workload {uid} in cluster c: ")), "{why}");
         // Once the workload goes, all of it goes in time.
-        let deleted = rollouts.iter().map(|rollout| PastRollout { is_deleted: true, ..rollout.clone() }).collect();
+        let deleted = rollouts.iter().map(|rollout| EpisodeRow { is_deleted: true, ..rollout.clone() }).collect();
         store.commit(&[Commit { rollouts: deleted, ..commit(None, None) }]).unwrap();
         drop(store);
         let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });

@@ -5,7 +5,7 @@ use server::access::permissions::Permissions;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Episode};
-use timeline::past::{PastRollout, Search};
+use timeline::episodes::{EpisodeRow, Search};
 use timeline::words::clock;
 use timeline::{EpisodeKind, Millis};
 
@@ -153,11 +153,11 @@ fn recorded(lines: &[String], is_deleted: bool) -> Episode {
     recorder.record(&listed());
     recorder.record(&lines.concat());
     recorder.begin_episode(web());
-    recorder.record_rollout(&PastRollout { uid: web(), started_millis: 150_200, is_deleted, ..PastRollout::default() });
+    recorder.record_rollout(&EpisodeRow { uid: web(), started_millis: 150_200, is_deleted, ..EpisodeRow::default() });
     recorder.settle(web()).unwrap()
 }
 
-fn told(row: Option<&PastRollout>) -> Option<(EpisodeKind, u64, &str, Option<Millis>)> {
+fn told(row: Option<&EpisodeRow>) -> Option<(EpisodeKind, u64, &str, Option<Millis>)> {
     row.map(|row| (row.episode, row.revision, row.title.as_str(), row.ended_millis))
 }
 

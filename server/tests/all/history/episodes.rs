@@ -5,7 +5,7 @@ use server::history::batch::unpack;
 use server::history::index;
 use server::history::recorder::Recorder;
 use server::history::rollout_span;
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::wire::Objects;
 use timeline::{Millis, Model, Uid};
 
@@ -55,14 +55,14 @@ fn the_end_of_a_rollout_is_written_at_once() {
     let began = 1_000 * HOUR_MILLIS;
     let mut recorder = begun(began);
     let open = indexed().rollouts.last().unwrap().clone();
-    let open = PastRollout { uid: web(), started_millis: began, ended_millis: None, last_millis: None, ..open };
+    let open = EpisodeRow { uid: web(), started_millis: began, ended_millis: None, last_millis: None, ..open };
     recorder.record_rollout(&open);
     assert_eq!(recorder.pending_writes().0.len(), 1, "its begin");
     recorder.record(&line(began + 2_000, "Pod", 10, "ADDED"));
     recorder.record_rollout(&open);
     assert_eq!(recorder.pending_writes().0, [], "it was written lately");
     recorder.record(&line(began + 3_000, "Pod", 10, "MODIFIED"));
-    let over = PastRollout { ended_millis: Some(began + 3_000), ..open };
+    let over = EpisodeRow { ended_millis: Some(began + 3_000), ..open };
     recorder.record_rollout(&over);
     let (written, _) = recorder.pending_writes();
     let [episode] = &written[..] else { panic!("one episode") };

@@ -203,7 +203,11 @@ async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     fault.store(0, Ordering::Relaxed);
     unwritten.wait_for(Option::is_none).await.unwrap();
     until::until("it", async || sets(&kept(folder.path())) == 1).await;
-    assert_eq!(*archive.reopened().borrow(), 0, "a store that was slow lacks nothing, and is not told everything anew");
+    assert_eq!(
+        *archive.reopen_count().borrow(),
+        0,
+        "a store that was slow lacks nothing, and is not told everything anew"
+    );
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Episode, EpisodeSelector};
-use timeline::past::{PastRollout, Search, StatusMark};
+use timeline::episodes::{EpisodeRow, Search, StatusMark};
 use timeline::words::clock;
 use timeline::{EpisodeKind, Millis};
 
@@ -21,7 +21,7 @@ fn recording(name: &str) -> String {
 }
 
 /// The row of a recorded recovery: a pod is deleted and replaced.
-fn recovery() -> (Episode, PastRollout) {
+fn recovery() -> (Episode, EpisodeRow) {
     let found = episodes(&recording("kill-pod")).into_iter().find_map(|episode| {
         let row = *episode.row.clone()?;
         Some((episode, row))
@@ -77,9 +77,9 @@ fn an_episode_has_one_row_however_often_it_is_written_and_none_beside_a_rollout(
             store.commit(&[Commit { episodes: vec![episode.clone()], ..commit(None, None) }]).unwrap();
             reader.search(&Search::default(), &Permissions::All, None, 9).unwrap().rollouts
         };
-        let open = PastRollout { outcome: timeline::rollout::Outcome::Progressing, ended_millis: None, ..row.clone() };
+        let open = EpisodeRow { outcome: timeline::rollout::Outcome::Progressing, ended_millis: None, ..row.clone() };
         let open = Episode { is_open: true, row: Some(Box::new(open)), ..episode.clone() };
-        assert!(written(&open).iter().all(PastRollout::is_going_on));
+        assert!(written(&open).iter().all(EpisodeRow::is_going_on));
         let [over] = &written(&episode)[..] else { panic!("one row") };
         assert_eq!((over.episode, over.title.as_str()), (EpisodeKind::Recovery, row.title.as_str()));
         assert_eq!((over.cluster.as_str(), over.is_kept, over.number), ("c", true, 0));
@@ -93,8 +93,8 @@ fn an_episode_has_one_row_however_often_it_is_written_and_none_beside_a_rollout(
 #[test]
 fn kinds_narrow_and_are_counted_and_rollouts_are_found_by_their_revision() {
     let (episode, row) = recovery();
-    let rollouts: Vec<PastRollout> =
-        indexed().rollouts.into_iter().map(|one| PastRollout { uid: row.uid, ..one }).collect();
+    let rollouts: Vec<EpisodeRow> =
+        indexed().rollouts.into_iter().map(|one| EpisodeRow { uid: row.uid, ..one }).collect();
     for place in places() {
         let mut store = place.open(SMALL);
         let reader = Reader::new(&place.location);
@@ -127,7 +127,7 @@ fn the_last_episode_of_each_kind_stays_for_as_long_as_its_workload_exists() {
         let millis = days * 86_400_000;
         let (from_millis, to_millis) = (episode.from_millis + millis, episode.to_millis + millis);
         let started_millis = row.started_millis + millis;
-        let row = PastRollout { episode: kind, started_millis, ended_millis: Some(to_millis), ..row.clone() };
+        let row = EpisodeRow { episode: kind, started_millis, ended_millis: Some(to_millis), ..row.clone() };
         Episode { from_millis, to_millis, row: Some(Box::new(row)), ..episode.clone() }
     };
     let all =
@@ -146,7 +146,7 @@ fn the_last_episode_of_each_kind_stays_for_as_long_as_its_workload_exists() {
         let expected = [EpisodeKind::Failure, EpisodeKind::Recovery, EpisodeKind::Scaling].map(|kind| (kind, true));
         assert_eq!(kept(), expected);
         let deletion = Episode { from_millis: now, to_millis: now, ..later(8, EpisodeKind::Deletion) };
-        let gone = deletion.row.clone().map(|row| Box::new(PastRollout { is_deleted: true, ..*row }));
+        let gone = deletion.row.clone().map(|row| Box::new(EpisodeRow { is_deleted: true, ..*row }));
         store.commit(&[Commit { episodes: vec![Episode { row: gone, ..deletion }], ..commit(None, None) }]).unwrap();
         while store.tidy(now + 86_400_000).unwrap() {}
         assert_eq!(kept(), [], "its workload is gone");

@@ -6,7 +6,7 @@ use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
-use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
+use timeline::episodes::{EpisodeRow, Search, UNKNOWN_CAUSE};
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
 use timeline::{Millis, Timeline, Uid, Workload};
@@ -19,7 +19,7 @@ fn a_link_to_a_workload_leads_to_its_rollouts_alone() {
         let mut store = place.open(SMALL);
         let own = indexed().rollouts;
         let named = |name: &str, namespace: &str, uid: u128| {
-            let of = |rollout: &PastRollout| PastRollout {
+            let of = |rollout: &EpisodeRow| EpisodeRow {
                 uid: Uid::from_bits(uid),
                 name: name.into(),
                 namespace: namespace.into(),
@@ -50,7 +50,7 @@ fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
     for place in places() {
         let mut store = place.open(Limits { age_millis: 1_000, ..SMALL });
         let Indexed { now, rollouts, .. } = indexed();
-        let revisions = |store: &mut dyn Store, rollouts: Vec<PastRollout>| -> Vec<u64> {
+        let revisions = |store: &mut dyn Store, rollouts: Vec<EpisodeRow>| -> Vec<u64> {
             store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
             while store.tidy(now.millis + 60_000).unwrap() {}
             let found =
@@ -58,7 +58,7 @@ fn the_last_rollout_of_what_exists_stays_in_the_index_whatever_its_age() {
             found.iter().map(|rollout| rollout.revision).collect()
         };
         assert_eq!(revisions(&mut *store, rollouts.clone()), [3]);
-        let deleted = rollouts.into_iter().map(|rollout| PastRollout { is_deleted: true, ..rollout });
+        let deleted = rollouts.into_iter().map(|rollout| EpisodeRow { is_deleted: true, ..rollout });
         assert_eq!(revisions(&mut *store, deleted.collect()), [0; 0]);
     }
 }
@@ -91,14 +91,14 @@ fn what_went_on_when_watching_began_is_told_once_it_is_over() {
 fn a_begin_that_was_seen_stays_seen_after_a_restart() {
     let began = indexed().rollouts.last().unwrap().clone();
     let at = began.started_millis;
-    let seen = PastRollout {
+    let seen = EpisodeRow {
         ended_millis: None,
         outcome: Outcome::Progressing,
         first_available_millis: Some(700),
         deadline_millis: Some(at + 10_000),
         ..began
     };
-    let joined = PastRollout {
+    let joined = EpisodeRow {
         trigger: Trigger::Unknown,
         started_millis: at + 20_000,
         first_available_millis: None,
@@ -107,17 +107,17 @@ fn a_begin_that_was_seen_stays_seen_after_a_restart() {
         min_available: seen.min_available + 1,
         ..seen.clone()
     };
-    let over = PastRollout { ended_millis: Some(at + 30_000), outcome: Outcome::Complete, ..joined.clone() };
+    let over = EpisodeRow { ended_millis: Some(at + 30_000), outcome: Outcome::Complete, ..joined.clone() };
     for place in places() {
         let mut store = place.open(SMALL);
         let reader = Reader::new(&place.location);
-        let mut kept = |rollout: &PastRollout| {
+        let mut kept = |rollout: &EpisodeRow| {
             store.commit(&[Commit { rollouts: vec![rollout.clone()], ..commit(None, None) }]).unwrap();
             let mut found = reader.search(&Search::default(), &Permissions::All, None, 9).unwrap().rollouts;
             assert_eq!(found.len(), 1);
             found.remove(0)
         };
-        let known = |rollout: PastRollout| {
+        let known = |rollout: EpisodeRow| {
             (rollout.trigger, rollout.started_millis, rollout.deadline_millis, rollout.first_available_millis)
         };
         let first = known(kept(&seen));
@@ -131,8 +131,8 @@ fn a_begin_that_was_seen_stays_seen_after_a_restart() {
     for (later, trigger) in [(500, seen.trigger), (20_000, Trigger::Unknown)] {
         for place in places() {
             let mut store = place.open(SMALL);
-            let listed = PastRollout { trigger: Trigger::Unknown, ..seen.clone() };
-            let watched = PastRollout { started_millis: at + later, ..seen.clone() };
+            let listed = EpisodeRow { trigger: Trigger::Unknown, ..seen.clone() };
+            let watched = EpisodeRow { started_millis: at + later, ..seen.clone() };
             for rollout in [listed, watched] {
                 store.commit(&[Commit { rollouts: vec![rollout], ..commit(None, None) }]).unwrap();
             }
@@ -149,9 +149,9 @@ fn rollouts_of_the_same_revision_have_one_row_each() {
     let began = |index: Millis| 1_000_000 + index * 60_000;
     let rollouts = indexed().rollouts.into_iter().zip([(0, 1), (1, 2), (2, 1)]).map(|(rollout, (index, revision))| {
         let (started_millis, ended_millis) = (began(index), Some(began(index) + 30_000));
-        PastRollout { revision, started_millis, ended_millis, ..rollout }
+        EpisodeRow { revision, started_millis, ended_millis, ..rollout }
     });
-    let rollouts: Vec<PastRollout> = rollouts.collect();
+    let rollouts: Vec<EpisodeRow> = rollouts.collect();
     for place in places() {
         let mut store = place.open(SMALL);
         for _ in 0..3 {
@@ -166,7 +166,7 @@ fn rollouts_of_the_same_revision_have_one_row_each() {
 /// The cause that is found is the last one that is known, however the rollout ended.
 #[test]
 fn the_last_known_cause_stays_and_words_find_it() {
-    let one = PastRollout { cause: String::new(), ..indexed().rollouts.last().unwrap().clone() };
+    let one = EpisodeRow { cause: String::new(), ..indexed().rollouts.last().unwrap().clone() };
     for place in places() {
         let mut store = place.open(SMALL);
         let reader = Reader::new(&place.location);
@@ -176,7 +176,7 @@ fn the_last_known_cause_stays_and_words_find_it() {
             found.into_iter().map(|rollout| rollout.cause).collect::<Vec<_>>()
         };
         let mut kept = |cause: &str, deadline_millis| {
-            let told = PastRollout { cause: cause.to_owned(), deadline_millis, ..one.clone() };
+            let told = EpisodeRow { cause: cause.to_owned(), deadline_millis, ..one.clone() };
             store.commit(&[Commit { rollouts: vec![told], ..commit(None, None) }]).unwrap();
             found("").pop().unwrap()
         };
@@ -196,7 +196,7 @@ fn rollouts_are_found_by_the_words_of_refusals_and_by_their_trouble() {
     let of = |before: Option<&str>, after: Option<&str>| {
         let [refusal, next_refusal] = [before, after].map(|words| words.map(str::to_owned));
         let cause = String::new();
-        PastRollout { cause, refusal, next_refusal, losses: None, ..own.last().unwrap().clone() }
+        EpisodeRow { cause, refusal, next_refusal, losses: None, ..own.last().unwrap().clone() }
     };
     let before = of(Some("Revision 3 could not start: quota sets was used up."), None);
     let after = of(None, Some("The next revision could not start: webhook policy denied the new ReplicaSet"));

@@ -35,7 +35,7 @@ use server::history::resume::{self, CheckpointState, FINGERPRINT};
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Checkpoint, Commit, Episode, Lines, Store};
 use server::kube::InitialState;
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::view::Now;
 use timeline::{History, Millis, Model, Timeline, Uid};
 
@@ -203,7 +203,7 @@ struct Indexed {
     timeline: Timeline,
     uid: Uid,
     now: Now,
-    rollouts: Vec<PastRollout>,
+    rollouts: Vec<EpisodeRow>,
 }
 
 /// The recording of three rollouts, in batches.

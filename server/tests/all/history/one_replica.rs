@@ -1,12 +1,12 @@
 //! A Deployment of one replica, in facts whose times and counts a test chooses.
 
 use server::history::index;
+use timeline::episodes::EpisodeRow;
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, DeploymentFact, DeploymentNow, DeploymentSpec,
     DeploymentStatus, IntOrPercent, Kind, Meta, Phase, PodFact, ReplicaSetCounts, ReplicaSetFact, ReplicaSetNow, Role,
     Seen, Strategy,
 };
-use timeline::past::PastRollout;
 use timeline::view::Now;
 use timeline::{Fact, Millis, Timeline, Uid};
 
@@ -96,6 +96,6 @@ pub fn apply(timeline: &mut Timeline, facts: impl IntoIterator<Item = (Millis, F
 }
 
 /// The row of its last rollout in the index.
-pub fn last_row(timeline: &Timeline, millis: Millis) -> PastRollout {
+pub fn last_row(timeline: &Timeline, millis: Millis) -> EpisodeRow {
     index::rollouts("c", timeline, Uid::from_bits(1), Now { millis, skew_millis: 0 }, 1).pop().unwrap()
 }

@@ -6,9 +6,9 @@ use server::history::index;
 use server::history::recorder::Recorder;
 use server::history::sql::Reader;
 use server::history::store::Commit;
+use timeline::episodes::{EpisodeRow, Search};
 use timeline::fact::{Condition, ConditionStatus, EventFact, Image, Kind, Seen, Strategy};
 use timeline::model::{Gap, Pod, PodState};
-use timeline::past::{PastRollout, Search};
 use timeline::rollout::Outcome;
 use timeline::view::{self, Now, Tone};
 use timeline::{Fact, Millis, Timeline, Uid, say};
@@ -38,7 +38,7 @@ fn the_cause_of_an_outage_names_why_nobody_serves() {
     let first = leading.split_once(". ").map_or(leading.clone(), |(first, _)| format!("{first}."));
     assert!(first.contains(" running but not ready") && first.ends_with('.'), "{first}");
     assert_eq!(row.cause, format!("{headline} {first}"));
-    let over = PastRollout { outcome: Outcome::Superseded, ..row };
+    let over = EpisodeRow { outcome: Outcome::Superseded, ..row };
     let past = say::past(&first);
     assert_eq!(over.cause_words(), format!("Was replacing revision 1: no pod was available. {past}"));
 }
@@ -329,8 +329,8 @@ fn a_crash_loop_right_after_completion_is_the_cause_of_the_rollout() {
     for place in places() {
         let mut store = place.open(SMALL);
         // Containers that restart now and then are no trouble, and count until the episode is over.
-        let more = PastRollout { cause: String::new(), restarts: Some(8), ..last.clone() };
-        let later = PastRollout { cause: String::new(), restarts: None, ..last.clone() };
+        let more = EpisodeRow { cause: String::new(), restarts: Some(8), ..last.clone() };
+        let later = EpisodeRow { cause: String::new(), restarts: None, ..last.clone() };
         for rollouts in [rollouts.clone(), vec![last.clone()], vec![more], vec![later]] {
             store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
         }
@@ -390,13 +390,13 @@ fn a_pod_that_is_deleted_right_after_completion_is_a_loss_of_the_rollout() {
     assert_eq!((last.title.as_str(), last.losses.as_ref()), ("", Some(&told)));
     for place in places() {
         let mut store = place.open(SMALL);
-        let later = PastRollout { losses: None, ..last.clone() };
+        let later = EpisodeRow { losses: None, ..last.clone() };
         for rollouts in [rollouts.clone(), vec![last.clone()], vec![later]] {
             store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
         }
         let search = Search { text: "deleted".to_owned(), ..Search::default() };
         let found = Reader::new(&place.location).search(&search, &Permissions::All, None, 9).unwrap().rollouts;
-        let found: Vec<_> = found.iter().map(PastRollout::cause_words).collect();
+        let found: Vec<_> = found.iter().map(EpisodeRow::cause_words).collect();
         assert_eq!(found, std::slice::from_ref(&told));
     }
 }

@@ -4,8 +4,8 @@ use server::access::permissions::Permissions;
 use server::history::index;
 use server::history::sql::Reader;
 use server::history::store::Commit;
+use timeline::episodes::{EpisodeRow, Search};
 use timeline::fact::{Kind, Seen};
-use timeline::past::{PastRollout, Search};
 use timeline::view::Now;
 use timeline::{Fact, Millis, Timeline, Uid};
 
@@ -25,7 +25,7 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
     let said = |timeline: &Timeline| {
         let row = last_row(timeline, 90_000);
         assert_eq!(row.first_available_millis.is_some(), row.took_millis().is_some());
-        (row.ended(), row.took(), row.extremes())
+        (row.result_words(), row.duration_words(), row.extremes())
     };
     let begun = || {
         let mut timeline = complete();
@@ -79,7 +79,7 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
         let mut store = place.open(SMALL);
         for (is_part_unseen, is_long) in [(false, true), (true, false), (false, false)] {
             let ended_millis = Some(row.started_millis + 60_000);
-            let rollouts = vec![PastRollout { is_part_unseen, ended_millis, ..row.clone() }];
+            let rollouts = vec![EpisodeRow { is_part_unseen, ended_millis, ..row.clone() }];
             store.commit(&[Commit { rollouts, ..commit(None, None) }]).unwrap();
             let longer = Search { longer_millis: Some(60_000), ..Search::default() };
             let found = Reader::new(&place.location).search(&longer, &Permissions::All, None, 9).unwrap();
@@ -87,7 +87,7 @@ fn a_rollout_that_ended_in_a_gap_has_neither_duration_nor_extremes() {
         }
         // A process that began to watch in the middle of it tells of the same one.
         let [started_millis, ended_millis] = [50_000, 60_000].map(|millis| row.started_millis + millis);
-        let late = PastRollout { started_millis, ended_millis: Some(ended_millis), ..row.clone() };
+        let late = EpisodeRow { started_millis, ended_millis: Some(ended_millis), ..row.clone() };
         store.commit(&[Commit { rollouts: vec![late], ..commit(None, None) }]).unwrap();
         let found = Reader::new(&place.location).search(&Search::default(), &Permissions::All, None, 9).unwrap();
         assert_eq!((found.rollouts.len(), found.rollouts[0].took_millis()), (1, None));

@@ -66,7 +66,7 @@ impl Folder {
     /// The same, whose command has so long to answer.
     fn cluster_whose_command_has(&self, credentials: Duration) -> clusters::ClusterConfig {
         let asked = Clusters { kubeconfig: Some(self.kubeconfig()), ..Clusters::default() };
-        let mut wanted = clusters::configured(&asked, &[], &Config::default()).unwrap().remove(0);
+        let mut wanted = clusters::cluster_configs(&asked, &[], &Config::default()).unwrap().remove(0);
         wanted.pace = Arc::new(Pace {
             credentials,
             patience: Duration::from_millis(100),
@@ -355,7 +355,7 @@ fn a_context_that_is_named_twice_is_watched_once_and_two_clusters_of_one_name_ar
     };
     let watched = |folder, context| {
         let file = Config { clusters: vec![cluster(&one, "a"), cluster(folder, context)], ..Config::default() };
-        clusters::configured(&asked, &[], &file).map(|all| all.len()).map_err(|why| why.to_string())
+        clusters::cluster_configs(&asked, &[], &file).map(|all| all.len()).map_err(|why| why.to_string())
     };
     assert_eq!(watched(&one, "a"), Ok(1));
     for (folder, context) in [(&one, "b"), (&other, "a")] {

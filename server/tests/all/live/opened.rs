@@ -4,7 +4,7 @@ use server::access::permissions::Permissions;
 use server::history::options::{Limits, Location};
 use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
-use timeline::past::Search;
+use timeline::episodes::Search;
 
 use crate::common::day;
 use crate::live::program::{Serving, get, kubeconfig};

@@ -32,7 +32,7 @@ const SMALL: usize = 1_100_000;
 fn played(name: &str, text: &str) -> Handle {
     let recording = Recording::read(text);
     let (_, end_millis) = recording.span().unwrap();
-    Handle::frozen(name, name, rollout_cache::play_to_end(recording.observed, end_millis).unwrap())
+    Handle::start_frozen(name, name, rollout_cache::play_to_end(recording.observed, end_millis).unwrap())
 }
 
 /// The Deployments of a hub with the revisions of their rollouts.

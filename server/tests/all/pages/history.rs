@@ -11,7 +11,7 @@ use server::web::state::{Rollcast, Site};
 use timeline::Millis;
 use timeline::address;
 use timeline::address::Route;
-use timeline::past::{PastRollout, Search};
+use timeline::episodes::{EpisodeRow, Search};
 use timeline::rollout::Outcome;
 
 use crate::common;
@@ -27,7 +27,7 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
     assert_eq!(all.len(), kept.rollouts.len());
     assert!(all.len() > 30 && all.is_sorted_by_key(|rollout| std::cmp::Reverse(rollout.started_millis)));
     let like =
-        |keep: &dyn Fn(&PastRollout) -> bool| all.iter().filter(|rollout| keep(rollout)).cloned().collect::<Vec<_>>();
+        |keep: &dyn Fn(&EpisodeRow) -> bool| all.iter().filter(|rollout| keep(rollout)).cloned().collect::<Vec<_>>();
     let troubled = found(rollcast, "trouble=yes").await;
     assert_eq!(troubled, like(&|rollout| !rollout.trouble().is_empty()));
     assert!(!troubled.is_empty());
@@ -39,19 +39,19 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
     assert_eq!(found(rollcast, "outcome=superseded").await, superseded);
     let (from, to) = (all[20].started_millis, all[10].started_millis);
     // What went on then, whenever it began.
-    let open = |rollout: &PastRollout| {
+    let open = |rollout: &EpisodeRow| {
         let over = rollout.ended_millis.or(rollout.moment_millis.filter(|_| rollout.is_deleted));
         over.map(|over| over.max(rollout.started_millis))
     };
-    let goes_on = |rollout: &PastRollout, from: Millis, to: Millis| {
+    let goes_on = |rollout: &EpisodeRow, from: Millis, to: Millis| {
         rollout.started_millis < to && open(rollout).is_none_or(|over| over >= from)
     };
     // What is open in a recording was heard of until its end; that is before `from` for some.
-    let heard = |rollout: &PastRollout| {
+    let heard = |rollout: &EpisodeRow| {
         let text = common::recordings().into_iter().find(|(name, _)| *name == rollout.cluster).unwrap().1;
         Recording::read(&text).span().unwrap().1
     };
-    let went_on = |rollout: &PastRollout, from: Millis, to: Millis| {
+    let went_on = |rollout: &EpisodeRow, from: Millis, to: Millis| {
         let is_open = open(rollout).is_none();
         goes_on(rollout, from, to) && (!is_open || rollout.started_millis >= from || heard(rollout) >= from)
     };
@@ -88,7 +88,7 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
     let (mut paged, mut after) = (Vec::new(), String::new());
     loop {
         let (_, answer) = json(rollcast, &format!("{}?limit=7&after={after}", Route::ApiRollouts.pattern())).await;
-        paged.extend(serde_json::from_value::<Vec<PastRollout>>(answer["rollouts"].clone()).unwrap());
+        paged.extend(serde_json::from_value::<Vec<EpisodeRow>>(answer["rollouts"].clone()).unwrap());
         // The place tells what was told of the last one, and nothing of the rollouts of others.
         let last = answer["rollouts"].as_array().unwrap().last();
         let told = last.map(|last| {
@@ -192,11 +192,11 @@ async fn each_workload_has_its_last_rollouts_as_a_small_picture_that_leads_to_th
     assert_eq!(bars(picture), all.len());
     assert!(picture.contains("6 rollouts, median 2."), "{picture}");
     for rollout in all.iter().chain(&kept.rollouts) {
-        let played = fetch(&kept.rollcast, &rollout.played()).await;
-        assert_eq!(played.status, StatusCode::OK, "{}", rollout.played());
+        let played = fetch(&kept.rollcast, &rollout.play_address()).await;
+        assert_eq!(played.status, StatusCode::OK, "{}", rollout.play_address());
     }
     for rollout in &all {
-        assert!(picture.contains(&rollout.played().replace('&', "&amp;")), "{}", rollout.played());
+        assert!(picture.contains(&rollout.play_address().replace('&', "&amp;")), "{}", rollout.play_address());
     }
 }
 
@@ -240,7 +240,7 @@ async fn the_overview_is_of_the_rollouts_that_the_rows_are_of() {
         assert_eq!(rows, rollouts.len().min(50), "{query}");
         let told = if rollouts.len() > 50 { format!("50 of {}", rollouts.len()) } else { rollouts.len().to_string() };
         let summary = page.split("data-testid=\"found\">").nth(1).unwrap();
-        let noun = if rollouts.iter().all(PastRollout::is_rollout) { "rollout" } else { "episode" };
+        let noun = if rollouts.iter().all(EpisodeRow::is_rollout) { "rollout" } else { "episode" };
         assert!(summary.starts_with(&format!("{told} {noun}")), "{query}: {summary}");
         if rollouts.len() > 50 {
             continue; // workloads of other pages are not drawn
@@ -263,8 +263,7 @@ async fn the_overview_is_of_the_rollouts_that_the_rows_are_of() {
 async fn a_deadline_that_passed_is_found_though_the_rollout_was_superseded() {
     let kept = kept();
     let failed = found(&kept.rollcast, "outcome=failed").await;
-    let expected: Vec<&PastRollout> =
-        kept.rollouts.iter().filter(|rollout| rollout.deadline_millis.is_some()).collect();
+    let expected: Vec<&EpisodeRow> = kept.rollouts.iter().filter(|rollout| rollout.deadline_millis.is_some()).collect();
     assert_eq!(failed.iter().collect::<Vec<_>>(), expected);
     let superseded = failed.iter().find(|rollout| rollout.outcome == Outcome::Superseded).unwrap();
     assert!(found(&kept.rollcast, "outcome=superseded").await.contains(superseded), "it is that, too");
@@ -299,7 +298,7 @@ async fn rows_whose_pods_are_not_kept_say_so_and_have_no_links_to_them() {
     assert!(!page.contains("play=yes"), "pictures lead nowhere either");
     let told = found(&rollcast, "").await;
     assert!(told.iter().all(|rollout| !rollout.is_kept));
-    assert_eq!(fetch(&rollcast, &told[0].played()).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(fetch(&rollcast, &told[0].play_address()).await.status, StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::Timeline;
 use timeline::address::Route;
-use timeline::past::{PastRollout, Search, UNKNOWN_CAUSE};
+use timeline::episodes::{EpisodeRow, Search, UNKNOWN_CAUSE};
 use timeline::view::Now;
 
 use crate::common;
@@ -29,7 +29,7 @@ use crate::pages::site::fetch;
 pub struct Kept {
     pub rollcast: Arc<Rollcast>,
     pub whole: Vec<(String, Timeline)>,
-    pub rollouts: Vec<PastRollout>,
+    pub rollouts: Vec<EpisodeRow>,
     _folder: tempfile::TempDir,
 }
 
@@ -78,7 +78,7 @@ pub fn keep_rollouts(folder: &Path) {
 }
 
 /// Plays a recording, and takes down its rollouts once a second as a hub does.
-fn play(name: &str, recording: Recording) -> (Timeline, Vec<PastRollout>) {
+fn play(name: &str, recording: Recording) -> (Timeline, Vec<EpisodeRow>) {
     let (mut timeline, mut rollouts, mut next) = (Timeline::new(), BTreeMap::new(), 0);
     let last = recording.observed.len() - 1;
     for (number, observed) in recording.observed.into_iter().enumerate() {
@@ -91,12 +91,12 @@ fn play(name: &str, recording: Recording) -> (Timeline, Vec<PastRollout>) {
         let (model, now) = (timeline.model(), Now { millis: at_millis, skew_millis: timeline.skew_millis() });
         for rollout in model.deployments.keys().flat_map(|uid| index::rollouts(name, &timeline, *uid, now, index::LAST))
         {
-            let known: Option<PastRollout> = rollouts.remove(&(rollout.uid, rollout.revision, rollout.started_millis));
+            let known: Option<EpisodeRow> = rollouts.remove(&(rollout.uid, rollout.revision, rollout.started_millis));
             // As the store does it: the last known cause stays.
             let is_news = !rollout.cause.is_empty() && rollout.cause != UNKNOWN_CAUSE;
             let cause = known.map(|known| known.cause).filter(|known| !is_news && !known.is_empty());
             let cause = cause.unwrap_or_else(|| rollout.cause.clone());
-            rollouts.insert((rollout.uid, rollout.revision, rollout.started_millis), PastRollout { cause, ..rollout });
+            rollouts.insert((rollout.uid, rollout.revision, rollout.started_millis), EpisodeRow { cause, ..rollout });
         }
     }
     (timeline, rollouts.into_values().collect())
@@ -107,7 +107,7 @@ pub async fn json(rollcast: &Arc<Rollcast>, path: &str) -> (StatusCode, Value) {
     (answer.status, serde_json::from_str(&answer.text).unwrap_or(Value::Null))
 }
 
-pub async fn found(rollcast: &Arc<Rollcast>, query: &str) -> Vec<PastRollout> {
+pub async fn found(rollcast: &Arc<Rollcast>, query: &str) -> Vec<EpisodeRow> {
     let (status, answer) = json(rollcast, &format!("{}?limit=500&{query}", Route::ApiRollouts.pattern())).await;
     assert_eq!(status, StatusCode::OK, "{query}: {answer}");
     serde_json::from_value(answer["rollouts"].clone()).unwrap()

@@ -11,7 +11,7 @@ use server::history::store::{Commit, Store};
 use server::hub::Handle;
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
-use timeline::past::PastRollout;
+use timeline::episodes::EpisodeRow;
 use timeline::{EpisodeKind, Retention, address};
 
 use crate::common;
@@ -58,7 +58,7 @@ async fn episodes_without_a_rollout_are_listed_narrowed_and_opened() {
     assert!(fetch(&rollcast, "/history?kind=scaling").await.text.contains("No episodes match."));
 
     // Its own link, and that to a moment of it that nothing else knows any more.
-    let opened = fetch(&rollcast, &recovery.played()).await;
+    let opened = fetch(&rollcast, &recovery.play_address()).await;
     assert_eq!(opened.status, StatusCode::OK, "{}", opened.text);
     assert!(opened.text.contains(&format!(": {}.", recovery.title)) && opened.text.contains("Recording ("));
     let moment = |at_millis| address::moment(&recovery.workload(), recovery.uid, at_millis);
@@ -77,5 +77,5 @@ async fn episodes_without_a_rollout_are_listed_narrowed_and_opened() {
     assert_eq!(file.status, StatusCode::OK);
     let file = fetch(&rollcast, &address::file(&recovery.by_itself(), None)).await;
     assert_eq!(file.status, StatusCode::OK, "{}", file.text);
-    assert!(all.iter().filter(|row| !PastRollout::is_rollout(row)).all(|row| row.is_kept));
+    assert!(all.iter().filter(|row| !EpisodeRow::is_rollout(row)).all(|row| row.is_kept));
 }

@@ -172,7 +172,7 @@ async fn forms_work_without_scripts() {
 async fn at_every_speed_its_pages_are_in_the_clusters_time() {
     let (playground, kubeconfig) = started("speed").await;
     let clusters = Clusters { kubeconfig: Some(kubeconfig.clone()), ..Clusters::default() };
-    let wanted = clusters::configured(&clusters, &[], &Config::default()).unwrap().remove(0);
+    let wanted = clusters::cluster_configs(&clusters, &[], &Config::default()).unwrap().remove(0);
     let (hub, events) = wanted.watch(&Kind::ALL, Retention::default(), None);
     tokio::spawn(playground.clone().send_clock(events));
     let rollcast = Rollcast::new(

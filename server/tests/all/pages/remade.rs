@@ -10,8 +10,8 @@ use server::hub::Handle;
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::address;
+use timeline::episodes::EpisodeRow;
 use timeline::model::PodState;
-use timeline::past::PastRollout;
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
 use timeline::wire::{self, ServerFrame, Snapshot};
@@ -140,7 +140,7 @@ async fn the_list_of_rollouts_tells_the_trouble_that_the_history_tells() {
 async fn a_rollout_is_compared_with_those_before_it() {
     let kept = kept();
     let of = |revision: u64| {
-        let is = |rollout: &&PastRollout| rollout.cluster == "history-cleanup-and-undo" && rollout.revision == revision;
+        let is = |rollout: &&EpisodeRow| rollout.cluster == "history-cleanup-and-undo" && rollout.revision == revision;
         kept.rollouts.iter().find(is).unwrap()
     };
     let compare = |revision, with| address::compare(&of(revision).workload(), of(revision).uid, revision, with);
@@ -273,7 +273,7 @@ async fn a_page_says_what_a_stream_begins_with() {
             let mut recording = Recording::read(&text);
             recording.observed.retain(|observed| observed.at_millis <= end_millis);
             let initial = rollout_cache::play_to_end(recording.observed, end_millis).unwrap();
-            let hub = Handle::frozen(&name, name.as_str(), initial);
+            let hub = Handle::start_frozen(&name, name.as_str(), initial);
             let all = hub.read(|reader| reader.timeline.model().deployments.values().cloned().collect::<Vec<_>>());
             for known in all.await.unwrap() {
                 let workload = Workload::deployment(&name, &known.namespace, &known.name).with_uid(Some(known.uid));

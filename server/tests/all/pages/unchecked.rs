@@ -60,11 +60,11 @@ impl LinkStore for Database {
 #[tokio::test(start_paused = true)]
 async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can() {
     let database = Database::default();
-    let shares = Shares::shared(SessionKeys::generate(), Box::new(database.clone()), PollInterval::default());
+    let shares = Shares::open_shared(SessionKeys::generate(), Box::new(database.clone()), PollInterval::default());
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let site = Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() };
     let rollcast = Rollcast::new(hubs, "build", Viewers::default(), site);
-    while shares.checked().is_err() {
+    while shares.check_current().is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await; // polling
     }
     let maker = signed_in("partly");
@@ -125,7 +125,7 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
     // Another one took a link away meanwhile.
     database.0.lock().unwrap().1.retain(|link| link.id == id);
     database.is_away(false);
-    while shares.checked().is_err() {
+    while shares.check_current().is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await; // polling
     }
     assert_eq!(visitor.get(&rollcast, WEB).await.status, StatusCode::OK, "it opens again by itself");
@@ -139,9 +139,10 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
 #[tokio::test(start_paused = true)]
 async fn a_stream_ends_within_five_seconds_after_its_link_was_revoked_at_another_rollcast() {
     let (database, keys) = (Database::default(), SessionKeys::generate());
-    let one = |keys: &SessionKeys| Shares::shared(keys.clone(), Box::new(database.clone()), PollInterval::default());
+    let one =
+        |keys: &SessionKeys| Shares::open_shared(keys.clone(), Box::new(database.clone()), PollInterval::default());
     let (shares, other) = (one(&keys), one(&keys));
-    while shares.checked().is_err() || other.checked().is_err() {
+    while shares.check_current().is_err() || other.check_current().is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await; // polling
     }
     let site = async |shares| {

@@ -44,7 +44,7 @@ mod in_postgres {
     /// A Rollcast that shares links, once it knows which there are.
     async fn one_of(server: &DatabaseServer, keys: &SessionKeys, pace: PollInterval) -> Arc<Shares> {
         let shares = Shares::in_database(keys.clone(), server.clone(), pace);
-        until("it knows which links there are", async || shares.checked().is_ok()).await;
+        until("it knows which links there are", async || shares.check_current().is_ok()).await;
         shares
     }
 

@@ -17,8 +17,8 @@ use server::history::store::{Commit, CommitResult, Lines, Store, StoreError};
 use server::history::{Archive, index, resume};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
+use timeline::episodes::{EpisodeRow, Search};
 use timeline::fact::{Kind, Seen};
-use timeline::past::{PastRollout, Search};
 use timeline::view::Now;
 use timeline::wire::Unwritten;
 use timeline::{Millis, Model};
@@ -56,7 +56,7 @@ mod in_postgres {
     }
 
     /// What the index tells of that recording.
-    fn rollouts() -> Vec<PastRollout> {
+    fn rollouts() -> Vec<EpisodeRow> {
         let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
         let recording = Recording::read(&text);
         let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
@@ -183,13 +183,13 @@ mod in_postgres {
         let server: DatabaseServer = shared().server();
         let seen = rollouts();
         // A process that came later saw one of them go on, on a clock of its own, and another one that is new.
-        let late = |rollout: &PastRollout| PastRollout {
+        let late = |rollout: &EpisodeRow| EpisodeRow {
             started_millis: rollout.started_millis + 900,
             change_cause: Some("nul \0 is a character too".into()),
             ..rollout.clone()
         };
         let after = seen[2].ended_millis.unwrap() + 60_000;
-        let again = PastRollout { started_millis: after, ended_millis: None, ..seen[2].clone() };
+        let again = EpisodeRow { started_millis: after, ended_millis: None, ..seen[2].clone() };
         let mut store = open(&server);
         let tell = |store: &mut dyn Store, number, rollouts| {
             store.commit(&[Commit { lines: None, rollouts, ..commit(number, &thirds()[0]) }]).unwrap();

@@ -306,7 +306,7 @@ impl Timeline {
         self.tell(deployment, at, Happening::Released { pod: name, revision, is_orphaned });
     }
 
-    /// A ReplicaSet took a pod up that `last` controlled before. Where the two belong to different Deployments, both are told.
+    /// A ReplicaSet took a pod up that `last` controlled before, if any did. Where the two belong to different Deployments, both are told.
     pub(in crate::apply) fn tell_adoption(&mut self, at: Millis, uid: Uid, set: Uid, last: Option<Uid>) {
         // Of one that is not known yet it cannot be told whose it is.
         let Some(revision) = self.model.replica_sets.get(&set).map(ReplicaSet::revision) else { return };

@@ -51,7 +51,7 @@ impl Part {
 pub enum Adopter {
     /// The one that let go of it.
     Same,
-    /// Another one, which carries this revision.
+    /// Another one, or the first one, which carries this revision.
     Revision(Option<u64>),
     /// One that does not belong to the Deployment.
     Elsewhere,

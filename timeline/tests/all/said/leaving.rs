@@ -11,7 +11,20 @@ fn that_a_pod_outside_its_replica_set_is_deleted_is_told() {
     let mut web = Web::live(3).at(60_000);
     web.pod(100, |pod| pod.meta.controller = None);
     web.wait_until(70_000).kill_pod(100);
-    assert_eq!(since(&web, 70_000), ["70000 Pod p0100, which was outside its ReplicaSet, was deleted."]);
+    assert_eq!(since(&web, 70_000), ["70000 Pod p0100, which no ReplicaSet controlled, was deleted."]);
+}
+
+#[test]
+fn pods_whose_replica_set_is_deleted_run_without_one() {
+    let mut web = Web::reported().at(60_000);
+    for (pod, set) in [(110, 2), (111, 2), (210, SECOND)] {
+        web.add_ready_pod(pod, set);
+        web.pod(pod, |pod| pod.meta.controller = None);
+    }
+    assert_eq!(web.view().verdict.why, "3 pods are running outside their ReplicaSet.");
+    web.delete_set(2);
+    let apart = "1 pod is running outside its ReplicaSet. 2 pods are running without a ReplicaSet.";
+    assert_eq!(web.view().verdict.why, apart);
 }
 
 #[test]

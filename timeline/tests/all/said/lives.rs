@@ -180,6 +180,28 @@ fn an_adoption_is_told_of_the_replica_set_that_has_the_pod_now() {
 }
 
 #[test]
+fn a_pod_that_no_replica_set_controlled_is_told_as_adopted_where_that_was_seen() {
+    fn owned(pod: &mut PodFact) {
+        pod.meta.controller = Some(Uid::from_bits(2));
+    }
+    let adopted = |change: fn(&mut Web)| {
+        let mut web = Web::live(1).at(60_000);
+        web.add_pod(110, 2, |pod| pod.meta.controller = None);
+        web.now = 70_000;
+        change(&mut web);
+        assert_eq!(known(&web, 110).unwrap().owner, Some(Uid::from_bits(2)));
+        web.told().into_iter().filter(|line| line.contains("adopted")).collect::<Vec<_>>()
+    };
+    assert_eq!(adopted(|web| web.pod(110, owned)), ["Pod p0110 adopted by revision 1: its labels match."]);
+    let in_gap = |web: &mut Web| {
+        web.unseen_pod(110, owned);
+        web.relisted(65_000);
+    };
+    assert_eq!(adopted(in_gap), [""; 0]);
+    assert_eq!(adopted(|web| web.add_pod(110, 2, owned)), [""; 0], "it is made with its owner");
+}
+
+#[test]
 fn a_released_pod_counts_for_the_replica_set_that_let_go_of_it() {
     let mut web = Web::replacing();
     hand_over(&mut web, &[(30_000, None), (31_000, Some(SECOND)), (32_000, Some(2)), (33_000, None)]);

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::made::{self, SECOND, WEB, Web, image, next_revision, ready, set, warning};
 use crate::said::told::since;
+use timeline::episodes::course;
 use timeline::fact::{ConditionStatus, DeploymentFact, Kind, Seen};
 use timeline::model::Rollout;
-use timeline::past::course;
 use timeline::rollout::{self, Trigger};
 use timeline::story::LineKind;
 use timeline::wire::Objects;

@@ -1,10 +1,10 @@
 //! Moments of the past: exactly from the history, roughly from what starts tell.
 
 use crate::made::{SECOND, WEB, Web, condition, next_revision, ready, set, unready};
+use timeline::episodes::course;
 use timeline::fact::{ConditionStatus, Kind, Phase, PodFact};
 use timeline::history::MOST_CHANGES;
 use timeline::model::{Model, PodState};
-use timeline::past::course;
 use timeline::rollout;
 use timeline::view::{self, Now, View};
 use timeline::wire::Said;

@@ -1,6 +1,6 @@
 //! Steps and scaling, as the story tells them: what is one entry, what is folded, and by which ceiling it was made.
 
-use crate::made::{SECOND, Web, image, next_revision, set};
+use crate::made::{SECOND, Web, image, next_revision, set, unready};
 use crate::said::told::since;
 use timeline::Millis;
 use timeline::fact::{IntOrPercent, Strategy};
@@ -143,6 +143,43 @@ fn a_scaling_in_the_middle_of_a_rollout_is_told_as_such_whichever_comes_first() 
     }
     let told = ["30000 Scaled 4 → 1 during a rollout: revision 2 −3, revision 1 −1, in proportion."];
     assert_eq!(since(&web, 30_000), told);
+}
+
+#[test]
+fn a_scaling_is_not_told_as_no_rollout_while_one_may_be_open_that_was_there_when_watching_began() {
+    let told = |web: &Web, number: u128| {
+        let told = |is_seen: bool| {
+            let mut late = web.first_listed();
+            late.wait_until(70_000);
+            if is_seen {
+                late.deployment(|deployment| deployment.spec.replicas = 5);
+            }
+            late.set(number, |set| {
+                (set.now.counts.desired, set.now.desired_replicas, set.now.max_replicas) = (5, Some(5), Some(7));
+            });
+            since(&late, 70_000)
+        };
+        [told(true), told(false)].concat()
+    };
+    let replicas = |web: &Web| {
+        let mut late = web.first_listed();
+        late.wait_until(70_000).deployment(|deployment| deployment.spec.replicas = 5);
+        since(&late, 70_000)
+    };
+    // Revision 1 has no pods any more, and revision 2 has none that is available.
+    let mut web = Web::live(3).at(20_000);
+    web.take_over(unready);
+    web.report();
+    assert_eq!(told(&web, SECOND), ["70000 Scaled 3 → 5.", "70000 Scaled: revision 2 3 → 5."]);
+    assert_eq!(replicas(&web), ["70000 Replicas changed 3 → 5."]);
+    let mut web = Web::live(3).at(60_000);
+    let at_rest = ["70000 Scaled 3 → 5 (not a rollout).", "70000 Scaled, not a rollout: revision 1 3 → 5."];
+    assert_eq!(told(&web, 2), at_rest);
+    // It lost a pod, which is no rollout.
+    web.pod(100, unready);
+    web.report();
+    assert_eq!(told(&web, 2), at_rest);
+    assert_eq!(replicas(&web), ["70000 Replicas changed 3 → 5 (not a rollout)."]);
 }
 
 #[test]

@@ -271,6 +271,24 @@ fn a_gap_is_told_before_what_its_end_shows() {
 }
 
 #[test]
+fn a_pause_that_began_or_ended_while_nobody_looked_is_told_as_that() {
+    let mut web = Web::live(3).at(60_000);
+    web.unseen(|deployment, _| deployment.spec.paused = true);
+    web.relisted(30_000);
+    let gap = |at: Millis| format!("{at} Not observed for 30 s: what happened in between is not known.");
+    let paused = "60000 Paused while not observed: nothing is rolled out until it is resumed.";
+    assert_eq!(since(&web, 6_000), [&*gap(60_000), paused]);
+    let is_least = |web: &Web| web.view().reasons[0].evidence.is_least;
+    assert!(is_least(&web));
+    web.wait_until(120_000).unseen(|deployment, _| deployment.spec.paused = false);
+    web.relisted(90_000);
+    assert_eq!(since(&web, 60_001), [&*gap(120_000), "120000 Resumed while not observed."]);
+    web.wait_until(130_000).deployment(|deployment| deployment.spec.paused = true);
+    assert_eq!(since(&web, 120_001), ["130000 Paused: nothing is rolled out until it is resumed."]);
+    assert!(!is_least(&web));
+}
+
+#[test]
 fn a_deadline_that_passes_is_told_each_time_that_the_rollout_had_progressed() {
     let mut web = Web::replacing().at(60_000);
     let passed = || Some(condition(ConditionStatus::False, "ProgressDeadlineExceeded", ""));

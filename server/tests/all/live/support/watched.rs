@@ -82,7 +82,7 @@ impl Watched {
             pace: Arc::new(settings),
             texts: TextPolicy::Include,
             clock: hub.clock(),
-            relist_requests: archive.map_or_else(|| tokio::sync::watch::channel(0).1, Archive::lost),
+            relist_requests: archive.map_or_else(|| tokio::sync::watch::channel(0).1, Archive::relist_requests),
         };
         kube::start(&cluster, &Kind::ALL, &namespaces);
         Self { hub, counters, viewers: Viewers::default() }

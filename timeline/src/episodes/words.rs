@@ -6,7 +6,7 @@ use crate::rollout::{Outcome, Trigger};
 use crate::say::past;
 use crate::words::{capitalized, count, duration};
 
-use super::PastRollout;
+use super::EpisodeRow;
 
 /// Durations shorter than this have no number.
 const AT_ONCE_MILLIS: Millis = 100;
@@ -23,9 +23,9 @@ pub const fn outcome_name(outcome: Outcome) -> &'static str {
     }
 }
 
-impl PastRollout {
+impl EpisodeRow {
     /// Formats the result: "Complete after 12 s".
-    pub fn ended(&self) -> String {
+    pub fn result_words(&self) -> String {
         let end = capitalized(outcome_name(self.outcome).to_owned());
         let passed = self.deadline_millis.filter(|_| self.outcome != Outcome::DeadlineExceeded);
         let passed = passed.map(|_| ", progress deadline passed").unwrap_or_default();
@@ -38,7 +38,7 @@ impl PastRollout {
     }
 
     /// Formats the duration for a column: "12 s"; empty while it goes on.
-    pub fn took(&self) -> String {
+    pub fn duration_words(&self) -> String {
         match self.took_millis() {
             Some(took) if took < AT_ONCE_MILLIS => format!("< {}", duration(AT_ONCE_MILLIS)),
             Some(took) => duration(took),
@@ -95,7 +95,7 @@ impl PastRollout {
     }
 
     /// Names the trigger.
-    pub const fn began(&self) -> &'static str {
+    pub const fn trigger_words(&self) -> &'static str {
         match self.trigger {
             Trigger::Unknown => "Already running",
             Trigger::Rollback => "Rollback",
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_deadline_that_passed_is_told_whatever_came_after() {
         let status = |outcome, deadline_millis, cause: &str| {
-            let rollout = PastRollout { outcome, deadline_millis, cause: cause.to_owned(), ..PastRollout::default() };
+            let rollout = EpisodeRow { outcome, deadline_millis, cause: cause.to_owned(), ..EpisodeRow::default() };
             let Status { mark, word, note } = rollout.status();
             (mark, word, note)
         };
@@ -239,24 +239,24 @@ mod tests {
         }
         let recovery = |cause: &str| {
             let cause = cause.to_owned();
-            PastRollout { episode: EpisodeKind::Recovery, outcome: Outcome::Complete, cause, ..Default::default() }
+            EpisodeRow { episode: EpisodeKind::Recovery, outcome: Outcome::Complete, cause, ..Default::default() }
                 .status()
         };
         assert_eq!([recovery("").mark, recovery("why").mark], [StatusMark::Ok, StatusMark::Late]);
-        let superseded = PastRollout {
+        let superseded = EpisodeRow {
             trigger: Trigger::Template,
             outcome: Outcome::Superseded,
             deadline_millis: passed,
             ended_millis: Some(5_000),
-            ..PastRollout::default()
+            ..EpisodeRow::default()
         };
-        assert_eq!(superseded.ended(), "Superseded after 5.0 s, progress deadline passed");
+        assert_eq!(superseded.result_words(), "Superseded after 5.0 s, progress deadline passed");
     }
 
     #[test]
     fn causes_of_what_is_over_are_told_as_past() {
         let told = |cause: &str, outcome| {
-            PastRollout { revision: 8, cause: cause.to_owned(), outcome, ..PastRollout::default() }.cause_words()
+            EpisodeRow { revision: 8, cause: cause.to_owned(), outcome, ..EpisodeRow::default() }.cause_words()
         };
         assert_eq!(
             told("Revision 8 cannot create pods: quota pods is used up.", Outcome::Complete),
@@ -282,21 +282,21 @@ mod tests {
         );
         let lost = |cause: &str| {
             let (cause, losses) = (cause.to_owned(), Some("2 pods deleted after the rollout was complete".to_owned()));
-            PastRollout { cause, losses, outcome: Outcome::Complete, ..PastRollout::default() }.cause_words()
+            EpisodeRow { cause, losses, outcome: Outcome::Complete, ..EpisodeRow::default() }.cause_words()
         };
         assert_eq!(lost(""), "2 pods deleted after the rollout was complete");
         assert_eq!(lost("No progress."), "No progress. 2 pods deleted after the rollout was complete.");
         let refused = |losses: Option<&str>| {
             let (losses, next_refusal) =
                 (losses.map(str::to_owned), Some("The next revision could not start".to_owned()));
-            PastRollout { losses, next_refusal, outcome: Outcome::Complete, ..PastRollout::default() }.cause_words()
+            EpisodeRow { losses, next_refusal, outcome: Outcome::Complete, ..EpisodeRow::default() }.cause_words()
         };
         assert_eq!(refused(None), "The next revision could not start");
         assert_eq!(refused(Some("2 pods deleted")), "2 pods deleted. The next revision could not start");
         let before = |cause: &str| {
             let (cause, refusal) = (cause.to_owned(), Some("Revision 8 could not start: no.".to_owned()));
             let outcome = Outcome::Complete;
-            let rollout = PastRollout { revision: 8, cause, refusal, outcome, ..PastRollout::default() };
+            let rollout = EpisodeRow { revision: 8, cause, refusal, outcome, ..EpisodeRow::default() };
             (rollout.status().mark, rollout.cause_words())
         };
         assert_eq!(before(""), (StatusMark::Late, "Could not start: no.".to_owned()));
@@ -307,7 +307,7 @@ mod tests {
     fn a_scaling_is_told_with_its_cause() {
         let told = |outcome, cause: &str| {
             let (title, cause) = ("Scaled from 2 to 4".to_owned(), cause.to_owned());
-            let scaling = PastRollout { episode: EpisodeKind::Scaling, title, cause, outcome, ..Default::default() };
+            let scaling = EpisodeRow { episode: EpisodeKind::Scaling, title, cause, outcome, ..Default::default() };
             (scaling.status().mark, scaling.cause_words())
         };
         let cause = "Revision 1 has 2 of 4 available: quota q is used up.";
@@ -326,9 +326,9 @@ mod tests {
         assert_eq!(extremes(1, lowest, None), "peak 1 pod, lowest 8 available");
         let trigger = Trigger::Created;
         let created =
-            PastRollout { trigger, replicas: 3, peak_pods: 4, ceiling: Some(4), floor: Some(3), ..Default::default() };
+            EpisodeRow { trigger, replicas: 3, peak_pods: 4, ceiling: Some(4), floor: Some(3), ..Default::default() };
         assert_eq!(created.extremes(), "3 replicas, observed peak 4 pods (ceiling: 4 desired)", "it begins with none");
-        let running = |revision| PastRollout { revision, ..PastRollout::default() };
+        let running = |revision| EpisodeRow { revision, ..EpisodeRow::default() };
         assert!(!running(1).extremes().contains("lowest") && running(2).extremes().contains("lowest 0 available"));
     }
 }

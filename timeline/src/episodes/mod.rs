@@ -20,7 +20,7 @@ pub const UNKNOWN_CAUSE: &str = "No progress, and nothing says why.";
 /// A rollout, or an episode without a rollout, as the index of history has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PastRollout {
+pub struct EpisodeRow {
     /// Name of the cluster.
     pub cluster: String,
     /// Kind of the workload; what was written before there were several is of Deployments.
@@ -104,7 +104,7 @@ pub struct PastRollout {
     pub is_kept: bool,
 }
 
-impl PastRollout {
+impl EpisodeRow {
     /// Returns the page of this rollout, at its moment. An ended one is shown from its recording, whether or not its
     /// cluster is watched now.
     pub fn address(&self) -> String {
@@ -146,7 +146,7 @@ impl PastRollout {
     }
 
     /// Returns the address that plays it from its begin.
-    pub fn played(&self) -> String {
+    pub fn play_address(&self) -> String {
         format!("{}&at={}&play=yes", self.page(), self.started_millis)
     }
 
@@ -179,8 +179,8 @@ impl PastRollout {
 mod tests {
     use super::*;
 
-    fn rollout(outcome: Outcome) -> PastRollout {
-        PastRollout {
+    fn rollout(outcome: Outcome) -> EpisodeRow {
+        EpisodeRow {
             cluster: "prod".to_owned(),
             namespace: "shop".to_owned(),
             name: "web".to_owned(),
@@ -188,7 +188,7 @@ mod tests {
             revision: 2,
             started_millis: 1_000,
             outcome,
-            ..PastRollout::default()
+            ..EpisodeRow::default()
         }
     }
 
@@ -197,7 +197,7 @@ mod tests {
         let cleared = |outcome| {
             let (cause, words) = ("Containers crash.".to_owned(), Some("Pod q4xzb deleted".to_owned()));
             let (refusal, losses, next_refusal) = (words.clone(), words.clone(), words);
-            let mut told = PastRollout { cause, refusal, losses, next_refusal, ..rollout(outcome) };
+            let mut told = EpisodeRow { cause, refusal, losses, next_refusal, ..rollout(outcome) };
             told.clear_aftermath();
             told
         };
@@ -209,14 +209,14 @@ mod tests {
     fn what_is_over_is_played_by_itself_and_what_goes_on_live() {
         let uid = Uid::from_bits(1);
         let page = format!("/clusters/prod/namespaces/shop/deployments/web?uid={uid}");
-        assert_eq!(rollout(Outcome::Complete).played(), format!("{page}&rollout=0&at=1000&play=yes"));
-        assert_eq!(rollout(Outcome::Progressing).played(), format!("{page}&revision=2&at=1000&play=yes"));
-        let over = PastRollout { moment_millis: Some(7_000), ..rollout(Outcome::Complete) };
+        assert_eq!(rollout(Outcome::Complete).play_address(), format!("{page}&rollout=0&at=1000&play=yes"));
+        assert_eq!(rollout(Outcome::Progressing).play_address(), format!("{page}&revision=2&at=1000&play=yes"));
+        let over = EpisodeRow { moment_millis: Some(7_000), ..rollout(Outcome::Complete) };
         assert_eq!(over.address(), format!("{page}&rollout=0&at=7000"), "its cluster need not be watched any more");
         assert_eq!(rollout(Outcome::Progressing).address(), format!("{page}&revision=2"));
-        let scaling = |outcome| PastRollout { episode: EpisodeKind::Scaling, ..rollout(outcome) };
-        assert_eq!(scaling(Outcome::Complete).played(), format!("{page}&rollout=0&at=1000&play=yes"));
-        let played = scaling(Outcome::Progressing).played();
+        let scaling = |outcome| EpisodeRow { episode: EpisodeKind::Scaling, ..rollout(outcome) };
+        assert_eq!(scaling(Outcome::Complete).play_address(), format!("{page}&rollout=0&at=1000&play=yes"));
+        let played = scaling(Outcome::Progressing).play_address();
         assert_eq!(played, format!("{page}&at=1000&play=yes"), "no moment of a revision");
     }
 }
