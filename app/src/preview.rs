@@ -249,7 +249,7 @@ fn lines(text: &str, letters: usize, most: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{escaped, fitting, lines, wide};
+    use super::{escaped, fit_text, lines, text_width};
 
     #[test]
     fn hostile_text_is_text() {

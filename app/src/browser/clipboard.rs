@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
 
-use super::frames::after;
+use super::frames::run_after;
 
 /// The result is shown for this long: later the text may be another one.
 const SAID: Duration = Duration::from_secs(3);

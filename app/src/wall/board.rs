@@ -154,7 +154,7 @@ mod tests {
 
     use super::*;
     use crate::list::test_data;
-    use crate::wall::{stable, stable_count};
+    use crate::wall::{stable_count, stable_line};
 
     #[test]
     fn without_a_connection_nothing_is_said_of_the_present() {
