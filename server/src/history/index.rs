@@ -253,7 +253,7 @@ fn begin_of_deletion(deployment: &Deployment) -> Option<Millis> {
     let completed_millis =
         deployment.rollouts.last()?.completed_millis.filter(|_| deployment.deleted_millis.is_some())?;
     let mut story = deployment.story.iter();
-    let deletion = story.find(|entry| matches!(entry.what, Happening::Deleting | Happening::Deleted))?;
+    let deletion = story.find(|entry| matches!(entry.what, Happening::Deleting | Happening::Deleted { .. }))?;
     // The last pods may be seen to be available a moment after it was complete.
     let settled_millis = completed_millis + rollout::OVERTAKING_MILLIS;
     Some(settled_millis.min(deletion.at_millis - 1).max(completed_millis + 1))
@@ -370,8 +370,9 @@ fn assess_episode<'m>(
 
 /// Leaves the deletion alone in an episode, with pods that went because of it before.
 fn keep_deletion(episode: &mut assess::Episode<'_>, deployment: &Deployment) {
-    let is_of_it =
-        |what: &Happening| matches!(what, Happening::WentBefore { .. } | Happening::Deleting | Happening::Deleted);
+    let is_of_it = |what: &Happening| {
+        matches!(what, Happening::WentBefore { .. } | Happening::Deleting | Happening::Deleted { .. })
+    };
     let first = deployment.story.iter().filter(|entry| is_of_it(&entry.what)).map(|entry| entry.at_millis).min();
     episode.began_millis = first.unwrap_or(episode.began_millis);
     (episode.scaled, episode.refused) = (None, None);

@@ -22,7 +22,7 @@ impl Timeline {
         }
         if seen == Seen::Deleted {
             if self.model.deployments.contains_key(&uid) {
-                self.deployment_gone(at, uid);
+                self.deployment_gone(at, uid, true);
             }
             return;
         }
@@ -52,7 +52,7 @@ impl Timeline {
                 let has_other_limits = known.limits.last().is_none_or(|(_, known)| *known != limits);
                 let has_lower_floor = known.limits.last().is_some_and(|(_, known)| limits.floor < known.floor);
                 let replaced = replaced_change(&self.model, known, &now);
-                let settings = changed_settings(&known.now.spec, &now.spec);
+                let settings = changed_settings(&known.now.spec, &now.spec, was_seen);
                 let unfinished = unfinished_change(at, known, &now).filter(|_| was_seen);
                 if let Some(change) = unfinished {
                     self.emit(change);
@@ -79,12 +79,12 @@ impl Timeline {
         self.tell_deadline(at, uid, had_passed, was_seen);
     }
 
-    pub(super) fn deployment_gone(&mut self, at: Millis, uid: Uid) {
+    pub(super) fn deployment_gone(&mut self, at: Millis, uid: Uid, was_seen: bool) {
         self.drafts.remove(&uid);
         self.emit(Change::DeploymentDeleted(uid, at));
         self.retell_ends(at, uid);
         self.retell_removals(at, uid);
-        self.tell(uid, at, Happening::Deleted);
+        self.tell(uid, at, Happening::Deleted { was_seen });
         self.note_verdict(at, uid, KubectlVerdict::Gone);
     }
 
@@ -123,7 +123,7 @@ impl Timeline {
                 self.retell_removals(at, uid);
                 (at, Happening::Deleting)
             }
-            MarkKind::Replicas { from, to } => return self.tell_replicas(uid, at, *from, *to),
+            MarkKind::Replicas { from, to } => return self.tell_replicas(uid, at, *from, *to, was_seen),
         };
         self.tell(uid, at, what);
     }
@@ -174,11 +174,11 @@ fn replaced_change(model: &Model, known: &Deployment, after: &DeploymentNow) -> 
 }
 
 /// Tells the changes of a spec that decide how the controller rolls out, beside those that have marks.
-fn changed_settings(before: &DeploymentSpec, after: &DeploymentSpec) -> Vec<Happening> {
+fn changed_settings(before: &DeploymentSpec, after: &DeploymentSpec, was_seen: bool) -> Vec<Happening> {
     let (from, to) = (before.strategy, after.strategy);
-    let strategy = (from != to).then_some(Happening::StrategyChanged { from, to });
+    let strategy = (from != to).then_some(Happening::StrategyChanged { from, to, was_seen });
     let seconds = |field: SpecSeconds, from: Option<u32>, to: Option<u32>| {
-        (from != to).then_some(Happening::SecondsChanged { field, from, to })
+        (from != to).then_some(Happening::SecondsChanged { field, from, to, was_seen })
     };
     let min_ready = seconds(SpecSeconds::MinReady, Some(before.min_ready_seconds), Some(after.min_ready_seconds));
     let (from, to) = (before.progress_deadline_seconds, after.progress_deadline_seconds);

@@ -268,7 +268,7 @@ impl Timeline {
             Kind::Deployment => {
                 let there = self.model.deployments.values().filter(|d| d.deleted_millis.is_none());
                 let missing: Vec<Uid> = there.filter(|d| is_missing(d.uid, &d.namespace)).map(|d| d.uid).collect();
-                missing.into_iter().for_each(|uid| self.deployment_gone(at_millis, uid));
+                missing.into_iter().for_each(|uid| self.deployment_gone(at_millis, uid, !is_after_gap));
             }
             Kind::ReplicaSet => {
                 let there = self.model.replica_sets.values().filter(|s| s.removed_millis.is_none());

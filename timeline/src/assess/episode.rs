@@ -66,7 +66,8 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let scalings: Vec<(Millis, (u32, u32))> =
         deployment.story.iter().filter_map(|entry| Some((entry.at_millis, scaling(&entry.what)?))).collect();
     let scaled = scalings.first().zip(scalings.last()).map(|((_, (from, _)), (_, (_, to)))| (*from, *to));
-    let deletion = deployment.story.iter().find(|entry| matches!(entry.what, Happening::Deleting | Happening::Deleted));
+    let is_deletion = |entry: &&Entry| matches!(entry.what, Happening::Deleting | Happening::Deleted { .. });
+    let deletion = deployment.story.iter().find(is_deletion);
     let restarted: Vec<Restarted<'_>> =
         pods.iter().filter_map(|pod| find_restarts(deployment, pod, skew_millis)).collect();
     let desired = deployment.now.spec.replicas;
@@ -207,7 +208,9 @@ const fn restart_times(entry: &Entry) -> Option<(Millis, Millis)> {
 
 fn scaling(what: &Happening) -> Option<(u32, u32)> {
     match what {
-        Happening::Replicas { from, to } | Happening::Scaled { replicas: Some((from, to)), .. } => Some((*from, *to)),
+        Happening::Replicas { from, to, .. } | Happening::Scaled { replicas: Some((from, to)), .. } => {
+            Some((*from, *to))
+        }
         _ => None,
     }
 }

@@ -149,6 +149,8 @@ pub enum Happening {
         from: u32,
         /// `spec.replicas` after.
         to: u32,
+        /// The change was observed.
+        was_seen: bool,
     },
     /// A pod was deleted by someone or something outside the rollout.
     Killed {
@@ -316,6 +318,8 @@ pub enum Happening {
         from: Strategy,
         /// The strategy after.
         to: Strategy,
+        /// The change was observed.
+        was_seen: bool,
     },
     /// A field of the spec that counts seconds changed.
     SecondsChanged {
@@ -325,6 +329,8 @@ pub enum Happening {
         from: Option<u32>,
         /// Seconds after; `None` where it is absent.
         to: Option<u32>,
+        /// The change was observed.
+        was_seen: bool,
     },
     /// `spec.paused` became true.
     Paused {
@@ -339,7 +345,10 @@ pub enum Happening {
     /// The Deployment was given a deletion timestamp.
     Deleting,
     /// The Deployment is gone.
-    Deleted,
+    Deleted {
+        /// Its deletion was observed.
+        was_seen: bool,
+    },
     /// The cluster was not observed for a while.
     Gap {
         /// Its duration, in milliseconds.
@@ -369,7 +378,7 @@ impl Happening {
             Self::Deadline { .. }
             | Self::SetDeleted { .. }
             | Self::Deleting
-            | Self::Deleted
+            | Self::Deleted { .. }
             | Self::Failed { .. }
             | Self::Restarted { .. }
             | Self::LeftNode { why: NodeDeparture::OverLimit | NodeDeparture::Tainted | NodeDeparture::Lost, .. } => {

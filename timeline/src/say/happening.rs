@@ -86,13 +86,13 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             let parts: Vec<String> = parts.iter().map(|part| format!("{} to {}", who(part), part.to)).collect();
             format!("… and so on: {}, in {steps} more steps.", list(&parts))
         }
-        Happening::Replicas { from, to } => {
+        Happening::Replicas { from, to, was_seen } => {
             let during = match then.is_rolling_out {
                 Some(true) => " during a rollout",
                 Some(false) => " (not a rollout)",
                 None => "",
             };
-            format!("Replicas changed {from} → {to}{during}.")
+            format!("Replicas changed {from} → {to}{during}{}.", unseen_words(*was_seen))
         }
         Happening::Killed { pod, revision, replacement, drained_millis } => {
             killed(pod, *revision, replacement.as_ref(), *drained_millis)
@@ -194,21 +194,23 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             };
             format!("A change that waited was not rolled out: image {images}. {by}")
         }
-        Happening::StrategyChanged { from, to } => format!("Strategy changed: {}.", strategy_change(*from, *to)),
-        Happening::SecondsChanged { field, from, to } => {
+        Happening::StrategyChanged { from, to, was_seen } => {
+            format!("Strategy changed{}: {}.", unseen_words(*was_seen), strategy_change(*from, *to))
+        }
+        Happening::SecondsChanged { field, from, to, was_seen } => {
             let field = match field {
                 SpecSeconds::MinReady => "minReadySeconds",
                 SpecSeconds::ProgressDeadline => "progressDeadlineSeconds",
             };
             let [from, to] = [from, to].map(|seconds| seconds.map_or_else(|| "none".to_owned(), |s| s.to_string()));
-            format!("{field} changed {from} → {to}.")
+            format!("{field} changed {from} → {to}{}.", unseen_words(*was_seen))
         }
         Happening::Paused { was_seen } => {
             format!("Paused{}: nothing is rolled out until it is resumed.", unseen_words(*was_seen))
         }
         Happening::Resumed { was_seen } => format!("Resumed{}.", unseen_words(*was_seen)),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),
-        Happening::Deleted => "The Deployment was deleted.".to_owned(),
+        Happening::Deleted { was_seen } => format!("The Deployment was deleted{}.", unseen_words(*was_seen)),
         Happening::Gap { millis } => {
             format!("Not observed for {}: what happened in between is not known.", duration(*millis))
         }

@@ -35,7 +35,7 @@ pub fn line(deployment: &Deployment, entry: &Entry) -> Line {
 fn then(deployment: &Deployment, entry: &Entry) -> Then {
     let at = entry.at_millis;
     match entry.what {
-        Happening::Scaled { .. } | Happening::Replicas { .. } => {
+        Happening::Scaled { .. } | Happening::Replicas { was_seen: true, .. } => {
             // One that was there when watching began may have been complete before, while something of it is not available.
             let is_open = |rollout: &&Rollout| {
                 let unseen_end = rollout.available_millis.filter(|_| rollout.started_millis.is_none());

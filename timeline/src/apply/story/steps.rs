@@ -348,7 +348,7 @@ impl Timeline {
     }
 
     /// The Deployment's replicas changed; steps that follow from it may have arrived before.
-    pub(in crate::apply) fn tell_replicas(&mut self, uid: Uid, at: Millis, from: u32, to: u32) {
+    pub(in crate::apply) fn tell_replicas(&mut self, uid: Uid, at: Millis, from: u32, to: u32, was_seen: bool) {
         let is_of_it = |entry: &Entry| {
             let is_to = matches!(entry.what, Happening::Scaled { replicas: None, desired, .. } if desired == Some(to));
             is_to && at - entry.at_millis <= SCALING_MILLIS
@@ -359,7 +359,7 @@ impl Timeline {
                     *replicas = Some((from, to));
                 }
             }),
-            None => drop(self.tell(uid, at, Happening::Replicas { from, to })),
+            None => drop(self.tell(uid, at, Happening::Replicas { from, to, was_seen })),
         }
     }
 
@@ -409,7 +409,7 @@ fn joined(what: Happening, parts: &[Part], desired: Option<u32>) -> Option<Happe
             let is_of_it = told == desired && extend(&mut known, parts.first()?);
             is_of_it.then_some(Happening::Scaled { replicas, desired, parts: known })
         }
-        Happening::Replicas { from, to } => {
+        Happening::Replicas { from, to, .. } => {
             let is_of_it = desired.is_none_or(|desired| desired == to);
             let parts = parts.to_vec();
             is_of_it.then_some(Happening::Scaled { replicas: Some((from, to)), desired: Some(to), parts })

@@ -1,7 +1,7 @@
 //! The story: what is told of changes, ReplicaSets, rollouts and gaps, and what is told together.
 
 use crate::made::{SECOND, WEB, Web, condition, image, next_revision, set, unready};
-use timeline::fact::{ConditionStatus, Kind, Phase};
+use timeline::fact::{ConditionStatus, Kind, Phase, Strategy};
 use timeline::story::{self, LineKind};
 use timeline::{Fact, Millis};
 
@@ -263,7 +263,7 @@ fn a_gap_is_told_before_what_its_end_shows() {
         since(&web, 6_000)
     };
     let gap = |at: Millis, took: &str| format!("{at} Not observed for {took}: what happened in between is not known.");
-    let shown = ["60000 While not observed: revision 1 3 → 4.", "60000 Replicas changed 3 → 4 (not a rollout)."];
+    let shown = ["60000 While not observed: revision 1 3 → 4.", "60000 Replicas changed 3 → 4 while not observed."];
     for (pods_late, took) in [(0, "30 s"), (400, "30 s"), (1_000, "31 s")] {
         assert_eq!(relisted(pods_late), [gap(60_000, took).as_str(), shown[0], shown[1]], "{pods_late}");
     }
@@ -286,6 +286,28 @@ fn a_pause_that_began_or_ended_while_nobody_looked_is_told_as_that() {
     web.wait_until(130_000).deployment(|deployment| deployment.spec.paused = true);
     assert_eq!(since(&web, 120_001), ["130000 Paused: nothing is rolled out until it is resumed."]);
     assert!(!is_least(&web));
+}
+
+#[test]
+fn edits_and_a_deletion_while_nobody_looked_are_told_as_that() {
+    let mut web = Web::live(3).at(60_000);
+    web.unseen(|deployment, _| {
+        let spec = &mut deployment.spec;
+        (spec.strategy, spec.min_ready_seconds, spec.progress_deadline_seconds) = (Strategy::Recreate, 10, Some(900));
+    });
+    web.relisted(30_000);
+    let gap = |at: Millis| format!("{at} Not observed for 30 s: what happened in between is not known.");
+    let rolling = "RollingUpdate (maxSurge 25 %, maxUnavailable 25 %)";
+    let told = [
+        gap(60_000),
+        format!("60000 Strategy changed while not observed: {rolling} → Recreate."),
+        "60000 minReadySeconds changed 0 → 10 while not observed.".to_owned(),
+        "60000 progressDeadlineSeconds changed 600 → 900 while not observed.".to_owned(),
+    ];
+    assert_eq!(since(&web, 6_000), told);
+    let (kind, gap_since_millis) = (Kind::Deployment, Some(90_000));
+    web.timeline.apply(120_000, Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis });
+    assert_eq!(since(&web, 60_001), [&*gap(120_000), "120000 The Deployment was deleted while not observed."]);
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn grew(before: &Happening, after: &Happening) -> bool {
 
 /// Pods and ReplicaSets were deleted a while before their Deployment, by what deleted it too.
 fn went_before(entry: &Entry, all: &[Entry]) -> bool {
-    let is_end = |other: &Entry| matches!(other.what, Happening::Deleting | Happening::Deleted);
+    let is_end = |other: &Entry| matches!(other.what, Happening::Deleting | Happening::Deleted { .. });
     matches!(
         entry.what,
         Happening::Killed { .. }
