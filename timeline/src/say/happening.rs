@@ -253,8 +253,14 @@ fn strategy_change(from: Strategy, to: Strategy) -> String {
 
 fn starts(start: &RolloutStart) -> String {
     let RolloutStart { revision, images, .. } = start;
+    let unseen = unseen_words(start.was_seen);
     match (start.trigger, start.before) {
-        _ if !start.was_seen => format!("Revision {revision} started while not observed: image {images}."),
+        (Trigger::Rollback, Some(before)) => {
+            let comma = if start.was_seen { "" } else { "," };
+            format!("Rolled back to revision {before}, now {revision}{comma}{unseen}: image {images}.")
+        }
+        (Trigger::Rollback, None) => format!("Rolled back{unseen}, now revision {revision}."),
+        _ if !start.was_seen => format!("Revision {revision} started{unseen}: image {images}."),
         (Trigger::Created, _) => format!("Revision {revision} is created with image {images}."),
         (Trigger::Adopted, Some(before)) if before > *revision => {
             format!("Revision {revision} (was {before}): its ReplicaSet was deleted and created again; image {images}.")
@@ -268,10 +274,6 @@ fn starts(start: &RolloutStart) -> String {
             format!("Revision {revision} adopts the ReplicaSet that was there: image {images}.")
         }
         (Trigger::Restart, _) => format!("Revision {revision} starts: restart with the same image {images}."),
-        (Trigger::Rollback, Some(before)) => {
-            format!("Rolled back to revision {before}, now {revision}: image {images}.")
-        }
-        (Trigger::Rollback, None) => format!("Rolled back, now revision {revision}."),
         (Trigger::Template | Trigger::Unknown, _) if start.has_same_images => {
             format!("Revision {revision} starts: the template changed, with the same image {images}.")
         }

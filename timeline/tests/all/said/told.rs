@@ -311,6 +311,21 @@ fn edits_and_a_deletion_while_nobody_looked_are_told_as_that() {
 }
 
 #[test]
+fn a_rollback_while_nobody_looked_is_told_as_one() {
+    let mut web = Web::reported().at(60_000);
+    web.unseen(|deployment, sets| {
+        (deployment.revision, deployment.spec.images) = (Some(3), image("v1"));
+        let first = sets.get_mut(&2).unwrap();
+        (first.revision, first.now.counts.desired) = (Some(3), 3);
+        sets.get_mut(&SECOND).unwrap().now.counts.desired = 0;
+    });
+    web.relisted(30_000);
+    let told = since(&web, 60_000);
+    let back = "60000 Rolled back to revision 1, now 3, while not observed: image web:v1.";
+    assert!(told.iter().any(|line| line == back), "{told:#?}");
+}
+
+#[test]
 fn a_deadline_that_passes_is_told_each_time_that_the_rollout_had_progressed() {
     let mut web = Web::replacing().at(60_000);
     let passed = || Some(condition(ConditionStatus::False, "ProgressDeadlineExceeded", ""));
