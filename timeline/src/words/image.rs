@@ -1,5 +1,6 @@
 //! Names of images: whole, and as short as tells one from another.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{LONGEST_MESSAGE, safe, visible};
@@ -43,10 +44,14 @@ pub fn image_parts(image: &str) -> [&str; 3] {
     [name, tag, digest]
 }
 
-/// Images in container order, joined. Of one that is too long the end is kept, which has the tag; of too many the first.
+/// Different images in container order, joined. Of one that is too long the end is kept, which has the tag; of too many the
+/// first.
 pub fn images(images: &[Image]) -> String {
-    let mut all: Vec<String> = images.iter().take(MOST_IMAGES).map(|image| whole(&image.image)).collect();
-    if let more @ 1.. = images.len().saturating_sub(MOST_IMAGES) {
+    let mut named = BTreeSet::new();
+    let names = images.iter().map(|image| image.image.as_str());
+    let different: Vec<&str> = names.filter(|name| named.insert(*name)).collect();
+    let mut all: Vec<String> = different.iter().copied().take(MOST_IMAGES).map(whole).collect();
+    if let more @ 1.. = different.len().saturating_sub(MOST_IMAGES) {
         all.push(format!("{more} more"));
     }
     all.join(", ")
@@ -107,7 +112,9 @@ mod tests {
         let joined = images(&[image(&long), image("proxy:v2")]);
         assert!(joined.starts_with("…aaa") && joined.ends_with("/web:v2, proxy:v2"), "{joined}");
         assert_eq!(images(&["web:v1", "proxy:v2"].map(image)), "web:v1, proxy:v2");
-        let many = ["a"; MOST_IMAGES + 3].map(image);
-        assert_eq!(images(&many), ["a"; MOST_IMAGES].join(", ") + ", 3 more");
+        assert_eq!(images(&["web:v1", "proxy:v2", "web:v1"].map(image)), "web:v1, proxy:v2");
+        let names: Vec<String> = (0..MOST_IMAGES + 3).map(|number| format!("a{number}")).collect();
+        let many: Vec<Image> = names.iter().map(|name| image(name)).collect();
+        assert_eq!(images(&many), names[..MOST_IMAGES].join(", ") + ", 3 more");
     }
 }

@@ -9,6 +9,8 @@ mod restarts;
 mod sets;
 mod steps;
 
+use std::collections::BTreeSet;
+
 use super::Timeline;
 use crate::model::story::{Entry, Happening, Part, RolloutStart, TargetFailure};
 use crate::model::{Deployment, Event, Gap, Pod, Rollout, Trigger};
@@ -130,7 +132,7 @@ impl Timeline {
         let carried = || set.and_then(|set| set.revisions.iter().rev().find(|(r, _)| *r < revision)).map(|(r, _)| *r);
         let before = lowered.or_else(carried);
         let change_cause = self.change_cause(deployment);
-        let has_same_images = earlier.clone().next().is_some_and(|last| last.images == rollout.images);
+        let has_same_images = earlier.clone().next().is_some_and(|last| image_names(last) == image_names(rollout));
         let target = earlier.find(|one| trigger == Trigger::Rollback && Some(one.revision) == before);
         let came_to_end = |one: &&Rollout| one.completed_millis.is_some() && !one.was_scaled_to_zero;
         // All of them may have been available for moments.
@@ -263,6 +265,11 @@ impl Timeline {
             events.into_iter().take(MOST_EVENTS / 2).for_each(|id| self.untell(uid, id));
         }
     }
+}
+
+/// The different images of a rollout, in whichever containers: one that is renamed or added may have no other image.
+fn image_names(rollout: &Rollout) -> BTreeSet<&str> {
+    rollout.images.iter().map(|image| image.image.as_str()).collect()
 }
 
 /// The part of an Event's message that tells it from others of its reason: the probe, the step that failed. The rest may differ

@@ -145,7 +145,7 @@ pub struct RolloutStart {
     pub change_cause: Option<String>,
     /// Its start was observed.
     pub was_seen: bool,
-    /// The revision before had the same images.
+    /// The revision before had the same images, in whichever containers.
     pub has_same_images: bool,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::made::{SECOND, WEB, Web, deployment, image, next_revision, set};
-use timeline::fact::{Kind, Seen};
+use timeline::fact::{Image, Kind, ReplicaSetFact, Seen};
 use timeline::model::Rollout;
 use timeline::{Fact, Timeline, rollout};
 
@@ -116,6 +116,26 @@ fn a_restart_is_one_whose_time_became_another() {
     assert_eq!(begin(30_000, 3, Some("2026-11-26T08:00:00Z")), restart(3));
     let changed = "Revision 4 starts: the template changed, with the same image web:v1.";
     assert_eq!(begin(40_000, 4, None), changed, "the annotation went");
+}
+
+#[test]
+fn containers_that_are_renamed_or_added_with_the_same_image_are_a_change_of_the_template() {
+    let mut web = Web::live(3);
+    let mut begin = |at, revision: u64, containers: &[[&str; 2]]| {
+        let image = |[container, image]: &[&str; 2]| Image { container: (*container).into(), image: (*image).into() };
+        let images: Vec<Image> = containers.iter().map(image).collect();
+        web.wait_until(at).edit_spec(|deployment| deployment.spec.images.clone_from(&images));
+        let number = u128::from(revision) + 1;
+        web.add_set(number, ReplicaSetFact { images, ..set(number, revision, 1, 0) });
+        web.deployment(|deployment| deployment.revision = Some(revision));
+        web.told().into_iter().find(|line| line.starts_with(&format!("Revision {revision} starts"))).unwrap()
+    };
+    let changed =
+        |revision: u64| format!("Revision {revision} starts: the template changed, with the same image web:v1.");
+    assert_eq!(begin(20_000, 2, &[["app", "web:v1"]]), changed(2));
+    assert_eq!(begin(30_000, 3, &[["app", "web:v1"], ["copy", "web:v1"]]), changed(3));
+    let other = "Revision 4 starts: image web:v1, proxy:v2.";
+    assert_eq!(begin(40_000, 4, &[["app", "web:v1"], ["copy", "proxy:v2"]]), other);
 }
 
 #[test]
