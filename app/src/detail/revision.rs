@@ -149,7 +149,8 @@ fn difference(model: &Model, deployment: &Deployment, from: u64, revision: u64) 
     if old.uid == new.uid {
         lines.push("Nothing: it has the same pod template, of the same ReplicaSet.".to_owned());
     } else if lines.is_empty() || (are_images_same && is_apart) {
-        lines.push("Something that Rollcast does not read: environment, arguments, volumes, resources.".to_owned());
+        let fields = "labels, init containers, environment, arguments, volumes, resources and the like";
+        lines.push(format!("Something that Rollcast does not read: {fields}."));
     }
     Some(Difference { from, lines })
 }
@@ -288,6 +289,22 @@ mod tests {
         assert_eq!(detail.standing, "The current revision.");
         let set = Value::Text("web-b".to_owned());
         assert_eq!((told(&detail, "ReplicaSet"), told(&detail, "Deleted")), (Some(set), None));
+    }
+
+    #[test]
+    fn a_difference_that_is_not_read_is_told_with_all_that_it_may_be() {
+        let mut timeline = Timeline::new();
+        for fact in [
+            Fact::Deployment(deployment(2), Seen::Added),
+            Fact::ReplicaSet(set(2, "web-a", 1), Seen::Added),
+            Fact::ReplicaSet(set(3, "web-b", 2), Seen::Added),
+        ] {
+            timeline.apply(1_000, fact);
+        }
+        let web = timeline.model().deployments.get(&Uid::from_bits(1)).unwrap();
+        let fields = "labels, init containers, environment, arguments, volumes, resources and the like";
+        let lines = vec![format!("Something that Rollcast does not read: {fields}.")];
+        assert_eq!(differences(timeline.model(), web, 2), [Difference { from: 1, lines }]);
     }
 
     #[test]
