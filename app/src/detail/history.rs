@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use timeline::model::{EndReason, Pod};
 use timeline::words::count;
-use timeline::{Change, Millis};
+use timeline::{Change, Millis, Model};
 
 use super::lines::joined;
 
@@ -32,9 +32,8 @@ pub struct PodPast<'p> {
     pub changes: &'p [(Millis, Change)],
 }
 
-/// The lines that a pod's past gives, in order, until now. `is_creation_seen` says whether the first of them began when it is told,
-/// `is_left_behind` whether its ReplicaSet was deleted without it.
-pub fn spans(past: PodPast<'_>, is_creation_seen: bool, is_left_behind: bool, now_millis: Millis) -> Vec<Span> {
+/// The lines that a pod's past gives, in order, until now. `is_creation_seen` says whether the first of them began when it is told.
+pub fn spans((model, pod): (&Model, &Pod), past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> Vec<Span> {
     let PodPast { before, changes } = past;
     let mut lines: Vec<(Millis, String)> = Vec::new();
     let mut tell = |at: Millis, text: String| {
@@ -64,7 +63,7 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, is_left_behind: bool, no
                 restarts = Some(total);
                 tell(*at, joined(&[&now.reason, &now.message]));
             }
-            Change::PodReleased(_, at) if is_left_behind => tell(*at, "released".to_owned()),
+            Change::PodReleased(_, at) if model.was_left_behind(pod, *at) => tell(*at, "released".to_owned()),
             Change::PodReleased(_, at) => tell(*at, "released: its labels no longer match".to_owned()),
             Change::PodAdopted(_, _, at) => tell(*at, "adopted by a ReplicaSet".to_owned()),
             Change::PodEnds(..) => {
@@ -123,14 +122,32 @@ const fn end_reason_words(reason: EndReason) -> &'static str {
 mod tests {
     use timeline::Uid;
     use timeline::fact::{Container, ContainerState, Exit, Role, STATUS_UNKNOWN};
-    use timeline::model::{PodNow, PodState};
+    use timeline::model::{PodNow, PodState, Release, ReplicaSet};
 
     use super::*;
 
     /// Spans of a pod whose creation was seen, and whose ReplicaSet is there.
     fn spans_of_seen(past: PodPast<'_>, now_millis: Millis) -> Vec<Span> {
-        let (is_creation_seen, is_left_behind) = (true, false);
-        spans(past, is_creation_seen, is_left_behind, now_millis)
+        spans((&Model::default(), &Pod::default()), past, true, now_millis)
+    }
+
+    #[test]
+    fn a_pod_that_was_left_behind_lost_no_labels_also_after_its_adoption() {
+        let [uid, first, again] = [1, 2, 3].map(Uid::from_bits);
+        let mut model = Model::default();
+        let deleted = ReplicaSet { uid: first, removed_millis: Some(12), ..ReplicaSet::default() };
+        model.apply_change(Change::ReplicaSet(Box::new(deleted)));
+        let released = |at_millis, adopted| Release { at_millis, adopted };
+        let releases = vec![released(10, Some((16, again))), released(20, None)];
+        let pod = Pod { uid, owners: vec![first, again], releases, ..Pod::default() };
+        let changes = [
+            (10, Change::PodReleased(uid, 10)),
+            (16, Change::PodAdopted(uid, again, 16)),
+            (20, Change::PodReleased(uid, 20)),
+        ];
+        let told = spans((&model, &pod), PodPast { before: None, changes: &changes }, true, 50);
+        let told: Vec<_> = told.iter().map(|span| span.text.as_str()).collect();
+        assert_eq!(told, ["released", "adopted by a ReplicaSet", "released: its labels no longer match"]);
     }
 
     #[test]

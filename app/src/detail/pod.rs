@@ -115,7 +115,7 @@ impl PodDetail {
             start: if is_creation_seen { start(pod) } else { Vec::new() },
             containers: pod.now.containers.iter().map(|of| container(of, pod.state())).collect(),
             conditions: pod.now.conditions.iter().map(condition).collect(),
-            history: history::spans(past, is_creation_seen, model.is_left_behind(pod), now.millis),
+            history: history::spans((model, pod), past, is_creation_seen, now.millis),
             commands: commands(workload, pod, last_set(model, pod).filter(|_| !model.is_left_behind(pod))),
         }
     }

@@ -105,6 +105,12 @@ impl Model {
         set.is_some_and(ReplicaSet::is_over)
     }
 
+    /// Like [`Self::is_left_behind`], of the ReplicaSet that let go of a pod at that time, whichever controls it now.
+    pub fn was_left_behind(&self, pod: &Pod, at_millis: Millis) -> bool {
+        let set = pod.released_by(at_millis).and_then(|set| self.replica_sets.get(&set));
+        set.is_some_and(ReplicaSet::is_over)
+    }
+
     /// Counts the running pods whose ReplicaSet let go of them and is deleted, or is being deleted.
     pub fn count_left_behind_pods(&self, deployment: Uid) -> u32 {
         let over = self.controlled_sets(deployment).filter(|set| set.is_over());
