@@ -68,7 +68,7 @@ pub fn spans((model, pod): (&Model, &Pod), past: PodPast<'_>, is_creation_seen: 
             Change::PodAdopted(_, _, at) => tell(*at, "adopted by a ReplicaSet".to_owned()),
             Change::PodEnds(..) => {
                 if let Some(reason) = end_reason.take() {
-                    tell(*at, format!("ends: {}", end_reason_words(reason)));
+                    tell(*at, format!("ends: {}", end_reason_words(reason, model.is_surplus(pod))));
                 }
             }
             _ => {} // not of pods
@@ -92,7 +92,7 @@ pub const fn at_least(is_older: bool) -> &'static str {
 }
 
 /// Why a pod ended, with what the pod itself says of that.
-pub(super) fn ended_because(pod: &Pod) -> Option<&'static str> {
+pub(super) fn ended_because(model: &Model, pod: &Pod) -> Option<&'static str> {
     let disruption = pod.now.disruption.as_deref().map(|(reason, _)| reason.as_str());
     let is_evicted = pod.end_reason == Some(EndReason::Evicted);
     match (disruption, pod.now.reason.as_str()) {
@@ -101,17 +101,18 @@ pub(super) fn ended_because(pod: &Pod) -> Option<&'static str> {
             Some("its node has a taint that it does not tolerate, as nodes have that do not answer")
         }
         (_, "Terminated" | "Shutdown" | "NodeShutdown") if is_evicted => Some("its node shut down"),
-        _ => pod.end_reason.map(end_reason_words),
+        _ => pod.end_reason.map(|reason| end_reason_words(reason, model.is_surplus(pod))),
     }
 }
 
-/// Why a pod ended.
-const fn end_reason_words(reason: EndReason) -> &'static str {
+/// Why a pod ended; `is_surplus` says of one that its ReplicaSet removed that it was one too many.
+const fn end_reason_words(reason: EndReason, is_surplus: bool) -> &'static str {
     match reason {
         EndReason::NodeLost => "its node is gone, or has a taint that it does not tolerate",
         EndReason::Evicted => "it was evicted, preempted, or ended by its kubelet",
         EndReason::DeploymentDeleted => "its Deployment was deleted",
         EndReason::ReplicaSetDeleted => "its ReplicaSet was deleted",
+        EndReason::ScaledDown if is_surplus => "its ReplicaSet had one pod too many",
         EndReason::ScaledDown => "its ReplicaSet was scaled down",
         EndReason::DeletedManually => "someone or something outside the rollout deleted it",
         EndReason::Unknown => "unknown: it ended while Rollcast was not watching",
@@ -122,7 +123,8 @@ const fn end_reason_words(reason: EndReason) -> &'static str {
 mod tests {
     use timeline::Uid;
     use timeline::fact::{Container, ContainerState, Exit, Role, STATUS_UNKNOWN};
-    use timeline::model::{PodNow, PodState, Release, ReplicaSet};
+    use timeline::model::story::{Adopter, Entry, Happening};
+    use timeline::model::{Deployment, PodNow, PodState, Release, ReplicaSet};
 
     use super::*;
 
@@ -155,10 +157,38 @@ mod tests {
         let ended = |reason: &str| {
             let now = PodNow { disruption: Some(Box::new((reason.to_owned(), 0))), ..PodNow::default() };
             let pod = Pod { end_reason: Some(EndReason::NodeLost), now: std::sync::Arc::new(now), ..Pod::default() };
-            ended_because(&pod).unwrap()
+            ended_because(&Model::default(), &pod).unwrap()
         };
         assert!(ended("DeletionByTaintManager").starts_with("its node has a taint"));
         assert!(ended("DeletionByPodGC").starts_with("its node is gone"));
+    }
+
+    #[test]
+    fn a_pod_that_is_one_too_many_is_not_told_as_scaled_down() {
+        let [web, set, uid] = [1, 2, 3].map(Uid::from_bits);
+        let told = |removed: &str| {
+            let by = Adopter::Same;
+            let what = Happening::Adopted { pod: "web-a".to_owned(), by, removed: Some(removed.to_owned()) };
+            let story = vec![Entry { id: 1, at_millis: 10, what }];
+            let mut model = Model::default();
+            model.apply_change(Change::Deployment(Box::new(Deployment { uid: web, story, ..Deployment::default() })));
+            let owned = ReplicaSet { uid: set, owner: Some(web), ..ReplicaSet::default() };
+            model.apply_change(Change::ReplicaSet(Box::new(owned)));
+            let pod = Pod {
+                uid,
+                name: "web-b".to_owned(),
+                owner: Some(set),
+                states: vec![(PodState::Available, 0), (PodState::Terminating, 11)],
+                end_reason: Some(EndReason::ScaledDown),
+                ..Pod::default()
+            };
+            let changes = [(11, Change::PodEnds(uid, EndReason::ScaledDown))];
+            let spans = spans((&model, &pod), PodPast { before: None, changes: &changes }, true, 50);
+            (ended_because(&model, &pod), spans.into_iter().map(|span| span.text).collect::<Vec<_>>())
+        };
+        let [surplus, scaled] = ["its ReplicaSet had one pod too many", "its ReplicaSet was scaled down"];
+        assert_eq!(told("web-b"), (Some(surplus), vec![format!("ends: {surplus}")]));
+        assert_eq!(told("web-c"), (Some(scaled), vec![format!("ends: {scaled}")]));
     }
 
     #[test]

@@ -151,7 +151,7 @@ fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<DetailFact>
         .text("Node", pod.now.node.as_deref().map(safe).unwrap_or_default())
         .text("Restarts", pod.now.restarts.to_string())
         .time("Grace ends", grace_ends)
-        .text("Ended because", history::ended_because(pod).unwrap_or_default())
+        .text("Ended because", history::ended_because(model, pod).unwrap_or_default())
         .text("Chosen because", chosen.map(|criteria| choice(&criteria)).unwrap_or_default())
         .0
 }

@@ -215,6 +215,24 @@ fn a_pod_that_its_replica_set_left_behind_was_so_after_another_one_adopted_it_to
 }
 
 #[test]
+fn a_pod_that_is_adopted_and_one_too_many_is_told_so_unless_its_replica_set_is_scaled() {
+    let mut web = Web::live(2).at(60_000);
+    web.add_pod(110, 2, |pod| pod.meta.controller = None);
+    web.wait_until(70_000).pod(110, owned);
+    web.wait(100).kill_pod(110);
+    let told = |web: &Web| {
+        let line = web.told().into_iter().find(|line| line.contains("adopted")).unwrap();
+        let pod = known(web, 110).unwrap();
+        (line, pod.end_reason, web.timeline.model().is_surplus(pod))
+    };
+    let (adopted, scaled_down) = ("Pod p0110 adopted by revision 1: its labels match.", Some(EndReason::ScaledDown));
+    let one_too_many = format!("{adopted} The ReplicaSet then had one pod too many and removed it.");
+    assert_eq!(told(&web), (one_too_many, scaled_down, true));
+    web.wait(700).scale(2, 1);
+    assert_eq!(told(&web), (adopted.to_owned(), scaled_down, false));
+}
+
+#[test]
 fn a_released_pod_counts_for_the_replica_set_that_let_go_of_it() {
     let mut web = Web::replacing();
     hand_over(&mut web, &[(30_000, None), (31_000, Some(SECOND)), (32_000, Some(2)), (33_000, None)]);
