@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use timeline::model::{EndReason, Pod};
 use timeline::words::count;
-use timeline::{Change, Millis};
+use timeline::{Change, Millis, Model};
 
 use super::lines::joined;
 
@@ -32,9 +32,8 @@ pub struct PodPast<'p> {
     pub changes: &'p [(Millis, Change)],
 }
 
-/// The lines that a pod's past gives, in order, until now. `is_creation_seen` says whether the first of them began when it is told,
-/// `is_left_behind` whether its ReplicaSet was deleted without it.
-pub fn spans(past: PodPast<'_>, is_creation_seen: bool, is_left_behind: bool, now_millis: Millis) -> Vec<Span> {
+/// The lines that a pod's past gives, in order, until now. `is_creation_seen` says whether the first of them began when it is told.
+pub fn spans((model, pod): (&Model, &Pod), past: PodPast<'_>, is_creation_seen: bool, now_millis: Millis) -> Vec<Span> {
     let PodPast { before, changes } = past;
     let mut lines: Vec<(Millis, String)> = Vec::new();
     let mut tell = |at: Millis, text: String| {
@@ -64,12 +63,12 @@ pub fn spans(past: PodPast<'_>, is_creation_seen: bool, is_left_behind: bool, no
                 restarts = Some(total);
                 tell(*at, joined(&[&now.reason, &now.message]));
             }
-            Change::PodReleased(_, at) if is_left_behind => tell(*at, "released".to_owned()),
+            Change::PodReleased(_, at) if model.was_left_behind(pod, *at) => tell(*at, "released".to_owned()),
             Change::PodReleased(_, at) => tell(*at, "released: its labels no longer match".to_owned()),
             Change::PodAdopted(_, _, at) => tell(*at, "adopted by a ReplicaSet".to_owned()),
             Change::PodEnds(..) => {
                 if let Some(reason) = end_reason.take() {
-                    tell(*at, format!("ends: {}", end_reason_words(reason)));
+                    tell(*at, format!("ends: {}", end_reason_words(reason, model.is_surplus(pod))));
                 }
             }
             _ => {} // not of pods
@@ -93,7 +92,7 @@ pub const fn at_least(is_older: bool) -> &'static str {
 }
 
 /// Why a pod ended, with what the pod itself says of that.
-pub(super) fn ended_because(pod: &Pod) -> Option<&'static str> {
+pub(super) fn ended_because(model: &Model, pod: &Pod) -> Option<&'static str> {
     let disruption = pod.now.disruption.as_deref().map(|(reason, _)| reason.as_str());
     let is_evicted = pod.end_reason == Some(EndReason::Evicted);
     match (disruption, pod.now.reason.as_str()) {
@@ -102,17 +101,18 @@ pub(super) fn ended_because(pod: &Pod) -> Option<&'static str> {
             Some("its node has a taint that it does not tolerate, as nodes have that do not answer")
         }
         (_, "Terminated" | "Shutdown" | "NodeShutdown") if is_evicted => Some("its node shut down"),
-        _ => pod.end_reason.map(end_reason_words),
+        _ => pod.end_reason.map(|reason| end_reason_words(reason, model.is_surplus(pod))),
     }
 }
 
-/// Why a pod ended.
-const fn end_reason_words(reason: EndReason) -> &'static str {
+/// Why a pod ended; `is_surplus` says of one that its ReplicaSet removed that it was one too many.
+const fn end_reason_words(reason: EndReason, is_surplus: bool) -> &'static str {
     match reason {
         EndReason::NodeLost => "its node is gone, or has a taint that it does not tolerate",
         EndReason::Evicted => "it was evicted, preempted, or ended by its kubelet",
         EndReason::DeploymentDeleted => "its Deployment was deleted",
         EndReason::ReplicaSetDeleted => "its ReplicaSet was deleted",
+        EndReason::ScaledDown if is_surplus => "its ReplicaSet had one pod too many",
         EndReason::ScaledDown => "its ReplicaSet was scaled down",
         EndReason::DeletedManually => "someone or something outside the rollout deleted it",
         EndReason::Unknown => "unknown: it ended while Rollcast was not watching",
@@ -123,14 +123,33 @@ const fn end_reason_words(reason: EndReason) -> &'static str {
 mod tests {
     use timeline::Uid;
     use timeline::fact::{Container, ContainerState, Exit, Role, STATUS_UNKNOWN};
-    use timeline::model::{PodNow, PodState};
+    use timeline::model::story::{Adopter, Entry, Happening};
+    use timeline::model::{Deployment, PodNow, PodState, Release, ReplicaSet};
 
     use super::*;
 
     /// Spans of a pod whose creation was seen, and whose ReplicaSet is there.
     fn spans_of_seen(past: PodPast<'_>, now_millis: Millis) -> Vec<Span> {
-        let (is_creation_seen, is_left_behind) = (true, false);
-        spans(past, is_creation_seen, is_left_behind, now_millis)
+        spans((&Model::default(), &Pod::default()), past, true, now_millis)
+    }
+
+    #[test]
+    fn a_pod_that_was_left_behind_lost_no_labels_also_after_its_adoption() {
+        let [uid, first, again] = [1, 2, 3].map(Uid::from_bits);
+        let mut model = Model::default();
+        let deleted = ReplicaSet { uid: first, removed_millis: Some(12), ..ReplicaSet::default() };
+        model.apply_change(Change::ReplicaSet(Box::new(deleted)));
+        let released = |at_millis, adopted| Release { at_millis, adopted };
+        let releases = vec![released(10, Some((16, again))), released(20, None)];
+        let pod = Pod { uid, owners: vec![first, again], releases, ..Pod::default() };
+        let changes = [
+            (10, Change::PodReleased(uid, 10)),
+            (16, Change::PodAdopted(uid, again, 16)),
+            (20, Change::PodReleased(uid, 20)),
+        ];
+        let told = spans((&model, &pod), PodPast { before: None, changes: &changes }, true, 50);
+        let told: Vec<_> = told.iter().map(|span| span.text.as_str()).collect();
+        assert_eq!(told, ["released", "adopted by a ReplicaSet", "released: its labels no longer match"]);
     }
 
     #[test]
@@ -138,10 +157,38 @@ mod tests {
         let ended = |reason: &str| {
             let now = PodNow { disruption: Some(Box::new((reason.to_owned(), 0))), ..PodNow::default() };
             let pod = Pod { end_reason: Some(EndReason::NodeLost), now: std::sync::Arc::new(now), ..Pod::default() };
-            ended_because(&pod).unwrap()
+            ended_because(&Model::default(), &pod).unwrap()
         };
         assert!(ended("DeletionByTaintManager").starts_with("its node has a taint"));
         assert!(ended("DeletionByPodGC").starts_with("its node is gone"));
+    }
+
+    #[test]
+    fn a_pod_that_is_one_too_many_is_not_told_as_scaled_down() {
+        let [web, set, uid] = [1, 2, 3].map(Uid::from_bits);
+        let told = |removed: &str| {
+            let by = Adopter::Same;
+            let what = Happening::Adopted { pod: "web-a".to_owned(), by, removed: Some(removed.to_owned()) };
+            let story = vec![Entry { id: 1, at_millis: 10, what }];
+            let mut model = Model::default();
+            model.apply_change(Change::Deployment(Box::new(Deployment { uid: web, story, ..Deployment::default() })));
+            let owned = ReplicaSet { uid: set, owner: Some(web), ..ReplicaSet::default() };
+            model.apply_change(Change::ReplicaSet(Box::new(owned)));
+            let pod = Pod {
+                uid,
+                name: "web-b".to_owned(),
+                owner: Some(set),
+                states: vec![(PodState::Available, 0), (PodState::Terminating, 11)],
+                end_reason: Some(EndReason::ScaledDown),
+                ..Pod::default()
+            };
+            let changes = [(11, Change::PodEnds(uid, EndReason::ScaledDown))];
+            let spans = spans((&model, &pod), PodPast { before: None, changes: &changes }, true, 50);
+            (ended_because(&model, &pod), spans.into_iter().map(|span| span.text).collect::<Vec<_>>())
+        };
+        let [surplus, scaled] = ["its ReplicaSet had one pod too many", "its ReplicaSet was scaled down"];
+        assert_eq!(told("web-b"), (Some(surplus), vec![format!("ends: {surplus}")]));
+        assert_eq!(told("web-c"), (Some(scaled), vec![format!("ends: {scaled}")]));
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl PodDetail {
             start: if is_creation_seen { start(pod) } else { Vec::new() },
             containers: pod.now.containers.iter().map(|of| container(of, pod.state())).collect(),
             conditions: pod.now.conditions.iter().map(condition).collect(),
-            history: history::spans(past, is_creation_seen, model.is_left_behind(pod), now.millis),
+            history: history::spans((model, pod), past, is_creation_seen, now.millis),
             commands: commands(workload, pod, last_set(model, pod).filter(|_| !model.is_left_behind(pod))),
         }
     }
@@ -151,7 +151,7 @@ fn facts(model: &Model, pod: &Pod, choices: &mut Choices<'_>) -> Vec<DetailFact>
         .text("Node", pod.now.node.as_deref().map(safe).unwrap_or_default())
         .text("Restarts", pod.now.restarts.to_string())
         .time("Grace ends", grace_ends)
-        .text("Ended because", history::ended_because(pod).unwrap_or_default())
+        .text("Ended because", history::ended_because(model, pod).unwrap_or_default())
         .text("Chosen because", chosen.map(|criteria| choice(&criteria)).unwrap_or_default())
         .0
 }

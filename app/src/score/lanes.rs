@@ -86,7 +86,10 @@ pub fn bands(model: &Model, deployment: &Deployment, from_millis: Millis) -> Vec
     let out = in_order(out.filter(|stay| is_in_view(stay, from_millis)));
     if !out.is_empty() {
         let (pods, slots) = assign_slots(&out);
-        let is_removed = out.iter().any(|(pod, ..)| model.is_left_behind(pod));
+        // Another ReplicaSet may have adopted it since.
+        let is_left_behind =
+            |pod: &Pod| pod.releases.last().is_some_and(|release| model.was_left_behind(pod, release.at_millis));
+        let is_removed = out.iter().any(|(pod, ..)| is_left_behind(pod));
         bands.push(Band {
             heading: BandHeading { is_removed, ..BandHeading::default() },
             living: out.iter().filter(|(pod, ..)| pod.state() != PodState::Gone).count() as u32,
@@ -222,6 +225,7 @@ fn assign_slots(stays: &[Stay<'_>]) -> (Vec<(Uid, u32)>, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use timeline::Change;
     use timeline::fact::ReplicaSetCounts;
     use timeline::model::{Release, ReplicaSetNow};
 
@@ -267,6 +271,28 @@ mod tests {
         // Released and taken back.
         let back = ReplicaSet { owners: vec![mine], ..taken };
         assert_eq!(taken_over(&back, mine), None);
+    }
+
+    #[test]
+    fn pods_that_were_left_behind_are_told_from_those_with_other_labels_after_their_adoption_too() {
+        let [web, first, again] = [1, 99, 98].map(Uid::from_bits);
+        let deployment = Deployment { uid: web, ..Deployment::default() };
+        let mut model = Model::default();
+        for (uid, removed_millis) in [(first, Some(12)), (again, None)] {
+            let owners = vec![web];
+            let set = ReplicaSet { uid, removed_millis, owner: Some(web), owners, ..ReplicaSet::default() };
+            model.apply_change(Change::ReplicaSet(Box::new(set)));
+        }
+        let releases = vec![Release { at_millis: 10, adopted: Some((16, again)) }];
+        let orphan = Pod { owners: vec![first, again], owner: Some(again), releases, ..pod(9, 0, None) };
+        model.apply_change(Change::Pod(Box::new(orphan)));
+        let out = |model: &Model| {
+            let heading = bands(model, &deployment, 0).pop().map(|band| band.heading);
+            heading.map(|heading| (heading.is_out(), heading.is_removed))
+        };
+        assert_eq!(out(&model), Some((true, true)));
+        model.apply_change(Change::PodReleased(Uid::from_bits(9), 20));
+        assert_eq!(out(&model), Some((true, false)), "the ReplicaSet that let go of it last is there");
     }
 
     #[test]

@@ -77,6 +77,12 @@ impl Pod {
         self.owner.or(adopted.map(|(_, set)| set)).or(self.replica_set())
     }
 
+    /// Returns the ReplicaSet that let go of it at that time.
+    pub fn released_by(&self, at_millis: Millis) -> Option<Uid> {
+        let mut before = self.releases.iter().rev().filter(|release| release.at_millis < at_millis);
+        before.find_map(|release| release.adopted).map(|(_, set)| set).or(self.replica_set())
+    }
+
     /// Returns its states, each with its begin, and its end if it is over.
     pub fn spans(&self) -> impl Iterator<Item = (PodState, Millis, Option<Millis>)> {
         let ends = self.states.iter().skip(1).map(|(_, at)| Some(*at)).chain([None]);

@@ -2,7 +2,8 @@
 
 use super::change::Subject;
 use super::pod_index::{self, PodIndex};
-use super::{Deployment, LayerCounts, Model, Pod, PodCounts, PodMove, ReplicaSet, Scale};
+use super::story::{Entry, Happening};
+use super::{Deployment, EndReason, LayerCounts, Model, Pod, PodCounts, PodMove, ReplicaSet, Scale};
 use crate::model::fact::Kind;
 use crate::model::order;
 use crate::model::table::Links;
@@ -103,6 +104,24 @@ impl Model {
     pub fn is_left_behind(&self, pod: &Pod) -> bool {
         let set = pod.last_owner().and_then(|set| self.replica_sets.get(&set)).filter(|_| pod.is_out_of_rotation());
         set.is_some_and(ReplicaSet::is_over)
+    }
+
+    /// Like [`Self::is_left_behind`], of the ReplicaSet that let go of a pod at that time, whichever controls it now.
+    pub fn was_left_behind(&self, pod: &Pod, at_millis: Millis) -> bool {
+        let set = pod.released_by(at_millis).and_then(|set| self.replica_sets.get(&set));
+        set.is_some_and(ReplicaSet::is_over)
+    }
+
+    /// Returns whether a ReplicaSet removed a pod because it had one too many after an adoption, as the story tells.
+    pub fn is_surplus(&self, pod: &Pod) -> bool {
+        let set = pod.last_owner().and_then(|set| self.replica_sets.get(&set));
+        let deployment = set.and_then(ReplicaSet::last_owner).and_then(|uid| self.deployments.get(&uid));
+        let Some((deployment, ended)) = deployment.zip(pod.ended_millis()) else { return false };
+        let is_it = |entry: &Entry| {
+            entry.at_millis <= ended
+                && matches!(&entry.what, Happening::Adopted { removed: Some(name), .. } if *name == pod.name)
+        };
+        pod.end_reason == Some(EndReason::ScaledDown) && deployment.story.iter().any(is_it)
     }
 
     /// Counts the running pods whose ReplicaSet let go of them and is deleted, or is being deleted.

@@ -160,8 +160,10 @@ pub enum Happening {
         revision: Option<u64>,
         /// The pod that took its place, and how long until it was available.
         replacement: Option<(String, Option<Millis>)>,
-        /// Time from the request to go until it was gone, in milliseconds.
+        /// Time from the request to go until it was gone, in milliseconds; if its object stayed, until its containers had ended.
         drained_millis: Option<Millis>,
+        /// Time from the request to go until its object was gone, if that was long after its containers had ended.
+        gone_millis: Option<Millis>,
     },
     /// More pods were deleted by someone or something outside the rollout, one after the other.
     KilledMore {

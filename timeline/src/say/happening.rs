@@ -94,8 +94,8 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             };
             format!("Replicas changed {from} → {to}{during}{}.", unseen_words(*was_seen))
         }
-        Happening::Killed { pod, revision, replacement, drained_millis } => {
-            killed(pod, *revision, replacement.as_ref(), *drained_millis)
+        Happening::Killed { pod, revision, replacement, drained_millis, gone_millis } => {
+            killed(pod, *revision, replacement.as_ref(), [*drained_millis, *gone_millis])
         }
         Happening::KilledMore { pods, revision, .. } => {
             let more = count(*pods, "more pod");
@@ -346,7 +346,7 @@ fn killed(
     pod: &str,
     revision: Option<u64>,
     replacement: Option<&(String, Option<crate::Millis>)>,
-    drained: Option<crate::Millis>,
+    [drained, gone]: [Option<crate::Millis>; 2],
 ) -> String {
     let mut said = format!("Pod {} was deleted, not by the rollout; {}.", pod_name(pod), stays(revision));
     // What becomes known later goes on where the sentence ended.
@@ -354,8 +354,14 @@ fn killed(
         said.push_str(&format!(" Replacement: {}", pod_name(other)));
         if let Some(after) = available {
             said.push_str(&format!(", available after {}", duration_in_words(*after)));
-            if let Some(drained) = drained.filter(|drained| drained > after) {
+            let drained = drained.filter(|drained| drained > after);
+            if let Some(drained) = drained {
                 said.push_str(&format!("; the old one drained {} more", duration_in_words(drained - after)));
+            }
+            if let Some(gone) = gone.filter(|gone| gone > after) {
+                said.push_str(if drained.is_some() { ", and its object" } else { "; the object of the old one" });
+                let stayed = gone - drained.unwrap_or(*after);
+                said.push_str(&format!(" stayed {} more", duration_in_words(stayed)));
             }
         }
         said.push('.');

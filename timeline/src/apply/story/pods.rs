@@ -17,6 +17,8 @@ const TOGETHER_MILLIS: Millis = 60_000;
 pub(super) const WENT_TOGETHER_MILLIS: Millis = 600_000;
 /// A replacement that is not available after this long is not waited for, in the story.
 const PATIENCE_MILLIS: Millis = 3_600_000;
+/// The object of a pod whose containers have ended stays longer than this if a volume or a finalizer holds it.
+const HELD_MILLIS: Millis = 10_000;
 /// Pods that are deleted from outside one after the other are told one by one up to this many.
 const ONE_BY_ONE: usize = 3;
 /// Most pods that were deleted from outside whose replacements are followed at once; the oldest are given up.
@@ -50,7 +52,13 @@ impl Timeline {
                     let more = Happening::KilledMore { pods: 1, revision, last_millis: at };
                     self.tell_together(deployment, at, Millis::MIN, more)
                 } else {
-                    let what = Happening::Killed { pod: name, revision, replacement: None, drained_millis: None };
+                    let what = Happening::Killed {
+                        pod: name,
+                        revision,
+                        replacement: None,
+                        drained_millis: None,
+                        gone_millis: None,
+                    };
                     let entry = self.tell(deployment, at, what);
                     if self.replacing.len() == MOST_REPLACED {
                         self.replacing.remove(0);
@@ -349,11 +357,16 @@ impl Timeline {
             _ => one.replacement == Some(uid),
         };
         let Some(one) = self.replacing.iter().find(is_about) else { return };
-        let (deployment, entry, after) = (one.deployment, one.entry, at - one.at_millis);
+        let (deployment, entry, since, after) = (one.deployment, one.entry, one.at_millis, at - one.at_millis);
+        let ended = self.model.pods.get(&uid).and_then(|pod| pod.now.terminal_millis);
+        let drained = ended.map(|ended| (ended - since).max(0)).filter(|drained| after - drained > HELD_MILLIS);
         self.retell(deployment, entry, |entry| {
-            let Happening::Killed { replacement, drained_millis, .. } = &mut entry.what else { return };
+            let Happening::Killed { replacement, drained_millis, gone_millis, .. } = &mut entry.what else { return };
             match (state, replacement) {
-                (PodState::Gone, _) => *drained_millis = Some(after),
+                (PodState::Gone, _) => {
+                    *drained_millis = drained.or(Some(after));
+                    *gone_millis = drained.and(Some(after));
+                }
                 (_, Some((_, available @ None))) => *available = Some(after),
                 _ => {}
             }

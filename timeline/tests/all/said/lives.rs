@@ -179,11 +179,12 @@ fn an_adoption_is_told_of_the_replica_set_that_has_the_pod_now() {
     assert!(!web.told().iter().any(|line| line.starts_with("Pod p0101 adopted")), "{:#?}", web.told());
 }
 
+fn owned(pod: &mut PodFact) {
+    pod.meta.controller = Some(Uid::from_bits(2));
+}
+
 #[test]
 fn a_pod_that_no_replica_set_controlled_is_told_as_adopted_where_that_was_seen() {
-    fn owned(pod: &mut PodFact) {
-        pod.meta.controller = Some(Uid::from_bits(2));
-    }
     let adopted = |change: fn(&mut Web)| {
         let mut web = Web::live(1).at(60_000);
         web.add_pod(110, 2, |pod| pod.meta.controller = None);
@@ -199,6 +200,36 @@ fn a_pod_that_no_replica_set_controlled_is_told_as_adopted_where_that_was_seen()
     };
     assert_eq!(adopted(in_gap), [""; 0]);
     assert_eq!(adopted(|web| web.add_pod(110, 2, owned)), [""; 0], "it is made with its owner");
+}
+
+#[test]
+fn a_pod_that_its_replica_set_left_behind_was_so_after_another_one_adopted_it_too() {
+    let mut web = Web::live(1).at(60_000);
+    web.set(2, |set| set.now.deleting = true);
+    web.pod(100, |pod| pod.meta.controller = None);
+    web.delete_set(2);
+    web.add_set(12, set(12, 1, 1, 1));
+    hand_over(&mut web, &[(61_000, Some(12)), (70_000, None), (71_000, Some(12))]);
+    let was_left_behind = |at| web.timeline.model().was_left_behind(known(&web, 100).unwrap(), at);
+    assert_eq!([60_000, 70_000].map(was_left_behind), [true, false]);
+}
+
+#[test]
+fn a_pod_that_is_adopted_and_one_too_many_is_told_so_unless_its_replica_set_is_scaled() {
+    let mut web = Web::live(2).at(60_000);
+    web.add_pod(110, 2, |pod| pod.meta.controller = None);
+    web.wait_until(70_000).pod(110, owned);
+    web.wait(100).kill_pod(110);
+    let told = |web: &Web| {
+        let line = web.told().into_iter().find(|line| line.contains("adopted")).unwrap();
+        let pod = known(web, 110).unwrap();
+        (line, pod.end_reason, web.timeline.model().is_surplus(pod))
+    };
+    let (adopted, scaled_down) = ("Pod p0110 adopted by revision 1: its labels match.", Some(EndReason::ScaledDown));
+    let one_too_many = format!("{adopted} The ReplicaSet then had one pod too many and removed it.");
+    assert_eq!(told(&web), (one_too_many, scaled_down, true));
+    web.wait(700).scale(2, 1);
+    assert_eq!(told(&web), (adopted.to_owned(), scaled_down, false));
 }
 
 #[test]

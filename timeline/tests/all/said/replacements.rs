@@ -2,7 +2,7 @@
 
 use crate::made::{Web, ready, set};
 use crate::said::told::since;
-use timeline::fact::{ReplicaSetFact, Seen};
+use timeline::fact::{Phase, PodFact, ReplicaSetFact, Seen};
 use timeline::{Fact, Millis};
 
 /// One of two pods is deleted from outside; another one is made so much later, and is available 4 s after the first went.
@@ -28,6 +28,29 @@ fn a_replacement_is_one_that_is_made_within_five_seconds() {
     );
     assert_eq!(replaced(5_001).len(), 1);
     assert!(!replaced(5_001)[0].contains("Replacement"), "{:?}", replaced(5_001));
+}
+
+#[test]
+fn the_object_of_a_pod_stays_where_something_holds_it_after_its_containers_ended() {
+    // One of two pods is deleted from outside, its replacement is available after 3.5 s.
+    let held = |ended: Millis, gone: Millis| {
+        let mut web = Web::live(2).at(60_000);
+        web.kill_pod(100);
+        web.add_pod(102, 2, |_| {});
+        let mut steps = [(ended, 100), (3_500, 102)];
+        steps.sort_unstable();
+        for (after, number) in steps {
+            let end: fn(&mut PodFact) = |pod| pod.phase = Phase::Succeeded;
+            web.wait_until(60_000 + after).pod(number, if number == 100 { end } else { ready });
+        }
+        web.wait_until(60_000 + gone).delete_pod(100);
+        let told = since(&web, 60_000).swap_remove(0);
+        told.split_once("available after 3.5 s").unwrap().1.to_owned()
+    };
+    assert_eq!(held(500, 105_500), "; the object of the old one stayed 1 min 42 s more.");
+    assert_eq!(held(13_500, 105_500), "; the old one drained 10 s more, and its object stayed 1 min 32 s more.");
+    assert_eq!(held(500, 10_501), "; the object of the old one stayed 7.0 s more.");
+    assert_eq!(held(500, 10_500), "; the old one drained 7.0 s more.", "volumes take a while");
 }
 
 #[test]
