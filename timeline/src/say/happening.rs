@@ -378,10 +378,17 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
         ContainerEnd::LivenessProbe => killed("liveness probe"),
         ContainerEnd::StartupProbe => killed("startup probe"),
         ContainerEnd::PostStartHook => killed("postStart hook"),
-        ContainerEnd::Sandbox | ContainerEnd::Unknown => String::new(),
+        ContainerEnd::Resized | ContainerEnd::Redefined | ContainerEnd::Sandbox | ContainerEnd::Unknown => {
+            String::new()
+        }
     };
-    // Init containers that had completed run again there, too.
-    let place = if restart.end == ContainerEnd::Sandbox { " in a new sandbox of its pod" } else { "" };
+    let why = match restart.end {
+        ContainerEnd::Resized => " for a resize of its resources",
+        ContainerEnd::Redefined => " because the spec of its pod was changed",
+        // Init containers that had completed run again there, too.
+        ContainerEnd::Sandbox => " in a new sandbox of its pod",
+        _ => "",
+    };
     let times = match (restarts, pods) {
         (1, _) => String::new(),
         (restarts, 1) => format!(" {restarts} times"),
@@ -392,7 +399,7 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
         true if lasted_millis >= LASTING_MILLIS => format!(", the last time {} later", duration(lasted_millis)),
         true => String::new(),
     };
-    format!("{who}{of}: {container}{end} was restarted{times}{place}{when}.")
+    format!("{who}{of}: {container}{end} was restarted{times}{why}{when}.")
 }
 
 /// What follows the words for a change that was not observed; nothing for one that was.
