@@ -121,6 +121,7 @@ fn event(at: Millis, fact: EventFact, skew_millis: Millis) -> Event {
         at_millis: fact.last_millis.map_or(at, |last| last.saturating_add(skew_millis).min(at)),
         about: (fact.about_kind, fact.about_name),
         container: fact.container,
+        is_ephemeral: fact.is_ephemeral,
         reason: fact.reason,
         message,
         count: fact.count,

@@ -213,10 +213,14 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             format!("Not observed for {}: what happened in between is not known.", duration(*millis))
         }
         Happening::Event(event) => {
-            let Event { about: (kind, name), container, reason, message, count, .. } = &**event;
+            let Event { about: (kind, name), container, is_ephemeral, reason, message, count, .. } = &**event;
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
             let name = if kind == "Pod" { short(name) } else { name };
-            let of = if container.is_empty() { String::new() } else { format!(", container {}", safe(container)) };
+            let of = match (container.as_str(), *is_ephemeral) {
+                ("", _) => String::new(),
+                (container, true) => format!(", ephemeral container {}", safe(container)),
+                (container, false) => format!(", container {}", safe(container)),
+            };
             let said = sentence_end(if kind == "Pod" { without_pod(message) } else { message });
             format!("Event {} on {} {}{of}{times}: {said}", safe(reason), safe(kind), safe(name))
         }

@@ -198,6 +198,16 @@ fn events_about_different_containers_are_counted_apart_and_name_them() {
 }
 
 #[test]
+fn an_event_about_an_ephemeral_container_says_so() {
+    let mut web = Web::live(1);
+    let why = "Failed to pull image \"web:missing\": no such host";
+    let warning = warning(900, 100, ("Pod", "web-2-p0100"), "Failed", why);
+    let event = EventFact { container: "debug".into(), is_ephemeral: true, ..warning };
+    web.timeline.apply(60_000, Fact::Event(Box::new(event)));
+    assert_eq!(web.lines(LineKind::Event), [format!("Event Failed on Pod p0100, ephemeral container debug: {why}.")]);
+}
+
+#[test]
 fn of_very_many_events_the_latest_are_told() {
     let mut web = Web::live(3).at(20_000);
     let told = |web: &Web| {
