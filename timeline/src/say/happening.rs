@@ -1,7 +1,7 @@
 //! A moment of the story in words.
 
 use super::crash::{container_name, exit_words};
-use super::excerpt::without_pod;
+use super::excerpt::{resize_error, without_pod};
 use crate::model::fact::{IntOrPercent, Strategy};
 use crate::model::story::{
     Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, SpecSeconds, StepBudget,
@@ -221,6 +221,8 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
                 (container, true) => format!(", ephemeral container {}", safe(container)),
                 (container, false) => format!(", container {}", safe(container)),
             };
+            let error = resize_error(reason, message);
+            let message = error.as_deref().unwrap_or(message);
             let said = sentence_end(if kind == "Pod" { without_pod(message) } else { message });
             format!("Event {} on {} {}{of}{times}: {said}", safe(reason), safe(kind), safe(name))
         }
