@@ -175,13 +175,14 @@ fn images_that_differ(old: &ReplicaSet, new: &ReplicaSet) -> Vec<String> {
 }
 
 /// The most frequent restarts of a revision since its last rollout was complete, as its story tells them; `None` where none were
-/// seen. Those in a new sandbox, and those without a known end, say nothing of the revision.
+/// seen. Those for a change of the pod's spec or in a new sandbox, and those without a known end, say nothing of the revision.
 fn restarts_after_completion(deployment: &Deployment, revision: u64) -> Option<String> {
     let last = deployment.rollouts.iter().rfind(|rollout| rollout.revision == revision)?;
     let completed_millis = last.completed_millis.filter(|_| !last.was_scaled_to_zero)?;
     let restarts = |entry: &Entry| match &entry.what {
         Happening::Restarted { restart, restarts, .. } => {
-            let is_its_own = !matches!(restart.end, ContainerEnd::Sandbox | ContainerEnd::Unknown);
+            let is_unrelated = matches!(restart.end, ContainerEnd::Sandbox | ContainerEnd::Unknown);
+            let is_its_own = !is_unrelated && !restart.end.is_spec_change();
             (restart.revision == Some(revision) && restart.was_seen && is_its_own).then_some(*restarts)
         }
         _ => None,
@@ -220,7 +221,8 @@ fn commands(
 #[cfg(test)]
 mod tests {
     use timeline::fact::{
-        Container, ContainerState, DeploymentFact, DeploymentNow, Exit, Meta, PodFact, ReplicaSetFact, Role, Seen,
+        Container, ContainerState, DeploymentFact, DeploymentNow, EventFact, Exit, Meta, PodFact, ReplicaSetFact, Role,
+        Seen,
     };
     use timeline::{Fact, Timeline, Uid};
 
@@ -365,6 +367,19 @@ mod tests {
                 (5_000, web(2, 0, Seen::Modified)),
                 (crashed_millis, pod(1, reason, Seen::Modified)),
             ];
+            if reason == "Completed" {
+                let killing = EventFact {
+                    namespace: "shop".into(),
+                    about: Uid::from_bits(4),
+                    about_kind: "Pod".into(),
+                    about_name: "web-1-q4xzb".into(),
+                    reason: "Killing".into(),
+                    message: "Container web resize requires restart".into(),
+                    count: 1,
+                    ..EventFact::default()
+                };
+                facts.push((crashed_millis, Fact::Event(Box::new(killing))));
+            }
             facts.sort_by_key(|(at_millis, _)| *at_millis);
             let mut timeline = Timeline::new();
             for (at_millis, fact) in facts {
@@ -381,5 +396,6 @@ mod tests {
         assert_eq!(told(4_000, "Error"), crashed("ended with exit code 137 (SIGKILL)"));
         assert_eq!(told(2_000, "OOMKilled"), "Roll back to it");
         assert_eq!(told(4_000, "ContainerStatusUnknown"), "Roll back to it");
+        assert_eq!(told(4_000, "Completed"), "Roll back to it", "it was resized");
     }
 }

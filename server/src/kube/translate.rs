@@ -263,6 +263,7 @@ fn event(object: decode::Event) -> Result<Option<EventFact>, Unusable> {
         about_kind: cut(&object.involved_object.kind),
         about_name: cut(&object.involved_object.name),
         container: cut(container_of(&object.involved_object.field_path)),
+        is_ephemeral: object.involved_object.field_path.starts_with("spec.ephemeralContainers{"),
         reason: cut(&object.reason),
         message: cut(&object.message),
         is_warning: object.r#type == "Warning",

@@ -11,12 +11,15 @@ use crate::{Change, Millis, Uid};
 const MOST_EARLY: usize = 256;
 
 /// A Normal Event that says what no object tells: a node that is added for a pod, or is not; an image that is pulled, or was; a volume
-/// that was attached; a probe, a resize or a new sandbox that has containers killed.
+/// that was attached; a probe, a change of the pod's spec or a new sandbox that has containers killed.
 fn explains(fact: &EventFact) -> bool {
     match fact.reason.as_str() {
         "TriggeredScaleUp" | "NotTriggerScaleUp" | "Nominated" | "Pulling" | "Pulled" => true,
         messages::ATTACHED | "SandboxChanged" => true,
-        "Killing" => fact.message.contains("probe") || fact.message.contains("resize requires restart"),
+        "Killing" => {
+            let mut causes = ["probe", "resize requires restart", "definition changed"].into_iter();
+            causes.any(|cause| fact.message.contains(cause))
+        }
         _ => false,
     }
 }
@@ -118,6 +121,7 @@ fn event(at: Millis, fact: EventFact, skew_millis: Millis) -> Event {
         at_millis: fact.last_millis.map_or(at, |last| last.saturating_add(skew_millis).min(at)),
         about: (fact.about_kind, fact.about_name),
         container: fact.container,
+        is_ephemeral: fact.is_ephemeral,
         reason: fact.reason,
         message,
         count: fact.count,

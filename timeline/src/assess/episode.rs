@@ -79,11 +79,12 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let first_millis = first_pod_millis.unwrap_or(deployment.first_seen_millis);
     let shortage = shortage(&counted, first_millis, scaled.map_or(desired, |(from, _)| from), &scalings);
     let refusal = refusal(model, deployment);
-    let has_failed = losses.iter().any(|entry| matches!(entry.what, Happening::Failed { .. }));
+    let has_failed = losses.iter().any(|entry| matches!(entry.what, Happening::Failed { .. }))
+        || has_ended_by_itself(deployment, &restarted);
     let kind = match () {
         () if deployment.is_over() => EpisodeKind::Deletion,
-        () if has_failed || !restarted.is_empty() || refusal.is_some() => EpisodeKind::Failure,
-        () if !losses.is_empty() => EpisodeKind::Recovery,
+        () if has_failed || refusal.is_some() => EpisodeKind::Failure,
+        () if !losses.is_empty() || !restarted.is_empty() => EpisodeKind::Recovery,
         () if scaled.is_some() => EpisodeKind::Scaling,
         () if shortage.most > 0 => EpisodeKind::Failure,
         () => return None,
@@ -255,6 +256,15 @@ fn find_restarts<'m>(deployment: &Deployment, pod: &'m Pod, skew_millis: Millis)
         probe: by_kubelet
             .and_then(|(container, _)| messages::probe_kill(deployment, pod, &container.as_restarted(), skew_millis)),
     })
+}
+
+/// Returns whether a container restarted for another reason than a change of its pod's spec. Of each pod the last end is known, the ends
+/// before it are in the story.
+fn has_ended_by_itself(deployment: &Deployment, restarted: &[Restarted<'_>]) -> bool {
+    let is_for_change = |one: &Restarted<'_>| one.probe.as_ref().is_some_and(ProbeKill::is_spec_change);
+    let is_other =
+        |entry: &Entry| matches!(&entry.what, Happening::Restarted { restart, .. } if !restart.end.is_spec_change());
+    !restarted.is_empty() && (!restarted.iter().all(is_for_change) || deployment.story.iter().any(is_other))
 }
 
 /// Finds the nodes of pods of which an Event says that their node is not ready.

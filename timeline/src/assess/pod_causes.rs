@@ -218,7 +218,7 @@ impl<'m> Assessment<'m> {
         }
     }
 
-    /// Returns the end of a container that a pod shows; `None` if it was for a resize or a new sandbox, and the pod is
+    /// Returns the end of a container that a pod shows; `None` if the spec of the pod was changed or it had a new sandbox, and the pod is
     /// ready again.
     fn crash_of(&self, pod: &Pod) -> Option<(CauseKind, Evidence)> {
         let (kind, evidence) = self.crash(pod, crash::crash(pod, self.now)?);
@@ -226,7 +226,7 @@ impl<'m> Assessment<'m> {
         (!(is_no_fault && pod.state().is_ready())).then_some((kind, evidence))
     }
 
-    /// Returns whether a container of the pod ends again and again, and not for resizes or new sandboxes.
+    /// Returns whether a container of the pod ends again and again, and not for changes of its spec or new sandboxes.
     pub(super) fn is_in_crash_loop(&self, pod: &Pod) -> bool {
         matches!(self.crash_of(pod), Some((CauseKind::Crash(crash), _)) if crash.is_loop)
     }

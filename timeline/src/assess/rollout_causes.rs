@@ -39,7 +39,7 @@ impl<'m> Assessment<'m> {
         causes.extend(self.old_not_going());
         causes.extend(self.pods_missing(&causes));
         causes.extend(of_old);
-        // A restart for a resize or in a new sandbox is no trouble.
+        // A restart for a change of the pod's spec or in a new sandbox is no trouble.
         let fails = |kind: &CauseKind| {
             let is_no_fault = matches!(kind, CauseKind::Crash(crash) if crash.is_no_fault());
             kind.is_failure() && !is_no_fault

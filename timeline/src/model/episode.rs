@@ -13,9 +13,11 @@ pub enum EpisodeKind {
     Rollout,
     /// The number of replicas changed, and nothing was lost.
     Scaling,
-    /// Pods were deleted, evicted or lost with their node, and replaced.
+    /// Pods were deleted, evicted or lost with their node, and replaced; or containers were restarted because the spec of their pod was
+    /// changed.
     Recovery,
-    /// Containers restarted, pods failed, the next ReplicaSet was refused, or pods were not available for a reason that is not known.
+    /// Containers restarted for another reason, pods failed, the next ReplicaSet was refused, or pods were not available for a reason
+    /// that is not known.
     Failure,
     /// The workload was deleted.
     Deletion,

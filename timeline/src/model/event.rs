@@ -15,6 +15,8 @@ pub struct Event {
     pub about: (String, String),
     /// The container that it is about; empty where it names none.
     pub container: String,
+    /// That container is an ephemeral one.
+    pub is_ephemeral: bool,
     /// `reason`.
     pub reason: String,
     /// `message`, at most [`Event::LONGEST`] bytes of it.

@@ -442,6 +442,8 @@ pub struct EventFact {
     pub about_name: String,
     /// The container that it is about; empty where it names none.
     pub container: String,
+    /// That container is an ephemeral one.
+    pub is_ephemeral: bool,
     /// `reason`.
     pub reason: String,
     /// `message`.

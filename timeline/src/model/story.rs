@@ -372,6 +372,7 @@ impl Happening {
             Self::Completed { .. } => LineKind::Done,
             Self::Rolled { .. } | Self::AndSoOn { .. } | Self::Moved { .. } | Self::CleanedUp { .. } => LineKind::Step,
             Self::ScaledBack { .. } => LineKind::Step,
+            Self::Restarted { restart, .. } if restart.end.is_spec_change() => LineKind::Outside,
             Self::Unseen { .. }
             | Self::Back { .. }
             | Self::SetDeleted { was_seen: false, .. }

@@ -27,14 +27,16 @@ pub fn last_event<'m>(deployment: &'m Deployment, pod: &str, reason: &str) -> Op
 }
 
 /// The kubelet stops a container to start it again with other resources, as its `resizePolicy` wants: no fault of the container.
-const RESIZE: &str = "resize";
+pub const RESIZE: &str = "resize";
+/// The kubelet stops a container to start it again as the changed spec of its pod defines it: no fault of the container.
+pub const DEFINITION: &str = "definition";
 /// The kubelet stops all containers of a pod that lost its sandbox, and starts them again in a new one: no fault of theirs.
 pub const SANDBOX: &str = "sandbox";
 
 /// The probe or hook for which the kubelet kills a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeKill {
-    /// "liveness probe", "startup probe" or "postStart hook"; or "resize" or "sandbox".
+    /// "liveness probe", "startup probe" or "postStart hook"; or "resize", "definition" or "sandbox".
     pub probe: &'static str,
     /// The result of the probe: "HTTP probe failed with statuscode: 503"; empty where no Event tells.
     pub message: String,
@@ -46,6 +48,16 @@ impl ProbeKill {
         self.probe == RESIZE
     }
 
+    /// Returns whether the container was stopped because its definition was changed.
+    pub fn is_definition(&self) -> bool {
+        self.probe == DEFINITION
+    }
+
+    /// Returns whether the container was stopped because the spec of its pod was changed.
+    pub fn is_spec_change(&self) -> bool {
+        self.is_resize() || self.is_definition()
+    }
+
     /// Returns whether the container was stopped for a new sandbox.
     pub fn is_sandbox(&self) -> bool {
         self.probe == SANDBOX
@@ -53,7 +65,7 @@ impl ProbeKill {
 
     /// Returns whether the container did nothing wrong.
     pub fn is_no_fault(&self) -> bool {
-        self.is_resize() || self.is_sandbox()
+        self.is_spec_change() || self.is_sandbox()
     }
 }
 
@@ -124,9 +136,10 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     // What the kubelet stops may end in order.
     let is_killed = exit_code.is_some_and(|code| STOPPED.contains(&code));
     let is_stopped = is_killed || exit_code == Some(0);
+    let was_running = |event: &Event| started.map(|at| at.saturating_add(skew_millis) < event.at_millis);
     // It ran when its pod had lost its sandbox. Init containers that were done before run again in the next one.
     let is_of_sandbox = |event: &Event| {
-        let was_there = started.is_some_and(|at| at.saturating_add(skew_millis) < event.at_millis);
+        let was_there = was_running(event) == Some(true);
         let finished = exit.and_then(|exit| exit.finished_millis).map(|at| at.saturating_add(skew_millis));
         was_there && (is_stopped || finished.is_some_and(|at| at >= event.at_millis - EARLY_MILLIS))
     };
@@ -140,19 +153,19 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
         let message = Some(event.message.as_str()).filter(|_| event.reason == "Killing")?;
         let rest = message.strip_prefix("Init container ").or_else(|| message.strip_prefix("Container "))?;
         let rest = rest.strip_prefix(container.name.as_str())?;
-        if rest.starts_with(" resize requires restart") {
-            return Some(RESIZE);
+        let mut changes = [(" resize requires restart", RESIZE), (" definition changed", DEFINITION)].into_iter();
+        if let Some((_, change)) = changes.find(|(words, _)| rest.starts_with(*words)) {
+            // One that ended by itself after a change did not end for it.
+            return (is_stopped && was_running(event) != Some(false)).then_some(change);
         }
         let what = rest.strip_prefix(" failed ")?;
         ["liveness probe", "startup probe"].into_iter().find(|probe| what.starts_with(probe))
     };
     // After many of them the kubelet leaves Events out.
-    let fault = |event: &Event| killed_for(event).filter(|probe| ![RESIZE, SANDBOX].contains(probe));
+    let fault = |event: &Event| killed_for(event).filter(|probe| ![RESIZE, DEFINITION, SANDBOX].contains(probe));
     let remembered = || of_pod(trouble_millis().max(last_run_millis.saturating_sub(FORGETS_MILLIS)));
     let earlier = || is_stopped.then(remembered)?.find_map(fault);
-    // One that ended by itself after a resize did not end for it.
-    let killed =
-        recent().find_map(|event| killed_for(event).filter(|probe| *probe != RESIZE || is_stopped)).or_else(earlier);
+    let killed = recent().find_map(killed_for).or_else(earlier);
     let saw = |event: &Event| {
         let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));
         liveness.or_else(|| seen(event, "Startup probe").map(|saw| ("startup probe", saw.to_owned())))

@@ -21,6 +21,9 @@ pub(super) fn crashes(crash: &CrashCause) -> String {
         _ if crash.is_overdue => format!("{who} {} and has not been started again", last_end(crash)),
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
         (_, Some(probe)) if probe.is_resize() => format!("{who} is restarted for a resize of its resources"),
+        (_, Some(probe)) if probe.is_definition() => {
+            format!("{who} is restarted because the spec of its pod was changed")
+        }
         (_, Some(probe)) if probe.is_sandbox() => format!("{who} is started again in a new sandbox of its pod"),
         (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
         (Some(_), None) if let Some(message) = &crash.start_error => {
@@ -53,7 +56,7 @@ fn last_end(crash: &CrashCause) -> String {
     match (crash.exit_code, &crash.probe) {
         _ if crash.is_out_of_memory => "ran out of memory".to_owned(),
         (_, Some(probe)) if probe.is_sandbox() => "was stopped with the sandbox of its pod".to_owned(),
-        (_, Some(probe)) if !probe.is_resize() => format!("was killed because its {} failed", probe.probe),
+        (_, Some(probe)) if !probe.is_spec_change() => format!("was killed because its {} failed", probe.probe),
         (Some(0), _) => "ended with exit code 0 (Completed)".to_owned(),
         (Some(code), _) => format!("ended with {}", exit_words(code)),
         (None, _) => "ended".to_owned(),

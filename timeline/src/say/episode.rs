@@ -80,7 +80,7 @@ pub fn episode(episode: &Episode<'_>, is_open: bool) -> String {
         // No pod was missing.
         _ if refused.is_some() && most == 0 => after.map(|after| format!("over{after}")),
         // Containers restarted, and all pods stayed available.
-        (EpisodeKind::Failure, None, _) if most == 0 && losses.is_empty() => None,
+        (EpisodeKind::Failure | EpisodeKind::Recovery, None, _) if most == 0 && losses.is_empty() => None,
         _ => Some(format!("recovered{}", after.unwrap_or_default())),
     };
     if events.is_empty() {
@@ -238,6 +238,7 @@ fn restarts(restarted: &[Restarted<'_>]) -> String {
 fn last_end(restarted: &Restarted<'_>) -> Option<String> {
     match (&restarted.probe, restarted.exit) {
         (Some(kill), _) if kill.is_resize() => Some("resize".to_owned()),
+        (Some(kill), _) if kill.is_definition() => Some("pod spec changed".to_owned()),
         (Some(kill), _) if kill.is_sandbox() => Some("new sandbox".to_owned()),
         (Some(kill), _) => Some(format!("{} failed", kill.probe)),
         (None, Some(exit)) if exit.reason == "OOMKilled" => Some(exit.reason.clone()),

@@ -14,6 +14,13 @@ pub(super) fn without_pod(message: &str) -> &str {
     }
 }
 
+/// The error in an Event about a resize, whose message is JSON: `cannot decrease memory limits` of `Pod resize error: {"containers":[…],
+/// "generation":2,"error":"cannot decrease memory limits"}`; `None` of one that has none, or was cut before its end.
+pub(super) fn resize_error(reason: &str, message: &str) -> Option<String> {
+    let (_, error) = message.split_once(",\"error\":\"").filter(|_| reason.starts_with("Resize"))?;
+    Some(error.strip_suffix("\"}")?.replace("\\\"", "\""))
+}
+
 /// The decisive part of what the kubelet says of a pod that does not start: `MountVolume.SetUp failed for volume "c" : configmap
 /// "files" not found` without what comes before the cause.
 pub(super) fn start_words(reason: &str, message: &str) -> String {

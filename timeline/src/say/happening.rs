@@ -1,7 +1,7 @@
 //! A moment of the story in words.
 
 use super::crash::{container_name, exit_words};
-use super::excerpt::without_pod;
+use super::excerpt::{resize_error, without_pod};
 use crate::model::fact::{IntOrPercent, Strategy};
 use crate::model::story::{
     Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, SpecSeconds, StepBudget,
@@ -215,10 +215,16 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             format!("Not observed for {}: what happened in between is not known.", duration(*millis))
         }
         Happening::Event(event) => {
-            let Event { about: (kind, name), container, reason, message, count, .. } = &**event;
+            let Event { about: (kind, name), container, is_ephemeral, reason, message, count, .. } = &**event;
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
             let name = if kind == "Pod" { short(name) } else { name };
-            let of = if container.is_empty() { String::new() } else { format!(", container {}", safe(container)) };
+            let of = match (container.as_str(), *is_ephemeral) {
+                ("", _) => String::new(),
+                (container, true) => format!(", ephemeral container {}", safe(container)),
+                (container, false) => format!(", container {}", safe(container)),
+            };
+            let error = resize_error(reason, message);
+            let message = error.as_deref().unwrap_or(message);
             let said = sentence_end(if kind == "Pod" { without_pod(message) } else { message });
             format!("Event {} on {} {}{of}{times}: {said}", safe(reason), safe(kind), safe(name))
         }
@@ -388,10 +394,17 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
         ContainerEnd::LivenessProbe => killed("liveness probe"),
         ContainerEnd::StartupProbe => killed("startup probe"),
         ContainerEnd::PostStartHook => killed("postStart hook"),
-        ContainerEnd::Sandbox | ContainerEnd::Unknown => String::new(),
+        ContainerEnd::Resized | ContainerEnd::Redefined | ContainerEnd::Sandbox | ContainerEnd::Unknown => {
+            String::new()
+        }
     };
-    // Init containers that had completed run again there, too.
-    let place = if restart.end == ContainerEnd::Sandbox { " in a new sandbox of its pod" } else { "" };
+    let why = match restart.end {
+        ContainerEnd::Resized => " for a resize of its resources",
+        ContainerEnd::Redefined => " because the spec of its pod was changed",
+        // Init containers that had completed run again there, too.
+        ContainerEnd::Sandbox => " in a new sandbox of its pod",
+        _ => "",
+    };
     let times = match (restarts, pods) {
         (1, _) => String::new(),
         (restarts, 1) => format!(" {restarts} times"),
@@ -402,7 +415,7 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
         true if lasted_millis >= LASTING_MILLIS => format!(", the last time {} later", duration(lasted_millis)),
         true => String::new(),
     };
-    format!("{who}{of}: {container}{end} was restarted{times}{place}{when}.")
+    format!("{who}{of}: {container}{end} was restarted{times}{why}{when}.")
 }
 
 /// What follows the words for a change that was not observed; nothing for one that was.

@@ -158,6 +158,19 @@ fn of_the_texts_of_an_event_the_beginning_is_kept() {
 }
 
 #[test]
+fn an_event_names_its_container_and_tells_an_ephemeral_one_from_others() {
+    let named = |path: &str| {
+        let about = json!({ "uid": "00000000-0000-4000-8000-000000000002", "kind": "Pod", "fieldPath": path });
+        let fact = object(Kind::Event, json!({ "involvedObject": about })).fact(Seen::Added);
+        let Ok(Some(Fact::Event(event))) = fact else { unreachable!() };
+        (event.container, event.is_ephemeral)
+    };
+    assert_eq!(named("spec.ephemeralContainers{debug}"), ("debug".to_owned(), true));
+    assert_eq!(named("spec.initContainers{warm}"), ("warm".to_owned(), false));
+    assert_eq!(named(""), (String::new(), false));
+}
+
+#[test]
 fn of_very_many_containers_the_first_are_kept() {
     let all: Vec<Value> = (0..300).map(|number| json!({ "name": format!("c-{number}") })).collect();
     let pod = pod(json!({ "spec": { "initContainers": all, "containers": all } }));

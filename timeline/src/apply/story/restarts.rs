@@ -182,6 +182,8 @@ fn last_end(deployment: &Deployment, pod: &Pod, container: &Container, skew_mill
         return ContainerEnd::NotStarted;
     }
     match messages::probe_kill(deployment, pod, container, skew_millis).map(|kill| kill.probe) {
+        Some(messages::RESIZE) => ContainerEnd::Resized,
+        Some(messages::DEFINITION) => ContainerEnd::Redefined,
         Some(messages::SANDBOX) => ContainerEnd::Sandbox,
         Some("liveness probe") => ContainerEnd::LivenessProbe,
         Some("startup probe") => ContainerEnd::StartupProbe,

@@ -89,10 +89,21 @@ pub enum ContainerEnd {
     StartupProbe,
     /// The kubelet stopped it: its postStart hook failed.
     PostStartHook,
+    /// The kubelet stopped it, to start it with other resources.
+    Resized,
+    /// The kubelet stopped it, to start it as the changed spec of its pod defines it.
+    Redefined,
     /// Its pod lost its sandbox, in which it ran or had ended.
     Sandbox,
     /// Its status does not tell, or has an exit code that is made up.
     Unknown,
+}
+
+impl ContainerEnd {
+    /// Returns whether the spec of the pod was changed, and nothing failed.
+    pub const fn is_spec_change(self) -> bool {
+        matches!(self, Self::Resized | Self::Redefined)
+    }
 }
 
 /// The restart of a container.

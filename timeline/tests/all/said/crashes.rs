@@ -151,11 +151,18 @@ fn an_init_container_that_runs_again_in_a_new_sandbox_does_not_crash() {
 }
 
 #[test]
-fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
+fn a_container_that_is_restarted_for_a_change_of_the_spec_does_not_crash() {
+    restarted_for("Container web resize requires restart", "for a resize of its resources");
+    let why = "because the spec of its pod was changed";
+    restarted_for("Container web definition changed, will be restarted", why);
+}
+
+/// The kubelet restarts a container and says this; the page says why.
+fn restarted_for(killing: &str, why: &str) {
     let mut web = Web::live(2);
     for restarts in [1, 2] {
         web.now += 60_000;
-        web.event(100, "Killing", "Container web resize requires restart");
+        web.event(100, "Killing", killing);
         let started_millis = Some(web.now);
         web.pod(100, |pod| {
             unready(pod);
@@ -163,8 +170,7 @@ fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
             pod.containers[0].last_exit = Some(Exit { code: 143, reason: "Error".into(), ..Exit::default() }.into());
         });
         web.report();
-        let said = "Container web was restarted for a resize of its resources: ";
-        assert!(first(&web).starts_with(said), "{}", first(&web));
+        assert!(first(&web).starts_with(&format!("Container web was restarted {why}: ")), "{}", first(&web));
         assert_eq!(web.view().verdict.tone, Tone::Busy, "{}", web.verdict());
         assert!(!web.view().reasons[0].is_fatal);
     }
@@ -173,7 +179,9 @@ fn a_container_that_is_restarted_for_a_resize_does_not_crash() {
     web.pod(100, ready);
     web.report();
     assert_eq!((web.view().reasons.len(), web.view().verdict.tone), (0, Tone::Ok), "{}", web.verdict());
-    // What ends by itself after a resize did not end for it.
+    let told = format!("container web was restarted 2 times {why}, the last time 1 min 0 s later.");
+    assert_eq!(web.lines(LineKind::Outside), [format!("Pod p0100 of revision 1: {told}")]);
+    // What ends by itself after a change did not end for it.
     web.pod(100, |pod| {
         unready(pod);
         pod.containers[0].restarts = 3;

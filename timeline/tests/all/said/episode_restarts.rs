@@ -63,6 +63,36 @@ fn a_container_that_its_kubelet_stopped_is_told_with_the_probe_and_not_with_its_
 }
 
 #[test]
+fn a_restart_for_a_change_of_the_spec_is_no_failure() {
+    let completed = || Exit { code: 0, reason: "Completed".into(), ..Exit::default() };
+    for (said, why) in [
+        ("Container web resize requires restart", "resize"),
+        ("Container web definition changed, will be restarted", "pod spec changed"),
+    ] {
+        let mut web = crashed_once(completed());
+        web.event_of(100, "web", "Killing", said);
+        web.wait_until(145_000).pod(100, runs);
+        let once = format!("Pod p0100 restarted once ({why}), recovered after 40 s");
+        assert_eq!(told(&web), (EpisodeKind::Recovery, 105_000, Some(145_000), once));
+        let mut stays_ready = at_rest(3);
+        stays_ready.wait_until(106_000).event_of(100, "web", "Killing", said);
+        stays_ready.pod(100, |pod| {
+            (pod.containers[0].restarts, pod.containers[0].last_exit) = (1, Some(completed().into()));
+        });
+        let once = format!("Pod p0100 restarted once ({why})");
+        assert_eq!((told(&stays_ready).0, title(&stays_ready)), (EpisodeKind::Recovery, once));
+        // It had ended by itself before.
+        let mut both = crashed_once(Exit { code: 1, reason: "Error".into(), ..Exit::default() });
+        both.wait_until(125_000).event_of(100, "web", "Killing", said);
+        both.pod(100, |pod| {
+            runs(pod);
+            (pod.containers[0].restarts, pod.containers[0].last_exit) = (2, Some(completed().into()));
+        });
+        assert_eq!(told(&both).0, EpisodeKind::Failure);
+    }
+}
+
+#[test]
 fn a_pod_that_stayed_ready_while_its_container_restarted_did_not_recover() {
     let mut web = at_rest(3);
     web.wait_until(106_000).pod(100, |pod| {

@@ -198,6 +198,37 @@ fn events_about_different_containers_are_counted_apart_and_name_them() {
 }
 
 #[test]
+fn an_event_about_an_ephemeral_container_says_so() {
+    let mut web = Web::live(1);
+    let why = "Failed to pull image \"web:missing\": no such host";
+    let warning = warning(900, 100, ("Pod", "web-2-p0100"), "Failed", why);
+    let event = EventFact { container: "debug".into(), is_ephemeral: true, ..warning };
+    web.timeline.apply(60_000, Fact::Event(Box::new(event)));
+    assert_eq!(web.lines(LineKind::Event), [format!("Event Failed on Pod p0100, ephemeral container debug: {why}.")]);
+}
+
+#[test]
+fn of_an_event_about_a_resize_the_error_is_told() {
+    let mut web = Web::live(1).at(60_000);
+    let what = "{\"containers\":[{\"name\":\"web\",\"resources\":{\"limits\":{\"memory\":\"24Mi\"}}}],\"generation\":2";
+    let node = "Node didn't have enough resource: cpu, requested: 1900, used: 350, capacity: 2000";
+    web.event(100, "ResizeDeferred", &format!("Pod resize OutOfcpu: {what},\"error\":\"{node}\"}}"));
+    let limit = "cannot decrease memory limits: attempting to set container \\\"web\\\" memory limit";
+    web.wait(1_000).event(100, "ResizeError", &format!("Pod resize error: {what},\"error\":\"{limit}\"}}"));
+    // It is cut before its end.
+    web.wait(1_000).event(100, "ResizeInfeasible", &format!("Pod resize infeasible: {what},\"error\":\"No"));
+    assert_eq!(
+        web.lines(LineKind::Event),
+        [
+            format!("Event ResizeDeferred on Pod p0100: {node}."),
+            "Event ResizeError on Pod p0100: cannot decrease memory limits: attempting to set container \"web\" memory limit."
+                .to_owned(),
+            format!("Event ResizeInfeasible on Pod p0100: Pod resize infeasible: {what},\"error\":\"No."),
+        ]
+    );
+}
+
+#[test]
 fn of_very_many_events_the_latest_are_told() {
     let mut web = Web::live(3).at(20_000);
     let told = |web: &Web| {

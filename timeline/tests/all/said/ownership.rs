@@ -418,19 +418,8 @@ fn nobody_writes_from_another_namespace_into_a_deployment() {
     let mut pod = made::pod(661, 2, "web-evil");
     pod.meta.namespace = "team-a".into();
     tell(&mut web, Fact::Pod(Box::new(pod), Seen::Added));
-    let event = timeline::fact::EventFact {
-        uid: Uid::from_bits(900),
-        namespace: "team-a".into(),
-        about: WEB,
-        about_kind: "Deployment".into(),
-        about_name: "web".into(),
-        container: String::new(),
-        reason: "ReplicaSetCreateError".into(),
-        message: "run this".into(),
-        is_warning: true,
-        count: 1,
-        last_millis: None,
-    };
+    let refused = made::warning(900, WEB.bits(), ("Deployment", "web"), "ReplicaSetCreateError", "run this");
+    let event = timeline::fact::EventFact { namespace: "team-a".into(), ..refused };
     tell(&mut web, Fact::Event(Box::new(event)));
     assert_eq!((Objects::of(web.timeline.model(), WEB), web.verdict()), (before, verdict));
 }

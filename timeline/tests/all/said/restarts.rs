@@ -93,6 +93,32 @@ fn a_restart_that_never_was_is_not_told() {
     assert_eq!(web.timeline.model().pods.get(&Uid::from_bits(100)).unwrap().now.restarts(), 0);
 }
 
+#[test]
+fn an_end_after_a_restart_for_a_change_of_the_spec_is_told_by_itself() {
+    for (said, why) in [
+        ("Container web resize requires restart", "for a resize of its resources"),
+        ("Container web definition changed, will be restarted", "because the spec of its pod was changed"),
+    ] {
+        let mut web = Web::live(1);
+        let skew_millis = web.timeline.skew_millis();
+        // It runs again a second after the Event that says why it is stopped.
+        for (restarts, finished, ran) in [(1, 60_000, 50_000), (2, 75_000, 14_000), (3, 90_000, 14_000)] {
+            if restarts < 3 {
+                web.wait_until(finished).event(100, "Killing", said);
+            }
+            web.wait_until(finished + 500).pod(100, |pod| {
+                restarted(restarts, 0, "Completed")(pod);
+                let exit = pod.containers[0].last_exit.as_mut().unwrap();
+                (exit.finished_millis, exit.ran_millis) = (Some(finished - skew_millis), Some(ran));
+            });
+        }
+        let pod = "Pod p0100 of revision 1: container web";
+        let changed = format!("60500 {pod} was restarted 2 times {why}, the last time 15 s later.");
+        let ended = format!("90500 {pod} ended with exit code 0 and was restarted.");
+        assert_eq!(since(&web, 60_000), [changed, ended]);
+    }
+}
+
 /// Kubelets send few Events at a time: the one that says why may arrive after the restart.
 #[test]
 fn an_event_that_arrives_after_the_restart_says_why_the_containers_ended() {
