@@ -204,7 +204,7 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             format!("{field} changed {from} → {to}.")
         }
         Happening::Paused { was_seen } => {
-            format!("Paused{}: nothing is rolled out until it is resumed.", unseen_words(*was_seen))
+            format!("Paused{}: no new ReplicaSet is created until it is resumed.", unseen_words(*was_seen))
         }
         Happening::Resumed { was_seen } => format!("Resumed{}.", unseen_words(*was_seen)),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),

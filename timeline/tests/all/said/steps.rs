@@ -61,7 +61,7 @@ fn a_long_staircase_is_folded_after_two_steps() {
             "21000 Revision 1 down 6 → 5, revision 2 up 1 → 2: 7 of at most 8, floor 5.",
             "22000 Revision 1 down 5 → 4, revision 2 up 2 → 3: 7 of at most 8, floor 5.",
             "25000 … and so on: revision 2 to 6 and revision 1 to 1, in 3 more steps.",
-            "26000 Paused: nothing is rolled out until it is resumed."
+            "26000 Paused: no new ReplicaSet is created until it is resumed."
         ]
     );
     // What differs is told on its own.

@@ -132,7 +132,7 @@ fn an_old_empty_replica_set_is_cleaned_up_by_the_history_limit() {
     };
     let cleaned_up = "60000 Old ReplicaSet 1 of revision 1 cleaned up (revisionHistoryLimit 1).";
     let deleted = "60000 ReplicaSet 1 was deleted, not by its Deployment.";
-    let paused = "60000 Paused: nothing is rolled out until it is resumed.";
+    let paused = "60000 Paused: no new ReplicaSet is created until it is resumed.";
     assert_eq!(gone(1, waits), [cleaned_up, paused]);
     assert_eq!(gone(2, waits), [paused, deleted]);
     let pauses = |web: &mut Web| web.edit_spec(|deployment| deployment.spec.paused = true);
@@ -276,7 +276,7 @@ fn a_pause_that_began_or_ended_while_nobody_looked_is_told_as_that() {
     web.unseen(|deployment, _| deployment.spec.paused = true);
     web.relisted(30_000);
     let gap = |at: Millis| format!("{at} Not observed for 30 s: what happened in between is not known.");
-    let paused = "60000 Paused while not observed: nothing is rolled out until it is resumed.";
+    let paused = "60000 Paused while not observed: no new ReplicaSet is created until it is resumed.";
     assert_eq!(since(&web, 6_000), [&*gap(60_000), paused]);
     let is_least = |web: &Web| web.view().reasons[0].evidence.is_least;
     assert!(is_least(&web));
@@ -284,7 +284,7 @@ fn a_pause_that_began_or_ended_while_nobody_looked_is_told_as_that() {
     web.relisted(90_000);
     assert_eq!(since(&web, 60_001), [&*gap(120_000), "120000 Resumed while not observed."]);
     web.wait_until(130_000).deployment(|deployment| deployment.spec.paused = true);
-    assert_eq!(since(&web, 120_001), ["130000 Paused: nothing is rolled out until it is resumed."]);
+    assert_eq!(since(&web, 120_001), ["130000 Paused: no new ReplicaSet is created until it is resumed."]);
     assert!(!is_least(&web));
 }
 
