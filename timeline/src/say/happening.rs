@@ -325,8 +325,8 @@ fn rolled(parts: &[Part], budget: &StepBudget) -> String {
         (true, false) => total,
         (false, true) if floor == 0 => "all can be removed".to_owned(),
         (false, true) if spares_available => "only unavailable pods are removed".to_owned(),
-        // To none at all a ReplicaSet is scaled by Recreate, whose spec may follow, or by somebody else.
-        (false, true) if available < floor || desired == 0 => return format!("{text}."),
+        // Below the floor a ReplicaSet is scaled by Recreate, whose spec may follow, or by somebody else.
+        (false, true) if available < floor || desired < floor => return format!("{text}."),
         (false, true) => format!("at least {floor} must stay available"),
         _ => format!("{total}, floor {floor}"),
     };
