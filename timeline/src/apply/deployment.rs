@@ -159,16 +159,16 @@ fn replaced_change(model: &Model, known: &Deployment, after: &DeploymentNow) -> 
     let hashes = before.template.zip(after.template);
     let is_changed = hashes.map_or_else(|| before.spec.images != after.spec.images, |(one, other)| one != other);
     let is_seen = before.status.observed_generation >= before.generation;
-    let has_pods =
-        || rollout::current_set(model, known).is_some_and(|set| model.pod_counts(set.uid).count_existing() > 0);
-    let is_held = before.spec.paused || (before.spec.strategy == Strategy::Recreate && has_pods());
+    let current = rollout::current_set(model, known).filter(|_| is_changed)?;
+    // With Recreate a ReplicaSet may be seen to be taken down before the edit that it is taken down for: nothing waited then.
+    let is_taken_down = || rollout::is_edited(current, known) && model.pod_counts(current.uid).count_existing() > 0;
+    let is_held = before.spec.paused || (before.spec.strategy == Strategy::Recreate && is_taken_down());
     let waits = (is_held && is_seen) || rollout::refusal_of_set(model, known).is_some();
-    if !(is_changed && waits && rollout::awaits_revision(model, known)) {
+    if !(waits && rollout::awaits_revision(model, known)) {
         return None;
     }
     // Without the hashes it is not known: other fields of the template than its images may differ.
-    let current = rollout::current_set(model, known).and_then(|set| set.now.template);
-    let is_back = current.is_some() && current == after.template;
+    let is_back = current.now.template.is_some() && current.now.template == after.template;
     let (images, by) = (images(&before.spec.images), images(&after.spec.images));
     Some(Happening::ChangeReplaced { images, by, is_back })
 }
