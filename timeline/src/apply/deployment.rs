@@ -66,10 +66,11 @@ impl Timeline {
                 }
                 for kind in marks {
                     self.emit(Change::Mark(uid, Mark { at_millis: at, kind: kind.clone() }));
-                    self.tell_mark(at, uid, &kind, was_seen);
+                    self.tell_mark(at, uid, &kind, meta.version, was_seen);
                 }
                 for what in replaced.into_iter().chain(settings) {
-                    self.tell(uid, at, what);
+                    let edited_millis = self.edited_millis(at, uid, meta.version, false);
+                    self.tell(uid, edited_millis, what);
                 }
             }
         }
@@ -111,19 +112,22 @@ impl Timeline {
     }
 
     /// A mark as an entry of the story; a change of replicas together with the steps that follow from it.
-    fn tell_mark(&mut self, at: Millis, uid: Uid, kind: &MarkKind, was_seen: bool) {
+    fn tell_mark(&mut self, at: Millis, uid: Uid, kind: &MarkKind, version: Option<u64>, was_seen: bool) {
         let (at, what) = match kind {
-            MarkKind::Paused => (at, Happening::Paused { was_seen }),
+            MarkKind::Paused => (self.edited_millis(at, uid, version, false), Happening::Paused { was_seen }),
             MarkKind::Resumed => {
                 self.retell_scaled_back(at, uid);
-                (self.resumed_millis(at, uid), Happening::Resumed { was_seen })
+                (self.edited_millis(at, uid, version, true), Happening::Resumed { was_seen })
             }
             MarkKind::Deleting => {
                 self.retell_ends(at, uid);
                 self.retell_removals(at, uid);
                 (at, Happening::Deleting)
             }
-            MarkKind::Replicas { from, to } => return self.tell_replicas(uid, at, *from, *to),
+            MarkKind::Replicas { from, to } => {
+                let edited_millis = self.edited_millis(at, uid, version, false);
+                return self.tell_replicas(uid, edited_millis, *from, *to);
+            }
         };
         self.tell(uid, at, what);
     }

@@ -263,7 +263,7 @@ fn a_gap_is_told_before_what_its_end_shows() {
         since(&web, 6_000)
     };
     let gap = |at: Millis, took: &str| format!("{at} Not observed for {took}: what happened in between is not known.");
-    let shown = ["60000 While not observed: revision 1 3 → 4.", "60000 Replicas changed 3 → 4 (not a rollout)."];
+    let shown = ["60000 Replicas changed 3 → 4 (not a rollout).", "60000 While not observed: revision 1 3 → 4."];
     for (pods_late, took) in [(0, "30 s"), (400, "30 s"), (1_000, "31 s")] {
         assert_eq!(relisted(pods_late), [gap(60_000, took).as_str(), shown[0], shown[1]], "{pods_late}");
     }
