@@ -66,10 +66,11 @@ impl Timeline {
                 }
                 for kind in marks {
                     self.emit(Change::Mark(uid, Mark { at_millis: at, kind: kind.clone() }));
-                    self.tell_mark(at, uid, &kind, was_seen);
+                    self.tell_mark(at, uid, &kind, meta.version, was_seen);
                 }
                 for what in replaced.into_iter().chain(settings) {
-                    self.tell(uid, at, what);
+                    let edited_millis = self.edited_millis(at, uid, meta.version, false);
+                    self.tell(uid, edited_millis, what);
                 }
             }
         }
@@ -111,19 +112,22 @@ impl Timeline {
     }
 
     /// A mark as an entry of the story; a change of replicas together with the steps that follow from it.
-    fn tell_mark(&mut self, at: Millis, uid: Uid, kind: &MarkKind, was_seen: bool) {
+    fn tell_mark(&mut self, at: Millis, uid: Uid, kind: &MarkKind, version: Option<u64>, was_seen: bool) {
         let (at, what) = match kind {
-            MarkKind::Paused => (at, Happening::Paused { was_seen }),
+            MarkKind::Paused => (self.edited_millis(at, uid, version, false), Happening::Paused { was_seen }),
             MarkKind::Resumed => {
                 self.retell_scaled_back(at, uid);
-                (self.resumed_millis(at, uid), Happening::Resumed { was_seen })
+                (self.edited_millis(at, uid, version, true), Happening::Resumed { was_seen })
             }
             MarkKind::Deleting => {
                 self.retell_ends(at, uid);
                 self.retell_removals(at, uid);
                 (at, Happening::Deleting)
             }
-            MarkKind::Replicas { from, to } => return self.tell_replicas(uid, at, *from, *to, was_seen),
+            MarkKind::Replicas { from, to } => {
+                let edited_millis = self.edited_millis(at, uid, version, false);
+                return self.tell_replicas(uid, edited_millis, *from, *to, was_seen);
+            }
         };
         self.tell(uid, at, what);
     }
@@ -159,16 +163,16 @@ fn replaced_change(model: &Model, known: &Deployment, after: &DeploymentNow) -> 
     let hashes = before.template.zip(after.template);
     let is_changed = hashes.map_or_else(|| before.spec.images != after.spec.images, |(one, other)| one != other);
     let is_seen = before.status.observed_generation >= before.generation;
-    let has_pods =
-        || rollout::current_set(model, known).is_some_and(|set| model.pod_counts(set.uid).count_existing() > 0);
-    let is_held = before.spec.paused || (before.spec.strategy == Strategy::Recreate && has_pods());
+    let current = rollout::current_set(model, known).filter(|_| is_changed)?;
+    // With Recreate a ReplicaSet may be seen to be taken down before the edit that it is taken down for: nothing waited then.
+    let is_taken_down = || rollout::is_edited(current, known) && model.pod_counts(current.uid).count_existing() > 0;
+    let is_held = before.spec.paused || (before.spec.strategy == Strategy::Recreate && is_taken_down());
     let waits = (is_held && is_seen) || rollout::refusal_of_set(model, known).is_some();
-    if !(is_changed && waits && rollout::awaits_revision(model, known)) {
+    if !(waits && rollout::awaits_revision(model, known)) {
         return None;
     }
     // Without the hashes it is not known: other fields of the template than its images may differ.
-    let current = rollout::current_set(model, known).and_then(|set| set.now.template);
-    let is_back = current.is_some() && current == after.template;
+    let is_back = current.now.template.is_some() && current.now.template == after.template;
     let (images, by) = (images(&before.spec.images), images(&after.spec.images));
     Some(Happening::ChangeReplaced { images, by, is_back })
 }

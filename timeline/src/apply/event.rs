@@ -50,6 +50,10 @@ impl Timeline {
         let event = event(at, fact, self.skew.millis());
         // Somewhere in that second: what brought it about stands before it.
         let told_millis = if is_whole_second { (event.at_millis + 999).min(at) } else { event.at_millis };
+        // Pods are told by arrival: the Events of a new one stand behind that, and so behind what it was created for.
+        let created_millis = self.model.pods.get(&about).map(|pod| pod.created_millis(self.skew.millis()));
+        let created_millis = created_millis.filter(|created| created - told_millis <= self.settling_millis());
+        let told_millis = told_millis.max(created_millis.unwrap_or(told_millis));
         let Some(known) = self.told_events.insert(event.uid, event.count, &event.message) else { return };
         let is_told = event.is_warning && !self.is_routine_probe(about, &event);
         // One that the log forgot comes again, and is still there.

@@ -56,6 +56,12 @@ impl Orders {
         before.map(|(_, replicas)| *replicas)
     }
 
+    /// Finds the version in which a ReplicaSet asked for so many replicas last, where that is known.
+    pub(super) fn asked_in(&self, set: Uid, replicas: u32) -> Option<Version> {
+        let mut steps = self.desired.get(&set)?.iter().rev();
+        steps.find(|(_, asked)| *asked == replicas).map(|(version, _)| *version)
+    }
+
     /// A version of an owner says that it is leaving, or its last one that it is gone.
     pub(super) fn leaves(&mut self, owner: Uid, version: Option<Version>) {
         if let Some(version) = version {
@@ -102,6 +108,8 @@ mod tests {
         }
         assert_eq!(orders.desired_at(SET, None), None);
         assert_eq!(orders.desired_at(Uid::from_bits(2), Some(99)), None);
+        assert_eq!([3, 2, 5, 4].map(|replicas| orders.asked_in(SET, replicas)), [Some(10), Some(20), Some(30), None]);
+        assert_eq!(orders.asked_in(Uid::from_bits(2), 3), None);
     }
 
     #[test]

@@ -271,7 +271,7 @@ pub fn stuck_scaling(model: &Model, deployment: &Deployment) -> Option<u32> {
 }
 
 /// Returns whether the template of a Deployment differs from that of a ReplicaSet.
-fn is_edited(set: &ReplicaSet, deployment: &Deployment) -> bool {
+pub fn is_edited(set: &ReplicaSet, deployment: &Deployment) -> bool {
     let now = &deployment.now;
     let is_other = || set.images != now.spec.images || set.restarted_at != now.restarted_at;
     set.now.template.zip(now.template).map_or_else(is_other, |(set, deployment)| set != deployment)

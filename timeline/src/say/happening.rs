@@ -206,7 +206,7 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             format!("{field} changed {from} → {to}{}.", unseen_words(*was_seen))
         }
         Happening::Paused { was_seen } => {
-            format!("Paused{}: nothing is rolled out until it is resumed.", unseen_words(*was_seen))
+            format!("Paused{}: no new ReplicaSet is created until it is resumed.", unseen_words(*was_seen))
         }
         Happening::Resumed { was_seen } => format!("Resumed{}.", unseen_words(*was_seen)),
         Happening::Deleting => "The Deployment is being deleted.".to_owned(),
@@ -335,8 +335,8 @@ fn rolled(parts: &[Part], budget: &StepBudget) -> String {
         (true, false) => total,
         (false, true) if floor == 0 => "all can be removed".to_owned(),
         (false, true) if spares_available => "only unavailable pods are removed".to_owned(),
-        // To none at all a ReplicaSet is scaled by Recreate, whose spec may follow, or by somebody else.
-        (false, true) if available < floor || desired == 0 => return format!("{text}."),
+        // Below the floor a ReplicaSet is scaled by Recreate, whose spec may follow, or by somebody else.
+        (false, true) if available < floor || desired < floor => return format!("{text}."),
         (false, true) => format!("at least {floor} must stay available"),
         _ => format!("{total}, floor {floor}"),
     };

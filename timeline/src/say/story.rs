@@ -70,7 +70,10 @@ pub fn entries(model: &Model, deployment: Uid) -> Vec<Entry> {
 const fn rank(what: &Happening) -> u128 {
     match what {
         Happening::Gap { .. } => 0,
-        Happening::Resumed { .. } | Happening::StrategyChanged { .. } => 1 + LineKind::Revision as u128,
+        Happening::Resumed { .. }
+        | Happening::Replicas { .. }
+        | Happening::StrategyChanged { .. }
+        | Happening::SecondsChanged { .. } => 1 + LineKind::Revision as u128,
         other => 1 + other.kind() as u128,
     }
 }

@@ -2,6 +2,7 @@
 //! alike.
 
 use crate::apply::Timeline;
+use crate::apply::orders::is_later;
 use crate::model::fact::{DeploymentSpec, Strategy};
 use crate::model::story::{Entry, Happening, LineKind, Part, StepBudget};
 use crate::model::{Deployment, Gap, Limits, MarkKind, ReplicaSet, Scale, ScaleCause};
@@ -278,13 +279,28 @@ impl Timeline {
         Some((set, set.scales.iter().rfind(is_it)?, part))
     }
 
-    /// When a Deployment was resumed that is seen to be only now: steps that its ReplicaSets made of it may have arrived before.
-    pub(in crate::apply) fn resumed_millis(&self, at: Millis, uid: Uid) -> Millis {
+    /// When an edit of a Deployment was made that is seen only now: steps that came of it may have arrived before. In a pause there are none,
+    /// so those since then came of the resumption; else the versions tell what came later.
+    pub(in crate::apply) fn edited_millis(
+        &self,
+        at: Millis,
+        uid: Uid,
+        version: Option<u64>,
+        is_resumed: bool,
+    ) -> Millis {
         let Some(deployment) = self.model.deployments.get(&uid) else { return at };
         let paused = deployment.marks.iter().rfind(|mark| mark.kind == MarkKind::Paused);
-        let since = (at - self.settling_millis()).max(paused.map_or(Millis::MIN, |mark| mark.at_millis));
+        let paused_millis = paused.map_or(Millis::MIN, |mark| mark.at_millis);
+        let since = at - self.settling_millis();
+        let is_after = |part: &Part| is_later(self.orders.asked_in(part.set, part.to), version);
         let is_of_it = |entry: &&Entry| {
-            matches!(entry.what, Happening::Rolled { .. } | Happening::ScaledBack { .. }) && entry.at_millis > since
+            let parts = match &entry.what {
+                Happening::Rolled { parts, .. } => parts.as_slice(),
+                Happening::ScaledBack { part } => std::slice::from_ref(part),
+                _ => return false,
+            };
+            let is_in_pause = is_resumed && entry.at_millis > paused_millis;
+            entry.at_millis > since && (is_in_pause || parts.iter().any(is_after))
         };
         let steps = deployment.story.iter().filter(is_of_it).map(|step| step.at_millis - 1);
         steps.chain([at]).min().unwrap_or(at)

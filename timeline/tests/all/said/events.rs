@@ -101,6 +101,34 @@ fn an_event_stands_behind_what_happened_before_it_in_its_second() {
 }
 
 #[test]
+fn an_event_about_a_replacement_stands_behind_what_is_replaced() {
+    let unscheduled = |web: &mut Web, pod: u128, last: Millis| {
+        let warning = warning(900, pod, ("Pod", &format!("web-2-p0{pod}")), "FailedScheduling", "no node");
+        let event = EventFact { last_millis: Some(last), ..warning };
+        web.timeline.apply(60_300, Fact::Event(Box::new(event)));
+        since(web, 59_000)
+    };
+    let told = |last: Millis| {
+        let mut web = Web::live(3).at(60_250);
+        web.pod(100, |pod| {
+            (pod.disruption, pod.deletion_at_millis) = (Some("DeletionByTaintManager".into()), Some(90_000));
+        });
+        web.wait(5).add_pod(103, 2, |_| {});
+        unscheduled(&mut web, 103, last)
+    };
+    let left = "60250 Pod p0100 had to leave node node-1 because of a taint; the revision stays.".to_owned();
+    let event = |at: Millis, pod: u128| format!("{at} Event FailedScheduling on Pod p0{pod}: no node.");
+    assert_eq!(told(60_270), [left.clone(), event(60_270, 103)]);
+    for last in [60_240, 59_255] {
+        assert_eq!(told(last), [left.clone(), event(60_255, 103)]);
+    }
+    // An earlier one is of another clock. A pod that was listed was there before.
+    assert_eq!(told(59_254), [event(59_254, 103), left]);
+    let mut late = Web::live(3).at(60_250).first_listed();
+    assert_eq!(unscheduled(&mut late, 100, 60_240)[0], event(60_240, 100));
+}
+
+#[test]
 fn events_about_different_matters_are_counted_apart() {
     let mut web = Web::live(1).at(60_000);
     let mut event = |uid: u128, reason: &str, count: u32, message: &str| {

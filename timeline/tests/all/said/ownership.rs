@@ -388,7 +388,7 @@ fn a_takeover_leaves_the_past_of_a_deployment_as_it_was() {
         [
             "ReplicaSet blue-84454c4 taken over from another Deployment, with 2 pods.",
             "Revision 2 (was 1): the ReplicaSet that was there has another number; image web:v1.",
-            "ReplicaSet blue-84454c4 down 2 → 0: at least 3 must stay available."
+            "ReplicaSet blue-84454c4 down 2 → 0."
         ]
     );
     // A moment before it has none of the other's pods.

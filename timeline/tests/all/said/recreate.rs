@@ -228,6 +228,20 @@ fn an_edit_that_is_undone_during_its_take_down_is_told() {
     assert_eq!(web.lines(LineKind::Outside), [recreate]);
 }
 
+/// The streams of Deployments and ReplicaSets overtake each other.
+#[test]
+fn an_edit_that_is_seen_after_its_take_down_replaces_no_change_that_waited() {
+    for [before, after] in [[None, None], [Some(2), Some(1)]] {
+        let mut web = Web::reported().at(60_000);
+        web.set(SECOND, |set| set.now.template = before);
+        web.deployment(|deployment| (deployment.spec.strategy, deployment.template) = (Strategy::Recreate, before));
+        web.set(SECOND, |set| set.now.counts.desired = 0);
+        web.wait(1).edit_spec(|deployment| (deployment.spec.images, deployment.template) = (image("v1"), after));
+        let recreate = "Strategy changed: RollingUpdate (maxSurge 25 %, maxUnavailable 25 %) → Recreate.";
+        assert_eq!(web.lines(LineKind::Outside), [recreate]);
+    }
+}
+
 #[test]
 fn recreate_chosen_during_a_rollout_waits_only_for_the_old_pods() {
     let mut web = Web::replacing();

@@ -1,10 +1,10 @@
 //! Steps and scaling, as the story tells them: what is one entry, what is folded, and by which ceiling it was made.
 
-use crate::made::{SECOND, Web, image, next_revision, set, unready};
+use crate::made::{self, SECOND, WEB, Web, image, next_revision, set, unready};
 use crate::said::told::since;
-use timeline::Millis;
-use timeline::fact::{IntOrPercent, Strategy};
+use timeline::fact::{DeploymentNow, IntOrPercent, Seen, Strategy};
 use timeline::story::LineKind;
+use timeline::{Fact, Millis};
 
 #[test]
 fn steps_of_one_instant_are_one_and_later_ones_are_not() {
@@ -61,7 +61,7 @@ fn a_long_staircase_is_folded_after_two_steps() {
             "21000 Revision 1 down 6 → 5, revision 2 up 1 → 2: 7 of at most 8, floor 5.",
             "22000 Revision 1 down 5 → 4, revision 2 up 2 → 3: 7 of at most 8, floor 5.",
             "25000 … and so on: revision 2 to 6 and revision 1 to 1, in 3 more steps.",
-            "26000 Paused: nothing is rolled out until it is resumed."
+            "26000 Paused: no new ReplicaSet is created until it is resumed."
         ]
     );
     // What differs is told on its own.
@@ -352,4 +352,55 @@ fn what_made_a_step_stands_before_it_and_what_came_of_it_after_it() {
         since(&web, 30_000),
         ["30008 Revision 1 down 1 → 0: at least 3 must stay available.", "30008 Revision 2 is complete after 10 s."]
     );
+}
+
+/// A step has version 20, and the edit arrives so much later.
+#[test]
+fn an_edit_stands_before_a_step_of_a_later_version_that_arrived_before_it() {
+    let step = |web: &mut Web| {
+        web.set(2, |set| {
+            (set.meta.version, set.now.counts.desired, set.now.max_replicas) = (Some(20), 0, Some(3));
+        });
+    };
+    let edit = |web: &mut Web, version: Option<u64>, change: fn(&mut DeploymentNow)| {
+        let mut fact = made::deployment();
+        (fact.meta.version, fact.now) = (version, web.timeline.model().deployments.get(&WEB).unwrap().now.clone());
+        fact.now.generation += 1;
+        change(&mut fact.now);
+        web.timeline.apply(web.now, Fact::Deployment(Box::new(fact), Seen::Modified));
+    };
+    let told = |after: Millis, version: Option<u64>, change: fn(&mut DeploymentNow)| {
+        let mut web = Web::replacing().at(40_000);
+        step(&mut web);
+        edit(web.wait(after), version, change);
+        since(&web, 39_999)
+    };
+    let recreate: fn(&mut DeploymentNow) = |deployment| deployment.spec.strategy = Strategy::Recreate;
+    let min_ready: fn(&mut DeploymentNow) = |deployment| deployment.spec.min_ready_seconds = 40;
+    let replicas: fn(&mut DeploymentNow) = |deployment| deployment.spec.replicas = 5;
+    let pause: fn(&mut DeploymentNow) = |deployment| deployment.spec.paused = true;
+    // What is left is below the floor: that is no reason.
+    let down = "40000 Revision 1 down 3 → 0.".to_owned();
+    let strategy = "Strategy changed: RollingUpdate (maxSurge 25 %, maxUnavailable 25 %) → Recreate.";
+    for (change, said) in [
+        (recreate, strategy),
+        (min_ready, "minReadySeconds changed 0 → 40."),
+        (replicas, "Replicas changed 3 → 5 during a rollout."),
+        (pause, "Paused: no new ReplicaSet is created until it is resumed."),
+    ] {
+        assert_eq!(told(25, Some(19), change), [format!("39999 {said}"), down.clone()]);
+        assert_eq!(told(999, Some(19), change), [format!("39999 {said}"), down.clone()]);
+        assert_eq!(told(1_000, Some(19), change), [down.clone(), format!("41000 {said}")]);
+        for version in [Some(21), None] {
+            assert_eq!(told(25, version, change), [down.clone(), format!("40025 {said}")]);
+        }
+    }
+    // In one instant.
+    for (change, said) in [(recreate, "Strategy"), (min_ready, "minReadySeconds"), (replicas, "Replicas")] {
+        let mut web = Web::replacing().at(40_000);
+        edit(&mut web, None, change);
+        step(&mut web);
+        let told = since(&web, 40_000);
+        assert!(told.len() == 2 && told[0].starts_with(&format!("40000 {said} changed")), "{told:#?}");
+    }
 }

@@ -132,7 +132,7 @@ fn an_old_empty_replica_set_is_cleaned_up_by_the_history_limit() {
     };
     let cleaned_up = "60000 Old ReplicaSet 1 of revision 1 cleaned up (revisionHistoryLimit 1).";
     let deleted = "60000 ReplicaSet 1 was deleted, not by its Deployment.";
-    let paused = "60000 Paused: nothing is rolled out until it is resumed.";
+    let paused = "60000 Paused: no new ReplicaSet is created until it is resumed.";
     assert_eq!(gone(1, waits), [cleaned_up, paused]);
     assert_eq!(gone(2, waits), [paused, deleted]);
     let pauses = |web: &mut Web| web.edit_spec(|deployment| deployment.spec.paused = true);
@@ -263,7 +263,7 @@ fn a_gap_is_told_before_what_its_end_shows() {
         since(&web, 6_000)
     };
     let gap = |at: Millis, took: &str| format!("{at} Not observed for {took}: what happened in between is not known.");
-    let shown = ["60000 While not observed: revision 1 3 → 4.", "60000 Replicas changed 3 → 4 while not observed."];
+    let shown = ["60000 Replicas changed 3 → 4 while not observed.", "60000 While not observed: revision 1 3 → 4."];
     for (pods_late, took) in [(0, "30 s"), (400, "30 s"), (1_000, "31 s")] {
         assert_eq!(relisted(pods_late), [gap(60_000, took).as_str(), shown[0], shown[1]], "{pods_late}");
     }
@@ -276,7 +276,7 @@ fn a_pause_that_began_or_ended_while_nobody_looked_is_told_as_that() {
     web.unseen(|deployment, _| deployment.spec.paused = true);
     web.relisted(30_000);
     let gap = |at: Millis| format!("{at} Not observed for 30 s: what happened in between is not known.");
-    let paused = "60000 Paused while not observed: nothing is rolled out until it is resumed.";
+    let paused = "60000 Paused while not observed: no new ReplicaSet is created until it is resumed.";
     assert_eq!(since(&web, 6_000), [&*gap(60_000), paused]);
     let is_least = |web: &Web| web.view().reasons[0].evidence.is_least;
     assert!(is_least(&web));
@@ -284,7 +284,7 @@ fn a_pause_that_began_or_ended_while_nobody_looked_is_told_as_that() {
     web.relisted(90_000);
     assert_eq!(since(&web, 60_001), [&*gap(120_000), "120000 Resumed while not observed."]);
     web.wait_until(130_000).deployment(|deployment| deployment.spec.paused = true);
-    assert_eq!(since(&web, 120_001), ["130000 Paused: nothing is rolled out until it is resumed."]);
+    assert_eq!(since(&web, 120_001), ["130000 Paused: no new ReplicaSet is created until it is resumed."]);
     assert!(!is_least(&web));
 }
 
