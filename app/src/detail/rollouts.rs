@@ -178,15 +178,15 @@ impl RolloutLine {
         }
     }
 
-    /// Formats the start time with `stamp`.
-    pub fn start_words(&self, stamp: impl FnOnce(Millis) -> String) -> String {
-        self.started_millis.map_or_else(|| "before watching began".to_owned(), stamp)
+    /// Says when it began, with a time that `stamp` formats.
+    pub fn began_words(&self, stamp: impl FnOnce(Millis) -> String) -> String {
+        let began = self.started_millis.map(|at| format!("Began {}.", stamp(at)));
+        began.unwrap_or_else(|| "Was there when watching began.".to_owned())
     }
 
     /// Formats all of it: "Complete after 12 s. Began 14:02:05 UTC. Observed: peak 4 pods."
     pub fn sentences(&self, stamp: impl FnOnce(Millis) -> String) -> String {
-        let said =
-            format!("{}. Began {}. {}", capitalized(self.result_words()), self.start_words(stamp), self.extremes());
+        let said = format!("{}. {} {}", capitalized(self.result_words()), self.began_words(stamp), self.extremes());
         said.trim_end().to_owned()
     }
 
@@ -283,16 +283,16 @@ pub(crate) mod tests {
             line(Outcome::DeadlineExceeded, None).extremes(),
             "Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available (floor: 3)."
         );
-        assert_eq!(line(Outcome::Progressing, None).start_words(|_| String::new()), "before watching began");
+        assert_eq!(in_gap.began_words(|at| at.to_string()), "Began 1000.");
         assert_eq!(
             line(Outcome::Complete, None).sentences(|_| String::new()),
-            "Complete. Began before watching began. Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available \
+            "Complete. Was there when watching began. Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available \
              (floor: 3)."
         );
         let unseen = RolloutLine { peak_pods: None, ..with_gap };
         assert_eq!(
             unseen.sentences(|_| String::new()),
-            "Complete after 12 s, part not observed. Began before watching began."
+            "Complete after 12 s, part not observed. Was there when watching began."
         );
         let row = |started_millis, cause: &str| EpisodeRow {
             revision: 2,
