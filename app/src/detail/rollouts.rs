@@ -49,8 +49,8 @@ pub struct RolloutLine {
     pub took_millis: Option<Millis>,
     /// Nobody looked for a part of it.
     pub has_gap: bool,
-    /// The most pods that there were at once; `None` where nobody looked for a part of it: more of them, or fewer available ones, may have
-    /// been there.
+    /// The most pods that there were at once; `None` where nobody looked for a part of it, or at any pod: more of them, or fewer available
+    /// ones, may have been there.
     pub peak_pods: Option<u32>,
     /// The least pods that were available at once; `None` where it replaced nothing, which begins with none.
     pub min_available: Option<u32>,
@@ -117,6 +117,8 @@ impl RolloutLine {
         let took = began_millis.zip(ended_millis).map(|(from, to)| to - from);
         let has_gap = rollout::has_gap(model, deployment, rollout);
         let is_part_unseen = rollout::is_part_unseen(model, deployment, rollout);
+        // One that was complete when watching began has no pods of its own time.
+        let is_unseen = began_millis.is_none() && rollout.peak_active == 0;
         Some(Self {
             revision: rollout.revision,
             was: revision_before(model, deployment, rollout),
@@ -126,7 +128,7 @@ impl RolloutLine {
             trouble: None,
             took_millis: took.filter(|_| !is_part_unseen),
             has_gap,
-            peak_pods: (!is_part_unseen && !has_gap).then_some(rollout.peak_active),
+            peak_pods: (!is_part_unseen && !has_gap && !is_unseen).then_some(rollout.peak_active),
             min_available: Some(rollout.min_available)
                 .filter(|_| replaces(rollout::trigger(model, deployment, index), rollout.revision)),
             limits: limits(deployment, index),
@@ -249,6 +251,18 @@ pub(crate) mod tests {
         };
         assert!(extremes(8_001).is_some_and(|said| said.starts_with("Observed: peak 0 pods")));
         assert_eq!(extremes(8_000).as_deref(), Some(""));
+    }
+
+    #[test]
+    fn a_rollout_of_which_no_pod_was_observed_has_no_figures() {
+        let extremes = |seen| {
+            let mut timeline = Timeline::new();
+            timeline.apply(1_000, Fact::Deployment(deployment(1), seen));
+            let deployment = timeline.model().deployments.get(&WEB)?;
+            lines(timeline.model(), deployment).last().map(|line| line.extremes())
+        };
+        assert_eq!(extremes(Seen::InList).as_deref(), Some(""));
+        assert!(extremes(Seen::Added).is_some_and(|said| said.starts_with("Observed: peak 0 pods")));
     }
 
     #[test]
