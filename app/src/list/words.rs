@@ -26,9 +26,10 @@ fn unsettled_counts(overall: &Overall) -> Vec<String> {
 /// The page's title: what needs a look comes first. Titles are put into documents as they are, so they have no markup.
 pub fn title(overall: &Overall, query: &Query) -> String {
     let words = unsettled_counts(overall).join(", ");
-    // Of clusters that are not seen nobody knows it.
+    // Of clusters that are not seen, and of Deployments that a search leaves out, nobody knows it.
     let is_seen = listed_clusters(overall, query).all(|cluster| cluster.connection.state.is_live());
-    let nothing = if overall.all > 0 && is_seen { "Nothing in progress" } else { "Deployments" };
+    let is_search = !query.text.is_empty() || !query.labels.is_empty();
+    let nothing = if overall.all > 0 && is_seen && !is_search { "Nothing in progress" } else { "Deployments" };
     format!("{}{} — Rollcast", if words.is_empty() { nothing } else { &words }, place(query)).replace('<', "‹")
 }
 
@@ -299,6 +300,10 @@ mod tests {
         let at_rest = |state| title(&overall(1, vec![cluster("a", state)]), &Query::default());
         assert_eq!(at_rest(ConnectionState::Live), "Nothing in progress — Rollcast");
         assert_eq!(at_rest(stale(None)), "Deployments — Rollcast", "nobody knows");
+        let live = overall(1, vec![cluster("a", ConnectionState::Live)]);
+        for query in [Query { text: "x".into(), ..Query::default() }, Query { labels: "x=y".into(), ..Query::default() }] {
+            assert_eq!(title(&live, &query), "Deployments — Rollcast", "others may be");
+        }
         let chips = [Group::InTrouble, Group::Finished].map(|group| chip(group, &many));
         assert_eq!(chips, ["In trouble 1,284", "Finished 7"]);
     }
