@@ -83,7 +83,7 @@ pub fn is_whole(query: &Query) -> bool {
     *query == Query { by: query.by, sort: query.sort, ..Query::default() }
 }
 
-/// Explains a list without rows, and tells whether all Deployments are another list than this one.
+/// Explains a list without rows, and tells whether the list of all Deployments may have some.
 pub fn empty_list_words(overall: &Overall, query: &Query) -> (String, bool) {
     let is_whole = is_whole(query);
     let clusters: Vec<&ClusterState> = listed_clusters(overall, query).collect();
@@ -132,7 +132,7 @@ pub fn empty_list_words(overall: &Overall, query: &Query) -> (String, bool) {
             )
         }
     };
-    (words, !is_whole)
+    (words, !is_whole && (overall.all > 0 || !is_known))
 }
 
 /// Describes the problems of clusters.
@@ -239,6 +239,8 @@ mod tests {
         ));
         refused.connection.forbidden = vec![forbidden_kind("pods")];
         assert!(said(&overall(0, vec![refused]), &all).0.contains("kubectl create deployment"), "there are none");
+        let trouble = Query { group: Some(Group::InTrouble), ..Query::default() };
+        assert_eq!(said(&overall(0, live()), &trouble), ("No Deployments here yet.".to_owned(), false), "nor elsewhere");
         // Where nothing narrows the list but its place, there is no filter to remove.
         let two = || overall(3, vec![cluster("a", ConnectionState::Live), cluster("b", stale(None))]);
         let of = |name: &str| Query { cluster: Some(name.to_owned()), ..Query::default() };
@@ -301,9 +303,10 @@ mod tests {
         assert_eq!(at_rest(ConnectionState::Live), "Nothing in progress — Rollcast");
         assert_eq!(at_rest(stale(None)), "Deployments — Rollcast", "nobody knows");
         let live = overall(1, vec![cluster("a", ConnectionState::Live)]);
-        for query in [Query { text: "x".into(), ..Query::default() }, Query { labels: "x=y".into(), ..Query::default() }] {
-            assert_eq!(title(&live, &query), "Deployments — Rollcast", "others may be");
-        }
+        let text = Query { text: "x".into(), ..Query::default() };
+        let labels = Query { labels: "x=y".into(), ..Query::default() };
+        let told = [text, labels].map(|query| title(&live, &query));
+        assert_eq!(told, ["Deployments — Rollcast"; 2], "others may be in progress");
         let chips = [Group::InTrouble, Group::Finished].map(|group| chip(group, &many));
         assert_eq!(chips, ["In trouble 1,284", "Finished 7"]);
     }

@@ -238,7 +238,8 @@ fn pods_that_were_all_deleted_at_once_and_are_not_replaced_accuse_no_controller(
     (100..103).chain([200]).for_each(|pod| web.kill_pod(pod));
     web.report();
     web.now = 65_001;
-    let next = "When a new pod becomes available, an old one can be removed (floor 3). Progress deadline: 00:10:00 UTC.";
+    let next =
+        "When a new pod becomes available, an old one can be removed (floor 3). Progress deadline: 00:10:00 UTC.";
     assert_eq!((causes(&web), web.view().next.as_str()), (vec![lost], next));
     web.now = 70_001;
     assert_eq!(web.verdict(), "[Degraded] Revision 2 is replacing revision 1: no pod is available.");
