@@ -71,7 +71,7 @@ impl RevisionDetail {
         Some(Self {
             revision,
             now_millis,
-            standing: standing(is_current, revision, set),
+            standing: standing((is_current, deployment.deleted_millis.is_some()), revision, set),
             facts: facts(model, set),
             images: images.into_iter().flatten().map(image).collect(),
             differences: differences(model, deployment, revision),
@@ -81,8 +81,12 @@ impl RevisionDetail {
     }
 }
 
-fn standing(is_current: bool, revision: u64, set: Option<&ReplicaSet>) -> String {
-    let standing = if is_current { "The current revision." } else { "An earlier revision." };
+fn standing((is_current, is_deleted): (bool, bool), revision: u64, set: Option<&ReplicaSet>) -> String {
+    let standing = match (is_current, is_deleted) {
+        (true, false) => "The current revision.",
+        (true, true) => "The last revision of the deleted Deployment.",
+        (false, _) => "An earlier revision.",
+    };
     let now_is = set.and_then(ReplicaSet::revision).filter(|now| *now != revision);
     match now_is {
         _ if set.is_some_and(|set| set.removed_millis.is_some()) && !is_current => {
@@ -287,10 +291,12 @@ mod tests {
         for (at_millis, fact) in (1_000..).zip(facts) {
             timeline.apply(at_millis, fact);
         }
-        let detail = detail(&timeline);
-        assert_eq!(detail.standing, "The current revision.");
+        let current = detail(&timeline);
+        assert_eq!(current.standing, "The current revision.");
         let set = Value::Text("web-b".to_owned());
-        assert_eq!((told(&detail, "ReplicaSet"), told(&detail, "Deleted")), (Some(set), None));
+        assert_eq!((told(&current, "ReplicaSet"), told(&current, "Deleted")), (Some(set), None));
+        timeline.apply(2_000, Fact::Deployment(deployment(1), Seen::Deleted));
+        assert_eq!(detail(&timeline).standing, "The last revision of the deleted Deployment.");
     }
 
     #[test]

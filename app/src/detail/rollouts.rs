@@ -49,8 +49,8 @@ pub struct RolloutLine {
     pub took_millis: Option<Millis>,
     /// Nobody looked for a part of it.
     pub has_gap: bool,
-    /// The most pods that there were at once; `None` where nobody looked for a part of it: more of them, or fewer available ones, may have
-    /// been there.
+    /// The most pods that there were at once; `None` where nobody looked for a part of it, or at any pod: more of them, or fewer available
+    /// ones, may have been there.
     pub peak_pods: Option<u32>,
     /// The least pods that were available at once; `None` where it replaced nothing, which begins with none.
     pub min_available: Option<u32>,
@@ -117,6 +117,8 @@ impl RolloutLine {
         let took = began_millis.zip(ended_millis).map(|(from, to)| to - from);
         let has_gap = rollout::has_gap(model, deployment, rollout);
         let is_part_unseen = rollout::is_part_unseen(model, deployment, rollout);
+        // One that was complete when watching began has no pods of its own time.
+        let is_unseen = began_millis.is_none() && rollout.peak_active == 0;
         Some(Self {
             revision: rollout.revision,
             was: revision_before(model, deployment, rollout),
@@ -126,7 +128,7 @@ impl RolloutLine {
             trouble: None,
             took_millis: took.filter(|_| !is_part_unseen),
             has_gap,
-            peak_pods: (!is_part_unseen && !has_gap).then_some(rollout.peak_active),
+            peak_pods: (!is_part_unseen && !has_gap && !is_unseen).then_some(rollout.peak_active),
             min_available: Some(rollout.min_available)
                 .filter(|_| replaces(rollout::trigger(model, deployment, index), rollout.revision)),
             limits: limits(deployment, index),
@@ -178,15 +180,15 @@ impl RolloutLine {
         }
     }
 
-    /// Formats the start time with `stamp`.
-    pub fn start_words(&self, stamp: impl FnOnce(Millis) -> String) -> String {
-        self.started_millis.map_or_else(|| "before watching began".to_owned(), stamp)
+    /// Says when it began, with a time that `stamp` formats.
+    pub fn began_words(&self, stamp: impl FnOnce(Millis) -> String) -> String {
+        let began = self.started_millis.map(|at| format!("Began {}.", stamp(at)));
+        began.unwrap_or_else(|| "Was there when watching began.".to_owned())
     }
 
     /// Formats all of it: "Complete after 12 s. Began 14:02:05 UTC. Observed: peak 4 pods."
     pub fn sentences(&self, stamp: impl FnOnce(Millis) -> String) -> String {
-        let said =
-            format!("{}. Began {}. {}", capitalized(self.result_words()), self.start_words(stamp), self.extremes());
+        let said = format!("{}. {} {}", capitalized(self.result_words()), self.began_words(stamp), self.extremes());
         said.trim_end().to_owned()
     }
 
@@ -252,6 +254,18 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_rollout_of_which_no_pod_was_observed_has_no_figures() {
+        let extremes = |seen| {
+            let mut timeline = Timeline::new();
+            timeline.apply(1_000, Fact::Deployment(deployment(1), seen));
+            let deployment = timeline.model().deployments.get(&WEB)?;
+            lines(timeline.model(), deployment).last().map(|line| line.extremes())
+        };
+        assert_eq!(extremes(Seen::InList).as_deref(), Some(""));
+        assert!(extremes(Seen::Added).is_some_and(|said| said.starts_with("Observed: peak 0 pods")));
+    }
+
+    #[test]
     fn rollouts_are_told_with_their_ends() {
         let line = |end, took_millis| RolloutLine {
             revision: 2,
@@ -283,16 +297,16 @@ pub(crate) mod tests {
             line(Outcome::DeadlineExceeded, None).extremes(),
             "Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available (floor: 3)."
         );
-        assert_eq!(line(Outcome::Progressing, None).start_words(|_| String::new()), "before watching began");
+        assert_eq!(in_gap.began_words(|at| at.to_string()), "Began 1000.");
         assert_eq!(
             line(Outcome::Complete, None).sentences(|_| String::new()),
-            "Complete. Began before watching began. Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available \
+            "Complete. Was there when watching began. Observed: peak 1 pod (ceiling: 4 desired), lowest 3 available \
              (floor: 3)."
         );
         let unseen = RolloutLine { peak_pods: None, ..with_gap };
         assert_eq!(
             unseen.sentences(|_| String::new()),
-            "Complete after 12 s, part not observed. Began before watching began."
+            "Complete after 12 s, part not observed. Was there when watching began."
         );
         let row = |started_millis, cause: &str| EpisodeRow {
             revision: 2,

@@ -26,9 +26,10 @@ fn unsettled_counts(overall: &Overall) -> Vec<String> {
 /// The page's title: what needs a look comes first. Titles are put into documents as they are, so they have no markup.
 pub fn title(overall: &Overall, query: &Query) -> String {
     let words = unsettled_counts(overall).join(", ");
-    // Of clusters that are not seen nobody knows it.
+    // Of clusters that are not seen, and of Deployments that a search leaves out, nobody knows it.
     let is_seen = listed_clusters(overall, query).all(|cluster| cluster.connection.state.is_live());
-    let nothing = if overall.all > 0 && is_seen { "Nothing in progress" } else { "Deployments" };
+    let is_search = !query.text.is_empty() || !query.labels.is_empty();
+    let nothing = if overall.all > 0 && is_seen && !is_search { "Nothing in progress" } else { "Deployments" };
     format!("{}{} — Rollcast", if words.is_empty() { nothing } else { &words }, place(query)).replace('<', "‹")
 }
 
@@ -82,7 +83,7 @@ pub fn is_whole(query: &Query) -> bool {
     *query == Query { by: query.by, sort: query.sort, ..Query::default() }
 }
 
-/// Explains a list without rows, and tells whether all Deployments are another list than this one.
+/// Explains a list without rows, and tells whether the list of all Deployments may have some.
 pub fn empty_list_words(overall: &Overall, query: &Query) -> (String, bool) {
     let is_whole = is_whole(query);
     let clusters: Vec<&ClusterState> = listed_clusters(overall, query).collect();
@@ -131,7 +132,7 @@ pub fn empty_list_words(overall: &Overall, query: &Query) -> (String, bool) {
             )
         }
     };
-    (words, !is_whole)
+    (words, !is_whole && (overall.all > 0 || !is_known))
 }
 
 /// Describes the problems of clusters.
@@ -238,6 +239,8 @@ mod tests {
         ));
         refused.connection.forbidden = vec![forbidden_kind("pods")];
         assert!(said(&overall(0, vec![refused]), &all).0.contains("kubectl create deployment"), "there are none");
+        let trouble = Query { group: Some(Group::InTrouble), ..Query::default() };
+        assert_eq!(said(&overall(0, live()), &trouble), ("No Deployments here yet.".to_owned(), false), "nor elsewhere");
         // Where nothing narrows the list but its place, there is no filter to remove.
         let two = || overall(3, vec![cluster("a", ConnectionState::Live), cluster("b", stale(None))]);
         let of = |name: &str| Query { cluster: Some(name.to_owned()), ..Query::default() };
@@ -299,6 +302,11 @@ mod tests {
         let at_rest = |state| title(&overall(1, vec![cluster("a", state)]), &Query::default());
         assert_eq!(at_rest(ConnectionState::Live), "Nothing in progress — Rollcast");
         assert_eq!(at_rest(stale(None)), "Deployments — Rollcast", "nobody knows");
+        let live = overall(1, vec![cluster("a", ConnectionState::Live)]);
+        let text = Query { text: "x".into(), ..Query::default() };
+        let labels = Query { labels: "x=y".into(), ..Query::default() };
+        let told = [text, labels].map(|query| title(&live, &query));
+        assert_eq!(told, ["Deployments — Rollcast"; 2], "others may be in progress");
         let chips = [Group::InTrouble, Group::Finished].map(|group| chip(group, &many));
         assert_eq!(chips, ["In trouble 1,284", "Finished 7"]);
     }

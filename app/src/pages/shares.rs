@@ -68,7 +68,7 @@ pub(crate) fn SharesPage(page: SharesPayload) -> impl IntoView {
             let offers = offers.into_iter().map(|(opens, to)| view! { <option value=to>{opens}</option> }).collect_view();
             view! {
                 <form method="post" action=at("/shares") class="sign-in" data-testid="offer">
-                    <p>"A link for people without an account, read-only, for as long as you may see it yourself."</p>
+                    <p>"A link for people without an account, read-only. It works only while you may see its page yourself."</p>
                     <label>"It opens "<select name="to">{offers}</select></label>
                     <label>"It lasts "<select name="lasts">{times}</select></label>
                     <label class="check">

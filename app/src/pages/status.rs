@@ -143,7 +143,11 @@ fn row(cluster: &ClusterStatus, kind: &KindStatus) -> impl IntoView + use<> {
 #[component]
 fn Server(server: ServerStatus) -> impl IntoView {
     let missed = server.history_missed.map(|missed| {
-        view! { <dt>"History"</dt><dd>{format!("Observations were left out {}", grouped_count(missed, "time"))}</dd> }
+        let said = match missed {
+            0 => "Nothing left out".to_owned(),
+            missed => format!("Observations were left out {}", grouped_count(missed, "time")),
+        };
+        view! { <dt>"History"</dt><dd>{said}</dd> }
     });
     view! {
         <section>

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use leptos::prelude::*;
+use timeline::episodes::StatusMark;
 use timeline::view::{Tone, View};
 use timeline::viewer::DeploymentCopy;
 use timeline::wire::{Connection, ConnectionState, Moment, Said};
@@ -24,7 +25,7 @@ pub const SLIDER: i64 = 10_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SliderMarks {
     /// The rollouts, each from its begin to its end.
-    pub rollouts: Vec<(Tone, i64, i64)>,
+    pub rollouts: Vec<(StatusMark, i64, i64)>,
     pub window: (i64, i64),
 }
 

@@ -1,8 +1,10 @@
 //! Time: what the controls of time do to the screen.
 
 use leptos::prelude::*;
+use timeline::episodes::Status;
 use timeline::model::{Deployment, Rollout};
 use timeline::playback::{self, Playback};
+use timeline::rollout::Outcome;
 use timeline::view::Tone;
 use timeline::viewer::DeploymentCopy;
 use timeline::{Millis, Model, address, rollout};
@@ -230,16 +232,11 @@ fn slider_marks(copy: &DeploymentCopy, frame: Frame, (from, live): (Millis, Mill
     let bar = |deployment: &Deployment, one: &Rollout| {
         // It ends with its Deployment.
         let stopped = one.superseded_millis.or(deployment.deleted_millis);
-        let tone = match (one.completed_millis, stopped, one.deadline_exceeded_millis) {
-            (Some(_), ..) if one.was_scaled_to_zero => Tone::Quiet,
-            (Some(_), ..) => Tone::Ok,
-            (None, _, Some(_)) => Tone::Bad,
-            (None, Some(_), None) => Tone::Quiet,
-            (None, None, None) if is_failing => Tone::Bad,
-            (None, None, None) => Tone::Busy,
-        };
+        let outcome = rollout::outcome(deployment, one);
+        let has_trouble = is_failing && outcome == Outcome::Progressing;
+        let mark = Status::of_rollout(outcome, one.deadline_exceeded_millis.is_some(), has_trouble).mark;
         let ended = one.completed_millis.or(stopped).unwrap_or(live);
-        rollout::began_millis(&copy.model, deployment, one).map(|began| (tone, part(began), part(ended)))
+        rollout::began_millis(&copy.model, deployment, one).map(|began| (mark, part(began), part(ended)))
     };
     let bars = |known: &Deployment| known.rollouts.iter().filter_map(|one| bar(known, one)).collect();
     SliderMarks {
@@ -260,19 +257,33 @@ fn remember(moment: Option<Millis>) {
 #[cfg(test)]
 mod tests {
     use timeline::Change;
+    use timeline::episodes::StatusMark;
 
     use super::*;
     use crate::score::scale::tests::rolling_out;
 
+    fn marks(web: Deployment) -> Vec<(StatusMark, i64, i64)> {
+        let (mut copy, uid) = (DeploymentCopy::default(), web.uid);
+        copy.deployment = Some(uid);
+        copy.model.apply_change(Change::Deployment(Box::new(web)));
+        slider_marks(&copy, Frame::unmeasured(5_000, 60_000.0), (1_000, 5_000)).rollouts
+    }
+
     #[test]
     fn a_rollout_on_the_slider_ends_with_its_deployment() {
-        let marks = |deleted_millis| {
-            let (mut copy, web) = (DeploymentCopy::default(), rolling_out(deleted_millis));
-            copy.deployment = Some(web.uid);
-            copy.model.apply_change(Change::Deployment(Box::new(web)));
-            slider_marks(&copy, Frame::unmeasured(5_000, 60_000.0), (1_000, 5_000)).rollouts
+        assert_eq!(marks(rolling_out(None)), [(StatusMark::Busy, 0, 1_000)]);
+        assert_eq!(marks(rolling_out(Some(3_000))), [(StatusMark::Quiet, 0, 500)], "nothing goes on any more");
+    }
+
+    #[test]
+    fn a_rollout_on_the_slider_has_the_mark_of_the_history() {
+        let complete = |deadline_exceeded_millis| {
+            let mut web = rolling_out(None);
+            let rollout = web.rollouts.first_mut().unwrap();
+            (rollout.completed_millis, rollout.deadline_exceeded_millis) = (Some(3_000), deadline_exceeded_millis);
+            marks(web)
         };
-        assert_eq!(marks(None), [(Tone::Busy, 0, 1_000)]);
-        assert_eq!(marks(Some(3_000)), [(Tone::Quiet, 0, 500)], "nothing goes on any more");
+        assert_eq!(complete(None), [(StatusMark::Ok, 0, 500)]);
+        assert_eq!(complete(Some(2_000)), [(StatusMark::Late, 0, 500)]);
     }
 }

@@ -12,7 +12,7 @@ test("a pod opens with its history, conditions and commands", async ({ page, ser
   const { rollout } = await openPlayed(page, serve, failing, "--hold-at", "8.5");
   await rollout.pods(2, "unready").first().click();
   const detail = page.getByTestId("pod-detail");
-  await expect(detail).toContainText("running, not ready for");
+  await expect(detail).toContainText("Running, not ready for");
   await expect(detail).toContainText("ContainersNotReady");
   await expect(detail.locator(".facts")).toContainText("node-");
   await expect(detail.locator(".past")).toContainText("starting");
@@ -21,7 +21,7 @@ test("a pod opens with its history, conditions and commands", async ({ page, ser
   await detail.locator(".past button").first().click();
   await expect(rollout.live).toHaveText(/^As it was at /);
   // Details are those of then, too.
-  await expect(detail).toContainText("scheduling for");
+  await expect(detail).toContainText("Scheduling for");
   await page.keyboard.press("Escape");
   await expect(detail).toHaveCount(0);
 });
@@ -182,7 +182,7 @@ test("of a pod that was there before somebody looked nothing is said that was no
   await expect(detail.locator(".past")).not.toContainText("3 restarts");
   await expect(detail.locator(".past tr").first()).toContainText("for at least 10 s");
   await expect(detail).not.toContainText("Startup:");
-  await expect(detail.locator(".state")).toHaveText(/running, not ready for 20 s/);
+  await expect(detail.locator(".state")).toHaveText(/Running, not ready for 20 s\.$/);
   const under = (heading: string) => detail.locator(`h3:text-is("${heading}") + table`);
   await expect(under("Conditions that are not true")).toContainText("ContainersNotReady");
   await expect(under("Conditions that are not true")).not.toContainText("DisruptionTarget");
@@ -190,5 +190,5 @@ test("of a pod that was there before somebody looked nothing is said that was no
   // The other pod is as it was found.
   const uid = lines.filter(isPod).map((line) => (JSON.parse(line) as Line).object.metadata.uid).at(-1)!;
   await page.goto(`${server.page("before", "shop", "web")}/pods/${uid}`);
-  await expect(detail.locator(".state")).toHaveText(/available for at least 30 s/);
+  await expect(detail.locator(".state")).toHaveText(/Available for at least 30 s\.$/);
 });

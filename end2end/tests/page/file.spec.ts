@@ -29,9 +29,9 @@ test("a file plays, steps and tells, and asks nobody for anything", async ({ pag
   await page.keyboard.press("Escape");
   await page.keyboard.press("t");
   await page.getByTestId("pod-table").getByRole("link").first().click();
-  await expect(page.getByTestId("pod-detail")).toContainText("available for 0.");
+  await expect(page.getByTestId("pod-detail")).toContainText("Available for 0.");
   await page.getByTestId("back-to-live").click();
-  await expect(page.getByTestId("pod-detail")).toContainText("gone");
+  await expect(page.getByTestId("pod-detail")).toContainText("Gone since");
   await page.getByRole("link", { name: "Rollouts" }).click();
   await expect(page.getByTestId("rollouts-detail")).toContainText("Revision 2, 2026-11-21 04:53:12, superseded after 3.0 s.");
   await page.keyboard.press("Escape");

@@ -116,10 +116,11 @@ fn sentence(said: String) -> String {
     format!("{}.", capitalized(said))
 }
 
-/// The pods that the ReplicaSet controller creates and removes; `None` when there are as many as the ReplicaSets desire. In a namespace
-/// that is being deleted it may create none.
+/// The pods that the ReplicaSet controller creates and removes; `None` when there are as many as the ReplicaSets desire.
 fn owed(assessment: &Assessment<'_>) -> Option<String> {
-    let (make, remove) = assessment.owed;
+    let (missing, remove) = assessment.owed;
+    // Where all pods were deleted, the cause says that it may be unable to create any.
+    let make = if assessment.has_lost_all_pods() { 0 } else { missing };
     let creates = match assessment.causes.iter().find(|cause| cause.kind.is_refusal(Refused::Pods)) {
         Some(refusal) if assessment.old_refusal_millis(refusal).is_some() => "tries again after a back-off to create",
         Some(_) => "keeps trying to create",
@@ -131,8 +132,7 @@ fn owed(assessment: &Assessment<'_>) -> Option<String> {
         (0, remove) => format!("removes {}", count(remove, "pod")),
         (make, remove) => format!("{creates} {} and removes {remove}", count(make, "pod")),
     };
-    let unless = if assessment.has_lost_all_pods() { ", unless the namespace is being deleted" } else { "" };
-    Some(format!("the ReplicaSet controller {said}{unless}"))
+    Some(format!("the ReplicaSet controller {said}"))
 }
 
 /// Says what the Deployment controller does or waits for.

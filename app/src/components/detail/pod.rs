@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 use timeline::fact::ConditionStatus;
 use timeline::model::PodState;
-use timeline::words::duration;
+use timeline::words::{capitalized, duration};
 use timeline::{Millis, Workload};
 
 use super::commands::Commands;
@@ -28,8 +28,11 @@ pub fn PodView(workload: StoredValue<Workload>, pod: Memo<Box<PodDetail>>) -> im
     let state = move || {
         let PodDetail { state, since_millis, is_older, now_millis: at_millis, .. } = **pod.read();
         match state {
-            PodState::Gone => format!("gone since {}", zone.dated(since_millis, now_millis.get())),
-            state => format!("{} for {}{}", state.label(), at_least(is_older), duration(at_millis - since_millis)),
+            PodState::Gone => format!("Gone since {}.", zone.dated(since_millis, now_millis.get())),
+            state => {
+                let (label, lasted) = (capitalized(state.label().to_owned()), duration(at_millis - since_millis));
+                format!("{label} for {}{lasted}.", at_least(is_older))
+            }
         }
     };
     view! {

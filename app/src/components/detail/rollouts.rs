@@ -31,7 +31,7 @@ pub fn RolloutsView(workload: StoredValue<Workload>, rollouts: Memo<RolloutsDeta
             view! { <span class=format!("sign {}", status.mark.name()) title=title.trim_end().to_owned()></span> }
         });
         let moment = line.moment_millis;
-        let began = move || format!("Began {}.", line.start_words(|at| zone.dated(at, now_millis.get())));
+        let began = move || line.began_words(|at| zone.dated(at, now_millis.get()));
         view! {
             <li>
                 {sign}

@@ -12,7 +12,7 @@ use crate::components::detail::following::following;
 use crate::playground::{Button, Playground};
 use crate::scoped::ScopedFor;
 
-/// The speeds of the cluster's time that can be chosen.
+/// The speeds of the cluster's time that can be chosen, beside its own.
 const SPEEDS: [&str; 6] = ["0.25", "0.5", "1", "2", "4", "10"];
 
 /// Where the browser remembers whether the strip is open.
@@ -216,12 +216,27 @@ fn DoButton(state: PlaygroundState, first: Button) -> impl IntoView {
     }
 }
 
+/// Returns the speeds to choose from, in order: with the current one, which the command line may have set.
+fn speeds(current: &str) -> Vec<String> {
+    let number = |speed: &str| speed.parse().unwrap_or(0.0_f64);
+    let mut speeds = SPEEDS.map(str::to_owned).to_vec();
+    if !SPEEDS.contains(&current) {
+        speeds.push(current.to_owned());
+        speeds.sort_by(|a, b| number(a).total_cmp(&number(b)));
+    }
+    speeds
+}
+
 /// Speed of time in the cluster, and the button that starts again. The choices begin as the playground is, and stay what the viewer
 /// makes them.
 #[component]
 fn Speed(state: PlaygroundState) -> impl IntoView {
     let (now, seed) = state.now.with_untracked(|now| (now.speed.clone(), now.seed.to_string()));
-    let speeds = SPEEDS.map(|speed| view! { <option selected=speed == now>{speed}</option> });
+    let option = |speed: String| {
+        let is_current = speed == now;
+        view! { <option selected=is_current>{speed}</option> }
+    };
+    let speeds = speeds(&now).into_iter().map(option).collect_view();
     view! {
         <div class="play-group" role="group" aria-label="This cluster">
             <button class="play-button" name="action" value="speed" title="Lets time pass at this speed">"Speed"</button>
@@ -230,5 +245,16 @@ fn Speed(state: PlaygroundState) -> impl IntoView {
             <button class="play-button" name="action" value="reset" title="A new cluster; this one is gone">"Begin again"</button>
             <label>"seed " <input name="seed" type="number" min="0" value=seed/></label>
         </div>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_current_speed_can_be_chosen() {
+        assert_eq!(speeds("2"), SPEEDS);
+        assert_eq!(speeds("5"), ["0.25", "0.5", "1", "2", "4", "5", "10"]);
     }
 }

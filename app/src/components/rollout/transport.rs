@@ -2,7 +2,7 @@
 //! the present: the style sheet hides them.
 
 use leptos::prelude::*;
-use timeline::view::Tone;
+use timeline::episodes::StatusMark;
 
 use super::keys::keys;
 use crate::components::copy::copy_result;
@@ -72,16 +72,19 @@ pub fn Transport(board: Board, controls: Controls) -> impl IntoView {
     }
 }
 
+/// The marks of rollouts in the order in which they are drawn.
+const MARKS: [StatusMark; 5] = [StatusMark::Quiet, StatusMark::Ok, StatusMark::Late, StatusMark::Busy, StatusMark::Bad];
+
 /// Track of the slider: the rollouts as blocks, in the colours of their results, and a frame around the shown window.
 #[component]
 fn KeptMarks(board: Board) -> impl IntoView {
     let block = |from: i64, to: i64| format!("M{from} 0H{to}V1H{from}z");
-    let rollouts = move |tone: Tone| {
+    let rollouts = move |mark: StatusMark| {
         let shape = Memo::new(move |_| {
             let SliderMarks { rollouts, .. } = &*board.slider_marks.read();
-            rollouts.iter().filter(|(of, ..)| *of == tone).map(|(_, from, to)| block(*from, *to)).collect::<String>()
+            rollouts.iter().filter(|(of, ..)| *of == mark).map(|(_, from, to)| block(*from, *to)).collect::<String>()
         });
-        view! { <path class=tone.name() d=shape></path> }
+        view! { <path class=mark.name() d=shape></path> }
     };
     let window = Memo::new(move |_| {
         let (from, to) = board.slider_marks.read().window;
@@ -89,7 +92,7 @@ fn KeptMarks(board: Board) -> impl IntoView {
     });
     view! {
         <svg viewBox=format!("0 0 {SLIDER_PARTS} 1") preserveAspectRatio="none" aria-hidden="true" data-testid="overview-track">
-            {[Tone::Quiet, Tone::Ok, Tone::Busy, Tone::Bad].map(rollouts).into_iter().collect_view()}
+            {MARKS.map(rollouts).into_iter().collect_view()}
             <path class="window" d=window></path>
         </svg>
     }

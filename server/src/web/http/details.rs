@@ -97,12 +97,19 @@ async fn compare_last_rollout(view: &ClientView, asked_for: &Address, all: &[Epi
         None => all.split_first()?,
     };
     let (said, measure) = rollouts::compare_with_earlier(view, &workload, last, before).await;
-    let said = if said.is_empty() {
-        String::new()
-    } else {
-        format!("Revision {}, the last one: {}", last.revision, said.join(" "))
-    };
-    Some((said, measure))
+    Some((last_rollout_words(last.revision, &said), measure))
+}
+
+/// Joins the sentences that compare the last rollout with earlier ones; empty without any.
+fn last_rollout_words(revision: u64, sentences: &[String]) -> String {
+    if sentences.is_empty() {
+        return String::new();
+    }
+    let mut said = sentences.join(" ");
+    if let Some(initial) = said.get_mut(..1) {
+        initial.make_ascii_lowercase();
+    }
+    format!("Revision {revision}, the last one: {said}")
 }
 
 pub(super) async fn share(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
@@ -175,5 +182,20 @@ fn part(detail: &Detail) -> Response {
     match wire::encode(detail) {
         Ok(bytes) => ([(CONTENT_TYPE, "application/octet-stream"), (CACHE_CONTROL, "no-store")], bytes).into_response(),
         Err(error) => plain(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comparison_goes_on_after_its_colon() {
+        let sentences = ["Took 42 s; 1 earlier one took 31 s.", "First pod available after 9.0 s."].map(str::to_owned);
+        assert_eq!(
+            last_rollout_words(6, &sentences),
+            "Revision 6, the last one: took 42 s; 1 earlier one took 31 s. First pod available after 9.0 s."
+        );
+        assert_eq!(last_rollout_words(6, &[]), "");
     }
 }

@@ -113,7 +113,7 @@ pub(super) fn history_query(address: &Address, now_millis: Millis) -> Result<His
             had_trouble: address.check("trouble", |text| (text == "yes").then_some(()))?.is_some(),
             longer_millis: address.check("longer", length)?,
             from_millis: since.or(from),
-            to_millis: until.or(to),
+            to_millis: until.or(to.flatten()),
             when,
             zone: if address.parameters.has("tz") { zone.parameter() } else { String::new() },
         },
@@ -140,20 +140,20 @@ pub(super) fn place_parameter(Cursor { started_millis, uid, number, cluster }: C
     format!("{started_millis}-{number}-{uid}-{cluster}")
 }
 
-/// Returns the time range of a word such as "today".
-fn span(when: &str, now_millis: Millis, zone: &Zone) -> Option<(Millis, Millis)> {
+/// Returns the time range of a word such as "today". One that ends at present has no end: the clock of a cluster may be ahead.
+fn span(when: &str, now_millis: Millis, zone: &Zone) -> Option<(Millis, Option<Millis>)> {
     let now = zone.at(now_millis)?;
     let today = now.start_of_day().ok()?;
     let day = |days: i64| today.checked_add(days.days()).ok();
     let at = |days: i64, hours: i64| Some(day(days)?.checked_add(hours.hours()).ok()?.timestamp().as_millisecond());
     let (from, to) = match when {
-        "hour" => (now_millis - HOUR_MILLIS, now_millis),
-        "day" => (now_millis - 24 * HOUR_MILLIS, now_millis),
-        "today" => (at(0, 0)?, at(1, 0)?),
-        "last-night" => (at(-1, 18)?, at(0, 8)?),
-        "yesterday" => (at(-1, 0)?, at(0, 0)?),
-        "week" => (at(-6, 0)?, at(1, 0)?),
-        "month" => (at(-29, 0)?, at(1, 0)?),
+        "hour" => (now_millis - HOUR_MILLIS, None),
+        "day" => (now_millis - 24 * HOUR_MILLIS, None),
+        "today" => (at(0, 0)?, Some(at(1, 0)?)),
+        "last-night" => (at(-1, 18)?, Some(at(0, 8)?)),
+        "yesterday" => (at(-1, 0)?, Some(at(0, 0)?)),
+        "week" => (at(-6, 0)?, Some(at(1, 0)?)),
+        "month" => (at(-29, 0)?, Some(at(1, 0)?)),
         _ => return None,
     };
     Some((from, to))
@@ -184,14 +184,14 @@ mod tests {
     fn words_for_times_are_whole_days_and_nights_in_utc() {
         let now = at("2026-11-23T03:50:00Z");
         let utc = Zone::from_offset(Offset::UTC);
-        let span = |when| span(when, now, &utc).unwrap();
-        assert_eq!(span("today"), (at("2026-11-23T00:00:00Z"), at("2026-11-24T00:00:00Z")));
-        assert_eq!(span("hour"), (now - 3_600_000, now));
-        assert_eq!(span("day"), (at("2026-11-22T03:50:00Z"), now));
-        assert_eq!(span("last-night"), (at("2026-11-22T18:00:00Z"), at("2026-11-23T08:00:00Z")));
-        assert_eq!(span("yesterday"), (at("2026-11-22T00:00:00Z"), at("2026-11-23T00:00:00Z")));
-        assert_eq!(span("week"), (at("2026-11-17T00:00:00Z"), at("2026-11-24T00:00:00Z")));
-        assert_eq!(span("month"), (at("2026-10-25T00:00:00Z"), at("2026-11-24T00:00:00Z")));
+        let ended = |when| span(when, now, &utc).map(|(from, to)| (from, to.unwrap())).unwrap();
+        assert_eq!(span("hour", now, &utc), Some((now - 3_600_000, None)));
+        assert_eq!(span("day", now, &utc), Some((at("2026-11-22T03:50:00Z"), None)));
+        assert_eq!(ended("today"), (at("2026-11-23T00:00:00Z"), at("2026-11-24T00:00:00Z")));
+        assert_eq!(ended("last-night"), (at("2026-11-22T18:00:00Z"), at("2026-11-23T08:00:00Z")));
+        assert_eq!(ended("yesterday"), (at("2026-11-22T00:00:00Z"), at("2026-11-23T00:00:00Z")));
+        assert_eq!(ended("week"), (at("2026-11-17T00:00:00Z"), at("2026-11-24T00:00:00Z")));
+        assert_eq!(ended("month"), (at("2026-10-25T00:00:00Z"), at("2026-11-24T00:00:00Z")));
         let days = days(now, &utc);
         assert_eq!((days.len(), days[0].name.as_str(), days[29].name.as_str()), (30, "25 Oct", "23 Nov"));
         assert_eq!(days[29].from_millis, at("2026-11-23T00:00:00Z"));
@@ -206,7 +206,7 @@ mod tests {
         let now = at("2026-11-23T03:50:00Z");
         let auckland = Zone::from_offset(offset("+13:00").unwrap());
         assert_eq!(span("today", now, &auckland).unwrap().0, at("2026-11-22T11:00:00Z"));
-        let night = (at("2026-11-22T05:00:00Z"), at("2026-11-22T19:00:00Z"));
+        let night = (at("2026-11-22T05:00:00Z"), Some(at("2026-11-22T19:00:00Z")));
         assert_eq!(span("last-night", now, &auckland).unwrap(), night);
         let days = days(now, &auckland);
         assert_eq!((days[29].name.as_str(), days[29].from_millis), ("23 Nov", at("2026-11-22T11:00:00Z")));

@@ -261,6 +261,7 @@ async fn links_lead_to_what_their_maker_may_see_and_to_this_server_only() {
     }
     let offered = maker.get(&rollcast, "/shares").await.text;
     assert!(offered.contains("Deployment rollover / web in prod"), "what they come from is offered");
+    assert!(offered.contains("It works only while you may see its page yourself."), "{offered}");
     let made = maker.send(&rollcast, Method::POST, "/shares", &[("to", WEB), ("lasts", "7d")]).await;
     assert!(made.text.contains("http://localhost:7440/shared#"), "{}", made.text);
     let (_, secret) = maker.make(&rollcast, "/wall?cluster=prod").await;

@@ -209,7 +209,7 @@ fn pods_that_nobody_makes_are_missed_after_half_a_minute() {
 fn pods_that_were_all_deleted_at_once_and_are_not_replaced_accuse_no_controller() {
     let why = "the namespace is being deleted, or the ReplicaSet controller cannot create pods.";
     let lost = format!("No pod has been created since all were deleted at 00:01:00 UTC: {why}");
-    let next = "The ReplicaSet controller creates 3 pods, unless the namespace is being deleted.".to_owned();
+    let next = "Waiting for the controllers to react.".to_owned();
     let command = |web: &Web| web.view().remedy.map(|remedy| format!("{}: {}", remedy.what, remedy.command));
     let show = "Show the namespace: kubectl get namespace shop";
     let mut web = Web::live(3).at(60_000);
@@ -238,8 +238,8 @@ fn pods_that_were_all_deleted_at_once_and_are_not_replaced_accuse_no_controller(
     (100..103).chain([200]).for_each(|pod| web.kill_pod(pod));
     web.report();
     web.now = 65_001;
-    let next = "The ReplicaSet controller creates 4 pods, unless the namespace is being deleted; when a new pod becomes \
-                available, an old one can be removed (floor 3). Progress deadline: 00:10:00 UTC.";
+    let next =
+        "When a new pod becomes available, an old one can be removed (floor 3). Progress deadline: 00:10:00 UTC.";
     assert_eq!((causes(&web), web.view().next.as_str()), (vec![lost], next));
     web.now = 70_001;
     assert_eq!(web.verdict(), "[Degraded] Revision 2 is replacing revision 1: no pod is available.");
@@ -256,7 +256,7 @@ fn pods_that_were_all_deleted_at_once_and_are_not_replaced_accuse_no_controller(
     let mut late = web.first_listed();
     late.now = 90_001;
     assert_eq!(causes(&late), [format!("3 pods are desired, and none has been created for at least 30 s: {why}")]);
-    let next = "The ReplicaSet controller creates 3 pods, unless the namespace is being deleted.";
+    let next = "Waiting for the controllers to react.";
     assert_eq!((late.view().next.as_str(), command(&late).as_deref()), (next, Some(show)));
     // A namespace takes them together. Others are missed, one after the other.
     let mut web = Web::live(3).at(60_000);
