@@ -4,7 +4,7 @@ use leptos::ev;
 use leptos::leptos_dom::helpers::WindowListenerHandle;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
-use web_sys::{Element, Event};
+use web_sys::{Element, Event, MouseEvent, MouseEventInit};
 
 /// Listens to the whole window until the component around it is gone.
 pub fn on_window<E: ev::EventDescriptor + 'static>(event: E, run: impl Fn(E::EventType) + 'static)
@@ -46,6 +46,23 @@ pub fn has_modifier(event: &ev::KeyboardEvent) -> bool {
 pub fn is_on(event: &Event, selector: &str) -> bool {
     let on = event.target().and_then(|on| on.dyn_into::<Element>().ok());
     on.is_some_and(|on| on.matches(selector).unwrap_or(false)) // selectors are ours
+}
+
+/// Returns the element at or around an event's target that a selector names.
+pub fn closest(event: &Event, selector: &str) -> Option<Element> {
+    let on = event.target().and_then(|on| on.dyn_into::<Element>().ok())?;
+    on.closest(selector).ok().flatten() // selectors are ours
+}
+
+/// Clicks an element, if it is still there.
+pub fn click(element: &Element) {
+    let click = MouseEventInit::new();
+    click.set_bubbles(true);
+    if let Ok(click) = MouseEvent::new_with_mouse_event_init_dict("click", &click)
+        && element.is_connected()
+    {
+        let _ = element.dispatch_event(&click); // fails only for events that are being dispatched
+    }
 }
 
 /// Something is being written or chosen where a key was pressed; on a slider or a checkbox the page's keys do what they do elsewhere.

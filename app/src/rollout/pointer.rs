@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 use timeline::Millis;
-use web_sys::{Element, Event, MouseEvent, MouseEventInit, PointerEvent, WheelEvent};
+use web_sys::{Element, MouseEvent, PointerEvent, WheelEvent};
 
 use super::picture::{Tip, TipContent};
 use super::screen::{RolloutScreen, State};
@@ -116,12 +116,12 @@ impl RolloutScreen {
             return;
         }
         let is_primary = event.button() == 0;
-        let pressed = closest(event, PODS).filter(|_| is_primary).map(|pod| (pod, place(event)));
+        let pressed = browser::closest(event, PODS).filter(|_| is_primary).map(|pod| (pod, place(event)));
         {
             let pointer = &mut self.0.state.borrow_mut().pointer;
             (pointer.has_dragged, pointer.pressed) = (false, pressed);
         }
-        let is_control = closest(event, "a, button").is_some();
+        let is_control = browser::closest(event, "a, button").is_some();
         let x = f64::from(event.client_x());
         let is_inside = self.room().is_some_and(|room| (room.canvas.left()..room.canvas.right()).contains(&x));
         if !is_primary || is_control || !is_inside {
@@ -135,12 +135,12 @@ impl RolloutScreen {
     /// the one that was pressed gets it.
     pub fn click(&self, event: &MouseEvent) {
         let pressed = self.0.state.borrow_mut().pointer.pressed.take();
-        let Some((pressed, from)) = pressed.filter(|_| closest(event, PODS).is_none()) else { return };
+        let Some((pressed, from)) = pressed.filter(|_| browser::closest(event, PODS).is_none()) else { return };
         let at = place(event);
         let is_moved = (at.0 - from.0).abs().max((at.1 - from.1).abs()) > DRAG_PX;
         if !is_moved {
             // A listener is not called while it is.
-            browser::run_after(Duration::ZERO, move || click(&pressed));
+            browser::run_after(Duration::ZERO, move || browser::click(&pressed));
         }
     }
 
@@ -303,23 +303,6 @@ impl RolloutScreen {
 /// Returns where the pointer is, in pixels of the browser's window.
 fn place(event: &MouseEvent) -> (f64, f64) {
     (f64::from(event.client_x()), f64::from(event.client_y()))
-}
-
-/// Clicks an element, if it is still there.
-fn click(element: &Element) {
-    let click = MouseEventInit::new();
-    click.set_bubbles(true);
-    if let Ok(click) = MouseEvent::new_with_mouse_event_init_dict("click", &click)
-        && element.is_connected()
-    {
-        let _ = element.dispatch_event(&click); // fails only for events that are being dispatched
-    }
-}
-
-/// Returns the element around an event's target that matches a selector.
-fn closest(event: &Event, selector: &str) -> Option<Element> {
-    let on: Element = event.target().and_then(|on| wasm_bindgen::JsCast::dyn_into(on).ok())?;
-    on.closest(selector).ok().flatten()
 }
 
 impl State {
