@@ -117,6 +117,8 @@ fn pods_that_are_lost_again_and_again_with_a_node_that_does_not_exist_hold_a_rol
     let reason = web.view().reasons.remove(0);
     let said = "2 new pods were lost within 90 s, DeletionByPodGC (one is p0200): node ghost-9 does not exist.";
     assert_eq!((reason.sentence.as_str(), reason.is_fault, reason.is_fatal), (said, true, true));
+    let told = "2 pods lost, the last one 40 s later: node ghost-9 is gone.";
+    assert_eq!(web.told().iter().filter(|line| line.contains("ghost-9")).collect::<Vec<_>>(), [told]);
     // The node is there since.
     web.wait(10_000).pod(202, ready);
     web.report();
