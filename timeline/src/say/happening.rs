@@ -221,7 +221,8 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             let times = if *count > 1 { format!(" ({count} times)") } else { String::new() };
             let name = if kind == "Pod" { short(name) } else { name };
             let of = if container.is_empty() { String::new() } else { format!(", container {}", safe(container)) };
-            let said = sentence_end(if kind == "Pod" { without_pod(message) } else { message });
+            let is_of_pod = kind == "Pod" || kind == Event::PODS;
+            let said = sentence_end(if is_of_pod { without_pod(message) } else { message });
             format!("Event {} on {} {}{of}{times}: {said}", safe(reason), safe(kind), safe(name))
         }
         Happening::NotKept => "Older history is not kept.".to_owned(),
