@@ -240,7 +240,11 @@ mod tests {
         refused.connection.forbidden = vec![forbidden_kind("pods")];
         assert!(said(&overall(0, vec![refused]), &all).0.contains("kubectl create deployment"), "there are none");
         let trouble = Query { group: Some(Group::InTrouble), ..Query::default() };
-        assert_eq!(said(&overall(0, live()), &trouble), ("No Deployments here yet.".to_owned(), false), "nor elsewhere");
+        assert_eq!(
+            said(&overall(0, live()), &trouble),
+            ("No Deployments here yet.".to_owned(), false),
+            "nor elsewhere"
+        );
         // Where nothing narrows the list but its place, there is no filter to remove.
         let two = || overall(3, vec![cluster("a", ConnectionState::Live), cluster("b", stale(None))]);
         let of = |name: &str| Query { cluster: Some(name.to_owned()), ..Query::default() };

@@ -67,7 +67,7 @@ impl Timeline {
             self.tell_late_eviction(about, &event);
         }
         if is_told {
-            self.tell_event(told_millis, uid, &event, event.count.saturating_sub(known));
+            self.tell_event(told_millis, uid, about, &event, event.count.saturating_sub(known));
         }
     }
 

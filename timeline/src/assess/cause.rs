@@ -215,6 +215,8 @@ pub enum CauseKind {
         is_repeated: bool,
         /// The container of the example that ended, and its exit code, where the pod has no message.
         exit: Option<(String, i32)>,
+        /// The node that does not exist, where they were lost with it one after the other.
+        node: Option<String>,
     },
     /// No node takes them.
     Unschedulable {

@@ -3,9 +3,11 @@
 use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, Evidence};
 use super::pod_causes::by_event;
+use super::rollout_causes::of_pod;
 use crate::Millis;
 use crate::model::fact::{ContainerState, Role};
-use crate::model::{Deployment, Event, Pod, PodState};
+use crate::model::story::{Entry, Happening, NodeDeparture};
+use crate::model::{Deployment, EndReason, Event, Pod, PodState, order};
 use crate::rules::messages;
 
 /// The reason of a pod that ended well, as its containers have it.
@@ -13,6 +15,8 @@ pub const COMPLETED: &str = "Completed";
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once, and a kubelet measures the
 /// volumes of its pods once a minute before it evicts.
 pub const FAILED_MILLIS: Millis = 90_000;
+/// The reason for which the garbage collector of pods deletes a pod whose node does not exist.
+const NODE_MISSING: &str = "DeletionByPodGC";
 
 impl Assessment<'_> {
     /// Finds pods that failed as a whole lately, or ended well, while others are missing. If a replacement that had been ready failed
@@ -48,8 +52,38 @@ impl Assessment<'_> {
         let alike: Vec<&Pod> = late.iter().map(|(other, _)| *other).filter(|other| is_alike(other)).collect();
         let is_mixed = alike.iter().any(|other| ended_message(self.deployment, other) != evidence.message);
         let exit = exit.map(|(container, code)| (container.to_owned(), code));
-        let kind = CauseKind::PodsFailed { is_repeated, exit };
+        let kind = CauseKind::PodsFailed { is_repeated, exit, node: None };
         Some(Cause { is_mixed, ..self.rate_cause(kind, alike.len() as u32, evidence) })
+    }
+
+    /// Finds pods that were lost one after the other before they were ever ready, with one node: as long as that does not exist, the next
+    /// one is lost, too. The garbage collector deletes them at once, and their replacements renew the progress deadline.
+    pub(super) fn lost_pods(&self) -> Option<Cause> {
+        let set = self.current?;
+        let is_late = |at: Millis| self.now.millis - at <= FAILED_MILLIS;
+        let is_loss = |entry: &Entry| match &entry.what {
+            Happening::LeftNode { why: NodeDeparture::Lost, last_millis, .. } => is_late(*last_millis),
+            _ => false,
+        };
+        // Pods that are gone are searched only where the story tells of such a loss.
+        let is_missing = self.model.pod_counts(set.uid).available < set.now.counts.desired;
+        if !is_missing || !self.deployment.story.iter().any(is_loss) {
+            return None;
+        }
+        let lost = self.model.controlled_pods(set.uid).filter_map(lost_with_node);
+        let lost: Vec<(Millis, &Pod, &str)> = lost.filter(|(at, ..)| is_late(*at)).collect();
+        let mut lost = order::sort_by(lost, |(at, pod, _)| (*at, pod.uid.bits()));
+        let (.., node) = *lost.last()?;
+        lost.retain(|(.., other)| *other == node);
+        let (first, pod, _) = *lost.first()?;
+        if !lost.iter().any(|(_, other, _)| other.created_millis(self.now.skew_millis) >= first) {
+            return None;
+        }
+        let told = pod.now.conditions.iter().find(|condition| condition.reason == NODE_MISSING);
+        let message = told.map(|condition| condition.message.clone()).unwrap_or_default();
+        let evidence = Evidence { reason: NODE_MISSING.to_owned(), message, ..of_pod(pod, first) };
+        let kind = CauseKind::PodsFailed { is_repeated: true, exit: None, node: Some(node.to_owned()) };
+        Some(self.rate_cause(kind, lost.len() as u32, evidence))
     }
 
     /// Returns when a pod ended as a whole. A list after a gap does not tell: then it is when its last container ended.
@@ -58,6 +92,15 @@ impl Assessment<'_> {
         let ended = self.last_exit_millis(pod).filter(|_| pod.now.listed_millis == Some(told));
         Some(ended.map_or(told, |ended| ended.min(told)))
     }
+}
+
+/// Returns when a pod was lost before it was ever ready or asked to go, and the node with which it was.
+fn lost_with_node(pod: &Pod) -> Option<(Millis, &Pod, &str)> {
+    let (reason, _) = pod.now.disruption.as_deref()?;
+    let at = pod.now.terminal_millis.or_else(|| pod.ended_millis())?;
+    let node = pod.now.node.as_deref()?;
+    let is_lost = reason == NODE_MISSING && pod.end_reason.is_none_or(|end| end == EndReason::NodeLost);
+    (is_lost && !pod.was_ready()).then_some((at, pod, node))
 }
 
 /// Returns the Event about the eviction of a pod that ended well: its own status says nothing of it.

@@ -193,7 +193,7 @@ impl Assessment<'_> {
     /// Returns the command that shows the reason, for the object of the first cause.
     fn show(&self) -> Remedy {
         let Some(cause) = self.first_cause() else { return Remedy::ShowDeployment };
-        if let CauseKind::NodeSilent { node } = &cause.kind {
+        if let CauseKind::NodeSilent { node } | CauseKind::PodsFailed { node: Some(node), .. } = &cause.kind {
             return Remedy::ShowNode(node.clone());
         }
         match cause.evidence.object.split_once(' ') {

@@ -170,6 +170,7 @@ impl Assessment<'_> {
             }
             CauseKind::Image { .. } => severity == Severity::Bad && lasts(FAILED_PULLS_MILLIS),
             CauseKind::BadContainer { .. } => lasts(CONFIGURATION_MILLIS),
+            CauseKind::PodsFailed { node: Some(_), .. } => true,
             CauseKind::Starting { hold: StartHold::Mount, .. } => {
                 evidence.message.ends_with("not found") && lasts(MISSING_VOLUME_MILLIS)
             }

@@ -32,4 +32,6 @@ impl Event {
     pub const LONGEST: usize = 1024;
     /// Most Events that are kept per Deployment; the oldest of the most frequent reason goes first.
     pub const MOST: usize = 40;
+    /// Kind of what it is about in the story, where it stands for equal Events of several pods: with the name of their ReplicaSet.
+    pub const PODS: &str = "Pods of ReplicaSet";
 }

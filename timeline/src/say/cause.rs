@@ -2,7 +2,8 @@
 
 use super::excerpt::{Quota, named_containers, quota, refusal, start_words, without_pod};
 use super::pod_causes::{
-    NamedPods, crash_cause, failed_pods_cause, image_cause, old_and_new, quote, tail, unschedulable_cause,
+    NamedPods, crash_cause, failed_pods_cause, image_cause, lost_pods_cause, old_and_new, quote, tail,
+    unschedulable_cause,
 };
 use crate::assess::{Assessment, Cause, CauseKind, Obstacle, Refused, StartTime};
 use crate::model::pod::FLAP_MILLIS;
@@ -79,6 +80,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             format!("{container} does not start ({}, {one_is}){}", safe(&evidence.reason), tail(&evidence.message))
         }
         CauseKind::Crash(crash) => crash_cause(cause, assessment, crash, &named),
+        CauseKind::PodsFailed { node: Some(node), .. } => lost_pods_cause(cause, node, &named),
         CauseKind::PodsFailed { exit, .. } => failed_pods_cause(cause, exit.as_ref(), &named),
         CauseKind::Unschedulable { node } => unschedulable_cause(cause, assessment, node.as_ref(), &named),
         CauseKind::SchedulingGated => {

@@ -13,7 +13,7 @@ use crate::words::{capitalized, count, duration, duration_in_words, list, safe, 
 /// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
 const AT_ONCE_MILLIS: crate::Millis = 1_000;
 
-/// For restarts that are further apart than this, the sentence has the time between them.
+/// For restarts, or pods lost with a node, that are further apart than this, the sentence has the time between them.
 const LASTING_MILLIS: crate::Millis = 10_000;
 
 /// The state of a Deployment when something happened, as far as the sentence needs it.
@@ -23,6 +23,8 @@ pub(super) struct Then {
     pub(super) is_rolling_out: Option<bool>,
     /// No pod was desired during the whole rollout that is complete.
     pub(super) desires_none: bool,
+    /// For how long more of the same happened after it.
+    pub(super) lasted_millis: crate::Millis,
 }
 
 /// A moment of the story in one sentence.
@@ -131,7 +133,9 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             duration_in_words(*millis)
         ),
         Happening::Ended { pod, reason, .. } => ended(pod, *reason),
-        Happening::LeftNode { pod, pods, node, why, resource, .. } => left(pod, *pods, node, *why, resource),
+        Happening::LeftNode { pod, pods, node, why, resource, .. } => {
+            left(pod, *pods, node, *why, resource, then.lasted_millis)
+        }
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
         Happening::Restarted { pod, pods, restart, restarts, lasted_millis } => {
             restarted(pod, *pods, restart, *restarts, *lasted_millis)
@@ -225,7 +229,8 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             };
             let error = resize_error(reason, message);
             let message = error.as_deref().unwrap_or(message);
-            let said = sentence_end(if kind == "Pod" { without_pod(message) } else { message });
+            let is_of_pod = kind == "Pod" || kind == Event::PODS;
+            let said = sentence_end(if is_of_pod { without_pod(message) } else { message });
             format!("Event {} on {} {}{of}{times}: {said}", safe(reason), safe(kind), safe(name))
         }
         Happening::NotKept => "Older history is not kept.".to_owned(),
@@ -440,11 +445,14 @@ fn stays(revision: Option<u64>) -> String {
     )
 }
 
-fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str) -> String {
+fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str, lasted_millis: crate::Millis) -> String {
     let who = pods_named(pod, pods);
     let left = departure(node, why, resource);
     match why {
         NodeDeparture::Preempted => format!("{who} {} {left}; the revision stays.", was_were(pods)),
+        NodeDeparture::Lost if lasted_millis >= LASTING_MILLIS => {
+            format!("{who} lost, the last one {} later: node {} is gone.", duration(lasted_millis), safe(node))
+        }
         NodeDeparture::Lost => format!("{who} lost: node {} is gone.", safe(node)),
         _ => format!("{who} {left}; the revision stays."),
     }

@@ -75,6 +75,7 @@ fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
             "a ResourceClaim of its pods cannot be created".to_owned()
         }
         CauseKind::NoScheduler { nominated: None } => "no scheduler has placed its pods".to_owned(),
+        CauseKind::PodsFailed { node: Some(node), .. } => format!("node {} does not exist", safe(node)),
         CauseKind::PodsFailed { exit: Some((_, code)), .. } if evidence.reason == "Error" => {
             format!("its pods fail ({})", exit_words(*code))
         }

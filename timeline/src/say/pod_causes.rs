@@ -138,6 +138,12 @@ pub(super) fn failed_pods_cause(cause: &Cause, exit: Option<&(String, i32)>, nam
     format!("{who}{reason} ({example}){end}")
 }
 
+pub(super) fn lost_pods_cause(cause: &Cause, node: &str, named: &NamedPods) -> String {
+    let (who, reason, example) = (named.count(cause.pods), safe(&cause.evidence.reason), &named.example);
+    let seconds = FAILED_MILLIS / 1_000;
+    format!("{who} were lost within {seconds} s, {reason} ({example}): node {} does not exist.", safe(node))
+}
+
 pub(super) fn unschedulable_cause(
     cause: &Cause,
     assessment: &Assessment<'_>,

@@ -54,6 +54,7 @@ fn then(deployment: &Deployment, entry: &Entry) -> Then {
             let is_none = |(_, limits): &(Millis, Limits)| limits.ceiling == limits.max_surge;
             Then { desires_none: first.is_some_and(is_none) && later.all(is_none), ..Then::default() }
         }
+        Happening::LeftNode { last_millis, .. } => Then { lasted_millis: last_millis - at, ..Then::default() },
         _ => Then::default(),
     }
 }

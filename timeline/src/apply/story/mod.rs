@@ -15,7 +15,7 @@ use super::Timeline;
 use crate::model::story::{Entry, Happening, Part, RolloutStart, TargetFailure};
 use crate::model::{Deployment, Event, Gap, Pod, Rollout, Trigger};
 use crate::rules::{messages, rollout};
-use crate::words::images;
+use crate::words::{images, short};
 use crate::{Change, Millis, Uid};
 
 /// Most Events in the story of a Deployment: whoever may write Events may write any number. Of so many the older half goes.
@@ -225,8 +225,8 @@ impl Timeline {
     }
 
     /// A Warning Event: those of one reason and topic about the same object and container are one entry, with the latest words and how
-    /// often in all.
-    pub(super) fn tell_event(&mut self, at_millis: Millis, uid: Uid, event: &Event, more: u32) {
+    /// often in all; so are those of one reason and message about pods of the same ReplicaSet. `about` is its object.
+    pub(super) fn tell_event(&mut self, at_millis: Millis, uid: Uid, about: Uid, event: &Event, more: u32) {
         // The Event "Failed to pull image" came before, and says why.
         if event.reason == "Failed" && matches!(&*event.message, "Error: ErrImagePull" | "Error: ImagePullBackOff") {
             return;
@@ -234,16 +234,26 @@ impl Timeline {
         // One that stands for others has the container of one of them.
         let is_combined = messages::text(event) != event.message;
         let named = if is_combined { "" } else { event.container.as_str() };
+        let set = self.model.pods.get(&about).and_then(Pod::last_owner);
+        let set = set.and_then(|set| self.model.replica_sets.get(&set));
+        let pods = set.map(|set| (Event::PODS.to_owned(), set.name.clone()));
+        let is_of_pods = |told: &Event| {
+            let is_sibling = || told.about.0 == event.about.0 && base_name(&told.about.1) == base_name(&event.about.1);
+            told.message == event.message && pods.as_ref().is_some_and(|pods| told.about == *pods || is_sibling())
+        };
         let is_same = |entry: &Entry| match &entry.what {
-            Happening::Event(told) => {
-                (&told.about, told.container.as_str(), &told.reason) == (&event.about, named, &event.reason)
-                    && topic(&told.reason, &told.message) == topic(&event.reason, &event.message)
+            Happening::Event(told) if (told.container.as_str(), &told.reason) == (named, &event.reason) => {
+                let is_topic = || topic(&told.reason, &told.message) == topic(&event.reason, &event.message);
+                (told.about == event.about && is_topic()) || is_of_pods(told)
             }
             _ => false,
         };
         let told = self.retell_last(uid, is_same, |entry| {
             let is_later = at_millis >= entry.at_millis;
             if let Happening::Event(told) = &mut entry.what {
+                if let Some(pods) = pods.as_ref().filter(|_| told.about != event.about) {
+                    told.about.clone_from(pods);
+                }
                 told.count = told.count.saturating_add(more);
                 if is_later {
                     told.message.clone_from(&event.message);
@@ -270,6 +280,11 @@ impl Timeline {
 /// The different images of a rollout, in whichever containers: one that is renamed or added may have no other image.
 fn image_names(rollout: &Rollout) -> BTreeSet<&str> {
     rollout.images.iter().map(|image| image.image.as_str()).collect()
+}
+
+/// The name of a pod without the end that tells it from the others of its ReplicaSet.
+fn base_name(pod: &str) -> &str {
+    pod.strip_suffix(short(pod)).unwrap_or(pod)
 }
 
 /// The part of an Event's message that tells it from others of its reason: the probe, the step that failed. The rest may differ

@@ -2,7 +2,7 @@
 
 use crate::made::{SECOND, WEB, Web, ended_by_kubelet, image, next_revision, ready, set};
 use timeline::Uid;
-use timeline::fact::{ContainerState, Phase};
+use timeline::fact::{ContainerState, Phase, PodFact};
 use timeline::model::EndReason;
 use timeline::story::LineKind;
 
@@ -80,6 +80,63 @@ fn pods_that_a_node_refuses_again_and_again_hold_a_rollout_up() {
     );
     let told: Vec<String> = web.told().into_iter().filter(|line| line.contains("OutOfcpu")).collect();
     assert_eq!(told, ["20 pods failed: OutOfcpu; the Deployment stays at revision 2."]);
+}
+
+/// The garbage collector of pods fails and deletes a pod whose node does not exist.
+fn lose_with_node(web: &mut Web, number: u128) {
+    web.pod(number, |pod| (pod.phase, pod.disruption) = (Phase::Failed, Some("DeletionByPodGC".into())));
+    web.kill_pod(number);
+    web.delete_pod(number);
+}
+
+/// Two pods of revision 2 are lost with these nodes, one after the other, 10 s after `run` changed them; each is replaced at once. Returns
+/// the verdict after each start of a pod, too.
+fn lost_in_turn([first, second]: [&str; 2], run: fn(&mut PodFact)) -> (Web, [String; 3]) {
+    let mut web = Web::replacing();
+    let verdicts = [(200, first), (201, second), (202, second)].map(|(number, node)| {
+        if number > 200 {
+            web.wait(30_000).pod(number - 1, run);
+            lose_with_node(web.wait(10_000), number - 1);
+        }
+        web.add_pod(number, SECOND, |pod| {
+            (pod.node, pod.phase) = (Some(node.into()), Phase::Pending);
+            pod.containers[0].state = None;
+        });
+        web.report();
+        web.verdict()
+    });
+    (web, verdicts)
+}
+
+#[test]
+fn pods_that_are_lost_again_and_again_with_a_node_that_does_not_exist_hold_a_rollout_up() {
+    let goes_on = "[Rolling out] Revision 2 is replacing revision 1: 0 of 3 new pods available.";
+    let blocked = "[Blocked] Revision 2 is blocked: node ghost-9 does not exist.";
+    let (mut web, verdicts) = lost_in_turn(["ghost-9", "ghost-9"], |_| {});
+    assert_eq!(verdicts, [goes_on, goes_on, blocked]);
+    let reason = web.view().reasons.remove(0);
+    let said = "2 new pods were lost within 90 s, DeletionByPodGC (one is p0200): node ghost-9 does not exist.";
+    assert_eq!((reason.sentence.as_str(), reason.is_fault, reason.is_fatal), (said, true, true));
+    let told = "2 pods lost, the last one 40 s later: node ghost-9 is gone.";
+    assert_eq!(web.told().iter().filter(|line| line.contains("ghost-9")).collect::<Vec<_>>(), [told]);
+    // The node is there since.
+    web.wait(10_000).pod(202, ready);
+    web.report();
+    assert!(web.view().reasons.iter().all(|reason| !reason.is_fault), "{:?}", web.view().reasons);
+    // Pods that are lost with several nodes, or that had been ready, may find their place.
+    assert_eq!(lost_in_turn(["node-7", "node-8"], |_| {}).1, [goes_on; 3]);
+    assert_eq!(lost_in_turn(["node-7", "node-7"], ready).1, [goes_on; 3]);
+}
+
+#[test]
+fn pods_that_are_lost_with_a_node_that_does_not_exist_show_that_where_nothing_is_undone() {
+    let mut web = Web::made(1);
+    for number in [100, 101] {
+        lose_with_node(web.wait(40_000), number);
+        web.add_pod(number + 1, 2, |_| {});
+    }
+    web.report();
+    assert_eq!(web.view().remedy.unwrap().command, "kubectl --namespace shop describe node node-1");
 }
 
 #[test]

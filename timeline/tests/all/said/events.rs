@@ -82,6 +82,27 @@ fn volumes_of_pods_that_are_not_known_take_no_place_from_a_warning() {
 }
 
 #[test]
+fn equal_events_of_pods_of_one_replica_set_are_one_line() {
+    let mut web = Web::replacing();
+    for number in 200..203 {
+        web.wait(1_000).add_pod(number, SECOND, unready);
+        web.event(number, "OutOfcpu", "Node didn't have enough resource: cpu");
+    }
+    web.event(100, "OutOfcpu", "Node didn't have enough resource: cpu");
+    web.event(201, "UnexpectedAdmissionError", "Allocate failed");
+    web.event(202, "UnexpectedAdmissionError", "Allocate failed due to requested number of devices unavailable");
+    assert_eq!(
+        since(&web, 21_000),
+        [
+            "23000 Event OutOfcpu on Pods of ReplicaSet web-2 (3 times): Node didn't have enough resource: cpu.",
+            "23000 Event OutOfcpu on Pod p0100: Node didn't have enough resource: cpu.",
+            "23000 Event UnexpectedAdmissionError on Pod p0201: Allocate failed.",
+            "23000 Event UnexpectedAdmissionError on Pod p0202: Allocate failed due to requested number of devices unavailable."
+        ]
+    );
+}
+
+#[test]
 fn an_event_stands_behind_what_happened_before_it_in_its_second() {
     let told = |last: Millis, arrival: Millis| {
         let mut web = Web::live(3).at(60_400);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use timeline::model::Event;
 use timeline::story::{self, Entry, Happening};
 use timeline::{Millis, Model, Uid};
 
@@ -147,7 +148,7 @@ fn grew(before: &Happening, after: &Happening) -> bool {
         }
         (Happening::Gap { millis: a }, Happening::Gap { millis: b }) => b > a,
         (Happening::Event(before), Happening::Event(after)) => {
-            after.count >= before.count && before.about == after.about
+            after.count >= before.count && (before.about == after.about || after.about.0 == Event::PODS)
         }
         _ => false,
     }
