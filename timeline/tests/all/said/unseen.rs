@@ -135,7 +135,7 @@ fn a_replica_set_that_went_unseen_with_its_deployment_was_deleted_by_nobody() {
     );
     let told = web.told();
     assert!(!told.iter().any(|line| line.contains("not by the rollout") || line.contains("disappeared")), "{told:#?}");
-    assert!(told.iter().any(|line| line == "The Deployment was deleted."), "{told:#?}");
+    assert!(told.iter().any(|line| line == "The Deployment was deleted while not observed."), "{told:#?}");
 }
 
 #[test]
