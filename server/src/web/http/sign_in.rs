@@ -139,7 +139,8 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
                 return (StatusCode::UNAUTHORIZED, format!("{why}\n")).into_response();
             }
             // The address is not what is wrong: the page does not repeat it.
-            let shell = move |build| app::shell::refusal("Unauthorized", String::new(), why.to_owned(), Vec::new(), build);
+            let shell =
+                move |build| app::shell::refusal("Unauthorized", String::new(), why.to_owned(), Vec::new(), build);
             render_bare(rollcast, StatusCode::UNAUTHORIZED, request, shell).await
         }
         AuthError::TooManyAttempts => (StatusCode::TOO_MANY_REQUESTS, format!("{TOO_MANY}\n")).into_response(),
