@@ -282,7 +282,7 @@ const measured = (page: Page) =>
   });
 
 /// Greatest width of the pages of a kind, in pixels: all of them have it, or the whole window.
-const WIDTHS: Record<string, number> = { page: Infinity, rollout: Infinity, wall: Infinity, list: 1600, history: 1600, compare: 1080, wide: 960, message: 680 };
+const WIDTHS: Record<string, number> = { page: Infinity, rollout: Infinity, wall: Infinity, list: 1600, history: 1600, compare: 1080, wide: 1600, message: 1600 };
 
 /// Height of the header in pixels, whatever the mode and the names are: of all pages, and on a phone of each kind that has several lines.
 const HEADER = 48;

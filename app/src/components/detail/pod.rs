@@ -107,7 +107,7 @@ fn Conditions(pod: Memo<Box<PodDetail>>) -> impl IntoView {
         view! {
             <Show when=move || !conditions.read().is_empty()>
                 <h3>{heading}</h3>
-                <table><tbody>{lines(move || conditions.get(), line)}</tbody></table>
+                <table class="conditions"><tbody>{lines(move || conditions.get(), line)}</tbody></table>
             </Show>
         }
     };

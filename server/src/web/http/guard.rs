@@ -157,7 +157,7 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
             if error == AuthError::TooManyAttempts {
                 rollcast.limits.count_hit(Limit::SignIns);
             }
-            return (Arc::default(), sign_in::refuse(&rollcast.site.auth, error, &request));
+            return (Arc::default(), sign_in::refuse(rollcast, error, request).await);
         }
     };
     let name = viewer.audit_name();

@@ -113,7 +113,8 @@ pub(super) async fn render_page(
 }
 
 /// Returns the response to an unauthenticated request: a redirect to sign-in for pages.
-pub(super) fn refuse(auth: &Auth, error: AuthError, request: &Request) -> Response {
+pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Request) -> Response {
+    let auth = &rollcast.site.auth;
     let accepts = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_page = request.method() == Method::GET && accepts.contains("text/html");
     match error {
@@ -133,8 +134,14 @@ pub(super) fn refuse(auth: &Auth, error: AuthError, request: &Request) -> Respon
             (StatusCode::UNAUTHORIZED, how, why).into_response()
         }
         AuthError::NotFromProxy => {
-            let why = "This request did not come through the proxy that signs people in, or the proxy sent no valid user name.\n";
-            (StatusCode::UNAUTHORIZED, why).into_response()
+            let why = "This request did not come through the proxy that signs people in, or the proxy sent no valid user name.";
+            if !is_page {
+                return (StatusCode::UNAUTHORIZED, format!("{why}\n")).into_response();
+            }
+            // The address is not what is wrong: the page does not repeat it.
+            let shell =
+                move |build| app::shell::refusal("Unauthorized", String::new(), why.to_owned(), Vec::new(), build);
+            render_bare(rollcast, StatusCode::UNAUTHORIZED, request, shell).await
         }
         AuthError::TooManyAttempts => (StatusCode::TOO_MANY_REQUESTS, format!("{TOO_MANY}\n")).into_response(),
         AuthError::LinkUnavailable => turn_away(&format!("{}\n", UNCHECKED)),
