@@ -64,12 +64,14 @@ impl Timeline {
                 if has_lower_floor {
                     self.retell_below_floor(at, uid);
                 }
+                // Edits that nobody saw are told where they are seen.
+                let version = meta.version.filter(|_| was_seen);
                 for kind in marks {
                     self.emit(Change::Mark(uid, Mark { at_millis: at, kind: kind.clone() }));
-                    self.tell_mark(at, uid, &kind, meta.version, was_seen);
+                    self.tell_mark(at, uid, &kind, version, was_seen);
                 }
                 for what in replaced.into_iter().chain(settings) {
-                    let edited_millis = self.edited_millis(at, uid, meta.version, false);
+                    let edited_millis = self.edited_millis(at, uid, version, false);
                     self.tell(uid, edited_millis, what);
                 }
             }

@@ -5,7 +5,7 @@ use super::cause::{Cause, CauseKind, Evidence};
 use super::pod_causes::by_event;
 use super::rollout_causes::of_pod;
 use crate::Millis;
-use crate::model::fact::{ContainerState, Role};
+use crate::model::fact::{Container, ContainerState, Role};
 use crate::model::story::{Entry, Happening, NodeDeparture};
 use crate::model::{Deployment, EndReason, Event, Pod, PodState, order};
 use crate::rules::messages;
@@ -15,6 +15,8 @@ pub const COMPLETED: &str = "Completed";
 /// Pods that failed as a whole are a cause for this long: a node that refuses one refuses the next at once, and a kubelet measures the
 /// volumes of its pods once a minute before it evicts.
 pub const FAILED_MILLIS: Millis = 90_000;
+/// Pods that were lost with a missing node are counted for this long: their garbage collector may take a minute for each.
+const LOST_MILLIS: Millis = 180_000;
 /// The reason for which the garbage collector of pods deletes a pod whose node does not exist.
 const NODE_MISSING: &str = "DeletionByPodGC";
 
@@ -60,9 +62,9 @@ impl Assessment<'_> {
     /// one is lost, too. The garbage collector deletes them at once, and their replacements renew the progress deadline.
     pub(super) fn lost_pods(&self) -> Option<Cause> {
         let set = self.current?;
-        let is_late = |at: Millis| self.now.millis - at <= FAILED_MILLIS;
+        let is_late = |at: Millis, most: Millis| self.now.millis - at <= most;
         let is_loss = |entry: &Entry| match &entry.what {
-            Happening::LeftNode { why: NodeDeparture::Lost, last_millis, .. } => is_late(*last_millis),
+            Happening::LeftNode { why: NodeDeparture::Lost, last_millis, .. } => is_late(*last_millis, FAILED_MILLIS),
             _ => false,
         };
         // Pods that are gone are searched only where the story tells of such a loss.
@@ -71,10 +73,21 @@ impl Assessment<'_> {
             return None;
         }
         let lost = self.model.controlled_pods(set.uid).filter_map(lost_with_node);
-        let lost: Vec<(Millis, &Pod, &str)> = lost.filter(|(at, ..)| is_late(*at)).collect();
+        let lost: Vec<(Millis, &Pod, &str)> = lost.filter(|(at, ..)| is_late(*at, LOST_MILLIS)).collect();
         let mut lost = order::sort_by(lost, |(at, pod, _)| (*at, pod.uid.bits()));
-        let (.., node) = *lost.last()?;
+        let (.., node) = *lost.last().filter(|(at, ..)| is_late(*at, FAILED_MILLIS))?;
         lost.retain(|(.., other)| *other == node);
+        // A kubelet that runs a container is on a node that exists by now.
+        let is_run = |container: &Container| {
+            matches!(container.state, Some(ContainerState::Running | ContainerState::Terminated { .. }))
+        };
+        let runs_there = |pod: &Pod| {
+            let is_there = pod.now.node.as_deref() == Some(node) && !pod.state().is_ending();
+            is_there && pod.now.containers.iter().any(is_run)
+        };
+        if self.model.controlled_pods(set.uid).filter(|pod| lost_with_node(pod).is_none()).any(runs_there) {
+            return None;
+        }
         let (first, pod, _) = *lost.first()?;
         if !lost.iter().any(|(_, other, _)| other.created_millis(self.now.skew_millis) >= first) {
             return None;
@@ -94,7 +107,7 @@ impl Assessment<'_> {
     }
 }
 
-/// Returns when a pod was lost before it was ever ready or asked to go, and the node with which it was.
+/// Returns when a pod was lost before it was ever ready, and the node with which it was.
 fn lost_with_node(pod: &Pod) -> Option<(Millis, &Pod, &str)> {
     let (reason, _) = pod.now.disruption.as_deref()?;
     let at = pod.now.terminal_millis.or_else(|| pod.ended_millis())?;

@@ -73,7 +73,6 @@ impl<'m> Assessment<'m> {
         };
         let mut causes: Vec<Cause> = groups.into_iter().map(rated).collect();
         causes.extend(self.failed_pods(pods));
-        causes.extend(self.lost_pods());
         causes.extend(self.min_ready(pods));
         causes.sort_by_key(|cause| (std::cmp::Reverse(cause.severity), rank(&cause.kind)));
         causes

@@ -33,6 +33,7 @@ impl<'m> Assessment<'m> {
         causes.extend(self.paused());
         causes.extend(self.refused());
         let of_pods = self.of_pods(&[self.new_pods(), self.stranded_pods(silent)].concat(), silent);
+        causes.extend(self.lost_pods());
         let (of_old, of_new): (Vec<Cause>, _) = of_pods.into_iter().partition(Cause::is_of_old_pods);
         causes.extend(of_new);
         causes.extend(self.deadlock(&causes));

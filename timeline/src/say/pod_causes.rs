@@ -140,8 +140,7 @@ pub(super) fn failed_pods_cause(cause: &Cause, exit: Option<&(String, i32)>, nam
 
 pub(super) fn lost_pods_cause(cause: &Cause, node: &str, named: &NamedPods) -> String {
     let (who, reason, example) = (named.count(cause.pods), safe(&cause.evidence.reason), &named.example);
-    let seconds = FAILED_MILLIS / 1_000;
-    format!("{who} were lost within {seconds} s, {reason} ({example}): node {} does not exist.", safe(node))
+    format!("{who} were lost one after the other, {reason} ({example}): node {} does not exist.", safe(node))
 }
 
 pub(super) fn unschedulable_cause(

@@ -238,8 +238,13 @@ impl Timeline {
         let set = set.and_then(|set| self.model.replica_sets.get(&set));
         let pods = set.map(|set| (Event::PODS.to_owned(), set.name.clone()));
         let is_of_pods = |told: &Event| {
-            let is_sibling = || told.about.0 == event.about.0 && base_name(&told.about.1) == base_name(&event.about.1);
-            told.message == event.message && pods.as_ref().is_some_and(|pods| told.about == *pods || is_sibling())
+            // Names that were cut say nothing of their ReplicaSet.
+            let is_of_set = |about: &(String, String), set: &str| {
+                about.0 == "Pod" && base_name(&about.1).strip_suffix('-') == Some(set)
+            };
+            let is_sibling = |set: &str| [&told.about, &event.about].into_iter().all(|about| is_of_set(about, set));
+            told.message == event.message
+                && pods.as_ref().is_some_and(|pods| told.about == *pods || is_sibling(&pods.1))
         };
         let is_same = |entry: &Entry| match &entry.what {
             Happening::Event(told) if (told.container.as_str(), &told.reason) == (named, &event.reason) => {

@@ -303,7 +303,11 @@ impl Timeline {
             entry.at_millis > since && (is_in_pause || parts.iter().any(is_after))
         };
         let steps = deployment.story.iter().filter(is_of_it).map(|step| step.at_millis - 1);
-        steps.chain([at]).min().unwrap_or(at)
+        let edited_millis = steps.chain([at]).min().unwrap_or(at);
+        // The line of the pause may have been put before such a step, too.
+        let pauses =
+            deployment.story.iter().filter(|entry| is_resumed && matches!(entry.what, Happening::Paused { .. }));
+        pauses.map(|pause| pause.at_millis + 1).filter(|after| *after <= at).fold(edited_millis, Millis::max)
     }
 
     /// A Deployment may be seen to be complete before the last step of an old ReplicaSet is.
@@ -425,7 +429,7 @@ fn joined(what: Happening, parts: &[Part], desired: Option<u32>) -> Option<Happe
             let is_of_it = told == desired && extend(&mut known, parts.first()?);
             is_of_it.then_some(Happening::Scaled { replicas, desired, parts: known })
         }
-        Happening::Replicas { from, to, .. } => {
+        Happening::Replicas { from, to, was_seen: true } => {
             let is_of_it = desired.is_none_or(|desired| desired == to);
             let parts = parts.to_vec();
             is_of_it.then_some(Happening::Scaled { replicas: Some((from, to)), desired: Some(to), parts })

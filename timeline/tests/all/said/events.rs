@@ -85,7 +85,10 @@ fn volumes_of_pods_that_are_not_known_take_no_place_from_a_warning() {
 fn equal_events_of_pods_of_one_replica_set_are_one_line() {
     let mut web = Web::replacing();
     for number in 200..203 {
-        web.wait(1_000).add_pod(number, SECOND, unready);
+        web.wait(1_000).add_pod(number, SECOND, |pod| {
+            unready(pod);
+            pod.meta.name = format!("web-2-p{number:04}");
+        });
         web.event(number, "OutOfcpu", "Node didn't have enough resource: cpu");
     }
     web.event(100, "OutOfcpu", "Node didn't have enough resource: cpu");
@@ -100,6 +103,13 @@ fn equal_events_of_pods_of_one_replica_set_are_one_line() {
             "23000 Event UnexpectedAdmissionError on Pod p0202: Allocate failed due to requested number of devices unavailable."
         ]
     );
+    // Where a name was cut, it does not say whose pod it is.
+    let mut web = Web::replacing();
+    for number in [200, 201] {
+        web.wait(1_000).add_pod(number, SECOND, unready);
+        web.event(number, "OutOfcpu", "Node didn't have enough resource: cpu");
+    }
+    assert_eq!(since(&web, 21_000).len(), 2);
 }
 
 #[test]
