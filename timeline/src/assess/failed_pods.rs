@@ -89,7 +89,8 @@ impl Assessment<'_> {
             return None;
         }
         let (first, pod, _) = *lost.first()?;
-        if !lost.iter().any(|(_, other, _)| other.created_millis(self.now.skew_millis) >= first) {
+        // One that is first seen while it is being lost counts as created then: it says nothing alone.
+        if !lost.iter().skip(1).any(|(_, other, _)| other.created_millis(self.now.skew_millis) >= first) {
             return None;
         }
         let told = pod.now.conditions.iter().find(|condition| condition.reason == NODE_MISSING);
