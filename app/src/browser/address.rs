@@ -4,9 +4,8 @@ use leptos::ev;
 use leptos::prelude::*;
 use leptos_router::location::Url;
 use wasm_bindgen::prelude::*;
-use web_sys::Element;
 
-use super::on_window;
+use super::{closest, on_window};
 
 /// The path of the page's address; empty where the browser does not tell it.
 pub fn path() -> String {
@@ -45,9 +44,7 @@ pub fn readdress(address: &str) {
 /// of the click before.
 pub fn block_links() {
     on_window(ev::click, |event| {
-        let on = event.target().and_then(|on| on.dyn_into::<Element>().ok());
-        let link = on.and_then(|on| on.closest("a[href]:not([href^=http], [href=''])").ok().flatten());
-        if link.is_some() {
+        if closest(&event, "a[href]:not([href^=http], [href=''])").is_some() {
             event.prevent_default();
         }
     });

@@ -44,14 +44,16 @@ pub fn has_modifier(event: &ev::KeyboardEvent) -> bool {
 
 /// Returns whether an event is on an element that a selector names.
 pub fn is_on(event: &Event, selector: &str) -> bool {
-    let on = event.target().and_then(|on| on.dyn_into::<Element>().ok());
-    on.is_some_and(|on| on.matches(selector).unwrap_or(false)) // selectors are ours
+    target(event).is_some_and(|on| on.matches(selector).unwrap_or(false)) // selectors are ours
 }
 
 /// Returns the element at or around an event's target that a selector names.
 pub fn closest(event: &Event, selector: &str) -> Option<Element> {
-    let on = event.target().and_then(|on| on.dyn_into::<Element>().ok())?;
-    on.closest(selector).ok().flatten() // selectors are ours
+    target(event)?.closest(selector).ok().flatten() // selectors are ours
+}
+
+fn target(event: &Event) -> Option<Element> {
+    event.target()?.dyn_into().ok()
 }
 
 /// Clicks an element, if it is still there.
