@@ -8,6 +8,9 @@ use crate::{Millis, Model, Uid};
 
 pub use crate::model::story::{Entry, Happening, LineKind, NodeDeparture, Part};
 
+/// A rollout that starts this soon after a change of the replicas may be of the same edit.
+const SAME_EDIT_MILLIS: Millis = 2_000;
+
 /// One line of the story.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
@@ -43,7 +46,14 @@ fn then(deployment: &Deployment, entry: &Entry) -> Then {
                 rollout.started_millis.is_none_or(|start| start <= at) && ends.all(|end| at < end)
             };
             let open = deployment.rollouts.iter().find(is_open);
-            let is_rolling_out = open.map_or(Some(false), |rollout| rollout.started_millis.map(|_| true));
+            // One edit may change replicas and template: the rollout starts once its ReplicaSet is there.
+            let starts = |rollout: &Rollout| {
+                rollout.started_millis.is_some_and(|start| (at..=at + SAME_EDIT_MILLIS).contains(&start))
+            };
+            let is_rolling_out = match open {
+                Some(rollout) => rollout.started_millis.map(|_| true),
+                None => Some(false).filter(|_| !deployment.rollouts.iter().any(starts)),
+            };
             Then { is_rolling_out, ..Then::default() }
         }
         Happening::Completed { took_millis: Some(took), .. } => {

@@ -182,6 +182,21 @@ fn a_scaling_is_not_told_as_no_rollout_while_one_may_be_open_that_was_there_when
     assert_eq!(replicas(&web), ["70000 Replicas changed 3 → 5 (not a rollout)."]);
 }
 
+/// One edit may change the template, too; the Deployment controller makes the ReplicaSet a moment later.
+#[test]
+fn a_scaling_is_not_told_as_no_rollout_where_one_starts_a_moment_later() {
+    let told = |millis: Millis| {
+        let mut web = Web::live(3).at(20_000);
+        web.edit_spec(|deployment| (deployment.spec.replicas, deployment.spec.images) = (4, image("v2")));
+        web.wait(millis);
+        next_revision(&mut web, 2, [1, 3]);
+        since(&web, 20_000)[0].clone()
+    };
+    assert_eq!(told(30), "20000 Replicas changed 3 → 4.");
+    assert_eq!(told(2_000), "20000 Replicas changed 3 → 4.");
+    assert_eq!(told(2_001), "20000 Replicas changed 3 → 4 (not a rollout).");
+}
+
 #[test]
 fn from_zero_and_back_is_no_rollout() {
     let mut web = Web::live(2).at(60_000);
