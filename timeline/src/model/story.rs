@@ -242,6 +242,17 @@ pub enum Happening {
         /// Time from the first of them to the last, in milliseconds.
         lasted_millis: Millis,
     },
+    /// Pods that had been ready became unready, at once or one soon after the other; no container restarted with it.
+    Unready {
+        /// Name of the first pod.
+        pod: String,
+        /// Number of pods.
+        pods: u32,
+        /// Number of times in all pods.
+        times: u32,
+        /// Time until none of them was unready any more, in milliseconds; `None` if that was not seen.
+        lasted_millis: Option<Millis>,
+    },
     /// A ReplicaSet released a pod.
     Released {
         /// Name of the pod.
@@ -384,6 +395,7 @@ impl Happening {
             | Self::Deleted { .. }
             | Self::Failed { .. }
             | Self::Restarted { .. }
+            | Self::Unready { .. }
             | Self::LeftNode { why: NodeDeparture::OverLimit | NodeDeparture::Tainted | NodeDeparture::Lost, .. } => {
                 LineKind::Bad
             }

@@ -140,6 +140,7 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
         Happening::Restarted { pod, pods, restart, restarts, lasted_millis } => {
             restarted(pod, *pods, restart, *restarts, *lasted_millis)
         }
+        Happening::Unready { pod, pods, times, lasted_millis } => unready(pod, *pods, *times, *lasted_millis),
         Happening::Released { pod, is_orphaned: true, .. } => {
             format!(
                 "Pod {} orphaned: its ReplicaSet is deleted without it. It keeps running on its own.",
@@ -387,6 +388,24 @@ fn failed(pod: &str, pods: u32, reason: &str, revision: Option<u64>) -> String {
 }
 
 /// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all."
+fn unready(pod: &str, pods: u32, times: u32, lasted_millis: Option<crate::Millis>) -> String {
+    let who = pods_named(pod, pods);
+    let lasted = lasted_millis.map(duration_in_words);
+    match (times, pods, lasted) {
+        (1, _, Some(lasted)) => format!("{who} was unready for {lasted}."),
+        (1, _, None) => format!("{who} became unready."),
+        (times, pods, lasted) => {
+            let times = match pods {
+                pods if pods == times => String::new(),
+                1 => format!(" {times} times"),
+                _ => format!(", {times} times in all"),
+            };
+            let over = lasted.map(|lasted| format!("; that was over after {lasted}")).unwrap_or_default();
+            format!("{who} became unready{times}{over}.")
+        }
+    }
+}
+
 fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_millis: crate::Millis) -> String {
     let who = pods_named(pod, pods);
     let of = restart.revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default();

@@ -12,7 +12,7 @@ use crate::{Millis, Uid};
 /// A replacement appears this soon after a pod was asked to go.
 const REPLACEMENT_MILLIS: Millis = 5_000;
 /// Pods that leave a node no further apart than this leave it together.
-const TOGETHER_MILLIS: Millis = 60_000;
+pub(super) const TOGETHER_MILLIS: Millis = 60_000;
 /// A pod or ReplicaSet deleted this long before its Deployment, and not made again, may have gone with it.
 pub(super) const WENT_TOGETHER_MILLIS: Millis = 600_000;
 /// A replacement that is not available after this long is not waited for, in the story.

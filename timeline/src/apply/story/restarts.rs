@@ -166,7 +166,7 @@ const fn is_open_at(told: &ToldRestarts, at: Millis) -> bool {
 }
 
 /// What comes after it in the story is not told before it.
-const fn is_turn(what: &Happening) -> bool {
+pub(super) const fn is_turn(what: &Happening) -> bool {
     matches!(what.kind(), LineKind::Revision | LineKind::Done)
         || matches!(what, Happening::Scaled { .. } | Happening::Replicas { .. })
 }

@@ -33,6 +33,7 @@ mod past;
 mod probes;
 mod pruned;
 mod pulls;
+mod readiness;
 mod recreate;
 mod replacements;
 mod restart_counts;

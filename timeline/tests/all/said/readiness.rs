@@ -1,0 +1,86 @@
+//! The story of pods that were ready and are not any more, while their containers run.
+
+use super::told::since;
+use crate::made::{SECOND, Web, next_revision, ready, unready, waiting};
+use timeline::Millis;
+use timeline::fact::{Phase, PodFact};
+
+/// A live Deployment of three pods after these: at so many milliseconds after a minute, a pod changes.
+fn told(changes: &[(Millis, u128, fn(&mut PodFact))]) -> Vec<String> {
+    let mut web = Web::live(3);
+    for (after, pod, change) in changes {
+        web.wait_until(60_000 + after).pod(*pod, change);
+    }
+    since(&web, 60_000)
+}
+
+#[test]
+fn a_pod_that_becomes_unready_is_told_and_for_how_long_once_that_is_known() {
+    assert_eq!(told(&[(0, 100, unready)]), ["60000 Pod p0100 became unready."]);
+    let again = told(&[(0, 100, unready), (12_000, 100, unready), (40_000, 100, ready)]);
+    assert_eq!(again, ["60000 Pod p0100 was unready for 40 s."]);
+    // It fails: that is told otherwise, and it is not unready any more.
+    let fails = |pod: &mut PodFact| {
+        unready(pod);
+        pod.containers[0].state = Some(waiting("CrashLoopBackOff", ""));
+    };
+    assert_eq!(told(&[(0, 100, unready), (5_000, 100, fails)]), ["60000 Pod p0100 was unready for 5.0 s."]);
+    // One that fails first was not ready when it ran again.
+    assert_eq!(told(&[(0, 100, fails), (5_000, 100, unready), (9_000, 100, ready)]), [""; 0]);
+}
+
+#[test]
+fn pods_that_are_unready_together_or_again_within_a_minute_are_one_entry() {
+    let outage = [(0, 100, unready as fn(&mut PodFact)), (1_000, 101, unready), (2_000, 102, unready)];
+    assert_eq!(told(&outage), ["60000 3 pods became unready."]);
+    let over = [(90_000, 102, ready as fn(&mut PodFact)), (91_000, 100, ready), (92_000, 101, ready)];
+    let all = [outage.as_slice(), &over].concat();
+    assert_eq!(told(&all[..5]), ["60000 3 pods became unready."]);
+    assert_eq!(told(&all), ["60000 3 pods became unready; that was over after 1 min 32 s."]);
+    let soon = [all.as_slice(), &[(152_000, 100, unready)]].concat();
+    assert_eq!(told(&soon), ["60000 3 pods became unready, 4 times in all."]);
+    let later = [all.as_slice(), &[(152_001, 100, unready)]].concat();
+    let first = "60000 3 pods became unready; that was over after 1 min 32 s.";
+    assert_eq!(told(&later), [first, "212001 Pod p0100 became unready."]);
+    let flapping = [(0, 100, unready as fn(&mut PodFact)), (1_000, 100, ready), (5_000, 100, unready)];
+    assert_eq!(told(&flapping), ["60000 Pod p0100 became unready 2 times."]);
+    let flapped = [flapping.as_slice(), &[(7_000, 100, ready)]].concat();
+    assert_eq!(told(&flapped), ["60000 Pod p0100 became unready 2 times; that was over after 7.0 s."]);
+}
+
+#[test]
+fn what_a_restart_a_rollout_a_deletion_and_a_gap_make_unready_is_not_told_as_that() {
+    // A restart is told as one.
+    let restarted = |pod: &mut PodFact| {
+        unready(pod);
+        pod.containers[0].restarts = 1;
+    };
+    assert_eq!(told(&[(0, 100, restarted)]), ["60000 Pod p0100 of revision 1: container web was restarted."]);
+    // A new pod was never ready.
+    let mut web = Web::replacing();
+    web.wait_until(30_000).add_pod(200, SECOND, |pod| (pod.phase, pod.ready) = (Phase::Pending, None));
+    web.wait(1_000).pod(200, unready);
+    web.wait(1_000).pod(200, ready);
+    assert_eq!(since(&web, 30_000), [""; 0]);
+    // What comes after the start of a rollout is told after it.
+    let mut web = Web::live(3).at(60_000);
+    web.pod(100, unready);
+    web.wait(1_000);
+    next_revision(&mut web, 2, [0, 3]);
+    web.wait(1_000).pod(101, unready);
+    let told = since(&web, 60_000);
+    assert_eq!(told.first().map(String::as_str), Some("60000 Pod p0100 became unready."));
+    assert_eq!(told.last().map(String::as_str), Some("62000 Pod p0101 became unready."));
+    // Its deletion was requested before.
+    let mut web = Web::live(3).at(60_000);
+    web.kill_pod(100);
+    web.wait(1_000).pod(100, unready);
+    assert_eq!(since(&web, 61_000), [""; 0]);
+    // A list tells of it after a gap: when that began is not known, and how long it took neither.
+    let mut web = Web::live(3).at(60_000);
+    web.unseen_pod(100, unready);
+    web.wait_until(90_000).relisted(60_000);
+    assert_eq!(since(&web, 61_000), ["90000 Not observed for 30 s: what happened in between is not known."]);
+    web.wait_until(95_000).pod(100, ready);
+    assert_eq!(since(&web, 90_001), [""; 0]);
+}
