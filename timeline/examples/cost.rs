@@ -37,6 +37,8 @@ enum Load {
     Restarts,
     /// A pod is not ready any more, and is ready again two seconds later.
     Readiness,
+    /// A hundred pods of one Deployment lose their readiness one after the other, get it back, and so on.
+    Flapping,
 }
 
 /// A cluster: pods in all, pods of each Deployment, and ReplicaSets of each that have no pods any more.
@@ -192,12 +194,14 @@ fn measure(size: Size, load: Load) {
             let turn = round * EVENTS + event;
             let number = match load {
                 Load::Readiness if turn % 2 == 1 => scattered(turn.saturating_sub(LATER)) % size.pods,
+                Load::Flapping => turn % 100,
                 _ => scattered(turn) % size.pods,
             };
             let (restarts, is_ready) = &mut state[number as usize];
             match load {
                 Load::Restarts => *restarts += 1,
                 Load::Readiness => *is_ready = turn % 2 == 1,
+                Load::Flapping => *is_ready = !*is_ready,
             }
             facts.push(pod(number, size, Seen::Modified, *restarts, *is_ready));
             outdated.insert(uid(1, number / size.each));
@@ -235,4 +239,5 @@ fn main() {
             measure(Size { pods, each, old_sets }, load);
         }
     }
+    measure(Size { pods, each: 100, old_sets: 0 }, Load::Flapping);
 }

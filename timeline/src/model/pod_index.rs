@@ -163,18 +163,23 @@ impl SetPods {
         self.counts.combine(pod.counts, u32::saturating_add);
         self.released += u32::from(pod.is_released);
         self.count_layer(pod, 1);
-        pod.moves.iter().for_each(|one| self.add_move(*one));
     }
 
     fn remove(&mut self, pod: &IndexedPod) {
         self.counts.combine(pod.counts, u32::saturating_sub);
         self.released = self.released.saturating_sub(u32::from(pod.is_released));
         self.count_layer(pod, -1);
-        for one in &pod.moves {
+    }
+
+    /// Puts moves of a pod in the place of others, both newest first: a pod that flaps has many, and most of them stay.
+    fn replace_moves(&mut self, before: &[PodMove], after: &[PodMove]) {
+        let kept = before.iter().rev().zip(after.iter().rev()).take_while(|(before, after)| before == after).count();
+        for one in before.iter().take(before.len() - kept) {
             if let Ok(place) = self.moves.binary_search(one) {
                 self.moves.remove(place);
             }
         }
+        after.iter().take(after.len() - kept).rev().for_each(|one| self.add_move(*one));
     }
 
     fn count_layer(&mut self, pod: &IndexedPod, by: i32) {
@@ -204,6 +209,7 @@ pub(super) struct IndexedPod {
     counts: PodCounts,
     layer: Option<PodLayer>,
     is_released: bool,
+    /// Newest first.
     moves: Vec<PodMove>,
     /// It is noteworthy until then.
     noteworthy_until: Millis,
@@ -276,18 +282,12 @@ impl PodIndex {
             self.sets.insert(owner, SetPods::new());
         }
         let Some(set) = self.sets.get_mut(&owner) else { return };
-        if let Some(before) = before {
-            set.pods = set.pods.saturating_sub(1);
-            if before.home == Some(owner) {
-                set.remove(before);
-            }
-        }
-        if let Some(after) = after {
-            set.pods += 1;
-            if after.home == Some(owner) {
-                set.add(after);
-            }
-        }
+        set.pods = (set.pods + u32::from(after.is_some())).saturating_sub(u32::from(before.is_some()));
+        let [here, now_here] = [before, after].map(|part| part.filter(|part| part.home == Some(owner)));
+        here.into_iter().for_each(|part| set.remove(part));
+        now_here.into_iter().for_each(|part| set.add(part));
+        let [moves, moves_now] = [here, now_here].map(|part| part.map_or(&[][..], |part| &part.moves));
+        set.replace_moves(moves, moves_now);
         let start = |part: Option<&IndexedPod>| part.and_then(|part| part.start_millis);
         let (start_before, start_after) = (start(before), start(after));
         if start_before != start_after {
@@ -366,7 +366,7 @@ fn widen_range(known: Option<(Millis, Millis)>, start: Millis) -> (Millis, Milli
     known.map_or((start, start), |(least, most)| (least.min(start), most.max(start)))
 }
 
-/// Returns the moves of a pod from a time on. A pod that ended as a whole is in no layer until it is seen to go.
+/// Returns the moves of a pod from a time on, newest first. A pod that ended as a whole is in no layer until it is seen to go.
 fn moves(pod: &Pod, since_millis: Millis) -> Vec<PodMove> {
     let terminal = pod.now.terminal_millis.unwrap_or(Millis::MAX);
     let (mut moves, mut end) = (Vec::new(), Millis::MAX);
