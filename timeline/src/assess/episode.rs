@@ -8,7 +8,7 @@ use super::severity::OUTAGE_MILLIS;
 use crate::model::fact::{Container, Exit};
 use crate::model::story::{Adopter, Entry, Happening, LineKind};
 use crate::model::{Deployment, EpisodeKind, Gap, KubectlVerdict, Mark, MarkKind, Pod, PodState};
-use crate::rules::messages::{self, ProbeKill};
+use crate::rules::messages::{self, Kill};
 use crate::rules::rollout;
 use crate::{Millis, Model, Uid};
 
@@ -53,8 +53,8 @@ pub struct Restarted<'m> {
     pub times: u32,
     /// The last end of the container that restarted last; `None` if that was not observed.
     pub exit: Option<&'m Exit>,
-    /// The probe or hook for which the kubelet stopped that container.
-    pub probe: Option<ProbeKill>,
+    /// The end of that container where the kubelet stopped it.
+    pub kill: Option<Kill>,
 }
 
 /// Judges the episode of a workload; `None` where it is of no kind. A rollout in it is looked for elsewhere. `skew_millis` is our clock
@@ -253,15 +253,15 @@ fn find_restarts<'m>(deployment: &Deployment, pod: &'m Pod, skew_millis: Millis)
         pod,
         times,
         exit: last.map(|(_, exit)| exit).filter(|exit| !exit.is_unseen()),
-        probe: by_kubelet
-            .and_then(|(container, _)| messages::probe_kill(deployment, pod, &container.as_restarted(), skew_millis)),
+        kill: by_kubelet
+            .and_then(|(container, _)| messages::last_kill(deployment, pod, &container.as_restarted(), skew_millis)),
     })
 }
 
 /// Returns whether a container restarted for another reason than a change of its pod's spec. Of each pod the last end is known, the ends
 /// before it are in the story.
 fn has_ended_by_itself(deployment: &Deployment, restarted: &[Restarted<'_>]) -> bool {
-    let is_for_change = |one: &Restarted<'_>| one.probe.as_ref().is_some_and(ProbeKill::is_spec_change);
+    let is_for_change = |one: &Restarted<'_>| one.kill.as_ref().is_some_and(|kill| kill.end.is_spec_change());
     let is_other =
         |entry: &Entry| matches!(&entry.what, Happening::Restarted { restart, .. } if !restart.end.is_spec_change());
     !restarted.is_empty() && (!restarted.iter().all(is_for_change) || deployment.story.iter().any(is_other))

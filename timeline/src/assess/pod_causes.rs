@@ -13,7 +13,7 @@ use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, PodCondition, Role};
 use crate::model::{Event, Pod, PodState};
-use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node};
+use crate::rules::messages::{self, NewNode, StartHold, new_node};
 use crate::rules::phase::{SLOWER, init_at_work};
 use crate::rules::pulls::{self, is_image_reason};
 
@@ -260,17 +260,16 @@ impl<'m> Assessment<'m> {
         let reason = waiting.or(exit.map(|exit| exit.reason.as_str())).unwrap_or_default();
         let is_out_of_memory = exit.is_some_and(|exit| exit.reason == "OOMKilled") || reason == "OOMKilled";
         let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
-        let killed =
-            |container: &Container| messages::probe_kill(self.deployment, pod, container, self.now.skew_millis);
-        let probe = if is_out_of_memory { None } else { killed(container) };
-        let is_no_fault = |other: &Container| killed(other).as_ref().is_some_and(ProbeKill::is_no_fault);
+        let killed = |container: &Container| messages::last_kill(self.deployment, pod, container, self.now.skew_millis);
+        let kill = if is_out_of_memory { None } else { killed(container) };
+        let is_no_fault = |other: &Container| killed(other).is_some_and(|kill| kill.end.is_no_fault());
         let others = crash::other_crashing_containers(pod, &crash, self.now).filter(|other| !is_no_fault(other));
         let unready = self.unready_containers(pod).filter(|other| other.exits() == 0);
         let own: &str = match &container.state {
             Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => message,
             _ => "",
         };
-        let saw = probe.as_ref().map(|probe| probe.message.as_str()).filter(|message| !message.is_empty());
+        let saw = kill.as_ref().map(|kill| kill.message.as_str()).filter(|message| !message.is_empty());
         let message = saw.unwrap_or(own).to_owned();
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
@@ -278,8 +277,8 @@ impl<'m> Assessment<'m> {
             exit_code,
             is_out_of_memory,
             start_error: exit.filter(|exit| Exit::is_start_error(&exit.reason)).map(|exit| exit.message.clone()),
-            is_loop: crash.is_loop && !probe.as_ref().is_some_and(ProbeKill::is_no_fault),
-            probe,
+            is_loop: crash.is_loop && !kill.as_ref().is_some_and(|kill| kill.end.is_no_fault()),
+            kill,
             restarts: container.restarts,
             exits: container.exits(),
             is_since: pod.now.first_restarts == 0

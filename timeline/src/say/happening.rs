@@ -391,17 +391,11 @@ fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_mill
     let who = pods_named(pod, pods);
     let of = restart.revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default();
     let container = container_name(restart.role, &restart.container);
-    let killed = |by: &str| format!(" was killed after its {by} failed and");
     let end = match restart.end {
         ContainerEnd::Exited(code) => format!(" ended with {} and", exit_words(code)),
         ContainerEnd::OutOfMemory => " ran out of memory (OOMKilled) and".to_owned(),
         ContainerEnd::NotStarted => " failed to start and".to_owned(),
-        ContainerEnd::LivenessProbe => killed("liveness probe"),
-        ContainerEnd::StartupProbe => killed("startup probe"),
-        ContainerEnd::PostStartHook => killed("postStart hook"),
-        ContainerEnd::Resized | ContainerEnd::Redefined | ContainerEnd::Sandbox | ContainerEnd::Unknown => {
-            String::new()
-        }
+        end => end.probe().map_or_else(String::new, |probe| format!(" was killed after its {probe} failed and")),
     };
     let why = match restart.end {
         ContainerEnd::Resized => " for a resize of its resources",
