@@ -360,6 +360,18 @@ pub fn had_all_for_moments(deployment: &Deployment, last: &Rollout, at_millis: M
     goes_on && last.completed_millis.is_none() && last.available_millis.is_some_and(is_late)
 }
 
+/// Returns whether a rollout was under way at that time; `None` where nobody saw whether one was.
+pub fn was_rolling_out(deployment: &Deployment, at_millis: Millis) -> Option<bool> {
+    // One that was there when watching began may have been complete before, while something of it is not available.
+    let is_open = |rollout: &&Rollout| {
+        let unseen_end = rollout.available_millis.filter(|_| rollout.started_millis.is_none());
+        let mut ends = rollout.ended_millis().into_iter().chain(unseen_end);
+        rollout.started_millis.is_none_or(|start| start <= at_millis) && ends.all(|end| at_millis < end)
+    };
+    let open = deployment.rollouts.iter().find(is_open);
+    open.map_or(Some(false), |rollout| rollout.started_millis.map(|_| true))
+}
+
 /// Derives the outcome of the rollout.
 pub fn outcome(deployment: &Deployment, rollout: &Rollout) -> Outcome {
     if rollout.was_scaled_to_zero {

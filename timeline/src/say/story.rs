@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::happening::{Then, happening};
-use crate::model::{Deployment, Limits, Rollout, order};
+use super::happening::happening;
+use crate::model::{Deployment, order};
 use crate::{Millis, Model, Uid};
 
 pub use crate::model::story::{Entry, Happening, LineKind, NodeDeparture, Part};
@@ -27,36 +27,8 @@ pub fn story(model: &Model, deployment: Uid) -> Vec<Line> {
 
 /// The line of an entry of a Deployment's story.
 pub fn line(deployment: &Deployment, entry: &Entry) -> Line {
-    let text = happening(&entry.what, then(deployment, entry));
+    let text = happening(deployment, entry);
     Line { at_millis: entry.at_millis, kind: entry.what.kind(), text }
-}
-
-/// The state of the Deployment when an entry happened.
-fn then(deployment: &Deployment, entry: &Entry) -> Then {
-    let at = entry.at_millis;
-    match entry.what {
-        Happening::Scaled { .. } | Happening::Replicas { was_seen: true, .. } => {
-            // One that was there when watching began may have been complete before, while something of it is not available.
-            let is_open = |rollout: &&Rollout| {
-                let unseen_end = rollout.available_millis.filter(|_| rollout.started_millis.is_none());
-                let mut ends = rollout.ended_millis().into_iter().chain(unseen_end);
-                rollout.started_millis.is_none_or(|start| start <= at) && ends.all(|end| at < end)
-            };
-            let open = deployment.rollouts.iter().find(is_open);
-            let is_rolling_out = open.map_or(Some(false), |rollout| rollout.started_millis.map(|_| true));
-            Then { is_rolling_out, ..Then::default() }
-        }
-        Happening::Completed { took_millis: Some(took), .. } => {
-            let began = at - took;
-            let limits = || deployment.limits.iter();
-            let first = limits().rfind(|(since, _)| *since <= began);
-            let mut later = limits().filter(|(since, _)| began < *since && *since <= at);
-            let is_none = |(_, limits): &(Millis, Limits)| limits.ceiling == limits.max_surge;
-            Then { desires_none: first.is_some_and(is_none) && later.all(is_none), ..Then::default() }
-        }
-        Happening::LeftNode { last_millis, .. } => Then { lasted_millis: last_millis - at, ..Then::default() },
-        _ => Then::default(),
-    }
 }
 
 /// The entries of a Deployment's story, oldest first.
