@@ -73,6 +73,8 @@ pub struct Assessment<'m> {
     pub sees_pods: bool,
     /// ReplicaSets are seen; else only what the Deployment reports is known.
     pub sees_sets: bool,
+    /// Nodes of its pods that are not ready.
+    pub(super) silent_nodes: SilentNodes<'m>,
     /// Causes, the most decisive first.
     pub causes: Vec<Cause>,
     /// No pod has been available for a while, although some were.
@@ -123,6 +125,7 @@ impl<'m> Assessment<'m> {
             owed,
             sees_pods,
             sees_sets,
+            silent_nodes: SilentNodes::new(),
             causes: Vec::new(),
             is_outage: false,
             room_millis: None,
@@ -130,12 +133,12 @@ impl<'m> Assessment<'m> {
             now,
         };
         if !deployment.is_over() {
-            let silent = assessment.silent_nodes();
-            assessment.causes = assessment.find_causes(&silent);
+            assessment.silent_nodes = assessment.find_silent_nodes();
+            assessment.causes = assessment.find_causes();
             assessment.room_millis = assessment.find_room();
             assessment.is_outage = deployment.now.spec.replicas > 0 && assessment.finds_outage();
             if assessment.is_outage {
-                assessment.add_lost_pods(&silent);
+                assessment.add_lost_pods();
             }
         }
         Some(assessment)

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::alike::{PodCause, is_alike};
-use super::assessment::{Assessment, Now, SilentNodes};
+use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, Severity, StartTime};
 use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
@@ -24,13 +24,13 @@ const START_MILLIS: Millis = 60_000;
 
 impl<'m> Assessment<'m> {
     /// Returns one cause per kind, with the number of pods that show it, the most decisive first.
-    pub(super) fn of_pods(&self, pods: &[&'m Pod], silent: &SilentNodes<'_>) -> Vec<Cause> {
+    pub(super) fn of_pods(&self, pods: &[&'m Pod]) -> Vec<Cause> {
         // Each with the number of its pods, of the old ones among them, and whether their messages differ.
         let mut groups: Vec<(PodCause, u32, u32, bool)> = Vec::new();
         let comes = self.coming_node(pods);
         let current = self.current.map(|set| set.uid);
         let shown_by =
-            |pod: &'m Pod| self.find_pod_causes(pod, comes.as_ref(), silent).into_iter().map(move |cause| (pod, cause));
+            |pod: &'m Pod| self.find_pod_causes(pod, comes.as_ref()).into_iter().map(move |cause| (pod, cause));
         for (pod, cause) in pods.iter().copied().flat_map(shown_by) {
             let one_old = u32::from(pod.owner != current);
             let Some((shown, pods, old, is_mixed)) = groups.iter_mut().find(|(shown, ..)| cause.is_of_group(shown))
@@ -81,8 +81,8 @@ impl<'m> Assessment<'m> {
     /// Finds the cause that a pod shows, and one for each further image that it lacks. Beside a crash also one for each container that
     /// was never created: the one that crashes may need it. Beside a container that waits with an error also the crash loop of another
     /// one, whether that backs off at the moment or not.
-    fn find_pod_causes(&self, pod: &'m Pod, comes: Option<&NewNode>, silent: &SilentNodes<'_>) -> Vec<PodCause> {
-        let Some((kind, evidence)) = self.of_one_pod(pod, comes, silent) else { return Vec::new() };
+    fn find_pod_causes(&self, pod: &'m Pod, comes: Option<&NewNode>) -> Vec<PodCause> {
+        let Some((kind, evidence)) = self.of_one_pod(pod, comes) else { return Vec::new() };
         let is_silent = matches!(kind, CauseKind::NodeSilent { .. });
         let is_image = matches!(kind, CauseKind::Image { .. });
         let is_crash = matches!(kind, CauseKind::Crash(_));
@@ -122,12 +122,7 @@ impl<'m> Assessment<'m> {
     }
 
     /// Finds the cause that a pod shows; `None` while it is as it should be.
-    pub(super) fn of_one_pod(
-        &self,
-        pod: &Pod,
-        comes: Option<&NewNode>,
-        silent: &SilentNodes<'_>,
-    ) -> Option<(CauseKind, Evidence)> {
+    pub(super) fn of_one_pod(&self, pod: &Pod, comes: Option<&NewNode>) -> Option<(CauseKind, Evidence)> {
         if pod.is_leftover() || pod.state().is_ending() {
             return None;
         }
@@ -135,7 +130,7 @@ impl<'m> Assessment<'m> {
         // its node.
         let has_failed = pod.state() == PodState::Failing && !pod.was_ready();
         let node = pod.now.node.as_deref().filter(|_| is_unready(pod) && !has_failed);
-        let since = node.and_then(|node| Some((node, *silent.get(node)?)));
+        let since = node.and_then(|node| Some((node, *self.silent_nodes.get(node)?)));
         let is_of_it = |last: Millis| pod.since_millis() - messages::EARLY_MILLIS <= last;
         if let Some((node, (first, _))) = since.filter(|(_, (_, last))| is_of_it(*last)) {
             return Some((CauseKind::NodeSilent { node: node.to_owned() }, of_pod(pod, first)));
