@@ -235,10 +235,10 @@ impl Timeline {
             let is_in_it = !last.was_start_seen && last.started_millis > Some(gap.from_millis);
             last.is_open() && is_in_it && gap.to_millis == at
         };
-        let in_scope = |deployment: &&Deployment| namespace.is_none_or(|scope| scope == deployment.namespace);
-        let listed = self.model.deployments.values().filter(in_scope);
-        let listed: Vec<(Uid, bool)> = listed.map(|known| (known.uid, began_in_it(known))).collect();
-        listed.into_iter().for_each(|(uid, is_anew)| self.note_available(at, uid, is_anew));
+        for uid in self.deployments_in(namespace) {
+            let is_anew = self.model.deployments.get(&uid).is_some_and(began_in_it);
+            self.note_available(at, uid, is_anew);
+        }
     }
 
     /// When the deadline passed of which a Deployment tells. Where nobody saw that, the condition tells when it was: before the first look

@@ -106,10 +106,11 @@ impl<'m> Assessment<'m> {
         // While the ReplicaSet of an edited template is awaited no pod is new; while the Deployment is paused none is awaited.
         let new = current.filter(|_| deployment.now.spec.paused || !awaits_revision);
         let counts = match (sees_pods, sees_sets) {
-            (true, _) => count_pods(model, deployment, new, sums.desired),
-            (false, true) => count_reported_by_sets(model, deployment, new, sums.desired),
+            (true, _) => count_pods(model, deployment, new),
+            (false, true) => count_reported_by_sets(model, deployment, new),
             (false, false) => count_reported_by_deployment(&deployment.now.status),
         };
+        let counts = Counts { desired: sums.desired, ..counts };
         let owed = if sees_pods { count_owed(model, deployment) } else { (0, 0) };
         let deadline_millis = deadline(model, deployment).map(|at| at.saturating_add(now.skew_millis));
         let mut assessment = Self {
