@@ -79,11 +79,8 @@ pub enum Standing {
         is_stuck: bool,
     },
     /// Pods are missing and nothing is replaced; whether it rolls out, was scaled up or lost some was not seen.
-    CatchingUp {
-        /// A fault lasts, or nothing moves.
-        is_stuck: bool,
-    },
-    /// Complete before, and now pods are missing.
+    CatchingUp,
+    /// Complete before, and now pods are missing; or they are missing since watching began, and a fault lasts.
     Degraded {
         /// A fault lasts, or nothing moves.
         is_stuck: bool,
@@ -103,7 +100,7 @@ impl Standing {
             Self::Finishing | Self::Crashing | Self::Complete => false,
             Self::DeadlineExceeded | Self::Failing | Self::Blocked | Self::TakingDown => true,
             Self::Waiting | Self::Slow => true,
-            Self::Progressing | Self::ScalingUp { .. } | Self::CatchingUp { .. } | Self::Degraded { .. } => true,
+            Self::Progressing | Self::ScalingUp { .. } | Self::CatchingUp | Self::Degraded { .. } => true,
         }
     }
 
@@ -118,7 +115,6 @@ impl Standing {
             | Self::Blocked
             | Self::Crashing
             | Self::ScalingUp { is_stuck: true }
-            | Self::CatchingUp { is_stuck: true }
             | Self::Degraded { is_stuck: true } => Tone::Bad,
             _ => Tone::Busy,
         }
@@ -157,7 +153,8 @@ impl Assessment<'_> {
             _ if self.is_crashing() => Standing::Failing,
             _ if self.is_finishing() => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),
-            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage },
+            _ if self.is_unseen() && (self.is_stuck() || self.is_outage) => Standing::Degraded { is_stuck: true },
+            _ if self.is_unseen() => Standing::CatchingUp,
             _ => match self.decisive() {
                 Some(cause) if cause.kind.is_failure() => Standing::Failing,
                 Some(_) => Standing::Blocked,
@@ -288,9 +285,7 @@ impl Assessment<'_> {
             Standing::Paused | Standing::Waiting | Standing::Slow | Standing::Progressing => {
                 self.is_rollout_outage(standing)
             }
-            Standing::CatchingUp { is_stuck: true } | Standing::Degraded { is_stuck: true } => {
-                self.counts.available == 0 && self.decisive().is_none()
-            }
+            Standing::Degraded { is_stuck: true } => self.counts.available == 0 && self.decisive().is_none(),
             _ => false,
         }
     }
@@ -369,7 +364,7 @@ impl Assessment<'_> {
             return Standing::ScalingUp { is_stuck };
         }
         let is_stuck = is_stuck || self.is_outage;
-        if had.is_none() && !is_stuck { Standing::CatchingUp { is_stuck } } else { Standing::Degraded { is_stuck } }
+        if had.is_none() && !is_stuck { Standing::CatchingUp } else { Standing::Degraded { is_stuck } }
     }
 
     /// Returns whether nothing is lost: `minReadySeconds` was raised, and as many pods as are missing were available
