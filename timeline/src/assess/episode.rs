@@ -78,12 +78,12 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let first_pod_millis = pods.iter().map(|pod| pod.first_seen_millis()).min().filter(is_first_list);
     let first_millis = first_pod_millis.unwrap_or(deployment.first_seen_millis);
     let shortage = shortage(&counted, first_millis, scaled.map_or(desired, |(from, _)| from), &scalings);
-    let refusal = refusal(model, deployment);
+    let (refused, refused_for) = refusal(model, deployment).unzip();
     let has_failed = losses.iter().any(|entry| matches!(entry.what, Happening::Failed { .. }))
         || has_ended_by_itself(deployment, &restarted);
     let kind = match () {
         () if deployment.is_over() => EpisodeKind::Deletion,
-        () if has_failed || refusal.is_some() => EpisodeKind::Failure,
+        () if has_failed || refused.is_some() => EpisodeKind::Failure,
         () if !losses.is_empty() || !restarted.is_empty() => EpisodeKind::Recovery,
         () if scaled.is_some() => EpisodeKind::Scaling,
         () if shortage.most > 0 => EpisodeKind::Failure,
@@ -95,7 +95,7 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let restarts = deployment.story.iter().filter_map(restart_times).filter(|_| !deployment.is_over());
     let restarts: Vec<(Millis, Millis)> = restarts.collect();
     let told = told.chain(restarts.iter().map(|(first, _)| *first));
-    let refused_millis = refusal.as_ref().map(|refusal| refusal.since_millis);
+    let refused_millis = refused_for.map(|(since, _)| since);
     let began_millis =
         told.chain(shortage.since_millis).chain(refused_millis).min().unwrap_or(deployment.first_seen_millis);
     // What was missing or refused in the list with which the recording begins was so before.
@@ -104,9 +104,9 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let is_gone_before = |at: Millis| pods.iter().all(|pod| pod.gone_millis().is_some_and(|gone| gone <= at));
     let went_before = deletion.filter(|entry| is_gone_before(entry.at_millis)).and(count_gone_before(deployment));
     let is_of_pods = !losses.is_empty() || !restarted.is_empty() || scaled.is_some() || shortage.most > 0;
-    let ended_millis = match (deletion.filter(|_| went_before.is_some()), &refusal) {
+    let ended_millis = match (deletion.filter(|_| went_before.is_some()), refused_for) {
         (Some(deletion), _) => Some(deletion.at_millis),
-        (None, Some(refusal)) if !is_of_pods && !deployment.is_over() => refusal.until_millis,
+        (None, Some((_, until))) if !is_of_pods && !deployment.is_over() => until,
         (None, _) => ended(deployment, &pods, scaled, &shortage)
             .map(|at| restarts.iter().map(|(_, last)| *last).fold(at, Millis::max)),
     };
@@ -128,7 +128,7 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         is_whole,
         scaled,
         losses: losses.into_iter().map(|entry| (&entry.what, is_of_silent_node(deployment, &pods, entry))).collect(),
-        refused: refusal.map(|refusal| refusal.message),
+        refused,
         silent_nodes: silent_nodes(deployment, &pods, began_millis),
         restarted,
         missing: (shortage.most, desired),
@@ -297,15 +297,9 @@ fn is_of_silent_node(deployment: &Deployment, pods: &[&Pod], loss: &Entry) -> bo
     pods.iter().any(left_silent)
 }
 
-/// A refused ReplicaSet of the next revision.
-struct Refusal<'m> {
-    message: &'m str,
-    since_millis: Millis,
-    until_millis: Option<Millis>,
-}
-
-/// Finds the last refusal of a ReplicaSet. As long as it lasts, the spec counts as unobserved: the Event tells only when it happened last.
-fn refusal<'m>(model: &Model, deployment: &'m Deployment) -> Option<Refusal<'m>> {
+/// Finds the last refusal of a ReplicaSet, and for how long it lasted: so long the spec counts as unobserved, and the Event tells only when it
+/// happened last.
+fn refusal<'m>(model: &Model, deployment: &'m Deployment) -> Option<(&'m str, Stretch)> {
     let mut events = messages::events(deployment, "Deployment", &deployment.name);
     let event = events.find(|event| event.reason == "ReplicaSetCreateError");
     let told = || rollout::refusal_of_set(model, deployment).map(|told| told.message.as_str());
@@ -314,11 +308,11 @@ fn refusal<'m>(model: &Model, deployment: &'m Deployment) -> Option<Refusal<'m>>
         *verdict == KubectlVerdict::NotObserved && event.is_none_or(|event| is_since(event, *since))
     };
     let index = deployment.verdicts.iter().rposition(is_of_it)?;
-    let (since_millis, _) = *deployment.verdicts.get(index)?;
+    let (since, _) = *deployment.verdicts.get(index)?;
     let until = deployment.verdicts.get(index + 1).map(|(until, _)| *until);
     // It was refused later, too.
-    let until_millis = until.filter(|until| event.is_none_or(|event| event.at_millis <= until + 1_000));
-    Some(Refusal { message, since_millis, until_millis })
+    let until = until.filter(|until| event.is_none_or(|event| event.at_millis <= until + 1_000));
+    Some((message, (since, until)))
 }
 
 /// Finds the words of the API server when it refused the ReplicaSet of a revision last in that time, also where that goes on.
