@@ -220,7 +220,7 @@ impl<'m> Assessment<'m> {
     /// Returns whether the controllers have a next step and can take it.
     fn may_go_on(&self) -> bool {
         let has = |kind: CauseKind| self.causes.iter().any(|cause| cause.kind == kind);
-        let refused = |what: Refused| self.causes.iter().any(|cause| cause.kind.is_refusal(what));
+        let refused = |what: Refused| self.refusal(what).is_some();
         let is_allowed = match self.next {
             Next::CreateSet => !refused(Refused::ReplicaSet),
             Next::AddNew(_) => !refused(Refused::Pods),
@@ -229,6 +229,11 @@ impl<'m> Assessment<'m> {
             Next::Nothing | Next::Paused | Next::WaitForNew(_) | Next::WaitForOldGone => false,
         };
         is_allowed && !has(CauseKind::ControllerSilent) && self.replicas_before_stuck_scaling().is_none()
+    }
+
+    /// Finds the cause that the API server refuses this to the current revision.
+    pub fn refusal(&self, what: Refused) -> Option<&Cause> {
+        self.causes.iter().find(|cause| cause.kind.is_refusal(what))
     }
 
     /// Returns the ReplicaSets that are replaced: those of other templates than the current one that still desire or

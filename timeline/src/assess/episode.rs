@@ -178,7 +178,7 @@ pub fn outage(
         let spans = states.flat_map(|(_, from, to)| within(&counted, (from, to)));
         spans.map(|(from, to)| (from, to.unwrap_or(Millis::MAX))).collect::<Vec<_>>()
     };
-    let pods: Vec<&Pod> = model.sets_of(deployment.uid).flat_map(|set| model.pods_of(set.uid)).collect();
+    let pods: Vec<&Pod> = model.linked_pods(deployment.uid).collect();
     // The first pages of a list after a gap arrive before the gap is known.
     let is_listed = |at: Millis| pods.iter().any(|pod| pod.now.listed_millis == Some(at));
     let spans = pods.iter().copied().flat_map(ready);
@@ -292,7 +292,8 @@ fn is_of_silent_node(deployment: &Deployment, pods: &[&Pod], loss: &Entry) -> bo
         let unready = pod.states.iter().rposition(|(state, _)| state.is_ready()).map_or(0, |ready| ready + 1);
         let since = pod.states.get(unready).map_or(left, |(_, at)| *at);
         let is_it = pod.now.node.as_ref() == Some(node) && (loss.at_millis..=*last_millis).contains(&left);
-        is_it && since < left && messages::was_node_silent(deployment, pod, since - messages::EARLY_MILLIS..=left)
+        let times = since - messages::EARLY_MILLIS..=left;
+        is_it && since < left && messages::last_silence(deployment, pod, times).is_some()
     };
     pods.iter().any(left_silent)
 }

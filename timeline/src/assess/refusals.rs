@@ -72,8 +72,7 @@ impl Assessment<'_> {
             let went = pod.now.terminal_millis.max(pod.gone_millis());
             went.map_or(created, |went| went.max(created))
         };
-        let sets = self.model.sets_of(self.deployment.uid);
-        let moves = sets.flat_map(|set| self.model.pods_of(set.uid)).map(moved);
+        let moves = self.model.linked_pods(self.deployment.uid).map(moved);
         let gaps = self.deployment.gaps.iter().map(|gap| gap.to_millis);
         moves.chain(gaps).chain([self.deployment.first_seen_millis]).max()
     }

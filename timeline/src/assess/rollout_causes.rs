@@ -103,8 +103,7 @@ impl<'m> Assessment<'m> {
         {
             return None;
         }
-        let pods = self.model.pods_of_deployment(self.deployment.uid);
-        let since = pods.iter().filter_map(|pod| pod.gone_millis()).max()?;
+        let since = self.model.linked_pods(self.deployment.uid).filter_map(Pod::gone_millis).max()?;
         let evidence = Evidence { object: self.me(), since_millis: Some(since), ..Evidence::default() };
         (self.now.millis - since > SET_MISSING_MILLIS && self.refused_set().is_none())
             .then(|| self.rate_cause(CauseKind::SetMissing, 0, evidence))
@@ -177,9 +176,8 @@ impl<'m> Assessment<'m> {
     /// Returns whether an old pod has the volume that a new one waits for.
     fn has_volume(&self, message: &str) -> bool {
         let new = self.current.map(|set| set.uid);
-        let pods = self.model.pods_of_deployment(self.deployment.uid);
-        let is_old = |name: &str| pods.iter().any(|pod| pod.name == name && pod.owner != new);
-        messages::users_of_volume(message).any(is_old)
+        let mut pods = self.model.linked_pods(self.deployment.uid).filter(|pod| pod.owner != new);
+        pods.any(|pod| messages::users_of_volume(message).any(|name| name == pod.name))
     }
 
     fn old_not_going(&self) -> Option<Cause> {

@@ -398,8 +398,7 @@ impl Assessment<'_> {
             let steps = episode::available(pod, &counted, pod.first_seen_millis());
             steps.into_iter().filter(|(_, missing)| *missing > 0).map(|(at, _)| at).max()
         };
-        let pods =
-            self.model.sets_of(uid).flat_map(|set| self.model.pods_of(set.uid)).filter(|pod| pod.was_available());
+        let pods = self.model.linked_pods(uid).filter(|pod| pod.was_available());
         let from_zero = |kind: &MarkKind| matches!(kind, MarkKind::Replicas { from: 0, .. });
         let desired_since = self.deployment.marks.iter().rfind(|mark| from_zero(&mark.kind)).map(|mark| mark.at_millis);
         let since = pods.filter_map(lost_millis).max().filter(|lost| desired_since.is_none_or(|at| *lost > at));
@@ -485,6 +484,6 @@ impl Assessment<'_> {
             || scales().any(is_late)
             // Most of the time one of those few moved: the others are looked at only if none did.
             || noteworthy().map(Pod::since_millis).any(is_late)
-            || model.pods_of_deployment(uid).into_iter().map(Pod::since_millis).any(is_late)
+            || model.linked_pods(uid).map(Pod::since_millis).any(is_late)
     }
 }

@@ -218,18 +218,17 @@ pub fn kubelet_spoke_millis(deployment: &Deployment, pod: &Pod) -> Option<Millis
 /// the pod since.
 pub fn node_silent_since(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
     let changed_millis = pod.since_millis();
-    let mut events = events(deployment, "Pod", &pod.name);
-    let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()))?;
-    let is_silent = last.reason == "NodeNotReady" && last.at_millis >= changed_millis.saturating_sub(EARLY_MILLIS);
-    is_silent.then(|| last.at_millis.max(changed_millis))
+    let silent_millis = last_silence(deployment, pod, Millis::MIN..=Millis::MAX)?;
+    let is_late = silent_millis >= changed_millis.saturating_sub(EARLY_MILLIS);
+    is_late.then(|| silent_millis.max(changed_millis))
 }
 
-/// Returns whether the node of a pod was reported not to be ready in that time, and its kubelet reported nothing of the
-/// pod afterwards.
-pub fn was_node_silent(deployment: &Deployment, pod: &Pod, times: RangeInclusive<Millis>) -> bool {
+/// Returns when the node of a pod was reported not to be ready last in that time; `None` if its kubelet reported something of the pod
+/// afterwards.
+pub fn last_silence(deployment: &Deployment, pod: &Pod, times: RangeInclusive<Millis>) -> Option<Millis> {
     let mut events = events(deployment, "Pod", &pod.name).filter(|event| times.contains(&event.at_millis));
-    let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()));
-    last.is_some_and(|event| event.reason == "NodeNotReady")
+    let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()))?;
+    (last.reason == "NodeNotReady").then_some(last.at_millis)
 }
 
 /// Returns the pods with a volume that is attached to another node, as far as a message names them: "… is already used

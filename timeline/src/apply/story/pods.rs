@@ -5,7 +5,7 @@ use crate::apply::leaving::{self, Departure};
 use crate::apply::pending::AwaitedReplacement;
 use crate::model::fact::PodFact;
 use crate::model::story::{Adopter, Entry, Happening, NodeDeparture};
-use crate::model::{EndReason, MarkKind, PodCounts, PodState, ReplicaSet, Scale};
+use crate::model::{EndReason, MarkKind, Pod, PodCounts, PodState, ReplicaSet, Scale};
 use crate::rules::rollout;
 use crate::{Millis, Uid};
 
@@ -263,7 +263,7 @@ impl Timeline {
         // The stream of pods may be faster: those that went because of the Deployment did not go before it.
         self.settle_ends();
         let Some(known) = self.model.deployments.get(&deployment) else { return };
-        let last_made = self.model.pods_of_deployment(deployment).last().map(|pod| pod.first_seen_millis());
+        let last_made = self.model.linked_pods(deployment).map(Pod::first_seen_millis).max();
         let is_late = |entry: &&Entry| {
             at - entry.at_millis <= WENT_TOGETHER_MILLIS && last_made.is_none_or(|made| made < entry.at_millis)
         };
