@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::assessment::Assessment;
-use super::cause::{Cause, CauseKind, Severity};
+use super::cause::{Cause, CauseKind, CrashCause, Severity};
 use super::{episode, severity};
 use crate::Millis;
 use crate::model::fact::Strategy;
@@ -442,12 +442,16 @@ impl Assessment<'_> {
         self.causes.iter().find(is_start).filter(|_| !self.awaits_revision)
     }
 
-    /// Containers of the current revision crash again and again, also while they run for the moment.
-    pub fn is_crashing(&self) -> bool {
-        let is_loop = |cause: &Cause| {
-            cause.severity == Severity::Bad && matches!(&cause.kind, CauseKind::Crash(crash) if crash.is_loop)
-        };
-        self.causes.iter().any(is_loop)
+    /// Finds a container of the current revision that crashes again and again, also while it runs for the moment.
+    pub fn crash_loop(&self) -> Option<&CrashCause> {
+        self.causes.iter().filter(|cause| cause.severity == Severity::Bad).find_map(|cause| match &cause.kind {
+            CauseKind::Crash(crash) if crash.is_loop => Some(&**crash),
+            _ => None,
+        })
+    }
+
+    fn is_crashing(&self) -> bool {
+        self.crash_loop().is_some()
     }
 
     /// Pods failed as a whole, and their replacements did; or pods lose their readiness again and again.

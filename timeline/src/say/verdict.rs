@@ -243,12 +243,8 @@ fn failing(cause: &Cause, assessment: &Assessment<'_>) -> String {
 
 /// It was rolled out, and its containers crash: which, how, how often. The same whether they run at the moment or not.
 fn crashing(assessment: &Assessment<'_>) -> String {
-    let crash = assessment.causes.iter().find_map(|cause| match &cause.kind {
-        CauseKind::Crash(crash) if crash.is_loop => Some(crash),
-        _ => None,
-    });
-    let what =
-        crash.map(|crash| format!("{}, {}", crashes(crash), count(crash.restarts, "restart"))).unwrap_or_default();
+    let said = |crash| format!("{}, {}", crashes(crash), count(crash.restarts, "restart"));
+    let what = assessment.crash_loop().map(said).unwrap_or_default();
     format!("{} was rolled out, but {what}.", subject(assessment))
 }
 
