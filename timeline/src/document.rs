@@ -26,7 +26,7 @@ pub struct Document {
 }
 
 /// Declares a part of the document, and `of`, which makes it: each field has its type and its value in one place.
-macro_rules! part {
+macro_rules! document_part {
     ($name:ident($($argument:ident: $of:ty),*) { $($field:ident: $type:ty = $value:expr,)* }) => {
         #[derive(Debug, Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -54,7 +54,7 @@ pub fn document(model: &Model, from: Option<Millis>, to: Option<Millis>) -> Docu
     }
 }
 
-part! {
+document_part! {
     DeploymentDocument(model: &Model, known: &Deployment) {
         namespace: String = known.namespace.clone(),
         name: String = known.name.clone(),
@@ -83,7 +83,7 @@ part! {
     }
 }
 
-part! {
+document_part! {
     RolloutDocument(model: &Model, deployment: &Deployment, index: usize, rollout: &Rollout) {
         revision: u64 = rollout.revision,
         started_millis: Option<Millis> = rollout.started_millis,
@@ -105,7 +105,7 @@ part! {
     }
 }
 
-part! {
+document_part! {
     ReplicaSetDocument(set: &ReplicaSet) {
         uid: Uid = set.uid,
         name: String = set.name.clone(),
@@ -118,7 +118,7 @@ part! {
     }
 }
 
-part! {
+document_part! {
     ScaleDocument(set: Uid, scale: &Scale) {
         at_millis: Millis = scale.at_millis,
         replica_set: Uid = set,
@@ -128,7 +128,7 @@ part! {
     }
 }
 
-part! {
+document_part! {
     PodDocument(pod: &Pod) {
         uid: Uid = pod.uid,
         name: String = pod.name.clone(),
@@ -143,7 +143,7 @@ part! {
     }
 }
 
-part! {
+document_part! {
     MarkDocument(mark: &Mark) {
         at_millis: Millis = mark.at_millis,
         kind: &'static str = match mark.kind {
@@ -159,21 +159,21 @@ part! {
     }
 }
 
-part! {
+document_part! {
     VerdictDocument(changed: &(Millis, KubectlVerdict)) {
         at_millis: Millis = changed.0,
         verdict: KubectlVerdict = changed.1,
     }
 }
 
-part! {
+document_part! {
     GapDocument(gap: &Gap) {
         from_millis: Millis = gap.from_millis,
         to_millis: Millis = gap.to_millis,
     }
 }
 
-part! {
+document_part! {
     EventDocument(event: &Event) {
         at_millis: Millis = event.at_millis,
         kind: String = event.about.0.clone(),
