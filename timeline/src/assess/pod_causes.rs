@@ -399,7 +399,7 @@ pub(super) fn unready_condition(pod: &Pod) -> Option<&PodCondition> {
 }
 
 /// Returns the evidence of a pod in the words of an Event, or in its own.
-pub(super) fn by_event(event: Option<&Event>, pod: &Pod, since: Millis) -> Evidence {
+fn by_event(event: Option<&Event>, pod: &Pod, since: Millis) -> Evidence {
     match event {
         Some(event) => Evidence { reason: event.reason.clone(), message: event.message.clone(), ..of_pod(pod, since) },
         None => of_pod(pod, since),
