@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::Millis;
 use crate::model::Deployment;
 use crate::model::fact::Role;
-use crate::rules::messages::{Kill, NewNode, StartHold};
+use crate::rules::messages::{ContainerKill, NewNode, StartHold};
 use crate::rules::pulls::{PullFailure, failures, read_pull_failure};
 
 /// The severity of a cause.
@@ -124,7 +124,7 @@ pub struct CrashCause {
     /// The kubelet's message where its first process could not be started.
     pub start_error: Option<String>,
     /// Its end where the kubelet stopped it.
-    pub kill: Option<Kill>,
+    pub kill: Option<ContainerKill>,
     /// Number of restarts.
     pub restarts: u32,
     /// Number of its ends.

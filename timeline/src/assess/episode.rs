@@ -8,7 +8,7 @@ use super::severity::OUTAGE_MILLIS;
 use crate::model::fact::{Container, Exit};
 use crate::model::story::{Adopter, Entry, Happening, LineKind};
 use crate::model::{Deployment, EpisodeKind, Gap, KubectlVerdict, Mark, MarkKind, Pod, PodState};
-use crate::rules::messages::{self, Kill};
+use crate::rules::messages::{self, ContainerKill};
 use crate::rules::rollout;
 use crate::{Millis, Model, Uid};
 
@@ -54,7 +54,7 @@ pub struct Restarted<'m> {
     /// The last end of the container that restarted last; `None` if that was not observed.
     pub exit: Option<&'m Exit>,
     /// The end of that container where the kubelet stopped it.
-    pub kill: Option<Kill>,
+    pub kill: Option<ContainerKill>,
 }
 
 /// Judges the episode of a workload; `None` where it is of no kind. A rollout in it is looked for elsewhere. `skew_millis` is our clock

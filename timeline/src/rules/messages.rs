@@ -29,7 +29,7 @@ pub fn last_event<'m>(deployment: &'m Deployment, pod: &str, reason: &str) -> Op
 
 /// The end of a container that the kubelet stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kill {
+pub struct ContainerKill {
     /// The probe or hook that failed, or what the kubelet starts the container again for.
     pub end: ContainerEnd,
     /// The result of the probe: "HTTP probe failed with statuscode: 503"; empty where no Event tells.
@@ -90,7 +90,12 @@ const STOPPED: [i32; 2] = [137, 143];
 /// Returns what the kubelet stopped a container for last, by Events since the begin of its last run
 /// and of the troubles of its pod. A probe that failed is none if the container ended by itself: startup probes fail
 /// until it has started. `skew_millis` is our clock less the API server's.
-pub fn last_kill(deployment: &Deployment, pod: &Pod, container: &Container, skew_millis: Millis) -> Option<Kill> {
+pub fn last_kill(
+    deployment: &Deployment,
+    pod: &Pod,
+    container: &Container,
+    skew_millis: Millis,
+) -> Option<ContainerKill> {
     let exit = container.last_exit.as_ref();
     let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
     let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
@@ -144,7 +149,7 @@ pub fn last_kill(deployment: &Deployment, pod: &Pod, container: &Container, skew
     let is_its = |(of, _): &(ContainerEnd, String)| *of == end;
     let before = || remembered().filter(is_about).filter_map(saw).find(is_its);
     let message = last.filter(is_its).or_else(before).map(|(_, message)| message).unwrap_or_default();
-    Some(Kill { end, message })
+    Some(ContainerKill { end, message })
 }
 
 /// What may become of a pod for which there is no node: room on one, or the answer of an autoscaler.
