@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::model::fact::Image;
 use crate::model::{
-    Deployment, EndReason, Event, KubectlVerdict, MarkKind, Model, Pod, PodState, RemovedBecause, ReplicaSet, Rollout,
-    Scale, ScaleCause, Trigger,
+    Deployment, EndReason, Event, Gap, KubectlVerdict, Mark, MarkKind, Model, Pod, PodState, RemovedBecause,
+    ReplicaSet, Rollout, Scale, ScaleCause, Trigger,
 };
 use crate::rules::rollout::{self, Outcome};
 use crate::{Millis, Uid};
@@ -25,114 +25,21 @@ pub struct Document {
     deployments: Vec<DeploymentDocument>,
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct DeploymentDocument {
-    namespace: String,
-    name: String,
-    uid: Uid,
-    created_at_millis: Millis,
-    first_seen_millis: Millis,
-    deleted_millis: Option<Millis>,
-    rollouts: Vec<RolloutDocument>,
-    replica_sets: Vec<ReplicaSetDocument>,
-    scales: Vec<ScaleDocument>,
-    pods: Vec<PodDocument>,
-    marks: Vec<MarkDocument>,
-    verdicts: Vec<VerdictDocument>,
-    gaps: Vec<GapDocument>,
-    events: Vec<EventDocument>,
-    kept_since_millis: Option<Millis>,
-}
+/// Declares a part of the document, and `of`, which makes it: each field has its type and its value in one place.
+macro_rules! document_part {
+    ($name:ident($($argument:ident: $of:ty),*) { $($field:ident: $type:ty = $value:expr,)* }) => {
+        #[derive(Debug, Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct $name {
+            $($field: $type,)*
+        }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct RolloutDocument {
-    revision: u64,
-    started_millis: Option<Millis>,
-    replica_set: Option<Uid>,
-    trigger: Trigger,
-    images: Vec<String>,
-    max_surge: u32,
-    max_unavailable: u32,
-    completed_millis: Option<Millis>,
-    superseded_millis: Option<Millis>,
-    deadline_exceeded_millis: Option<Millis>,
-    outcome: Outcome,
-    min_available: u32,
-    peak_pods: u32,
-    peak_terminating: u32,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ReplicaSetDocument {
-    uid: Uid,
-    name: String,
-    created_at_millis: Millis,
-    first_seen_millis: Millis,
-    removed_millis: Option<Millis>,
-    removed_because: Option<RemovedBecause>,
-    images: Vec<String>,
-    revisions: Vec<(u64, Option<Millis>)>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ScaleDocument {
-    at_millis: Millis,
-    replica_set: Uid,
-    from: u32,
-    to: u32,
-    cause: ScaleCause,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PodDocument {
-    uid: Uid,
-    name: String,
-    replica_set: Option<Uid>,
-    node: Option<String>,
-    created_at_millis: Millis,
-    states: Vec<(PodState, Millis)>,
-    restarts: u32,
-    released_millis: Option<Millis>,
-    adopted_millis: Option<Millis>,
-    end_reason: Option<EndReason>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct MarkDocument {
-    at_millis: Millis,
-    kind: &'static str,
-    detail: Option<(u32, u32)>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct VerdictDocument {
-    at_millis: Millis,
-    verdict: KubectlVerdict,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct GapDocument {
-    from_millis: Millis,
-    to_millis: Millis,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct EventDocument {
-    at_millis: Millis,
-    kind: String,
-    name: String,
-    reason: String,
-    message: String,
-    count: u32,
+        impl $name {
+            fn of($($argument: $of),*) -> Self {
+                Self { $($field: $value,)* }
+            }
+        }
+    };
 }
 
 /// Writes the document of everything in the model, observed from and to the given times.
@@ -143,115 +50,137 @@ pub fn document(model: &Model, from: Option<Millis>, to: Option<Millis>) -> Docu
         format: FORMAT,
         observed_from_millis: from,
         observed_to_millis: to,
-        deployments: deployments.into_iter().map(|deployment| of_deployment(model, deployment)).collect(),
+        deployments: deployments.into_iter().map(|known| DeploymentDocument::of(model, known)).collect(),
     }
 }
 
-fn of_deployment(model: &Model, deployment: &Deployment) -> DeploymentDocument {
-    let rollouts = deployment.rollouts.iter().enumerate();
-    DeploymentDocument {
-        namespace: deployment.namespace.clone(),
-        name: deployment.name.clone(),
-        uid: deployment.uid,
-        created_at_millis: deployment.created_at_millis,
-        first_seen_millis: deployment.first_seen_millis,
-        deleted_millis: deployment.deleted_millis,
-        rollouts: rollouts.map(|(index, rollout)| of_rollout(model, deployment, index, rollout)).collect(),
-        replica_sets: model.sets_of(deployment.uid).map(of_replica_set).collect(),
-        scales: model.scales_of(deployment.uid).into_iter().map(of_scale).collect(),
-        pods: model.pods_of_deployment(deployment.uid).into_iter().map(of_pod).collect(),
-        marks: deployment
-            .marks
-            .iter()
-            .map(|mark| {
-                let (kind, detail) = match &mark.kind {
-                    MarkKind::Paused => ("paused", None),
-                    MarkKind::Resumed => ("resumed", None),
-                    MarkKind::Replicas { from, to } => ("replicas", Some((*from, *to))),
-                    MarkKind::Deleting => ("deleting", None),
-                };
-                MarkDocument { at_millis: mark.at_millis, kind, detail }
-            })
-            .collect(),
-        verdicts: deployment
-            .verdicts
-            .iter()
-            .map(|(at_millis, verdict)| VerdictDocument { at_millis: *at_millis, verdict: *verdict })
-            .collect(),
-        gaps: deployment
-            .gaps
-            .iter()
-            .map(|gap| GapDocument { from_millis: gap.from_millis, to_millis: gap.to_millis })
-            .collect(),
-        events: deployment.events.iter().filter(|event| event.is_warning).map(of_event).collect(),
-        kept_since_millis: deployment.kept_since_millis,
+document_part! {
+    DeploymentDocument(model: &Model, known: &Deployment) {
+        namespace: String = known.namespace.clone(),
+        name: String = known.name.clone(),
+        uid: Uid = known.uid,
+        created_at_millis: Millis = known.created_at_millis,
+        first_seen_millis: Millis = known.first_seen_millis,
+        deleted_millis: Option<Millis> = known.deleted_millis,
+        rollouts: Vec<RolloutDocument> = {
+            let rollouts = known.rollouts.iter().enumerate();
+            rollouts.map(|(index, rollout)| RolloutDocument::of(model, known, index, rollout)).collect()
+        },
+        replica_sets: Vec<ReplicaSetDocument> = model.sets_of(known.uid).map(ReplicaSetDocument::of).collect(),
+        scales: Vec<ScaleDocument> = {
+            let scales = model.scales_of(known.uid).into_iter();
+            scales.map(|(set, scale)| ScaleDocument::of(set, scale)).collect()
+        },
+        pods: Vec<PodDocument> = model.pods_of_deployment(known.uid).into_iter().map(PodDocument::of).collect(),
+        marks: Vec<MarkDocument> = known.marks.iter().map(MarkDocument::of).collect(),
+        verdicts: Vec<VerdictDocument> = known.verdicts.iter().map(VerdictDocument::of).collect(),
+        gaps: Vec<GapDocument> = known.gaps.iter().map(GapDocument::of).collect(),
+        events: Vec<EventDocument> = {
+            let warnings = known.events.iter().filter(|event| event.is_warning);
+            warnings.map(EventDocument::of).collect()
+        },
+        kept_since_millis: Option<Millis> = known.kept_since_millis,
     }
 }
 
-fn of_rollout(model: &Model, deployment: &Deployment, index: usize, rollout: &Rollout) -> RolloutDocument {
-    RolloutDocument {
-        revision: rollout.revision,
-        started_millis: rollout.started_millis,
-        replica_set: rollout::set_of_rollout(model, deployment, rollout).map(|set| set.uid),
-        trigger: rollout::trigger(model, deployment, index),
-        images: names(&rollout.images),
-        max_surge: rollout.max_surge,
-        max_unavailable: rollout.max_unavailable,
-        completed_millis: rollout.completed_millis,
-        superseded_millis: rollout.superseded_millis,
-        deadline_exceeded_millis: rollout.deadline_exceeded_millis,
-        outcome: match rollout::outcome(deployment, rollout) {
+document_part! {
+    RolloutDocument(model: &Model, deployment: &Deployment, index: usize, rollout: &Rollout) {
+        revision: u64 = rollout.revision,
+        started_millis: Option<Millis> = rollout.started_millis,
+        replica_set: Option<Uid> = rollout::set_of_rollout(model, deployment, rollout).map(|set| set.uid),
+        trigger: Trigger = rollout::trigger(model, deployment, index),
+        images: Vec<String> = names(&rollout.images),
+        max_surge: u32 = rollout.max_surge,
+        max_unavailable: u32 = rollout.max_unavailable,
+        completed_millis: Option<Millis> = rollout.completed_millis,
+        superseded_millis: Option<Millis> = rollout.superseded_millis,
+        deadline_exceeded_millis: Option<Millis> = rollout.deadline_exceeded_millis,
+        outcome: Outcome = match rollout::outcome(deployment, rollout) {
             Outcome::ScaledToZero => Outcome::Complete, // as for Kubernetes
             outcome => outcome,
         },
-        min_available: rollout.min_available,
-        peak_pods: rollout.peak_pods,
-        peak_terminating: rollout.peak_terminating,
+        min_available: u32 = rollout.min_available,
+        peak_pods: u32 = rollout.peak_pods,
+        peak_terminating: u32 = rollout.peak_terminating,
     }
 }
 
-fn of_replica_set(set: &ReplicaSet) -> ReplicaSetDocument {
-    ReplicaSetDocument {
-        uid: set.uid,
-        name: set.name.clone(),
-        created_at_millis: set.created_at_millis,
-        first_seen_millis: set.first_seen_millis,
-        removed_millis: set.removed_millis,
-        removed_because: set.removed_because,
-        images: names(&set.images),
-        revisions: set.revisions.clone(),
+document_part! {
+    ReplicaSetDocument(set: &ReplicaSet) {
+        uid: Uid = set.uid,
+        name: String = set.name.clone(),
+        created_at_millis: Millis = set.created_at_millis,
+        first_seen_millis: Millis = set.first_seen_millis,
+        removed_millis: Option<Millis> = set.removed_millis,
+        removed_because: Option<RemovedBecause> = set.removed_because,
+        images: Vec<String> = names(&set.images),
+        revisions: Vec<(u64, Option<Millis>)> = set.revisions.clone(),
     }
 }
 
-fn of_scale((set, scale): (Uid, &Scale)) -> ScaleDocument {
-    let Scale { at_millis, from, to, cause, .. } = *scale;
-    ScaleDocument { at_millis, replica_set: set, from, to, cause }
-}
-
-fn of_pod(pod: &Pod) -> PodDocument {
-    PodDocument {
-        uid: pod.uid,
-        name: pod.name.clone(),
-        replica_set: pod.replica_set(),
-        node: pod.now.node.clone(),
-        created_at_millis: pod.created_at_millis,
-        states: pod.states.clone(),
-        restarts: pod.now.most_restarts,
-        released_millis: pod.released_millis(),
-        adopted_millis: pod.adopted_millis(),
-        end_reason: pod.end_reason,
+document_part! {
+    ScaleDocument(set: Uid, scale: &Scale) {
+        at_millis: Millis = scale.at_millis,
+        replica_set: Uid = set,
+        from: u32 = scale.from,
+        to: u32 = scale.to,
+        cause: ScaleCause = scale.cause,
     }
 }
 
-fn of_event(event: &Event) -> EventDocument {
-    let (kind, name) = event.about.clone();
-    EventDocument {
-        at_millis: event.at_millis,
-        kind,
-        name,
-        reason: event.reason.clone(),
-        message: event.message.clone(),
-        count: event.count,
+document_part! {
+    PodDocument(pod: &Pod) {
+        uid: Uid = pod.uid,
+        name: String = pod.name.clone(),
+        replica_set: Option<Uid> = pod.replica_set(),
+        node: Option<String> = pod.now.node.clone(),
+        created_at_millis: Millis = pod.created_at_millis,
+        states: Vec<(PodState, Millis)> = pod.states.clone(),
+        restarts: u32 = pod.now.most_restarts,
+        released_millis: Option<Millis> = pod.released_millis(),
+        adopted_millis: Option<Millis> = pod.adopted_millis(),
+        end_reason: Option<EndReason> = pod.end_reason,
+    }
+}
+
+document_part! {
+    MarkDocument(mark: &Mark) {
+        at_millis: Millis = mark.at_millis,
+        kind: &'static str = match mark.kind {
+            MarkKind::Paused => "paused",
+            MarkKind::Resumed => "resumed",
+            MarkKind::Replicas { .. } => "replicas",
+            MarkKind::Deleting => "deleting",
+        },
+        detail: Option<(u32, u32)> = match mark.kind {
+            MarkKind::Replicas { from, to } => Some((from, to)),
+            _ => None,
+        },
+    }
+}
+
+document_part! {
+    VerdictDocument(changed: &(Millis, KubectlVerdict)) {
+        at_millis: Millis = changed.0,
+        verdict: KubectlVerdict = changed.1,
+    }
+}
+
+document_part! {
+    GapDocument(gap: &Gap) {
+        from_millis: Millis = gap.from_millis,
+        to_millis: Millis = gap.to_millis,
+    }
+}
+
+document_part! {
+    EventDocument(event: &Event) {
+        at_millis: Millis = event.at_millis,
+        kind: String = event.about.0.clone(),
+        name: String = event.about.1.clone(),
+        reason: String = event.reason.clone(),
+        message: String = event.message.clone(),
+        count: u32 = event.count,
     }
 }
 

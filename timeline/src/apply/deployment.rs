@@ -4,7 +4,7 @@ use super::Timeline;
 use super::rollout::has_passed;
 use crate::model::fact::{DeploymentFact, DeploymentSpec, Kind, Seen, Strategy};
 use crate::model::story::{Happening, SpecSeconds};
-use crate::model::{Deployment, DeploymentNow, Gap, KubectlVerdict, Mark, MarkKind, Rollout};
+use crate::model::{Deployment, DeploymentNow, Gap, KubectlVerdict, Mark, MarkKind};
 use crate::rules::{budget, rollout, verdict};
 use crate::words::images;
 use crate::{Change, Millis, Model, Uid};
@@ -53,9 +53,8 @@ impl Timeline {
                 let has_lower_floor = known.limits.last().is_some_and(|(_, known)| limits.floor < known.floor);
                 let replaced = replaced_change(&self.model, known, &now);
                 let settings = changed_settings(&known.now.spec, &now.spec, was_seen);
-                let unfinished = unfinished_change(at, known, &now).filter(|_| was_seen);
-                if let Some(change) = unfinished {
-                    self.emit(change);
+                if was_seen && ends_unfinished(at, known, &now) {
+                    self.change_last_rollout(uid, |last| last.available_millis = None);
                 }
                 self.emit(Change::DeploymentNow(uid, Box::new(now)));
                 if has_other_limits {
@@ -149,12 +148,9 @@ impl Timeline {
 
 /// The last rollout ends, as the next one begins or no pod is asked for any more, and everything of it was available for moments only: it
 /// never was complete. What its condition said is known no longer afterwards.
-fn unfinished_change(at: Millis, known: &Deployment, after: &DeploymentNow) -> Option<Change> {
-    let last = known.rollouts.last().filter(|last| rollout::had_all_for_moments(known, last, at))?;
+fn ends_unfinished(at: Millis, known: &Deployment, after: &DeploymentNow) -> bool {
     let is_end = after.revision != known.now.revision || after.spec.replicas == 0;
-    let unfinished = Rollout { available_millis: None, ..last.clone() };
-    let index = known.rollouts_seen().checked_sub(1).filter(|_| is_end)?;
-    Some(Change::Rollout(known.uid, index, Box::new(unfinished)))
+    is_end && known.rollouts.last().is_some_and(|last| rollout::had_all_for_moments(known, last, at))
 }
 
 /// Tells that the template was changed again while a change of it waited, which the controller has seen; `None` where it was not. A

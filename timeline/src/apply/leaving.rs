@@ -11,10 +11,7 @@ use crate::{Millis, Uid};
 const DISRUPTED_MILLIS: Millis = 10_000;
 
 /// In which way a pod leaves its node, and what the node was low on.
-pub(super) struct PodDeparture {
-    pub(super) why: NodeDeparture,
-    pub(super) resource: String,
-}
+pub(super) type Departure = (NodeDeparture, String);
 
 impl Timeline {
     /// Finds the disruption of a pod: it says so, or did until a moment ago. A scheduler that preempts marks a pod first and
@@ -29,7 +26,7 @@ impl Timeline {
 
     /// Why a pod that ended as a whole had to leave its node, as it says itself. Where it says nothing, as one does that is evicted for what
     /// it wrote and whose containers end with exit code 0, the Event of its kubelet does.
-    pub(super) fn left_because(&self, uid: Uid, fact: &PodFact) -> Option<PodDeparture> {
+    pub(super) fn left_because(&self, uid: Uid, fact: &PodFact) -> Option<Departure> {
         let by_event = || {
             if !fact.reason.is_empty() || !fact.phase.is_terminal() {
                 return None;
@@ -69,35 +66,28 @@ pub(super) fn disrupted(disruption: Option<&str>) -> Option<EndReason> {
 }
 
 /// Why a pod that failed as a whole had to leave its node; `None` when it failed in another way. Kubelets of old set no condition.
-fn left_because(fact: &PodFact) -> Option<PodDeparture> {
+fn left_because(fact: &PodFact) -> Option<Departure> {
     // It never ran there: a kubelet refuses pods with the reasons of those that it ends (`rejectPod` in `kubelet.go`).
     let is_rejected = fact.message.starts_with("Pod was rejected");
     let disruption = fact.disruption.as_deref();
     let has_left = disrupted(disruption).is_some()
         || is_shut_down(fact)
         || matches!(fact.reason.as_str(), "Evicted" | "Preempting");
-    (has_left && !is_rejected).then(|| PodDeparture::read(disruption, Some(fact)))
+    (has_left && !is_rejected).then(|| read_departure(disruption, Some(fact)))
 }
 
-impl PodDeparture {
-    /// Reads in which way a pod had to leave its node, if it had to.
-    pub(super) fn read(disruption: Option<&str>, fact: Option<&PodFact>) -> Self {
-        let why = match disruption {
-            Some("DeletionByPodGC") => NodeDeparture::Lost,
-            Some("DeletionByTaintManager") => NodeDeparture::Tainted,
-            Some("PreemptionByScheduler") => NodeDeparture::Preempted,
-            _ if fact.is_some_and(is_shut_down) => NodeDeparture::ShutDown,
-            _ if fact.is_some_and(is_preempted) => NodeDeparture::Preempted,
-            _ if fact.is_some_and(is_over_limit) => NodeDeparture::OverLimit,
-            _ => NodeDeparture::Evicted,
-        };
-        Self { why, resource: fact.map(resource).unwrap_or_default() }
-    }
-
-    /// The end that is told without the node. A taint evicts, and the node may be ready.
-    pub(super) fn end_reason(&self) -> EndReason {
-        if self.why == NodeDeparture::Lost { EndReason::NodeLost } else { EndReason::Evicted }
-    }
+/// Reads in which way a pod had to leave its node, if it had to.
+pub(super) fn read_departure(disruption: Option<&str>, fact: Option<&PodFact>) -> Departure {
+    let why = match disruption {
+        Some("DeletionByPodGC") => NodeDeparture::Lost,
+        Some("DeletionByTaintManager") => NodeDeparture::Tainted,
+        Some("PreemptionByScheduler") => NodeDeparture::Preempted,
+        _ if fact.is_some_and(is_shut_down) => NodeDeparture::ShutDown,
+        _ if fact.is_some_and(is_preempted) => NodeDeparture::Preempted,
+        _ if fact.is_some_and(is_over_limit) => NodeDeparture::OverLimit,
+        _ => NodeDeparture::Evicted,
+    };
+    (why, fact.map(resource).unwrap_or_default())
 }
 
 /// Its kubelet evicted it for what it wrote itself, and not for what its node is low on (`localStorageEviction` in

@@ -283,9 +283,7 @@ impl Timeline {
                 if is_after_gap {
                     self.note_listed_pods(at_millis, namespace.as_deref());
                 }
-                let deployments = self.model.deployments.values().filter(|d| in_scope(&d.namespace));
-                let deployments: Vec<Uid> = deployments.map(|d| d.uid).collect();
-                deployments.into_iter().for_each(|uid| self.note_peaks(uid));
+                self.deployments_in(namespace.as_deref()).into_iter().for_each(|uid| self.note_peaks(uid));
             }
             Kind::Event => {}
         }
@@ -293,10 +291,15 @@ impl Timeline {
         self.settle_ends();
         self.settle_removals();
         if is_after_gap {
-            let listed = self.model.deployments.values().filter(|d| in_scope(&d.namespace));
-            let listed: Vec<Uid> = listed.map(|deployment| deployment.uid).collect();
-            listed.into_iter().for_each(|uid| self.untell_scaled_down(at_millis, uid));
+            let listed = self.deployments_in(namespace.as_deref()).into_iter();
+            listed.for_each(|uid| self.untell_scaled_down(at_millis, uid));
         }
         self.listed.insert((kind, namespace));
+    }
+
+    /// The Deployments of a namespace, or all.
+    pub(super) fn deployments_in(&self, namespace: Option<&str>) -> Vec<Uid> {
+        let in_scope = |known: &&Deployment| namespace.is_none_or(|scope| scope == known.namespace);
+        self.model.deployments.values().filter(in_scope).map(|known| known.uid).collect()
     }
 }

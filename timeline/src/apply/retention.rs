@@ -122,8 +122,7 @@ impl Timeline {
 
     /// Since when nothing of a deleted Deployment exists any more; `None` while something does.
     fn over_since(&self, deployment: &Deployment) -> Option<Millis> {
-        let pods = self.model.pods_of_deployment(deployment.uid);
-        let gone = pods.iter().map(|pod| pod.gone_millis()).collect::<Option<Vec<Millis>>>()?;
+        let gone = self.model.linked_pods(deployment.uid).map(Pod::gone_millis).collect::<Option<Vec<Millis>>>()?;
         Some(gone.into_iter().chain(deployment.deleted_millis).max().unwrap_or(deployment.first_seen_millis))
     }
 

@@ -175,14 +175,12 @@ impl Timeline {
     /// ReplicaSet has the template.
     pub(super) fn take_template_of_set(&mut self, uid: Uid) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
         let Some(last) = deployment.rollouts.last().filter(|last| last.started_millis.is_none()) else { return };
         let set = rollout::replica_set(&self.model, deployment, last.revision);
         let is_other = |set: &&ReplicaSet| set.images != last.images || set.restarted_at != last.restarted_at;
         if let Some(set) = set.filter(|set| !set.images.is_empty() && is_other(set)) {
-            let (images, restarted_at) = (set.images.clone(), set.restarted_at.clone());
-            let altered = Rollout { images, restarted_at, template_apart: None, ..last.clone() };
-            self.emit(Change::Rollout(uid, index, Box::new(altered)));
+            let template = (set.images.clone(), set.restarted_at.clone(), None);
+            self.change_last_rollout(uid, |last| (last.images, last.restarted_at, last.template_apart) = template);
         }
     }
 
@@ -202,7 +200,6 @@ impl Timeline {
     /// anew it is forgotten that they were.
     pub(super) fn note_available(&mut self, at: Millis, uid: Uid, is_anew: bool) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
         let Some(rollout) = deployment.rollouts.last() else { return };
         let (status, desired) = (&deployment.now.status, deployment.now.spec.replicas);
         // At zero the condition is met by no pods at all, and it stays while it is scaled up again.
@@ -225,8 +222,8 @@ impl Timeline {
         let known_millis = rollout.available_millis.filter(|_| is_so || !is_anew);
         let available_millis = known_millis.or(is_so.then_some(at));
         if (available_millis, available_of) != (rollout.available_millis, rollout.available_of) {
-            let altered = Rollout { available_millis, available_of, ..rollout.clone() };
-            self.emit(Change::Rollout(uid, index, Box::new(altered)));
+            let known = (available_millis, available_of);
+            self.change_last_rollout(uid, |last| (last.available_millis, last.available_of) = known);
         }
     }
 
@@ -238,10 +235,10 @@ impl Timeline {
             let is_in_it = !last.was_start_seen && last.started_millis > Some(gap.from_millis);
             last.is_open() && is_in_it && gap.to_millis == at
         };
-        let in_scope = |deployment: &&Deployment| namespace.is_none_or(|scope| scope == deployment.namespace);
-        let listed = self.model.deployments.values().filter(in_scope);
-        let listed: Vec<(Uid, bool)> = listed.map(|known| (known.uid, began_in_it(known))).collect();
-        listed.into_iter().for_each(|(uid, is_anew)| self.note_available(at, uid, is_anew));
+        for uid in self.deployments_in(namespace) {
+            let is_anew = self.model.deployments.get(&uid).is_some_and(began_in_it);
+            self.note_available(at, uid, is_anew);
+        }
     }
 
     /// When the deadline passed of which a Deployment tells. Where nobody saw that, the condition tells when it was: before the first look
@@ -359,12 +356,19 @@ impl Timeline {
         if let Some(draft) = self.drafts.get_mut(&uid).filter(|draft| draft.rollout.is_open()) {
             alter(&mut draft.rollout);
         }
+        let last = self.model.deployments.get(&uid).and_then(|deployment| deployment.rollouts.last());
+        if last.is_some_and(Rollout::is_open) {
+            self.change_last_rollout(uid, alter);
+        }
+    }
+
+    /// Alters the last rollout.
+    pub(super) fn change_last_rollout(&mut self, uid: Uid, alter: impl FnOnce(&mut Rollout)) {
         let Some(deployment) = self.model.deployments.get(&uid) else { return };
-        let Some(index) = deployment.rollouts_seen().checked_sub(1) else { return };
-        let Some(rollout) = deployment.rollouts.last().filter(|rollout| rollout.is_open()) else { return };
-        let mut altered = rollout.clone();
+        let Some(last) = deployment.rollouts.last() else { return };
+        let (index, mut altered) = (deployment.rollouts_seen() - 1, last.clone());
         alter(&mut altered);
-        if altered != *rollout {
+        if altered != *last {
             self.emit(Change::Rollout(uid, index, Box::new(altered)));
         }
     }

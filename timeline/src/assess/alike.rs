@@ -88,7 +88,7 @@ pub(super) fn is_alike(one: &CauseKind, other: &CauseKind) -> bool {
             (a.is_loop, a.is_final, a.needs_restart_of_all) == (b.is_loop, b.is_final, b.needs_restart_of_all)
                 && (a.is_out_of_memory, a.is_overdue) == (b.is_out_of_memory, b.is_overdue)
                 && a.container == b.container
-                && a.probe.as_ref().map(|kill| kill.probe) == b.probe.as_ref().map(|kill| kill.probe)
+                && a.kill.as_ref().map(|kill| kill.end) == b.kill.as_ref().map(|kill| kill.end)
         }
         (CauseKind::Image { image: a, .. }, CauseKind::Image { image: b, .. }) => a == b,
         (CauseKind::Starting { hold: a, .. }, CauseKind::Starting { hold: b, .. }) => a == b,

@@ -73,6 +73,8 @@ pub struct Assessment<'m> {
     pub sees_pods: bool,
     /// ReplicaSets are seen; else only what the Deployment reports is known.
     pub sees_sets: bool,
+    /// Nodes of its pods that are not ready.
+    pub(super) silent_nodes: SilentNodes<'m>,
     /// Causes, the most decisive first.
     pub causes: Vec<Cause>,
     /// No pod has been available for a while, although some were.
@@ -104,10 +106,11 @@ impl<'m> Assessment<'m> {
         // While the ReplicaSet of an edited template is awaited no pod is new; while the Deployment is paused none is awaited.
         let new = current.filter(|_| deployment.now.spec.paused || !awaits_revision);
         let counts = match (sees_pods, sees_sets) {
-            (true, _) => count_pods(model, deployment, new, sums.desired),
-            (false, true) => count_reported_by_sets(model, deployment, new, sums.desired),
+            (true, _) => count_pods(model, deployment, new),
+            (false, true) => count_reported_by_sets(model, deployment, new),
             (false, false) => count_reported_by_deployment(&deployment.now.status),
         };
+        let counts = Counts { desired: sums.desired, ..counts };
         let owed = if sees_pods { count_owed(model, deployment) } else { (0, 0) };
         let deadline_millis = deadline(model, deployment).map(|at| at.saturating_add(now.skew_millis));
         let mut assessment = Self {
@@ -123,6 +126,7 @@ impl<'m> Assessment<'m> {
             owed,
             sees_pods,
             sees_sets,
+            silent_nodes: SilentNodes::new(),
             causes: Vec::new(),
             is_outage: false,
             room_millis: None,
@@ -130,12 +134,12 @@ impl<'m> Assessment<'m> {
             now,
         };
         if !deployment.is_over() {
-            let silent = assessment.silent_nodes();
-            assessment.causes = assessment.find_causes(&silent);
+            assessment.silent_nodes = assessment.find_silent_nodes();
+            assessment.causes = assessment.find_causes();
             assessment.room_millis = assessment.find_room();
             assessment.is_outage = deployment.now.spec.replicas > 0 && assessment.finds_outage();
             if assessment.is_outage {
-                assessment.add_lost_pods(&silent);
+                assessment.add_lost_pods();
             }
         }
         Some(assessment)
@@ -216,7 +220,7 @@ impl<'m> Assessment<'m> {
     /// Returns whether the controllers have a next step and can take it.
     fn may_go_on(&self) -> bool {
         let has = |kind: CauseKind| self.causes.iter().any(|cause| cause.kind == kind);
-        let refused = |what: Refused| self.causes.iter().any(|cause| cause.kind.is_refusal(what));
+        let refused = |what: Refused| self.refusal(what).is_some();
         let is_allowed = match self.next {
             Next::CreateSet => !refused(Refused::ReplicaSet),
             Next::AddNew(_) => !refused(Refused::Pods),
@@ -225,6 +229,11 @@ impl<'m> Assessment<'m> {
             Next::Nothing | Next::Paused | Next::WaitForNew(_) | Next::WaitForOldGone => false,
         };
         is_allowed && !has(CauseKind::ControllerSilent) && self.replicas_before_stuck_scaling().is_none()
+    }
+
+    /// Finds the cause that the API server refuses this to the current revision.
+    pub fn refusal(&self, what: Refused) -> Option<&Cause> {
+        self.causes.iter().find(|cause| cause.kind.is_refusal(what))
     }
 
     /// Returns the ReplicaSets that are replaced: those of other templates than the current one that still desire or

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::Millis;
 use crate::model::Deployment;
 use crate::model::fact::Role;
-use crate::rules::messages::{NewNode, ProbeKill, StartHold};
+use crate::rules::messages::{ContainerKill, NewNode, StartHold};
 use crate::rules::pulls::{PullFailure, failures, read_pull_failure};
 
 /// The severity of a cause.
@@ -123,8 +123,8 @@ pub struct CrashCause {
     pub is_out_of_memory: bool,
     /// The kubelet's message where its first process could not be started.
     pub start_error: Option<String>,
-    /// Killed by the kubelet, because a probe or a hook failed.
-    pub probe: Option<ProbeKill>,
+    /// Its end where the kubelet stopped it.
+    pub kill: Option<ContainerKill>,
     /// Number of restarts.
     pub restarts: u32,
     /// Number of its ends.
@@ -154,7 +154,7 @@ pub struct CrashCause {
 impl CrashCause {
     /// Returns whether the container did nothing wrong.
     pub fn is_no_fault(&self) -> bool {
-        self.probe.as_ref().is_some_and(ProbeKill::is_no_fault)
+        self.kill.as_ref().is_some_and(|kill| kill.end.is_no_fault())
     }
 }
 

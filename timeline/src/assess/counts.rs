@@ -37,7 +37,7 @@ pub struct SetCounts {
 }
 
 /// Pods as they are seen.
-pub(super) fn count_pods(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>, desired: u32) -> Counts {
+pub(super) fn count_pods(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>) -> Counts {
     let sets = model.controlled_sets(deployment.uid);
     let all = sets.fold(PodCounts::default(), |sum, set| sum + model.pod_counts(set.uid));
     Counts {
@@ -47,7 +47,7 @@ pub(super) fn count_pods(model: &Model, deployment: &Deployment, new: Option<&Re
         terminating: all.terminating,
         out_of_rotation: all.out_of_rotation,
         new_available: new.map_or(0, |set| model.pod_counts(set.uid).available),
-        desired,
+        ..Counts::default()
     }
 }
 
@@ -57,18 +57,12 @@ pub fn count_failing(model: &Model, deployment: &Deployment) -> u32 {
 }
 
 /// Counts the pods that ReplicaSets report, where pods are not seen.
-pub(super) fn count_reported_by_sets(
-    model: &Model,
-    deployment: &Deployment,
-    new: Option<&ReplicaSet>,
-    desired: u32,
-) -> Counts {
+pub(super) fn count_reported_by_sets(model: &Model, deployment: &Deployment, new: Option<&ReplicaSet>) -> Counts {
     let told = || model.owned_sets(deployment.uid).map(|set| set.now.counts);
     Counts {
         available: told().map(|told| told.available).sum(),
         not_yet: told().map(|told| told.replicas.saturating_sub(told.available)).sum(),
         new_available: new.map_or(0, |set| set.now.counts.available),
-        desired,
         ..Counts::default()
     }
 }
@@ -79,7 +73,6 @@ pub(super) fn count_reported_by_deployment(status: &DeploymentStatus) -> Counts 
         available: status.available,
         not_yet: status.replicas.saturating_sub(status.available),
         new_available: status.available.min(status.updated),
-        desired: status.replicas,
         ..Counts::default()
     }
 }

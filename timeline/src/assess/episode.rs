@@ -8,7 +8,7 @@ use super::severity::OUTAGE_MILLIS;
 use crate::model::fact::{Container, Exit};
 use crate::model::story::{Adopter, Entry, Happening, LineKind};
 use crate::model::{Deployment, EpisodeKind, Gap, KubectlVerdict, Mark, MarkKind, Pod, PodState};
-use crate::rules::messages::{self, ProbeKill};
+use crate::rules::messages::{self, ContainerKill};
 use crate::rules::rollout;
 use crate::{Millis, Model, Uid};
 
@@ -53,8 +53,8 @@ pub struct Restarted<'m> {
     pub times: u32,
     /// The last end of the container that restarted last; `None` if that was not observed.
     pub exit: Option<&'m Exit>,
-    /// The probe or hook for which the kubelet stopped that container.
-    pub probe: Option<ProbeKill>,
+    /// The end of that container where the kubelet stopped it.
+    pub kill: Option<ContainerKill>,
 }
 
 /// Judges the episode of a workload; `None` where it is of no kind. A rollout in it is looked for elsewhere. `skew_millis` is our clock
@@ -78,12 +78,12 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let first_pod_millis = pods.iter().map(|pod| pod.first_seen_millis()).min().filter(is_first_list);
     let first_millis = first_pod_millis.unwrap_or(deployment.first_seen_millis);
     let shortage = shortage(&counted, first_millis, scaled.map_or(desired, |(from, _)| from), &scalings);
-    let refusal = refusal(model, deployment);
+    let (refused, refused_for) = refusal(model, deployment).unzip();
     let has_failed = losses.iter().any(|entry| matches!(entry.what, Happening::Failed { .. }))
         || has_ended_by_itself(deployment, &restarted);
     let kind = match () {
         () if deployment.is_over() => EpisodeKind::Deletion,
-        () if has_failed || refusal.is_some() => EpisodeKind::Failure,
+        () if has_failed || refused.is_some() => EpisodeKind::Failure,
         () if !losses.is_empty() || !restarted.is_empty() => EpisodeKind::Recovery,
         () if scaled.is_some() => EpisodeKind::Scaling,
         () if shortage.most > 0 => EpisodeKind::Failure,
@@ -95,7 +95,7 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let restarts = deployment.story.iter().filter_map(restart_times).filter(|_| !deployment.is_over());
     let restarts: Vec<(Millis, Millis)> = restarts.collect();
     let told = told.chain(restarts.iter().map(|(first, _)| *first));
-    let refused_millis = refusal.as_ref().map(|refusal| refusal.since_millis);
+    let refused_millis = refused_for.map(|(since, _)| since);
     let began_millis =
         told.chain(shortage.since_millis).chain(refused_millis).min().unwrap_or(deployment.first_seen_millis);
     // What was missing or refused in the list with which the recording begins was so before.
@@ -104,9 +104,9 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
     let is_gone_before = |at: Millis| pods.iter().all(|pod| pod.gone_millis().is_some_and(|gone| gone <= at));
     let went_before = deletion.filter(|entry| is_gone_before(entry.at_millis)).and(count_gone_before(deployment));
     let is_of_pods = !losses.is_empty() || !restarted.is_empty() || scaled.is_some() || shortage.most > 0;
-    let ended_millis = match (deletion.filter(|_| went_before.is_some()), &refusal) {
+    let ended_millis = match (deletion.filter(|_| went_before.is_some()), refused_for) {
         (Some(deletion), _) => Some(deletion.at_millis),
-        (None, Some(refusal)) if !is_of_pods && !deployment.is_over() => refusal.until_millis,
+        (None, Some((_, until))) if !is_of_pods && !deployment.is_over() => until,
         (None, _) => ended(deployment, &pods, scaled, &shortage)
             .map(|at| restarts.iter().map(|(_, last)| *last).fold(at, Millis::max)),
     };
@@ -128,7 +128,7 @@ pub fn episode(model: &Model, workload: Uid, skew_millis: Millis) -> Option<Epis
         is_whole,
         scaled,
         losses: losses.into_iter().map(|entry| (&entry.what, is_of_silent_node(deployment, &pods, entry))).collect(),
-        refused: refusal.map(|refusal| refusal.message),
+        refused,
         silent_nodes: silent_nodes(deployment, &pods, began_millis),
         restarted,
         missing: (shortage.most, desired),
@@ -178,7 +178,7 @@ pub fn outage(
         let spans = states.flat_map(|(_, from, to)| within(&counted, (from, to)));
         spans.map(|(from, to)| (from, to.unwrap_or(Millis::MAX))).collect::<Vec<_>>()
     };
-    let pods: Vec<&Pod> = model.sets_of(deployment.uid).flat_map(|set| model.pods_of(set.uid)).collect();
+    let pods: Vec<&Pod> = model.linked_pods(deployment.uid).collect();
     // The first pages of a list after a gap arrive before the gap is known.
     let is_listed = |at: Millis| pods.iter().any(|pod| pod.now.listed_millis == Some(at));
     let spans = pods.iter().copied().flat_map(ready);
@@ -253,15 +253,15 @@ fn find_restarts<'m>(deployment: &Deployment, pod: &'m Pod, skew_millis: Millis)
         pod,
         times,
         exit: last.map(|(_, exit)| exit).filter(|exit| !exit.is_unseen()),
-        probe: by_kubelet
-            .and_then(|(container, _)| messages::probe_kill(deployment, pod, &container.as_restarted(), skew_millis)),
+        kill: by_kubelet
+            .and_then(|(container, _)| messages::last_kill(deployment, pod, &container.as_restarted(), skew_millis)),
     })
 }
 
 /// Returns whether a container restarted for another reason than a change of its pod's spec. Of each pod the last end is known, the ends
 /// before it are in the story.
 fn has_ended_by_itself(deployment: &Deployment, restarted: &[Restarted<'_>]) -> bool {
-    let is_for_change = |one: &Restarted<'_>| one.probe.as_ref().is_some_and(ProbeKill::is_spec_change);
+    let is_for_change = |one: &Restarted<'_>| one.kill.as_ref().is_some_and(|kill| kill.end.is_spec_change());
     let is_other =
         |entry: &Entry| matches!(&entry.what, Happening::Restarted { restart, .. } if !restart.end.is_spec_change());
     !restarted.is_empty() && (!restarted.iter().all(is_for_change) || deployment.story.iter().any(is_other))
@@ -292,20 +292,15 @@ fn is_of_silent_node(deployment: &Deployment, pods: &[&Pod], loss: &Entry) -> bo
         let unready = pod.states.iter().rposition(|(state, _)| state.is_ready()).map_or(0, |ready| ready + 1);
         let since = pod.states.get(unready).map_or(left, |(_, at)| *at);
         let is_it = pod.now.node.as_ref() == Some(node) && (loss.at_millis..=*last_millis).contains(&left);
-        is_it && since < left && messages::was_node_silent(deployment, pod, since - messages::EARLY_MILLIS..=left)
+        let times = since - messages::EARLY_MILLIS..=left;
+        is_it && since < left && messages::last_silence(deployment, pod, times).is_some()
     };
     pods.iter().any(left_silent)
 }
 
-/// A refused ReplicaSet of the next revision.
-struct Refusal<'m> {
-    message: &'m str,
-    since_millis: Millis,
-    until_millis: Option<Millis>,
-}
-
-/// Finds the last refusal of a ReplicaSet. As long as it lasts, the spec counts as unobserved: the Event tells only when it happened last.
-fn refusal<'m>(model: &Model, deployment: &'m Deployment) -> Option<Refusal<'m>> {
+/// Finds the last refusal of a ReplicaSet, and for how long it lasted: so long the spec counts as unobserved, and the Event tells only when it
+/// happened last.
+fn refusal<'m>(model: &Model, deployment: &'m Deployment) -> Option<(&'m str, Stretch)> {
     let mut events = messages::events(deployment, "Deployment", &deployment.name);
     let event = events.find(|event| event.reason == "ReplicaSetCreateError");
     let told = || rollout::refusal_of_set(model, deployment).map(|told| told.message.as_str());
@@ -314,11 +309,11 @@ fn refusal<'m>(model: &Model, deployment: &'m Deployment) -> Option<Refusal<'m>>
         *verdict == KubectlVerdict::NotObserved && event.is_none_or(|event| is_since(event, *since))
     };
     let index = deployment.verdicts.iter().rposition(is_of_it)?;
-    let (since_millis, _) = *deployment.verdicts.get(index)?;
+    let (since, _) = *deployment.verdicts.get(index)?;
     let until = deployment.verdicts.get(index + 1).map(|(until, _)| *until);
     // It was refused later, too.
-    let until_millis = until.filter(|until| event.is_none_or(|event| event.at_millis <= until + 1_000));
-    Some(Refusal { message, since_millis, until_millis })
+    let until = until.filter(|until| event.is_none_or(|event| event.at_millis <= until + 1_000));
+    Some((message, (since, until)))
 }
 
 /// Finds the words of the API server when it refused the ReplicaSet of a revision last in that time, also where that goes on.

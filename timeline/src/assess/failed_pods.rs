@@ -2,12 +2,11 @@
 
 use super::assessment::Assessment;
 use super::cause::{Cause, CauseKind, Evidence};
-use super::pod_causes::by_event;
 use super::rollout_causes::of_pod;
 use crate::Millis;
 use crate::model::fact::{Container, ContainerState, Role};
 use crate::model::story::{Entry, Happening, NodeDeparture};
-use crate::model::{Deployment, EndReason, Event, Pod, PodState, order};
+use crate::model::{Deployment, EndReason, Pod, PodState, order};
 use crate::rules::messages;
 
 /// The reason of a pod that ended well, as its containers have it.
@@ -46,13 +45,12 @@ impl Assessment<'_> {
         if available >= set.now.counts.desired && !replacements.any(|(pod, _)| pod.was_ready()) {
             return None;
         }
-        let (eviction, exit) = (eviction(self.deployment, pod), failed_exit(pod));
-        let reason = ended_reason(self.deployment, pod);
-        let evidence = Evidence { reason: reason.to_owned(), ..by_event(eviction, pod, since) };
+        let ((reason, message), exit) = (why_ended(self.deployment, pod), failed_exit(pod));
+        let evidence = Evidence { reason: reason.to_owned(), message: message.to_owned(), ..of_pod(pod, since) };
         // The sentence has one reason: others are not counted with it.
-        let is_alike = |other: &Pod| ended_reason(self.deployment, other) == reason && failed_exit(other) == exit;
+        let is_alike = |other: &Pod| why_ended(self.deployment, other).0 == reason && failed_exit(other) == exit;
         let alike: Vec<&Pod> = late.iter().map(|(other, _)| *other).filter(|other| is_alike(other)).collect();
-        let is_mixed = alike.iter().any(|other| ended_message(self.deployment, other) != evidence.message);
+        let is_mixed = alike.iter().any(|other| why_ended(self.deployment, other).1 != message);
         let exit = exit.map(|(container, code)| (container.to_owned(), code));
         let kind = CauseKind::PodsFailed { is_repeated, exit, node: None };
         Some(Cause { is_mixed, ..self.rate_cause(kind, alike.len() as u32, evidence) })
@@ -117,24 +115,16 @@ fn lost_with_node(pod: &Pod) -> Option<(Millis, &Pod, &str)> {
     (is_lost && !pod.was_ready()).then_some((at, pod, node))
 }
 
-/// Returns the Event about the eviction of a pod that ended well: its own status says nothing of it.
-fn eviction<'m>(deployment: &'m Deployment, pod: &Pod) -> Option<&'m Event> {
+/// Returns reason and message of a pod that ended as a whole. Where it ended well its own status says nothing of an eviction: then they are
+/// those of the Event about that, or the reason is [`COMPLETED`].
+fn why_ended<'p>(deployment: &'p Deployment, pod: &'p Pod) -> (&'p str, &'p str) {
     let is_done = pod.state() == PodState::Finished;
-    is_done.then(|| messages::last_event(deployment, &pod.name, "Evicted")).flatten()
-}
-
-/// Returns why a pod ended as a whole, in a word: its reason; for one that ended well that of its eviction, or [`COMPLETED`].
-fn ended_reason<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
-    match eviction(deployment, pod) {
-        Some(event) => &event.reason,
-        None if pod.state() == PodState::Finished && pod.now.reason.is_empty() => COMPLETED,
-        None => &pod.now.reason,
+    let eviction = || messages::last_event(deployment, &pod.name, "Evicted");
+    match is_done.then(eviction).flatten() {
+        Some(event) => (&event.reason, &event.message),
+        None if is_done && pod.now.reason.is_empty() => (COMPLETED, &pod.now.message),
+        None => (&pod.now.reason, &pod.now.message),
     }
-}
-
-/// Returns the message about the end of a pod: of its eviction, else its own.
-fn ended_message<'p>(deployment: &'p Deployment, pod: &'p Pod) -> &'p str {
-    eviction(deployment, pod).map_or(pod.now.message.as_str(), |event| event.message.as_str())
 }
 
 /// Returns the container that made a pod without a message fail, and its exit code. Sidecars are stopped when the others have ended.

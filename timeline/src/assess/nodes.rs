@@ -10,11 +10,11 @@ use crate::model::{Pod, PodState, order};
 use crate::rules::messages;
 
 impl<'m> Assessment<'m> {
-    /// The nodes of pods of any revision that are reported not to be ready, and when. Kubernetes says so only of pods that were ready then,
+    /// Finds the nodes of pods of any revision that are reported not to be ready, and when. Kubernetes says so only of pods that were ready then,
     /// of one after the other (`MarkPodsNotReady` in `controller_utils.go`); the others on the node are as silent, unless its kubelet has
     /// said something since, or found a pod ready. The kubelet alone sets `ContainersReady`: if that is false now of a pod that was ready
     /// then, it has.
-    pub(super) fn silent_nodes(&self) -> SilentNodes<'m> {
+    pub(super) fn find_silent_nodes(&self) -> SilentNodes<'m> {
         if self.deployment.events.iter().all(|event| event.reason != "NodeNotReady") {
             return SilentNodes::new(); // Events are read for each pod
         }
@@ -44,13 +44,14 @@ impl<'m> Assessment<'m> {
     }
 
     /// Pods of older revisions that do not count because of a node: theirs is silent, or none fits them.
-    pub(super) fn stranded_pods(&self, silent: &SilentNodes<'_>) -> Vec<&'m Pod> {
+    pub(super) fn stranded_pods(&self) -> Vec<&'m Pod> {
         let current = self.current.map(|set| set.uid);
         let old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != current);
-        let is_on_silent_node = |pod: &Pod| pod.now.node.as_deref().is_some_and(|node| silent.contains_key(node));
+        let is_silent = |node: &str| self.silent_nodes.contains_key(node);
+        let is_on_silent_node = |pod: &Pod| pod.now.node.as_deref().is_some_and(is_silent);
         let may_be_stranded = |pod: &&Pod| pod.state() == PodState::Scheduling || is_on_silent_node(pod);
         let is_stranded = |pod: &&Pod| {
-            let cause = self.of_one_pod(pod, None, silent);
+            let cause = self.of_one_pod(pod, None);
             matches!(cause, Some((CauseKind::NodeSilent { .. } | CauseKind::Unschedulable { .. }, _)))
         };
         let stranded = old.flat_map(|set| self.noteworthy_pods(set)).filter(may_be_stranded).filter(is_stranded);

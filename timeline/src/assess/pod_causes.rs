@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::alike::{PodCause, is_alike};
-use super::assessment::{Assessment, Now, SilentNodes};
+use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, CrashCause, Evidence, Severity, StartTime};
 use super::crash;
 use super::rollout_causes::{of_pod, troubled_since};
@@ -13,7 +13,7 @@ use crate::Millis;
 use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, PodCondition, Role};
 use crate::model::{Event, Pod, PodState};
-use crate::rules::messages::{self, NewNode, ProbeKill, StartHold, new_node};
+use crate::rules::messages::{self, NewNode, StartHold, new_node};
 use crate::rules::phase::{SLOWER, init_at_work};
 use crate::rules::pulls::{self, is_image_reason};
 
@@ -24,13 +24,13 @@ const START_MILLIS: Millis = 60_000;
 
 impl<'m> Assessment<'m> {
     /// Returns one cause per kind, with the number of pods that show it, the most decisive first.
-    pub(super) fn of_pods(&self, pods: &[&'m Pod], silent: &SilentNodes<'_>) -> Vec<Cause> {
+    pub(super) fn of_pods(&self, pods: &[&'m Pod]) -> Vec<Cause> {
         // Each with the number of its pods, of the old ones among them, and whether their messages differ.
         let mut groups: Vec<(PodCause, u32, u32, bool)> = Vec::new();
         let comes = self.coming_node(pods);
         let current = self.current.map(|set| set.uid);
         let shown_by =
-            |pod: &'m Pod| self.find_pod_causes(pod, comes.as_ref(), silent).into_iter().map(move |cause| (pod, cause));
+            |pod: &'m Pod| self.find_pod_causes(pod, comes.as_ref()).into_iter().map(move |cause| (pod, cause));
         for (pod, cause) in pods.iter().copied().flat_map(shown_by) {
             let one_old = u32::from(pod.owner != current);
             let Some((shown, pods, old, is_mixed)) = groups.iter_mut().find(|(shown, ..)| cause.is_of_group(shown))
@@ -81,8 +81,8 @@ impl<'m> Assessment<'m> {
     /// Finds the cause that a pod shows, and one for each further image that it lacks. Beside a crash also one for each container that
     /// was never created: the one that crashes may need it. Beside a container that waits with an error also the crash loop of another
     /// one, whether that backs off at the moment or not.
-    fn find_pod_causes(&self, pod: &'m Pod, comes: Option<&NewNode>, silent: &SilentNodes<'_>) -> Vec<PodCause> {
-        let Some((kind, evidence)) = self.of_one_pod(pod, comes, silent) else { return Vec::new() };
+    fn find_pod_causes(&self, pod: &'m Pod, comes: Option<&NewNode>) -> Vec<PodCause> {
+        let Some((kind, evidence)) = self.of_one_pod(pod, comes) else { return Vec::new() };
         let is_silent = matches!(kind, CauseKind::NodeSilent { .. });
         let is_image = matches!(kind, CauseKind::Image { .. });
         let is_crash = matches!(kind, CauseKind::Crash(_));
@@ -122,12 +122,7 @@ impl<'m> Assessment<'m> {
     }
 
     /// Finds the cause that a pod shows; `None` while it is as it should be.
-    pub(super) fn of_one_pod(
-        &self,
-        pod: &Pod,
-        comes: Option<&NewNode>,
-        silent: &SilentNodes<'_>,
-    ) -> Option<(CauseKind, Evidence)> {
+    pub(super) fn of_one_pod(&self, pod: &Pod, comes: Option<&NewNode>) -> Option<(CauseKind, Evidence)> {
         if pod.is_leftover() || pod.state().is_ending() {
             return None;
         }
@@ -135,7 +130,7 @@ impl<'m> Assessment<'m> {
         // its node.
         let has_failed = pod.state() == PodState::Failing && !pod.was_ready();
         let node = pod.now.node.as_deref().filter(|_| is_unready(pod) && !has_failed);
-        let since = node.and_then(|node| Some((node, *silent.get(node)?)));
+        let since = node.and_then(|node| Some((node, *self.silent_nodes.get(node)?)));
         let is_of_it = |last: Millis| pod.since_millis() - messages::EARLY_MILLIS <= last;
         if let Some((node, (first, _))) = since.filter(|(_, (_, last))| is_of_it(*last)) {
             return Some((CauseKind::NodeSilent { node: node.to_owned() }, of_pod(pod, first)));
@@ -260,17 +255,16 @@ impl<'m> Assessment<'m> {
         let reason = waiting.or(exit.map(|exit| exit.reason.as_str())).unwrap_or_default();
         let is_out_of_memory = exit.is_some_and(|exit| exit.reason == "OOMKilled") || reason == "OOMKilled";
         let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
-        let killed =
-            |container: &Container| messages::probe_kill(self.deployment, pod, container, self.now.skew_millis);
-        let probe = if is_out_of_memory { None } else { killed(container) };
-        let is_no_fault = |other: &Container| killed(other).as_ref().is_some_and(ProbeKill::is_no_fault);
+        let killed = |container: &Container| messages::last_kill(self.deployment, pod, container, self.now.skew_millis);
+        let kill = if is_out_of_memory { None } else { killed(container) };
+        let is_no_fault = |other: &Container| killed(other).is_some_and(|kill| kill.end.is_no_fault());
         let others = crash::other_crashing_containers(pod, &crash, self.now).filter(|other| !is_no_fault(other));
         let unready = self.unready_containers(pod).filter(|other| other.exits() == 0);
         let own: &str = match &container.state {
             Some(ContainerState::Waiting { message, .. } | ContainerState::Terminated { message, .. }) => message,
             _ => "",
         };
-        let saw = probe.as_ref().map(|probe| probe.message.as_str()).filter(|message| !message.is_empty());
+        let saw = kill.as_ref().map(|kill| kill.message.as_str()).filter(|message| !message.is_empty());
         let message = saw.unwrap_or(own).to_owned();
         let kind = CauseKind::Crash(Box::new(CrashCause {
             container: container.name.clone(),
@@ -278,8 +272,8 @@ impl<'m> Assessment<'m> {
             exit_code,
             is_out_of_memory,
             start_error: exit.filter(|exit| Exit::is_start_error(&exit.reason)).map(|exit| exit.message.clone()),
-            is_loop: crash.is_loop && !probe.as_ref().is_some_and(ProbeKill::is_no_fault),
-            probe,
+            is_loop: crash.is_loop && !kill.as_ref().is_some_and(|kill| kill.end.is_no_fault()),
+            kill,
             restarts: container.restarts,
             exits: container.exits(),
             is_since: pod.now.first_restarts == 0
@@ -405,7 +399,7 @@ pub(super) fn unready_condition(pod: &Pod) -> Option<&PodCondition> {
 }
 
 /// Returns the evidence of a pod in the words of an Event, or in its own.
-pub(super) fn by_event(event: Option<&Event>, pod: &Pod, since: Millis) -> Evidence {
+fn by_event(event: Option<&Event>, pod: &Pod, since: Millis) -> Evidence {
     match event {
         Some(event) => Evidence { reason: event.reason.clone(), message: event.message.clone(), ..of_pod(pod, since) },
         None => of_pod(pod, since),

@@ -72,8 +72,7 @@ impl Assessment<'_> {
             let went = pod.now.terminal_millis.max(pod.gone_millis());
             went.map_or(created, |went| went.max(created))
         };
-        let sets = self.model.sets_of(self.deployment.uid);
-        let moves = sets.flat_map(|set| self.model.pods_of(set.uid)).map(moved);
+        let moves = self.model.linked_pods(self.deployment.uid).map(moved);
         let gaps = self.deployment.gaps.iter().map(|gap| gap.to_millis);
         moves.chain(gaps).chain([self.deployment.first_seen_millis]).max()
     }
@@ -82,11 +81,7 @@ impl Assessment<'_> {
     pub(super) fn refused_set(&self) -> Option<Evidence> {
         let about = ("Deployment", self.deployment.name.as_str());
         if let Some(told) = rollout::refusal_of_set(self.model, self.deployment) {
-            let told = self.of_condition(self.me(), told);
-            // The condition keeps the words of the first refusal, also where the next edit is refused for another reason.
-            let last = self.last_refusal(about, &told.reason, told.since_millis.unwrap_or_default());
-            let message = last.map_or(told.message, |event| refusal_text(event).to_owned());
-            return Some(Evidence { message, ..told });
+            return Some(self.last_words(about, told, 0));
         }
         let (since, _) = self.deployment.verdicts.last()?;
         // A take-down by Recreate, or a scaling, has the spec observed before.
@@ -106,14 +101,9 @@ impl Assessment<'_> {
     }
 
     fn refused_of(&self, set: &ReplicaSet) -> Option<(Refused, Evidence)> {
-        let object = || format!("ReplicaSet {}", set.name);
+        let about = ("ReplicaSet", set.name.as_str());
         if let Some(failure) = set.now.failure.as_ref().filter(|told| told.status == ConditionStatus::True) {
-            let told = self.of_condition(object(), failure);
-            // The condition repeats the first refusal as long as there are some; Events have the last one.
-            let since = told.since_millis.unwrap_or(set.first_seen_millis);
-            let last = self.last_refusal(("ReplicaSet", set.name.as_str()), &failure.reason, since);
-            let message = last.map_or(told.message, |event| refusal_text(event).to_owned());
-            return Some((refused_by(&failure.reason), Evidence { message, ..told }));
+            return Some((refused_by(&failure.reason), self.last_words(about, failure, set.first_seen_millis)));
         }
         // Who may not see its conditions, or has them from a recording that lacks them, goes by Events while pods are missing.
         let there = self.model.pod_counts(set.uid).active;
@@ -122,8 +112,17 @@ impl Assessment<'_> {
         }
         let scaled = set.scales.last().map_or(set.first_seen_millis, |scale| scale.at_millis);
         let made = self.model.pods_of(set.uid).map(Pod::first_seen_millis).max().unwrap_or(scaled);
-        let event = self.last_refusal(("ReplicaSet", set.name.as_str()), "FailedCreate", scaled.max(made))?;
-        Some((Refused::Pods, of_event(object(), event)))
+        let event = self.last_refusal(about, "FailedCreate", scaled.max(made))?;
+        Some((Refused::Pods, of_event(format!("ReplicaSet {}", set.name), event)))
+    }
+
+    /// Makes the evidence of a condition, in the words of the last refusal: a condition keeps those of the first one, also where the next
+    /// edit is refused for another reason, and Events have the last ones. `first_millis` is for a condition without a time.
+    fn last_words(&self, about: (&str, &str), told: &Condition, first_millis: Millis) -> Evidence {
+        let first = self.of_condition(format!("{} {}", about.0, about.1), told);
+        let last = self.last_refusal(about, &told.reason, first.since_millis.unwrap_or(first_millis));
+        let message = last.map_or(first.message, |event| refusal_text(event).to_owned());
+        Evidence { message, ..first }
     }
 
     /// Finds the last Event since then by which an object was refused something.

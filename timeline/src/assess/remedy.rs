@@ -70,9 +70,7 @@ impl Assessment<'_> {
                 Some(self.undo().unwrap_or_else(|| self.show()))
             }
             Standing::Crashing => Some(self.show()),
-            Standing::ScalingUp { is_stuck: true }
-            | Standing::CatchingUp { is_stuck: true }
-            | Standing::Degraded { is_stuck: true } => {
+            Standing::ScalingUp { is_stuck: true } | Standing::Degraded { is_stuck: true } => {
                 let back = || if self.came_to_nothing() { self.undo() } else { None };
                 Some(self.quota().or_else(back).unwrap_or_else(|| self.show()))
             }
@@ -87,7 +85,7 @@ impl Assessment<'_> {
             | Standing::Finishing
             | Standing::Complete
             | Standing::ScalingUp { is_stuck: false }
-            | Standing::CatchingUp { is_stuck: false }
+            | Standing::CatchingUp
             | Standing::Degraded { is_stuck: false } => None,
         }
     }

@@ -1,7 +1,7 @@
 //! Finds the causes for which a rollout does not move, most decisive first. Those that pods show are in
 //! [`super::pod_causes`], refusals of the API server in [`super::refusals`].
 
-use super::assessment::{Assessment, Now, SilentNodes};
+use super::assessment::{Assessment, Now};
 use super::cause::{Cause, CauseKind, Evidence, Obstacle, Refused, Severity};
 use crate::Millis;
 use crate::model::fact::Strategy;
@@ -25,14 +25,14 @@ const OVERDUE_MILLIS: Millis = 10_000;
 
 impl<'m> Assessment<'m> {
     /// Finds the causes that hold now, most decisive first.
-    pub(super) fn find_causes(&self, silent: &SilentNodes<'_>) -> Vec<Cause> {
+    pub(super) fn find_causes(&self) -> Vec<Cause> {
         let mut causes = Vec::new();
         causes.extend(self.silent());
         causes.extend(self.set_missing());
         causes.extend(self.scaling_stuck());
         causes.extend(self.paused());
         causes.extend(self.refused());
-        let of_pods = self.of_pods(&[self.new_pods(), self.stranded_pods(silent)].concat(), silent);
+        let of_pods = self.of_pods(&[self.new_pods(), self.stranded_pods()].concat());
         causes.extend(self.lost_pods());
         let (of_old, of_new): (Vec<Cause>, _) = of_pods.into_iter().partition(Cause::is_of_old_pods);
         causes.extend(of_new);
@@ -45,13 +45,13 @@ impl<'m> Assessment<'m> {
             let is_no_fault = matches!(kind, CauseKind::Crash(crash) if crash.is_no_fault());
             kind.is_failure() && !is_no_fault
         };
-        causes.extend(self.old_troubles(silent, fails));
+        causes.extend(self.old_troubles(fails));
         causes
     }
 
     /// In an outage, old pods that were lost come before what new pods wait for.
-    pub(super) fn add_lost_pods(&mut self, silent: &SilentNodes<'_>) {
-        let Some(lost) = self.old_troubles(silent, CauseKind::is_loss) else { return };
+    pub(super) fn add_lost_pods(&mut self) {
+        let Some(lost) = self.old_troubles(CauseKind::is_loss) else { return };
         let waits = |cause: &Cause| cause.severity < Severity::Bad && cause.kind.is_of_new_pods();
         let place = self.causes.iter().position(waits).unwrap_or(self.causes.len());
         self.causes.insert(place, lost);
@@ -103,8 +103,7 @@ impl<'m> Assessment<'m> {
         {
             return None;
         }
-        let pods = self.model.pods_of_deployment(self.deployment.uid);
-        let since = pods.iter().filter_map(|pod| pod.gone_millis()).max()?;
+        let since = self.model.linked_pods(self.deployment.uid).filter_map(Pod::gone_millis).max()?;
         let evidence = Evidence { object: self.me(), since_millis: Some(since), ..Evidence::default() };
         (self.now.millis - since > SET_MISSING_MILLIS && self.refused_set().is_none())
             .then(|| self.rate_cause(CauseKind::SetMissing, 0, evidence))
@@ -177,9 +176,8 @@ impl<'m> Assessment<'m> {
     /// Returns whether an old pod has the volume that a new one waits for.
     fn has_volume(&self, message: &str) -> bool {
         let new = self.current.map(|set| set.uid);
-        let pods = self.model.pods_of_deployment(self.deployment.uid);
-        let is_old = |name: &str| pods.iter().any(|pod| pod.name == name && pod.owner != new);
-        messages::users_of_volume(message).any(is_old)
+        let mut pods = self.model.linked_pods(self.deployment.uid).filter(|pod| pod.owner != new);
+        pods.any(|pod| messages::users_of_volume(message).any(|name| name == pod.name))
     }
 
     fn old_not_going(&self) -> Option<Cause> {
@@ -271,12 +269,12 @@ impl<'m> Assessment<'m> {
     }
 
     /// Returns the first trouble of that kind of pods of an older revision.
-    fn old_troubles(&self, silent: &SilentNodes<'_>, is_trouble: fn(&CauseKind) -> bool) -> Option<Cause> {
+    fn old_troubles(&self, is_trouble: fn(&CauseKind) -> bool) -> Option<Cause> {
         let new = self.current.map(|set| set.uid);
         let mut old = self.model.owned_sets(self.deployment.uid).filter(|set| Some(set.uid) != new);
         old.find_map(|set| {
             let pods: Vec<&'m Pod> = self.noteworthy_pods(set).collect();
-            let mut causes = self.of_pods(&pods, silent).into_iter();
+            let mut causes = self.of_pods(&pods).into_iter();
             let trouble = causes.find(|cause| is_trouble(&cause.kind))?;
             let (pods, evidence) = (trouble.pods, trouble.evidence.clone());
             let kind = CauseKind::OldTroubles { revision: set.revision(), trouble: Box::new(trouble) };

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::assessment::Assessment;
-use super::cause::{Cause, CauseKind, Severity};
+use super::cause::{Cause, CauseKind, CrashCause, Severity};
 use super::{episode, severity};
 use crate::Millis;
 use crate::model::fact::Strategy;
@@ -79,11 +79,8 @@ pub enum Standing {
         is_stuck: bool,
     },
     /// Pods are missing and nothing is replaced; whether it rolls out, was scaled up or lost some was not seen.
-    CatchingUp {
-        /// A fault lasts, or nothing moves.
-        is_stuck: bool,
-    },
-    /// Complete before, and now pods are missing.
+    CatchingUp,
+    /// Complete before, and now pods are missing; or they are missing since watching began, and a fault lasts.
     Degraded {
         /// A fault lasts, or nothing moves.
         is_stuck: bool,
@@ -103,7 +100,7 @@ impl Standing {
             Self::Finishing | Self::Crashing | Self::Complete => false,
             Self::DeadlineExceeded | Self::Failing | Self::Blocked | Self::TakingDown => true,
             Self::Waiting | Self::Slow => true,
-            Self::Progressing | Self::ScalingUp { .. } | Self::CatchingUp { .. } | Self::Degraded { .. } => true,
+            Self::Progressing | Self::ScalingUp { .. } | Self::CatchingUp | Self::Degraded { .. } => true,
         }
     }
 
@@ -118,7 +115,6 @@ impl Standing {
             | Self::Blocked
             | Self::Crashing
             | Self::ScalingUp { is_stuck: true }
-            | Self::CatchingUp { is_stuck: true }
             | Self::Degraded { is_stuck: true } => Tone::Bad,
             _ => Tone::Busy,
         }
@@ -157,7 +153,8 @@ impl Assessment<'_> {
             _ if self.is_crashing() => Standing::Failing,
             _ if self.is_finishing() => Standing::Finishing,
             _ if self.is_settled() => self.standing_of_missing(),
-            _ if self.is_unseen() => Standing::CatchingUp { is_stuck: self.is_stuck() || self.is_outage },
+            _ if self.is_unseen() && (self.is_stuck() || self.is_outage) => Standing::Degraded { is_stuck: true },
+            _ if self.is_unseen() => Standing::CatchingUp,
             _ => match self.decisive() {
                 Some(cause) if cause.kind.is_failure() => Standing::Failing,
                 Some(_) => Standing::Blocked,
@@ -288,9 +285,7 @@ impl Assessment<'_> {
             Standing::Paused | Standing::Waiting | Standing::Slow | Standing::Progressing => {
                 self.is_rollout_outage(standing)
             }
-            Standing::CatchingUp { is_stuck: true } | Standing::Degraded { is_stuck: true } => {
-                self.counts.available == 0 && self.decisive().is_none()
-            }
+            Standing::Degraded { is_stuck: true } => self.counts.available == 0 && self.decisive().is_none(),
             _ => false,
         }
     }
@@ -369,7 +364,7 @@ impl Assessment<'_> {
             return Standing::ScalingUp { is_stuck };
         }
         let is_stuck = is_stuck || self.is_outage;
-        if had.is_none() && !is_stuck { Standing::CatchingUp { is_stuck } } else { Standing::Degraded { is_stuck } }
+        if had.is_none() && !is_stuck { Standing::CatchingUp } else { Standing::Degraded { is_stuck } }
     }
 
     /// Returns whether nothing is lost: `minReadySeconds` was raised, and as many pods as are missing were available
@@ -403,8 +398,7 @@ impl Assessment<'_> {
             let steps = episode::available(pod, &counted, pod.first_seen_millis());
             steps.into_iter().filter(|(_, missing)| *missing > 0).map(|(at, _)| at).max()
         };
-        let pods =
-            self.model.sets_of(uid).flat_map(|set| self.model.pods_of(set.uid)).filter(|pod| pod.was_available());
+        let pods = self.model.linked_pods(uid).filter(|pod| pod.was_available());
         let from_zero = |kind: &MarkKind| matches!(kind, MarkKind::Replicas { from: 0, .. });
         let desired_since = self.deployment.marks.iter().rfind(|mark| from_zero(&mark.kind)).map(|mark| mark.at_millis);
         let since = pods.filter_map(lost_millis).max().filter(|lost| desired_since.is_none_or(|at| *lost > at));
@@ -448,12 +442,16 @@ impl Assessment<'_> {
         self.causes.iter().find(is_start).filter(|_| !self.awaits_revision)
     }
 
-    /// Containers of the current revision crash again and again, also while they run for the moment.
-    pub fn is_crashing(&self) -> bool {
-        let is_loop = |cause: &Cause| {
-            cause.severity == Severity::Bad && matches!(&cause.kind, CauseKind::Crash(crash) if crash.is_loop)
-        };
-        self.causes.iter().any(is_loop)
+    /// Finds a container of the current revision that crashes again and again, also while it runs for the moment.
+    pub fn crash_loop(&self) -> Option<&CrashCause> {
+        self.causes.iter().filter(|cause| cause.severity == Severity::Bad).find_map(|cause| match &cause.kind {
+            CauseKind::Crash(crash) if crash.is_loop => Some(&**crash),
+            _ => None,
+        })
+    }
+
+    fn is_crashing(&self) -> bool {
+        self.crash_loop().is_some()
     }
 
     /// Pods failed as a whole, and their replacements did; or pods lose their readiness again and again.
@@ -490,6 +488,6 @@ impl Assessment<'_> {
             || scales().any(is_late)
             // Most of the time one of those few moved: the others are looked at only if none did.
             || noteworthy().map(Pod::since_millis).any(is_late)
-            || model.pods_of_deployment(uid).into_iter().map(Pod::since_millis).any(is_late)
+            || model.linked_pods(uid).map(Pod::since_millis).any(is_late)
     }
 }

@@ -155,10 +155,6 @@ struct SetPods {
 }
 
 impl SetPods {
-    fn new() -> Self {
-        Self { since_millis: Millis::MIN, ..Self::default() }
-    }
-
     fn add(&mut self, pod: &IndexedPod) {
         self.counts.combine(pod.counts, u32::saturating_add);
         self.released += u32::from(pod.is_released);
@@ -279,7 +275,7 @@ impl PodIndex {
 
     fn replace_in_set(&mut self, owner: Uid, row: u32, before: Option<&IndexedPod>, after: Option<&IndexedPod>) {
         if !self.sets.contains_key(&owner) {
-            self.sets.insert(owner, SetPods::new());
+            self.sets.insert(owner, SetPods { since_millis: Millis::MIN, ..SetPods::default() });
         }
         let Some(set) = self.sets.get_mut(&owner) else { return };
         set.pods = (set.pods + u32::from(after.is_some())).saturating_sub(u32::from(before.is_some()));

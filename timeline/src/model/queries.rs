@@ -74,11 +74,16 @@ impl Model {
         self.pod_index.layers(replica_set, at_millis)
     }
 
+    /// Iterates over every pod whose ReplicaSet `deployment` ever controlled, in no order. One that changed its ReplicaSet is there for each.
+    pub fn linked_pods(&self, deployment: Uid) -> impl Iterator<Item = &Pod> {
+        self.sets_of.rows_of(deployment).flat_map(|(set, _)| self.pods_of(set))
+    }
+
     /// Returns every pod whose ReplicaSet `deployment` ever controlled, by arrival.
     pub fn pods_of_deployment(&self, deployment: Uid) -> Vec<&Pod> {
-        let pods = self.sets_of.rows_of(deployment).flat_map(|(set, _)| self.pods_of(set)).collect();
+        let pods = self.linked_pods(deployment).collect();
         let mut pods = order::sort_by(pods, |pod: &&Pod| (pod.first_seen_millis(), pod.uid.bits()));
-        pods.dedup_by_key(|pod| pod.uid); // one that changed its ReplicaSet is there for each
+        pods.dedup_by_key(|pod| pod.uid);
         pods
     }
 

@@ -17,8 +17,8 @@ pub fn limits(spec: &DeploymentSpec) -> Limits {
     let (max_surge, max_unavailable) = match spec.strategy {
         Strategy::Recreate => (0, n),
         Strategy::RollingUpdate { max_surge, max_unavailable } => {
-            let surge = resolve(max_surge, n, Rounding::Up);
-            let unavailable = resolve(max_unavailable, n, Rounding::Down);
+            let surge = resolve(max_surge, n, |hundredths| hundredths.div_ceil(100));
+            let unavailable = resolve(max_unavailable, n, |hundredths| hundredths / 100);
             let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable };
             (surge, unavailable.min(n))
         }
@@ -26,22 +26,11 @@ pub fn limits(spec: &DeploymentSpec) -> Limits {
     Limits { max_surge, max_unavailable, ceiling: n.saturating_add(max_surge), floor: n - max_unavailable }
 }
 
-#[derive(Clone, Copy)]
-enum Rounding {
-    Up,
-    Down,
-}
-
-fn resolve(value: IntOrPercent, of: u32, rounding: Rounding) -> u32 {
+fn resolve(value: IntOrPercent, of: u32, round_hundredths: fn(u64) -> u64) -> u32 {
     match value {
         IntOrPercent::Int(number) => number,
         IntOrPercent::Percent(percent) => {
-            let hundredths = u64::from(percent) * u64::from(of);
-            let rounded = match rounding {
-                Rounding::Up => hundredths.div_ceil(100),
-                Rounding::Down => hundredths / 100,
-            };
-            u32::try_from(rounded).unwrap_or(u32::MAX)
+            u32::try_from(round_hundredths(u64::from(percent) * u64::from(of))).unwrap_or(u32::MAX)
         }
     }
 }

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use crate::Millis;
 use crate::model::container::FORGETS_MILLIS;
 use crate::model::fact::{Container, RESTARTING_ALL};
+use crate::model::story::ContainerEnd;
 use crate::model::{Deployment, Event, Pod, order};
 
 /// Returns whether the reason is one of a container that waits as every container does: to be created, for the init
@@ -26,47 +27,13 @@ pub fn last_event<'m>(deployment: &'m Deployment, pod: &str, reason: &str) -> Op
     events(deployment, "Pod", pod).find(|event| event.reason == reason)
 }
 
-/// The kubelet stops a container to start it again with other resources, as its `resizePolicy` wants: no fault of the container.
-pub const RESIZE: &str = "resize";
-/// The kubelet stops a container to start it again as the changed spec of its pod defines it: no fault of the container.
-pub const DEFINITION: &str = "definition";
-/// The kubelet stops all containers of a pod that lost its sandbox, and starts them again in a new one: no fault of theirs.
-pub const SANDBOX: &str = "sandbox";
-
-/// The probe or hook for which the kubelet kills a container.
+/// The end of a container that the kubelet stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProbeKill {
-    /// "liveness probe", "startup probe" or "postStart hook"; or "resize", "definition" or "sandbox".
-    pub probe: &'static str,
+pub struct ContainerKill {
+    /// The probe or hook that failed, or what the kubelet starts the container again for.
+    pub end: ContainerEnd,
     /// The result of the probe: "HTTP probe failed with statuscode: 503"; empty where no Event tells.
     pub message: String,
-}
-
-impl ProbeKill {
-    /// Returns whether the container was stopped for a resize.
-    pub fn is_resize(&self) -> bool {
-        self.probe == RESIZE
-    }
-
-    /// Returns whether the container was stopped because its definition was changed.
-    pub fn is_definition(&self) -> bool {
-        self.probe == DEFINITION
-    }
-
-    /// Returns whether the container was stopped because the spec of its pod was changed.
-    pub fn is_spec_change(&self) -> bool {
-        self.is_resize() || self.is_definition()
-    }
-
-    /// Returns whether the container was stopped for a new sandbox.
-    pub fn is_sandbox(&self) -> bool {
-        self.probe == SANDBOX
-    }
-
-    /// Returns whether the container did nothing wrong.
-    pub fn is_no_fault(&self) -> bool {
-        self.is_spec_change() || self.is_sandbox()
-    }
 }
 
 /// Returns the message of an Event, without the words that say that it stands for others.
@@ -120,10 +87,15 @@ pub const EARLY_MILLIS: Millis = 2_000;
 /// Exit codes of a container that the kubelet stopped: SIGKILL and SIGTERM.
 const STOPPED: [i32; 2] = [137, 143];
 
-/// Returns the probe or hook for which the kubelet stopped a container last, by Events since the begin of its last run
+/// Returns what the kubelet stopped a container for last, by Events since the begin of its last run
 /// and of the troubles of its pod. A probe that failed is none if the container ended by itself: startup probes fail
 /// until it has started. `skew_millis` is our clock less the API server's.
-pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, skew_millis: Millis) -> Option<ProbeKill> {
+pub fn last_kill(
+    deployment: &Deployment,
+    pod: &Pod,
+    container: &Container,
+    skew_millis: Millis,
+) -> Option<ContainerKill> {
     let exit = container.last_exit.as_ref();
     let started = exit.and_then(|exit| Some(exit.finished_millis? - exit.ran_millis?));
     let exit_code = exit.filter(|exit| !exit.is_unseen()).map(|exit| exit.code);
@@ -145,37 +117,39 @@ pub fn probe_kill(deployment: &Deployment, pod: &Pod, container: &Container, ske
     };
     let killed_for = |event: &Event| {
         if event.reason == "SandboxChanged" {
-            return is_of_sandbox(event).then_some(SANDBOX);
+            return is_of_sandbox(event).then_some(ContainerEnd::Sandbox);
         }
         if event.reason == "FailedPostStartHook" {
-            return is_about(&event).then_some("postStart hook");
+            return is_about(&event).then_some(ContainerEnd::PostStartHook);
         }
         let message = Some(event.message.as_str()).filter(|_| event.reason == "Killing")?;
         let rest = message.strip_prefix("Init container ").or_else(|| message.strip_prefix("Container "))?;
         let rest = rest.strip_prefix(container.name.as_str())?;
-        let mut changes = [(" resize requires restart", RESIZE), (" definition changed", DEFINITION)].into_iter();
-        if let Some((_, change)) = changes.find(|(words, _)| rest.starts_with(*words)) {
+        let changes =
+            [(" resize requires restart", ContainerEnd::Resized), (" definition changed", ContainerEnd::Redefined)];
+        if let Some((_, change)) = changes.into_iter().find(|(words, _)| rest.starts_with(*words)) {
             // One that ended by itself after a change did not end for it.
             return (is_stopped && was_running(event) != Some(false)).then_some(change);
         }
         let what = rest.strip_prefix(" failed ")?;
-        ["liveness probe", "startup probe"].into_iter().find(|probe| what.starts_with(probe))
+        let mut probes = [ContainerEnd::LivenessProbe, ContainerEnd::StartupProbe].into_iter();
+        probes.find(|end| end.probe().is_some_and(|probe| what.starts_with(probe)))
     };
     // After many of them the kubelet leaves Events out.
-    let fault = |event: &Event| killed_for(event).filter(|probe| ![RESIZE, DEFINITION, SANDBOX].contains(probe));
+    let fault = |event: &Event| killed_for(event).filter(|end| !end.is_no_fault());
     let remembered = || of_pod(trouble_millis().max(last_run_millis.saturating_sub(FORGETS_MILLIS)));
     let earlier = || is_stopped.then(remembered)?.find_map(fault);
     let killed = recent().find_map(killed_for).or_else(earlier);
     let saw = |event: &Event| {
-        let liveness = seen(event, "Liveness probe").map(|saw| ("liveness probe", saw.to_owned()));
-        liveness.or_else(|| seen(event, "Startup probe").map(|saw| ("startup probe", saw.to_owned())))
+        let liveness = seen(event, "Liveness probe").map(|saw| (ContainerEnd::LivenessProbe, saw.to_owned()));
+        liveness.or_else(|| seen(event, "Startup probe").map(|saw| (ContainerEnd::StartupProbe, saw.to_owned())))
     };
     let last = recent().filter(is_about).find_map(saw);
-    let probe = killed.or_else(|| last.as_ref().filter(|_| is_killed).map(|(probe, _)| *probe))?;
-    let is_its = |(of, _): &(&str, String)| *of == probe;
+    let end = killed.or_else(|| last.as_ref().filter(|_| is_killed).map(|(end, _)| *end))?;
+    let is_its = |(of, _): &(ContainerEnd, String)| *of == end;
     let before = || remembered().filter(is_about).filter_map(saw).find(is_its);
     let message = last.filter(is_its).or_else(before).map(|(_, message)| message).unwrap_or_default();
-    Some(ProbeKill { probe, message })
+    Some(ContainerKill { end, message })
 }
 
 /// What may become of a pod for which there is no node: room on one, or the answer of an autoscaler.
@@ -249,18 +223,17 @@ pub fn kubelet_spoke_millis(deployment: &Deployment, pod: &Pod) -> Option<Millis
 /// the pod since.
 pub fn node_silent_since(deployment: &Deployment, pod: &Pod) -> Option<Millis> {
     let changed_millis = pod.since_millis();
-    let mut events = events(deployment, "Pod", &pod.name);
-    let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()))?;
-    let is_silent = last.reason == "NodeNotReady" && last.at_millis >= changed_millis.saturating_sub(EARLY_MILLIS);
-    is_silent.then(|| last.at_millis.max(changed_millis))
+    let silent_millis = last_silence(deployment, pod, Millis::MIN..=Millis::MAX)?;
+    let is_late = silent_millis >= changed_millis.saturating_sub(EARLY_MILLIS);
+    is_late.then(|| silent_millis.max(changed_millis))
 }
 
-/// Returns whether the node of a pod was reported not to be ready in that time, and its kubelet reported nothing of the
-/// pod afterwards.
-pub fn was_node_silent(deployment: &Deployment, pod: &Pod, times: RangeInclusive<Millis>) -> bool {
+/// Returns when the node of a pod was reported not to be ready last in that time; `None` if its kubelet reported something of the pod
+/// afterwards.
+pub fn last_silence(deployment: &Deployment, pod: &Pod, times: RangeInclusive<Millis>) -> Option<Millis> {
     let mut events = events(deployment, "Pod", &pod.name).filter(|event| times.contains(&event.at_millis));
-    let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()));
-    last.is_some_and(|event| event.reason == "NodeNotReady")
+    let last = events.find(|event| event.reason == "NodeNotReady" || OF_KUBELET.contains(&event.reason.as_str()))?;
+    (last.reason == "NodeNotReady").then_some(last.at_millis)
 }
 
 /// Returns the pods with a volume that is attached to another node, as far as a message names them: "… is already used

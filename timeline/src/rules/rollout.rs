@@ -10,6 +10,8 @@ pub use crate::model::Trigger;
 
 /// A ReplicaSet that was there this long before its Deployment was adopted by it, not created for it.
 const ADOPTED_BEFORE_MILLIS: i64 = 500;
+/// A rollout that starts this soon after a change of the replicas may be of the same edit.
+const SAME_EDIT_MILLIS: Millis = 2_000;
 
 /// Streams of different kinds overtake each other by less: a take-down that is shorter is not told.
 pub const OVERTAKING_MILLIS: Millis = 1_000;
@@ -358,6 +360,23 @@ pub fn had_all_for_moments(deployment: &Deployment, last: &Rollout, at_millis: M
     };
     let is_late = |since: Millis| at_millis - since > STATUS_MILLIS;
     goes_on && last.completed_millis.is_none() && last.available_millis.is_some_and(is_late)
+}
+
+/// Returns whether a rollout was under way at that time; `None` where nobody saw whether one was, or where one starts at once: it may be
+/// of the same edit, and starts when its ReplicaSet is there.
+pub fn was_rolling_out(deployment: &Deployment, at_millis: Millis) -> Option<bool> {
+    // One that was there when watching began may have been complete before, while something of it is not available.
+    let is_open = |rollout: &&Rollout| {
+        let unseen_end = rollout.available_millis.filter(|_| rollout.started_millis.is_none());
+        let mut ends = rollout.ended_millis().into_iter().chain(unseen_end);
+        rollout.started_millis.is_none_or(|start| start <= at_millis) && ends.all(|end| at_millis < end)
+    };
+    if let Some(open) = deployment.rollouts.iter().find(is_open) {
+        return open.started_millis.map(|_| true);
+    }
+    let soon = at_millis..=at_millis + SAME_EDIT_MILLIS;
+    let starts_soon = |rollout: &Rollout| rollout.started_millis.is_some_and(|start| soon.contains(&start));
+    Some(false).filter(|_| !deployment.rollouts.iter().any(starts_soon))
 }
 
 /// Derives the outcome of the rollout.

@@ -3,6 +3,7 @@
 use super::tense::past;
 use crate::assess::CrashCause;
 use crate::model::fact::Role;
+use crate::model::story::ContainerEnd;
 use crate::rules::messages;
 use crate::words::{capitalized, list, safe};
 
@@ -13,29 +14,27 @@ const MOST_CONTAINERS: usize = 3;
 /// fails", "container web ends with exit code 0 (Completed) and is started again".
 pub(super) fn crashes(crash: &CrashCause) -> String {
     let who = container_name(crash.role, &crash.container);
-    let said = match (crash.exit_code, &crash.probe) {
+    let said = match (crash.exit_code, crash.kill.as_ref().map(|kill| kill.end)) {
         _ if crash.is_final => format!("{who} {} and is not started again", last_end(crash)),
         _ if crash.needs_restart_of_all => {
             format!("{who} {} and is started again only with all others", last_end(crash))
         }
         _ if crash.is_overdue => format!("{who} {} and has not been started again", last_end(crash)),
         _ if crash.is_out_of_memory => format!("{who} runs out of memory"),
-        (_, Some(probe)) if probe.is_resize() => format!("{who} is restarted for a resize of its resources"),
-        (_, Some(probe)) if probe.is_definition() => {
-            format!("{who} is restarted because the spec of its pod was changed")
-        }
-        (_, Some(probe)) if probe.is_sandbox() => format!("{who} is started again in a new sandbox of its pod"),
-        (_, Some(probe)) => format!("{who} is killed because its {} fails", probe.probe),
-        (Some(_), None) if let Some(message) = &crash.start_error => {
+        (_, Some(ContainerEnd::Resized)) => format!("{who} is restarted for a resize of its resources"),
+        (_, Some(ContainerEnd::Redefined)) => format!("{who} is restarted because the spec of its pod was changed"),
+        (_, Some(ContainerEnd::Sandbox)) => format!("{who} is started again in a new sandbox of its pod"),
+        (_, Some(end)) if let Some(probe) = end.probe() => format!("{who} is killed because its {probe} fails"),
+        (Some(_), _) if let Some(message) = &crash.start_error => {
             let because = messages::last_step(message).rsplit(": ").next().filter(|because| !because.is_empty());
             let because = because.map(|because| format!(": {}", safe(because))).unwrap_or_default();
             format!("{who} cannot be started{because}")
         }
-        (Some(0), None) => format!("{who} ends with exit code 0 (Completed) and is started again"),
-        (Some(code), None) if crash.is_loop => format!("{who} crashes with {}", exit_words(code)),
-        (Some(code), None) => format!("{who} ended with {}", exit_words(code)),
-        (None, None) if crash.is_loop => format!("{who} crashes"),
-        (None, None) => format!("{who} ended"),
+        (Some(0), _) => format!("{who} ends with exit code 0 (Completed) and is started again"),
+        (Some(code), _) if crash.is_loop => format!("{who} crashes with {}", exit_words(code)),
+        (Some(code), _) => format!("{who} ended with {}", exit_words(code)),
+        (None, _) if crash.is_loop => format!("{who} crashes"),
+        (None, _) => format!("{who} ended"),
     };
     // What ended and runs again is past, unless it ends again and again.
     if crash.runs_millis.is_some() && !crash.is_loop { past(&said) } else { said }
@@ -53,10 +52,10 @@ pub(super) fn container_name(role: Role, name: &str) -> String {
 
 /// Says how a container ended that does not start again: "ended with exit code 1", "ran out of memory".
 fn last_end(crash: &CrashCause) -> String {
-    match (crash.exit_code, &crash.probe) {
+    match (crash.exit_code, crash.kill.as_ref().map(|kill| kill.end)) {
         _ if crash.is_out_of_memory => "ran out of memory".to_owned(),
-        (_, Some(probe)) if probe.is_sandbox() => "was stopped with the sandbox of its pod".to_owned(),
-        (_, Some(probe)) if !probe.is_spec_change() => format!("was killed because its {} failed", probe.probe),
+        (_, Some(ContainerEnd::Sandbox)) => "was stopped with the sandbox of its pod".to_owned(),
+        (_, Some(end)) if let Some(probe) = end.probe() => format!("was killed because its {probe} failed"),
         (Some(0), _) => "ended with exit code 0 (Completed)".to_owned(),
         (Some(code), _) => format!("ended with {}", exit_words(code)),
         (None, _) => "ended".to_owned(),

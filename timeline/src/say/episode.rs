@@ -6,7 +6,7 @@ use super::headline::refusal_matter;
 use super::tense::past;
 use crate::Millis;
 use crate::assess::{Episode, Refused, Restarted};
-use crate::model::story::{Entry, Happening, NodeDeparture};
+use crate::model::story::{ContainerEnd, Entry, Happening, NodeDeparture};
 use crate::model::{Deployment, EndReason, EpisodeKind};
 use crate::rules::rollout;
 use crate::words::{count, duration, duration_in_words, moment, safe, was_were};
@@ -236,12 +236,12 @@ fn restarts(restarted: &[Restarted<'_>]) -> String {
 
 /// Formats the last end of a container: what the kubelet stopped it for, else how it ended.
 fn last_end(restarted: &Restarted<'_>) -> Option<String> {
-    match (&restarted.probe, restarted.exit) {
-        (Some(kill), _) if kill.is_resize() => Some("resize".to_owned()),
-        (Some(kill), _) if kill.is_definition() => Some("pod spec changed".to_owned()),
-        (Some(kill), _) if kill.is_sandbox() => Some("new sandbox".to_owned()),
-        (Some(kill), _) => Some(format!("{} failed", kill.probe)),
-        (None, Some(exit)) if exit.reason == "OOMKilled" => Some(exit.reason.clone()),
-        (None, exit) => exit.map(|exit| exit_words(exit.code)),
+    match (restarted.kill.as_ref().map(|kill| kill.end), restarted.exit) {
+        (Some(ContainerEnd::Resized), _) => Some("resize".to_owned()),
+        (Some(ContainerEnd::Redefined), _) => Some("pod spec changed".to_owned()),
+        (Some(ContainerEnd::Sandbox), _) => Some("new sandbox".to_owned()),
+        (Some(end), _) if let Some(probe) = end.probe() => Some(format!("{probe} failed")),
+        (_, Some(exit)) if exit.reason == "OOMKilled" => Some(exit.reason.clone()),
+        (_, exit) => exit.map(|exit| exit_words(exit.code)),
     }
 }

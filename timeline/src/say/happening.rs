@@ -2,34 +2,26 @@
 
 use super::crash::{container_name, exit_words};
 use super::excerpt::{resize_error, without_pod};
+use crate::Millis;
 use crate::model::fact::{IntOrPercent, Strategy};
 use crate::model::story::{
-    Adopter, ContainerEnd, Happening, NodeDeparture, Part, Restart, RolloutStart, SpecSeconds, StepBudget,
+    Adopter, ContainerEnd, Entry, Happening, NodeDeparture, Part, Restart, RolloutStart, SpecSeconds, StepBudget,
     TargetFailure,
 };
-use crate::model::{EndReason, Event, Trigger};
+use crate::model::{Deployment, EndReason, Event, Limits, Trigger};
+use crate::rules::rollout;
 use crate::words::{capitalized, count, duration, duration_in_words, list, safe, sentence_end, short, was_were};
 
 /// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
-const AT_ONCE_MILLIS: crate::Millis = 1_000;
+const AT_ONCE_MILLIS: Millis = 1_000;
 
 /// For restarts, or pods lost with a node, that are further apart than this, the sentence has the time between them.
-const LASTING_MILLIS: crate::Millis = 10_000;
+const LASTING_MILLIS: Millis = 10_000;
 
-/// The state of a Deployment when something happened, as far as the sentence needs it.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Then {
-    /// A rollout was under way; `None` where nobody saw whether it was.
-    pub(super) is_rolling_out: Option<bool>,
-    /// No pod was desired during the whole rollout that is complete.
-    pub(super) desires_none: bool,
-    /// For how long more of the same happened after it.
-    pub(super) lasted_millis: crate::Millis,
-}
-
-/// A moment of the story in one sentence.
-pub(super) fn happening(happening: &Happening, then: Then) -> String {
-    match happening {
+/// A moment of the story of a Deployment in one sentence.
+pub(super) fn happening(deployment: &Deployment, entry: &Entry) -> String {
+    let at_millis = entry.at_millis;
+    match &entry.what {
         Happening::Begins { revision, images } => format!("Watching begins: revision {revision} with image {images}."),
         Happening::Starts(start) => {
             let mut said = starts(start);
@@ -51,7 +43,7 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             let after = if is_at_once { "at once".to_owned() } else { format!("after {}", duration(*took)) };
             let down =
                 taken_down_millis.map(|millis| format!(", {} after the old pods were scaled down", duration(millis)));
-            let none = if then.desires_none { ": no pod is desired" } else { "" };
+            let none = if desired_none(deployment, at_millis - took, at_millis) { ": no pod is desired" } else { "" };
             format!("Revision {revision} is complete {after}{}{none}.", down.unwrap_or_default())
         }
         Happening::Completed { revision, was_seen, .. } => {
@@ -72,7 +64,9 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
         Happening::Deadline { revision } => {
             format!("Progress deadline passed for revision {revision}. Kubernetes does not roll back by itself.")
         }
-        Happening::Scaled { replicas, desired, parts } => scaled(*replicas, *desired, parts, then.is_rolling_out),
+        Happening::Scaled { replicas, desired, parts } => {
+            scaled(*replicas, *desired, parts, rollout::was_rolling_out(deployment, at_millis))
+        }
         Happening::ScaledBack { part } => {
             let of = part.revision.map(|revision| format!("the ReplicaSet of revision {revision}"));
             let set = of.unwrap_or_else(|| who(part));
@@ -89,7 +83,7 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             format!("… and so on: {}, in {steps} more steps.", list(&parts))
         }
         Happening::Replicas { from, to, was_seen } => {
-            let during = match then.is_rolling_out {
+            let during = match rollout::was_rolling_out(deployment, at_millis).filter(|_| *was_seen) {
                 Some(true) => " during a rollout",
                 Some(false) => " (not a rollout)",
                 None => "",
@@ -133,8 +127,8 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
             duration_in_words(*millis)
         ),
         Happening::Ended { pod, reason, .. } => ended(pod, *reason),
-        Happening::LeftNode { pod, pods, node, why, resource, .. } => {
-            left(pod, *pods, node, *why, resource, then.lasted_millis)
+        Happening::LeftNode { pod, pods, node, why, resource, last_millis, .. } => {
+            left(pod, *pods, node, *why, resource, last_millis - at_millis)
         }
         Happening::Failed { pod, pods, reason, revision, .. } => failed(pod, *pods, reason, *revision),
         Happening::Restarted { pod, pods, restart, restarts, lasted_millis } => {
@@ -236,6 +230,15 @@ pub(super) fn happening(happening: &Happening, then: Then) -> String {
         }
         Happening::NotKept => "Older history is not kept.".to_owned(),
     }
+}
+
+/// Returns whether no pod was desired in all of this time.
+fn desired_none(deployment: &Deployment, from_millis: Millis, to_millis: Millis) -> bool {
+    let limits = || deployment.limits.iter();
+    let first = limits().rfind(|(since, _)| *since <= from_millis);
+    let mut later = limits().filter(|(since, _)| from_millis < *since && *since <= to_millis);
+    let is_none = |(_, limits): &(Millis, Limits)| limits.ceiling == limits.max_surge;
+    first.is_some_and(is_none) && later.all(is_none)
 }
 
 /// The change of a strategy: "RollingUpdate (maxSurge 1, maxUnavailable 25 %) → Recreate", "maxSurge 1 → 2".
@@ -357,8 +360,8 @@ fn who(part: &Part) -> String {
 fn killed(
     pod: &str,
     revision: Option<u64>,
-    replacement: Option<&(String, Option<crate::Millis>)>,
-    [drained, gone]: [Option<crate::Millis>; 2],
+    replacement: Option<&(String, Option<Millis>)>,
+    [drained, gone]: [Option<Millis>; 2],
 ) -> String {
     let mut said = format!("Pod {} was deleted, not by the rollout; {}.", pod_name(pod), stays(revision));
     // What becomes known later goes on where the sentence ended.
@@ -387,8 +390,7 @@ fn failed(pod: &str, pods: u32, reason: &str, revision: Option<u64>) -> String {
     format!("{who} failed{why}; {}.", stays(revision))
 }
 
-/// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all."
-fn unready(pod: &str, pods: u32, times: u32, lasted_millis: Option<crate::Millis>) -> String {
+fn unready(pod: &str, pods: u32, times: u32, lasted_millis: Option<Millis>) -> String {
     let who = pods_named(pod, pods);
     let lasted = lasted_millis.map(duration_in_words);
     match (times, pods, lasted) {
@@ -406,21 +408,16 @@ fn unready(pod: &str, pods: u32, times: u32, lasted_millis: Option<crate::Millis
     }
 }
 
-fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_millis: crate::Millis) -> String {
+/// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all."
+fn restarted(pod: &str, pods: u32, restart: &Restart, restarts: u32, lasted_millis: Millis) -> String {
     let who = pods_named(pod, pods);
     let of = restart.revision.map(|revision| format!(" of revision {revision}")).unwrap_or_default();
     let container = container_name(restart.role, &restart.container);
-    let killed = |by: &str| format!(" was killed after its {by} failed and");
     let end = match restart.end {
         ContainerEnd::Exited(code) => format!(" ended with {} and", exit_words(code)),
         ContainerEnd::OutOfMemory => " ran out of memory (OOMKilled) and".to_owned(),
         ContainerEnd::NotStarted => " failed to start and".to_owned(),
-        ContainerEnd::LivenessProbe => killed("liveness probe"),
-        ContainerEnd::StartupProbe => killed("startup probe"),
-        ContainerEnd::PostStartHook => killed("postStart hook"),
-        ContainerEnd::Resized | ContainerEnd::Redefined | ContainerEnd::Sandbox | ContainerEnd::Unknown => {
-            String::new()
-        }
+        end => end.probe().map_or_else(String::new, |probe| format!(" was killed after its {probe} failed and")),
     };
     let why = match restart.end {
         ContainerEnd::Resized => " for a resize of its resources",
@@ -464,7 +461,7 @@ fn stays(revision: Option<u64>) -> String {
     )
 }
 
-fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str, lasted_millis: crate::Millis) -> String {
+fn left(pod: &str, pods: u32, node: &str, why: NodeDeparture, resource: &str, lasted_millis: Millis) -> String {
     let who = pods_named(pod, pods);
     let left = departure(node, why, resource);
     match why {

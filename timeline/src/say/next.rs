@@ -121,7 +121,7 @@ fn owed(assessment: &Assessment<'_>) -> Option<String> {
     let (missing, remove) = assessment.owed;
     // Where all pods were deleted, the cause says that it may be unable to create any.
     let make = if assessment.has_lost_all_pods() { 0 } else { missing };
-    let creates = match assessment.causes.iter().find(|cause| cause.kind.is_refusal(Refused::Pods)) {
+    let creates = match assessment.refusal(Refused::Pods) {
         Some(refusal) if assessment.old_refusal_millis(refusal).is_some() => "tries again after a back-off to create",
         Some(_) => "keeps trying to create",
         None => "creates",
@@ -150,12 +150,12 @@ fn step_of_rollout(assessment: &Assessment<'_>) -> Option<String> {
         Next::Nothing | Next::Paused => return None,
         Next::Spread => "the controller spreads the replicas over the ReplicaSets".to_owned(),
         // It gives up after `maxRetries` (`deployment_controller.go`).
-        Next::CreateSet if is_set_refused(assessment) && assessment.may_retry_set() => {
+        Next::CreateSet if assessment.refusal(Refused::ReplicaSet).is_some() && assessment.may_retry_set() => {
             "the Deployment controller tries again 15 times in three minutes to create the ReplicaSet, then only when the Deployment or \
              one of its ReplicaSets changes"
                 .to_owned()
         }
-        Next::CreateSet if is_set_refused(assessment) => {
+        Next::CreateSet if assessment.refusal(Refused::ReplicaSet).is_some() => {
             "the Deployment controller tries again to create the ReplicaSet when the Deployment or one of its ReplicaSets changes".to_owned()
         }
         Next::CreateSet => "the controller creates the ReplicaSet".to_owned(),
@@ -182,17 +182,13 @@ fn step_of_rollout(assessment: &Assessment<'_>) -> Option<String> {
     Some(said)
 }
 
-/// The API server refuses the ReplicaSet of the template.
-fn is_set_refused(assessment: &Assessment<'_>) -> bool {
-    assessment.causes.iter().any(|cause| cause.kind.is_refusal(Refused::ReplicaSet))
-}
-
 /// Says what the progress deadline will do, or did; `None` where it does not matter.
 fn deadline(standing: Standing, assessment: &Assessment<'_>) -> Option<String> {
     let now = &assessment.deployment.now;
     let told = now.status.progress_reason();
     let (is_bad, is_over) = (assessment.tone(standing) == Tone::Bad, standing == Standing::DeadlineExceeded);
     let has_passed = assessment.deadline_millis.is_some_and(|at| at <= assessment.now.millis);
+    let is_set_refused = assessment.refusal(Refused::ReplicaSet).is_some();
     let said = match assessment.deadline_millis.map(|at| moment(at, assessment.now.millis)) {
         Some(at) if is_over => format!(
             "Kubernetes reported at {at} UTC that the progress deadline passed; it keeps trying and does not roll back by itself."
@@ -206,7 +202,7 @@ fn deadline(standing: Standing, assessment: &Assessment<'_>) -> Option<String> {
         ),
         Some(at) => format!("Progress deadline: {at} UTC."),
         None if !is_bad => return None,
-        None if is_set_refused(assessment) || assessment.replicas_before_stuck_scaling().is_some() => {
+        None if is_set_refused || assessment.replicas_before_stuck_scaling().is_some() => {
             "Kubernetes does not roll back by itself.".to_owned()
         }
         None if !is_over && now.spec.progress_deadline_seconds.is_none() => {

@@ -101,7 +101,7 @@ pub(super) fn crash_cause(cause: &Cause, assessment: &Assessment<'_>, crash: &Cr
         }
         _ => String::new(),
     };
-    let saw = quote("The probe saw", crash.probe.as_ref().map(|probe| probe.message.as_str()));
+    let saw = quote("The probe saw", crash.kill.as_ref().map(|kill| kill.message.as_str()));
     let start = quote("The kubelet says", crash.start_error.as_deref().map(messages::last_step));
     let end = match pods {
         _ if crash.needs_restart_of_all => " A restart rule of another container may do that.",

@@ -79,21 +79,18 @@ pub fn badge(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::Progressing => "Rolling out",
         Standing::Finishing => "Finishing",
         Standing::ScalingUp { is_stuck: false } => "Scaling up",
-        Standing::CatchingUp { is_stuck: false } | Standing::Degraded { is_stuck: false }
-            if assessment.waits_for_more_seconds() =>
-        {
+        Standing::CatchingUp | Standing::Degraded { is_stuck: false } if assessment.waits_for_more_seconds() => {
             "Waiting"
         }
-        Standing::CatchingUp { is_stuck: false } if assessment.awaits_last_pods() => {
+        Standing::CatchingUp if assessment.awaits_last_pods() => {
             if is_first(assessment) {
                 "Starting"
             } else {
                 "Rolling out"
             }
         }
-        Standing::CatchingUp { is_stuck: false } => "Catching up",
-        // The same for who saw it complete and who did not.
-        Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { is_stuck: true } => {
+        Standing::CatchingUp => "Catching up",
+        Standing::ScalingUp { .. } | Standing::Degraded { is_stuck: true } => {
             let is_failure = assessment.decisive().is_some_and(|cause| cause.kind.is_failure());
             let is_growing = matches!(standing, Standing::ScalingUp { .. });
             match (is_failure, is_growing) {
@@ -184,9 +181,7 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
                 false => format!("{noun} {} {verb} being taken down before {next} {starts}.", list(&old)),
             }
         }
-        Standing::ScalingUp { .. } | Standing::CatchingUp { .. } | Standing::Degraded { .. }
-            if let Some(cause) = assessment.decisive() =>
-        {
+        Standing::ScalingUp { .. } | Standing::Degraded { .. } if let Some(cause) = assessment.decisive() => {
             // Where all are there, the cause does not explain the figure.
             let but = if available < desired { ":" } else { ", but" };
             let (who, what) = (subject(assessment), matter(cause, assessment));
@@ -195,16 +190,16 @@ pub fn verdict(standing: Standing, assessment: &Assessment<'_>) -> String {
         Standing::ScalingUp { .. } => {
             format!("{} is scaling up: {available} of {desired} available.", subject(assessment))
         }
-        Standing::CatchingUp { is_stuck: true } | Standing::Degraded { is_stuck: true } if available == 0 => {
+        Standing::Degraded { is_stuck: true } if available == 0 => {
             let revision = assessment.revision().map(|revision| format!("revision {revision}"));
             format!("No pod of {} is available: 0 of {desired}.", revision.as_deref().unwrap_or("this Deployment"))
         }
         // Pods of the revisions before may still be there, and are not its own.
         Standing::Finishing => format!("{}: {new_available} of {desired} available.", subject(assessment)),
-        Standing::CatchingUp { is_stuck: false } if assessment.awaits_last_pods() => {
+        Standing::CatchingUp if assessment.awaits_last_pods() => {
             format!("{}: {new_available} of {desired} available.", subject(assessment))
         }
-        Standing::CatchingUp { .. } | Standing::Degraded { .. } => {
+        Standing::CatchingUp | Standing::Degraded { .. } => {
             format!("{}: {available} of {desired} available.", subject(assessment))
         }
         Standing::Waiting | Standing::Slow | Standing::Progressing => {
@@ -248,12 +243,8 @@ fn failing(cause: &Cause, assessment: &Assessment<'_>) -> String {
 
 /// It was rolled out, and its containers crash: which, how, how often. The same whether they run at the moment or not.
 fn crashing(assessment: &Assessment<'_>) -> String {
-    let crash = assessment.causes.iter().find_map(|cause| match &cause.kind {
-        CauseKind::Crash(crash) if crash.is_loop => Some(crash),
-        _ => None,
-    });
-    let what =
-        crash.map(|crash| format!("{}, {}", crashes(crash), count(crash.restarts, "restart"))).unwrap_or_default();
+    let said = |crash| format!("{}, {}", crashes(crash), count(crash.restarts, "restart"));
+    let what = assessment.crash_loop().map(said).unwrap_or_default();
     format!("{} was rolled out, but {what}.", subject(assessment))
 }
 
@@ -272,7 +263,7 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
         || assessment.causes.iter().any(|cause| cause.kind == CauseKind::SetMissing);
     let outage = (!is_said && assessment.is_rollout_outage(standing)).then(|| capitalized(NO_POD.to_owned()));
     let is_loss_why = match standing {
-        Standing::CatchingUp { .. } | Standing::Degraded { .. } => true,
+        Standing::CatchingUp | Standing::Degraded { .. } => true,
         // No pod serves because old pods were lost, and because of what the new ones wait for.
         Standing::Paused | Standing::Blocked | Standing::Waiting | Standing::Slow | Standing::Progressing => {
             assessment.is_rollout_outage(standing)
@@ -317,8 +308,8 @@ pub fn why(standing: Standing, assessment: &Assessment<'_>) -> String {
                 .collect::<Vec<_>>()
                 .join(" ")
         }
-        Standing::CatchingUp { is_stuck: false } if assessment.awaits_last_pods() => with(None),
-        Standing::CatchingUp { .. } | Standing::Degraded { .. } => with(Some(missing(assessment))),
+        Standing::CatchingUp if assessment.awaits_last_pods() => with(None),
+        Standing::CatchingUp | Standing::Degraded { .. } => with(Some(missing(assessment))),
         Standing::Blocked => {
             // Old pods that are named are no reason.
             let unexplained = "Nothing has moved for a while, and nothing says why.";

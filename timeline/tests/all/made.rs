@@ -167,14 +167,7 @@ impl Web {
         let now = &mut deployment.now;
         (now.revision, now.spec.replicas, now.spec.images) = (Some(1), replicas, set(2, 1, 0, 0).images);
         now.status = DeploymentStatus { observed_generation: 2, ..DeploymentStatus::default() };
-        let mut web = Self {
-            timeline: Timeline::new(),
-            history: History::default(),
-            now: 0,
-            deployment: deployment.clone(),
-            sets: BTreeMap::new(),
-            pods: BTreeMap::new(),
-        };
+        let mut web = Self::unwatched(deployment.clone(), 0);
         for kind in Kind::ALL {
             web.listed(kind, None);
         }
@@ -360,8 +353,7 @@ impl Web {
 
     /// Somebody begins to watch who may not read pods.
     pub fn first_listed_without_pods(&self) -> Self {
-        let mut web = Self { pods: BTreeMap::new(), ..self.first_listed() };
-        (web.timeline, web.history) = Default::default();
+        let mut web = Self { sets: self.sets.clone(), ..Self::unwatched(self.deployment.clone(), self.now) };
         web.relist(None);
         web
     }
@@ -386,16 +378,15 @@ impl Web {
 
     /// Somebody begins to watch now: the same objects, in first lists.
     pub fn first_listed(&self) -> Self {
-        let mut web = Self {
-            timeline: Timeline::new(),
-            history: History::default(),
-            now: self.now,
-            deployment: self.deployment.clone(),
-            sets: self.sets.clone(),
-            pods: self.pods.clone(),
-        };
+        let (sets, pods) = (self.sets.clone(), self.pods.clone());
+        let mut web = Self { sets, pods, ..Self::unwatched(self.deployment.clone(), self.now) };
         web.relist(None);
         web
+    }
+
+    fn unwatched(deployment: DeploymentFact, now: Millis) -> Self {
+        let (sets, pods) = (BTreeMap::new(), BTreeMap::new());
+        Self { timeline: Timeline::new(), history: History::default(), now, deployment, sets, pods }
     }
 
     /// ReplicaSets and Deployment report what the pods do, as their controllers do a moment later.

@@ -1,11 +1,11 @@
 //! Telling pods: why one went, what replaced it, and who left a node together.
 
 use crate::apply::Timeline;
-use crate::apply::leaving::PodDeparture;
+use crate::apply::leaving::{self, Departure};
 use crate::apply::pending::AwaitedReplacement;
 use crate::model::fact::PodFact;
-use crate::model::story::{Adopter, Entry, Happening};
-use crate::model::{EndReason, MarkKind, PodCounts, PodState, ReplicaSet, Scale};
+use crate::model::story::{Adopter, Entry, Happening, NodeDeparture};
+use crate::model::{EndReason, MarkKind, Pod, PodCounts, PodState, ReplicaSet, Scale};
 use crate::rules::rollout;
 use crate::{Millis, Uid};
 
@@ -34,23 +34,20 @@ impl Timeline {
             return; // that it failed was told then; or it was going before anybody looked
         }
         let Some(deployment) = self.teller(pod) else { return };
-        let left = PodDeparture::read(self.disruption(at, uid, fact).as_deref(), fact);
+        let left = leaving::read_departure(self.disruption(at, uid, fact).as_deref(), fact);
         let node = fact.and_then(|fact| fact.node.clone()).or_else(|| pod.now.node.clone());
         let at = pod.ended_millis().unwrap_or(at);
         let (name, was_released, owner) = (pod.name.clone(), pod.is_out_of_rotation(), pod.owner);
-        let entry = match (reason, owner, node) {
-            (EndReason::NodeLost | EndReason::Evicted, _, Some(node)) if !was_released => {
-                self.tell_left(deployment, at, name, node, left);
-                return;
-            }
-            (EndReason::DeletedManually, Some(set), _) if !was_released => {
+        let entry = match (reason, owner) {
+            (EndReason::NodeLost | EndReason::Evicted, _) => self.tell_left(deployment, at, uid, node, left),
+            (EndReason::DeletedManually, Some(set)) if !was_released => {
                 let revision = self.revision_of(deployment);
                 let is_near = |entry: &&Entry| at - entry.at_millis <= TOGETHER_MILLIS;
                 let is_one =
                     |entry: &&Entry| matches!(entry.what, Happening::Killed { revision: r, .. } if r == revision);
                 if self.story(deployment).iter().filter(is_near).filter(is_one).count() >= ONE_BY_ONE {
                     let more = Happening::KilledMore { pods: 1, revision, last_millis: at };
-                    self.tell_together(deployment, at, Millis::MIN, more)
+                    Some(self.tell_together(deployment, at, Millis::MIN, more))
                 } else {
                     let what = Happening::Killed {
                         pod: name,
@@ -66,31 +63,24 @@ impl Timeline {
                     let replacing =
                         AwaitedReplacement { deployment, entry, pod: uid, set, at_millis: at, replacement: None };
                     self.replacing.push(replacing);
-                    entry
+                    Some(entry)
                 }
             }
-            (EndReason::Unknown, ..) => {
+            (EndReason::Unknown, _) => {
                 // Somebody may have looked since the last one.
                 let gap = self.model.deployments.get(&deployment).and_then(|known| known.gaps.last());
                 let since = gap.map_or(Millis::MIN, |gap| gap.from_millis);
                 let unseen = Happening::Unseen { pod: name, pods: 1, is_gone: fact.is_none(), last_millis: at };
                 self.tell_together(deployment, at, since, unseen);
-                return;
+                None
             }
-            (EndReason::NodeLost | EndReason::Evicted, ..) => {
-                let reason = left.end_reason();
-                self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
+            (EndReason::DeletedManually, _) => {
+                Some(self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released }))
             }
-            (EndReason::DeletedManually, ..) => {
-                self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released })
-            }
-            (EndReason::ScaledDown, Some(set), _) => match self.tell_surplus_pod(deployment, at, set, name) {
-                Some(entry) => entry,
-                None => return,
-            },
-            (EndReason::DeploymentDeleted | EndReason::ReplicaSetDeleted | EndReason::ScaledDown, ..) => return,
+            (EndReason::ScaledDown, Some(set)) => self.tell_surplus_pod(deployment, at, set, name),
+            (EndReason::DeploymentDeleted | EndReason::ReplicaSetDeleted | EndReason::ScaledDown, _) => None,
         };
-        self.told_ends.insert(uid, (deployment, entry));
+        self.told_ends.extend(entry.map(|entry| (uid, (deployment, entry))));
     }
 
     /// A ReplicaSet that adopted a pod a moment ago has one too many, and removes one: that is told with the adoption.
@@ -147,21 +137,16 @@ impl Timeline {
     }
 
     /// A pod failed as a whole: it had to leave its node, or another reason is given. Its object may lie about for days.
-    pub(in crate::apply) fn tell_failure(&mut self, at: Millis, uid: Uid, left: Option<PodDeparture>, fact: &PodFact) {
+    pub(in crate::apply) fn tell_failure(&mut self, at: Millis, uid: Uid, left: Option<Departure>, fact: &PodFact) {
         let Some(pod) = self.model.pods.get(&uid).filter(|pod| pod.end_reason.is_none()) else { return };
         let Some(deployment) = self.teller(pod) else { return };
-        let (name, was_released, node) = (pod.name.clone(), pod.is_out_of_rotation(), pod.now.node.clone());
-        match (left, node) {
-            (Some(left), Some(node)) if !was_released => self.tell_left(deployment, at, name, node, left),
-            (Some(left), _) => {
-                let reason = left.end_reason();
-                self.tell(deployment, at, Happening::Ended { pod: name, reason, was_released });
-            }
-            (None, _) => {
-                let (reason, revision) = (fact.reason.clone(), self.revision_of(deployment));
-                let first = Happening::Failed { pod: name, pods: 1, reason, revision, last_millis: at };
-                self.tell_together(deployment, at, Millis::MIN, first);
-            }
+        let (name, node) = (pod.name.clone(), pod.now.node.clone());
+        if let Some(left) = left {
+            self.tell_left(deployment, at, uid, node, left);
+        } else {
+            let (reason, revision) = (fact.reason.clone(), self.revision_of(deployment));
+            let first = Happening::Failed { pod: name, pods: 1, reason, revision, last_millis: at };
+            self.tell_together(deployment, at, Millis::MIN, first);
         }
     }
 
@@ -170,10 +155,27 @@ impl Timeline {
         rollout::current_revision(&self.model, self.model.deployments.get(&deployment)?)
     }
 
-    fn tell_left(&mut self, deployment: Uid, at: Millis, pod: String, node: String, left: PodDeparture) {
-        let (revision, PodDeparture { why, resource }) = (self.revision_of(deployment), left);
+    /// Tells that a pod had to leave its node, with the others that left it. Where that is not known, or no ReplicaSet controlled the pod any
+    /// more, it is an entry of its own, which is returned.
+    fn tell_left(
+        &mut self,
+        deployment: Uid,
+        at: Millis,
+        uid: Uid,
+        node: Option<String>,
+        (why, resource): Departure,
+    ) -> Option<u64> {
+        let pod = self.model.pods.get(&uid)?;
+        let (pod, was_released) = (pod.name.clone(), pod.is_out_of_rotation());
+        let Some(node) = node.filter(|_| !was_released) else {
+            // A taint evicts, and the node may be ready.
+            let reason = if why == NodeDeparture::Lost { EndReason::NodeLost } else { EndReason::Evicted };
+            return Some(self.tell(deployment, at, Happening::Ended { pod, reason, was_released }));
+        };
+        let revision = self.revision_of(deployment);
         let first = Happening::LeftNode { pod, pods: 1, node, revision, why, resource, last_millis: at };
         self.tell_together(deployment, at, Millis::MIN, first);
+        None
     }
 
     /// Takes back what was told of the end of a pod, as it is told better.
@@ -261,7 +263,7 @@ impl Timeline {
         // The stream of pods may be faster: those that went because of the Deployment did not go before it.
         self.settle_ends();
         let Some(known) = self.model.deployments.get(&deployment) else { return };
-        let last_made = self.model.pods_of_deployment(deployment).last().map(|pod| pod.first_seen_millis());
+        let last_made = self.model.linked_pods(deployment).map(Pod::first_seen_millis).max();
         let is_late = |entry: &&Entry| {
             at - entry.at_millis <= WENT_TOGETHER_MILLIS && last_made.is_none_or(|made| made < entry.at_millis)
         };

@@ -181,13 +181,6 @@ fn last_end(deployment: &Deployment, pod: &Pod, container: &Container, skew_mill
     if Exit::is_start_error(&exit.reason) {
         return ContainerEnd::NotStarted;
     }
-    match messages::probe_kill(deployment, pod, container, skew_millis).map(|kill| kill.probe) {
-        Some(messages::RESIZE) => ContainerEnd::Resized,
-        Some(messages::DEFINITION) => ContainerEnd::Redefined,
-        Some(messages::SANDBOX) => ContainerEnd::Sandbox,
-        Some("liveness probe") => ContainerEnd::LivenessProbe,
-        Some("startup probe") => ContainerEnd::StartupProbe,
-        Some("postStart hook") => ContainerEnd::PostStartHook,
-        _ => ContainerEnd::Exited(exit.code),
-    }
+    let kill = messages::last_kill(deployment, pod, container, skew_millis);
+    kill.map_or(ContainerEnd::Exited(exit.code), |kill| kill.end)
 }

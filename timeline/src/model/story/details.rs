@@ -104,6 +104,21 @@ impl ContainerEnd {
     pub const fn is_spec_change(self) -> bool {
         matches!(self, Self::Resized | Self::Redefined)
     }
+
+    /// Returns whether the container did nothing wrong.
+    pub const fn is_no_fault(self) -> bool {
+        self.is_spec_change() || matches!(self, Self::Sandbox)
+    }
+
+    /// Returns the probe or hook for which the kubelet stopped the container; `None` where it stopped it for none.
+    pub const fn probe(self) -> Option<&'static str> {
+        match self {
+            Self::LivenessProbe => Some("liveness probe"),
+            Self::StartupProbe => Some("startup probe"),
+            Self::PostStartHook => Some("postStart hook"),
+            _ => None,
+        }
+    }
 }
 
 /// The restart of a container.

@@ -58,17 +58,6 @@ fn a_rollout_of_four_goes_up_and_down_within_its_budget() {
 }
 
 #[test]
-fn a_paused_deployment_still_spreads_its_replicas() {
-    let spec = DeploymentSpec { paused: true, ..spec(4, Int(1), Int(1)) };
-    let next = |new, old| next(&spec, &sums(new, old));
-    assert_eq!(next((2, 0), &[(3, 3)]), Next::Paused);
-    assert_eq!(next((1, 0), &[(3, 3)]), Next::Spread); // up to the ceiling
-    assert_eq!(next((0, 0), &[(3, 3)]), Next::Spread); // the one that has pods gets all
-    assert_eq!(next((0, 0), &[(4, 3)]), Next::Paused);
-    assert_eq!(next((4, 4), &[(1, 1)]), Next::Spread); // the new one is saturated
-}
-
-#[test]
 fn recreate_takes_everything_down_first() {
     let mut spec = spec(3, Int(1), Int(0));
     spec.strategy = Strategy::Recreate;
@@ -165,6 +154,10 @@ fn a_paused_deployment_is_spread_when_the_controller_would_write_nothing() {
         ("the old one is empty, and there is no new one", &rolling, only_old(&[(0, 0)]), Next::Spread),
         ("both are empty", &rolling, sums((0, 0), &[(0, 0)]), Next::Spread),
         ("one has all", &rolling, sums((4, 2), &[(0, 0)]), Next::Paused),
+        ("an old one has all", &rolling, sums((0, 0), &[(4, 3)]), Next::Paused),
+        ("an old one has too few", &rolling, sums((0, 0), &[(3, 3)]), Next::Spread),
+        ("both have as many as may be", &rolling, sums((2, 0), &[(3, 3)]), Next::Paused),
+        ("both have fewer", &rolling, sums((1, 0), &[(3, 3)]), Next::Spread),
         ("one has too many", &rolling, sums((5, 5), &[(0, 0)]), Next::Spread),
         ("two old ones have as many as may be", &rolling, only_old(&[(2, 2), (3, 3)]), Next::Paused),
         ("two old ones have fewer", &rolling, only_old(&[(2, 2), (2, 2)]), Next::Spread),

@@ -2,10 +2,10 @@
 
 use crate::made::{SECOND, Web, condition, crashing, image, next_revision, ready, set, unready, waiting, warning};
 use crate::said::counting::ready_since;
+use crate::said::scheduling::unplaced;
 use crate::said::shown::Shown;
-use timeline::fact::{
-    ConditionStatus, Container, ContainerState, EventFact, IntOrPercent, Kind, Phase, Role, Strategy,
-};
+use crate::said::stuck::rolling_update;
+use timeline::fact::{ConditionStatus, Container, ContainerState, EventFact, Kind, Phase, Role, Strategy};
 use timeline::{Fact, Uid};
 
 /// Ready since now, by the kubelet's clock.
@@ -304,14 +304,8 @@ fn faults_as_they_grow_old() {
     });
     at(&mut web, &mut shown, "behind a gate", &[30_000, 30_001]);
     let mut web = Web::replacing();
-    web.add_pod(200, SECOND, |pod| {
-        (pod.node, pod.phase, pod.containers) = (None, Phase::Pending, Vec::new());
-        pod.scheduled = Some(condition(
-            ConditionStatus::False,
-            "Unschedulable",
-            "0/4 nodes are available: 4 Insufficient cpu. preemption: no.",
-        ));
-    });
+    let no_node = "0/4 nodes are available: 4 Insufficient cpu. preemption: no.";
+    web.add_pod(200, SECOND, unplaced("Unschedulable", no_node));
     at(&mut web, &mut shown, "no node fits", &[30_000, 30_001]);
     let mut web = Web::replacing();
     web.add_pod(200, SECOND, |pod| {
@@ -334,10 +328,7 @@ fn faults_as_they_grow_old() {
     at(&mut web, &mut shown, "old pods do not go", &[50_000, 50_001, 60_001]);
     // Two that crash, one of which is ready in between, and an old one.
     let mut web = Web::replacing();
-    web.deployment(|deployment| {
-        deployment.spec.strategy =
-            Strategy::RollingUpdate { max_surge: IntOrPercent::Int(3), max_unavailable: IntOrPercent::Int(1) };
-    });
+    web.deployment(|deployment| deployment.spec.strategy = rolling_update(3, 1));
     web.add_pod(200, SECOND, crashing(1));
     web.add_pod(201, SECOND, crashing(1));
     web.set(2, |set| set.now.max_replicas = Some(6));

@@ -1,6 +1,7 @@
 //! Faults are named for what they are.
 
 use crate::made::{SECOND, Web, condition, crashing, image, ready, set, unready, waiting, warning};
+use crate::said::scheduling;
 use timeline::Fact;
 use timeline::fact::{
     ConditionStatus, Container, ContainerState, EventFact, Exit, Image, Phase, PodFact, Role, Strategy,
@@ -66,8 +67,7 @@ fn said_of_two(change: impl Fn(&mut PodFact, &str), messages: [&str; 2]) -> Vec<
 fn words_of_one_pod_are_only_an_example_where_others_have_other_words() {
     let unplaced = |is_nominated: bool, messages| {
         let change = |pod: &mut PodFact, message: &str| {
-            (pod.node, pod.phase, pod.containers) = (None, Phase::Pending, Vec::new());
-            pod.scheduled = Some(condition(ConditionStatus::False, "Unschedulable", message));
+            scheduling::unplaced("Unschedulable", message)(pod);
             pod.nominated_node = is_nominated.then(|| format!("node-of-{}", pod.meta.name));
         };
         said_of_two(change, messages).swap_remove(0)

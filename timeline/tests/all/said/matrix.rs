@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::made::{SECOND, Web, condition, crashing, unready, waiting, warning};
-use timeline::fact::{ConditionStatus, Container, ContainerState, EventFact, Exit, Phase, PodFact, Role};
+use crate::made::{SECOND, Web, crashing, unready, waiting, warning};
+use crate::said::scheduling::unplaced;
+use timeline::fact::{Container, ContainerState, EventFact, Exit, Phase, PodFact, Role};
 use timeline::{Fact, Uid};
 
 /// A cause: its name, what it makes of a pod, and the Event that tells it, if one does.
@@ -19,11 +20,6 @@ fn ends(pod: &mut PodFact, code: i32, reason: &str) {
     pod.ready = None;
     pod.containers[0].last_exit =
         Some(Exit { code, reason: reason.into(), ran_millis: Some(1_000), ..Exit::default() }.into());
-}
-
-fn unscheduled(pod: &mut PodFact, reason: &str, message: &str) {
-    (pod.node, pod.phase, pod.ready, pod.containers) = (None, Phase::Pending, None, Vec::new());
-    pod.scheduled = Some(condition(ConditionStatus::False, reason, message));
 }
 
 fn with_init(pod: &mut PodFact, role: Role, state: Option<ContainerState>) {
@@ -71,18 +67,18 @@ const CAUSES: [Cause; 22] = [
         |pod| waits(pod, "ContainerCreating", ""),
         Some(("FailedCreatePodSandBox", "failed to assign an IP address to container")),
     ),
-    ("unschedulable", |pod| unscheduled(pod, "Unschedulable", "0/4 nodes are available: 4 Insufficient cpu."), None),
+    ("unschedulable", |pod| unplaced("Unschedulable", "0/4 nodes are available: 4 Insufficient cpu.")(pod), None),
     (
         "a node comes",
-        |pod| unscheduled(pod, "Unschedulable", "0/4 nodes are available: 4 Insufficient cpu."),
+        |pod| unplaced("Unschedulable", "0/4 nodes are available: 4 Insufficient cpu.")(pod),
         Some(("TriggeredScaleUp", "pod triggered scale-up: [{group 1->2 (max: 3)}]")),
     ),
     (
         "no node comes",
-        |pod| unscheduled(pod, "Unschedulable", "0/4 nodes are available: 4 Insufficient cpu."),
+        |pod| unplaced("Unschedulable", "0/4 nodes are available: 4 Insufficient cpu.")(pod),
         Some(("NotTriggerScaleUp", "pod didn't trigger scale-up: 1 max node group size reached")),
     ),
-    ("scheduling gates", |pod| unscheduled(pod, "SchedulingGated", "Scheduling is blocked"), None),
+    ("scheduling gates", |pod| unplaced("SchedulingGated", "Scheduling is blocked")(pod), None),
     ("not ready", unready, None),
 ];
 

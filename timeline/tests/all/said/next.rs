@@ -1,7 +1,8 @@
 //! What comes next, and what the progress deadline will do: every sentence.
 
 use crate::made::{SECOND, WEB, Web, condition, crashing, deployment, ready, unready, waiting};
-use timeline::fact::{ConditionStatus, DeploymentStatus, IntOrPercent, Kind, Phase, Seen, Strategy};
+use crate::said::stuck::rolling_update;
+use timeline::fact::{ConditionStatus, DeploymentStatus, Kind, Phase, Seen, Strategy};
 use timeline::view::{self, Hold, Now, Tone};
 use timeline::{Fact, Timeline};
 
@@ -12,10 +13,7 @@ fn next(web: &Web) -> String {
 fn budget(web: &mut Web, surge: u32, unavailable: u32) {
     web.deployment(|deployment| {
         deployment.spec.progress_deadline_seconds = None;
-        deployment.spec.strategy = Strategy::RollingUpdate {
-            max_surge: IntOrPercent::Int(surge),
-            max_unavailable: IntOrPercent::Int(unavailable),
-        };
+        deployment.spec.strategy = rolling_update(surge, unavailable);
     });
 }
 
@@ -52,8 +50,7 @@ fn what_a_rolling_update_does_or_waits_for() {
     web.pod(100, |pod| pod.phase = Phase::Failed);
     web.edit_spec(|deployment| {
         deployment.spec.replicas = 4;
-        deployment.spec.strategy =
-            Strategy::RollingUpdate { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Int(0) };
+        deployment.spec.strategy = rolling_update(1, 0);
         deployment.status.observed_generation = deployment.generation;
     });
     let two = "The ReplicaSet controller creates 1 pod; when 2 more new pods are available, an old one can be removed (floor 4).";

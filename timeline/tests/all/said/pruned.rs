@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::made::{SECOND, WEB, Web, deployment, meta, ready, set, unready};
 use crate::said::lives::hand_over;
-use timeline::fact::{IntOrPercent, Kind, Seen, Strategy};
+use crate::said::stuck::rolling_update;
+use timeline::fact::{Kind, Seen};
 use timeline::rollout;
 use timeline::{Fact, Millis, Retention, Timeline, Uid};
 
@@ -248,7 +249,7 @@ fn whatever_is_old_is_reason_enough_for_a_cut_and_nothing_is_cut_twice() {
         |web| {
             for unavailable in [1, 2] {
                 web.now += i64::from(unavailable) - 1;
-                web.deployment(|deployment| deployment.spec.strategy = rolling_update(unavailable));
+                web.deployment(|deployment| deployment.spec.strategy = rolling_update(1, unavailable));
             }
             web.now -= 1;
         },
@@ -271,11 +272,6 @@ fn whatever_is_old_is_reason_enough_for_a_cut_and_nothing_is_cut_twice() {
         assert_eq!(cut(&mut web, 40_000), Some(30_002), "{number}: it was cut already");
         assert_eq!(web.timeline.prune(40_000, &Retention { age_millis: 0, ..ALL }, &BTreeSet::new()), []);
     }
-}
-
-fn rolling_update(unavailable: u32) -> Strategy {
-    let (max_surge, max_unavailable) = (IntOrPercent::Int(1), IntOrPercent::Int(unavailable));
-    Strategy::RollingUpdate { max_surge, max_unavailable }
 }
 
 #[test]

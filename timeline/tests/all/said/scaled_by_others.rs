@@ -1,6 +1,7 @@
 //! ReplicaSets that somebody else scales, not the Deployment that they belong to, as the story tells it.
 
 use crate::made::{SECOND, Web, image, next_revision, set};
+use crate::said::stuck::rolling_update;
 use crate::said::told::since;
 use timeline::fact::{IntOrPercent, ReplicaSetFact, Seen, Strategy};
 use timeline::{Fact, Millis};
@@ -223,11 +224,10 @@ fn a_step_below_the_floor_may_be_of_another_spec() {
     let rolled = ["40000 Revision 1 down 3 → 0."];
     // The floor was a lower one until a moment ago.
     let half = Strategy::RollingUpdate { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Percent(50) };
-    let none = Strategy::RollingUpdate { max_surge: IntOrPercent::Int(1), max_unavailable: IntOrPercent::Int(0) };
     let risen = |at: Millis| {
         let mut web = Web::replacing().at(30_000);
         web.deployment(|deployment| deployment.spec.strategy = half);
-        web.wait_until(at).deployment(|deployment| deployment.spec.strategy = none);
+        web.wait_until(at).deployment(|deployment| deployment.spec.strategy = rolling_update(1, 0));
         web.wait_until(40_000).set(2, |set| set.now.counts.desired = 0);
         since(&web, 40_000)
     };

@@ -1,8 +1,9 @@
 //! Scaling and recovering are told apart.
 
 use crate::made::{SECOND, WEB, Web, condition, image, next_revision, ready, set, unready};
+use crate::said::stuck::unschedulable;
 use timeline::Millis;
-use timeline::fact::{ConditionStatus, Phase, Strategy};
+use timeline::fact::{ConditionStatus, Strategy};
 use timeline::rollout::{self, Outcome};
 use timeline::story::LineKind;
 use timeline::view::Tone;
@@ -201,14 +202,7 @@ fn nothing_available_for_more_than_ten_seconds_is_no_recovery() {
     let mut web = Web::live(2).at(60_000);
     for number in [100, 101] {
         web.kill_pod(number);
-        web.add_pod(number + 100, 2, |pod| {
-            (pod.node, pod.phase, pod.containers) = (None, Phase::Pending, Vec::new());
-            pod.scheduled = Some(condition(
-                ConditionStatus::False,
-                "Unschedulable",
-                "0/4 nodes are available: 4 Insufficient cpu.",
-            ));
-        });
+        web.add_pod(number + 100, 2, unschedulable);
     }
     web.report();
     assert_eq!(web.verdict(), "[Recovering] Revision 1: 0 of 2 available.");

@@ -5,7 +5,8 @@ use crate::made::{SECOND, Web, condition, ready, unready, waiting, warning};
 use timeline::fact::{ConditionStatus, EventFact, Phase, PodCondition, PodFact};
 use timeline::view::Tone;
 
-fn unplaced(reason: &'static str, message: &'static str) -> impl FnOnce(&mut PodFact) {
+/// It has no node, for this reason.
+pub fn unplaced(reason: &str, message: &str) -> impl FnOnce(&mut PodFact) {
     move |pod| {
         (pod.node, pod.phase, pod.ready, pod.containers) = (None, Phase::Pending, None, Vec::new());
         pod.scheduled = Some(condition(ConditionStatus::False, reason, message));

@@ -1,6 +1,7 @@
 //! Steps and scaling, as the story tells them: what is one entry, what is folded, and by which ceiling it was made.
 
 use crate::made::{self, SECOND, WEB, Web, image, next_revision, set, unready};
+use crate::said::stuck::rolling_update;
 use crate::said::told::since;
 use timeline::fact::{DeploymentNow, IntOrPercent, Seen, Strategy};
 use timeline::story::LineKind;
@@ -225,10 +226,7 @@ fn a_step_is_told_with_the_ceiling_that_it_was_made_by() {
     // More than that: by a ceiling that came with the step it is one of the controller's, and by an old one it is not.
     let over = |max: u32| {
         let mut web = Web::replacing().at(30_000);
-        web.deployment(|deployment| {
-            deployment.spec.strategy =
-                Strategy::RollingUpdate { max_surge: IntOrPercent::Int(2), max_unavailable: IntOrPercent::Int(0) };
-        });
+        web.deployment(|deployment| deployment.spec.strategy = rolling_update(2, 0));
         web.wait_until(31_000).set(SECOND, |set| (set.now.counts.desired, set.now.max_replicas) = (4, Some(max)));
         since(&web, 31_000)
     };

@@ -2,6 +2,7 @@
 
 use crate::made::{SECOND, WEB, Web, condition, ready, unready};
 use crate::said::evidence::causes;
+use crate::said::scheduling::unplaced;
 use timeline::fact::{ConditionStatus, IntOrPercent, Phase, PodFact, Strategy};
 use timeline::view::{self, Now};
 
@@ -10,18 +11,16 @@ pub fn has(web: &Web, beginning: &str) -> bool {
 }
 
 pub fn unschedulable(pod: &mut PodFact) {
-    (pod.node, pod.phase, pod.containers) = (None, Phase::Pending, Vec::new());
-    pod.scheduled =
-        Some(condition(ConditionStatus::False, "Unschedulable", "0/4 nodes are available: 4 Insufficient cpu."));
+    unplaced("Unschedulable", "0/4 nodes are available: 4 Insufficient cpu.")(pod);
+}
+
+pub const fn rolling_update(surge: u32, unavailable: u32) -> Strategy {
+    let (max_surge, max_unavailable) = (IntOrPercent::Int(surge), IntOrPercent::Int(unavailable));
+    Strategy::RollingUpdate { max_surge, max_unavailable }
 }
 
 fn budget(web: &mut Web, surge: u32, unavailable: u32) {
-    web.deployment(|deployment| {
-        deployment.spec.strategy = Strategy::RollingUpdate {
-            max_surge: IntOrPercent::Int(surge),
-            max_unavailable: IntOrPercent::Int(unavailable),
-        };
-    });
+    web.deployment(|deployment| deployment.spec.strategy = rolling_update(surge, unavailable));
 }
 
 /// Revision 2 has so many ready pods and one that no node takes; revision 1 has all three, some of which are not ready.
