@@ -1,4 +1,5 @@
-//! Due tasks: in order of time, then of their making. A task that is there already is not added twice; it keeps the earlier time.
+//! Due tasks: in order of time, then of their making. A task that is there already is not added twice: it keeps the earlier time, or
+//! gets the one that is set.
 //!
 //! This is at once the work queues of the controllers and the timers of the kubelets.
 
@@ -15,8 +16,8 @@ pub enum Task {
     ReplicaSet(Key),
     /// The scheduler looks at a pod.
     Schedule(Key),
-    /// A kubelet moves a pod on. The number tells this plan from earlier ones.
-    Kubelet(Key, u64),
+    /// A kubelet moves a pod on.
+    Kubelet(Key),
     /// The garbage collector looks at an object whose owner may be gone, or that waits for its dependents.
     Collect(Resource, Key),
     /// The pod garbage collector looks around.
@@ -52,15 +53,27 @@ pub struct Agenda {
 impl Agenda {
     /// Adds a task, or makes it earlier.
     pub fn add(&mut self, at_millis: i64, task: Task) {
-        if let Some(&(known, number)) = self.due.get(&task) {
-            if known <= at_millis {
-                return;
-            }
-            self.entries.remove(&(known, number, task.clone()));
+        if self.due_millis(&task).is_none_or(|known| known > at_millis) {
+            self.set(at_millis, task);
         }
+    }
+
+    /// Sets when a task is due, whatever was planned before.
+    pub fn set(&mut self, at_millis: i64, task: Task) {
+        self.remove(&task);
         self.count += 1;
         self.due.insert(task.clone(), (at_millis, self.count));
         self.entries.insert((at_millis, self.count, task));
+    }
+
+    pub fn remove(&mut self, task: &Task) {
+        if let Some((at, number)) = self.due.remove(task) {
+            self.entries.remove(&(at, number, task.clone()));
+        }
+    }
+
+    pub fn due_millis(&self, task: &Task) -> Option<i64> {
+        self.due.get(task).map(|(at, _)| *at)
     }
 
     pub fn next_millis(&self) -> Option<i64> {
@@ -95,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_there_once_at_its_earliest_time() {
+    fn a_task_is_there_once_at_its_earliest_time_or_the_one_that_is_set() {
         let mut agenda = Agenda::default();
         let task = || Task::Quota("a".to_owned());
         agenda.add(20, task());
@@ -104,6 +117,10 @@ mod tests {
         assert_eq!((agenda.entries.len(), agenda.next_millis()), (1, Some(10)));
         assert_eq!(agenda.take(9), None);
         assert_eq!(agenda.take(10), Some((10, task())));
+        agenda.add(10, task());
+        agenda.set(20, task());
+        assert_eq!((agenda.entries.len(), agenda.due_millis(&task())), (1, Some(20)));
+        agenda.remove(&task());
         assert_eq!(agenda.next_millis(), None);
     }
 }

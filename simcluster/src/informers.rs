@@ -52,7 +52,7 @@ impl World {
         self.silent.remove(name);
         let uids: Vec<String> = self.store.pods_on(name).filter_map(|pod| pod.metadata.uid.clone()).collect();
         for uid in uids {
-            self.plans.remove(&uid);
+            self.steps.remove(&uid);
         }
     }
 
@@ -110,7 +110,7 @@ impl World {
                 self.schedule_soon(Task::Deployment(deployment));
             }
             let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-            self.plans.remove(uid);
+            self.steps.remove(uid);
             self.pods.remove(uid);
             self.unschedulable.remove(&key);
         } else if meta::node_of(pod).is_none() {

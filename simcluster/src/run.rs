@@ -7,7 +7,6 @@ use k8s_openapi::api::core::v1::Namespace;
 use crate::agenda::{Agenda, Task};
 use crate::events::Recorder;
 use crate::object::{Key, Kind};
-use crate::runtime::PodRecords;
 use crate::store::Store;
 use crate::world::autoscaler::AutoscalerMemory;
 use crate::{ApiError, Settings, World, controller, kubelet, node, scheduler};
@@ -24,9 +23,8 @@ impl World {
             agenda: Agenda::default(),
             recorder: Recorder::default(),
             failures: BTreeMap::new(),
-            plans: BTreeMap::new(),
-            plan_count: 0,
-            pods: PodRecords::new(),
+            steps: BTreeMap::new(),
+            pods: BTreeMap::new(),
             silent: BTreeMap::new(),
             lost: BTreeMap::new(),
             autoscaler: AutoscalerMemory::default(),
@@ -80,7 +78,7 @@ impl World {
                 self.run_controller(Task::ReplicaSet(key.clone()), |world| controller::replicaset::sync(world, &key))
             }
             Task::Schedule(key) => scheduler::schedule(self, &key),
-            Task::Kubelet(key, number) => kubelet::run_step(self, &key, number),
+            Task::Kubelet(key) => kubelet::run(self, &key),
             Task::Collect(resource, key) => controller::gc::collect(self, resource, &key),
             Task::CollectPods => controller::node::collect_pods(self),
             Task::WriteOff(key) => controller::node::write_off(self, &key),

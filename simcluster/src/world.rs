@@ -17,7 +17,7 @@ use crate::agenda::{Agenda, Task};
 use crate::change::Stored;
 use crate::events::{LIFE_MILLIS, NewEvent, Outcome, Recorder};
 use crate::object::{Key, Kind, Object, Resource};
-use crate::runtime::{Plan, PodRecords};
+use crate::runtime::{PodRecord, Step};
 use crate::store::{self, Store};
 use crate::time;
 
@@ -79,9 +79,9 @@ pub struct World {
     /// Number of failures in a row of each controller's work: it waits longer each time.
     pub(crate) failures: BTreeMap<Task, u32>,
     /// Next step of each simple pod, by its UID.
-    pub(crate) plans: BTreeMap<String, Plan>,
-    pub(crate) plan_count: u64,
-    pub(crate) pods: PodRecords,
+    pub(crate) steps: BTreeMap<String, Step>,
+    /// What their kubelets know of detailed pods, by their UID.
+    pub(crate) pods: BTreeMap<String, PodRecord>,
     /// Nodes whose kubelet is silent, since when.
     pub(crate) silent: BTreeMap<String, i64>,
     /// Nodes that are gone while pods are still bound to them, since when it was noticed.

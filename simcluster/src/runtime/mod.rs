@@ -12,4 +12,4 @@ pub(crate) use back_off::{BackOff, crash_back_off, pull_back_off};
 pub use behavior::Behavior;
 pub(crate) use probe::{Kind, Probe};
 pub(crate) use program::{Pull, full_name, is_detailed};
-pub(crate) use record::{ContainerPhase, ContainerRecord, Exit, Plan, PodRecord, PodRecords, Step, Timer};
+pub(crate) use record::{ContainerPhase, ContainerRecord, Exit, PodRecord, Step, Timer};

@@ -1,6 +1,6 @@
 //! Records of a kubelet about its pods: the next step of simple ones, the timers and containers of detailed ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
@@ -22,16 +22,6 @@ pub(crate) enum Step {
     Flap,
     Remove,
 }
-
-/// A step that is planned; the number tells it from plans that were given up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Plan {
-    pub number: u64,
-    pub step: Step,
-}
-
-/// Records of pods, by their UID.
-pub(crate) type PodRecords = BTreeMap<String, PodRecord>;
 
 /// Something that will happen to a pod. The index is that of a container; the run tells it from what was planned for an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -125,8 +115,6 @@ impl ContainerRecord {
 #[derive(Debug, Default)]
 pub(crate) struct PodRecord {
     pub timers: BTreeSet<(i64, Timer)>,
-    /// When it wakes up next, and the number of that plan.
-    pub wakes: Option<(i64, u64)>,
     pub began: i64,
     pub address: String,
     pub mount_tries: u32,
