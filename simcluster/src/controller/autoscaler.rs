@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use crate::agenda::Task;
 use crate::events::NewEvent;
 use crate::object::{Key, Kind, Resource};
-use crate::scheduler::{Load, refusals_of};
+use crate::scheduler::refusals_of;
 use crate::world::Pool;
 use crate::world::autoscaler::ROUND_MILLIS;
 use crate::{World, meta, node};
@@ -64,7 +64,7 @@ fn refused(pod: &Pod, pool: &Pool, is_full: bool) -> Option<String> {
     let mut new = node::new_node(&format!("{}-new", pool.name));
     node::set_ready(&mut new, &crate::time::second(0));
     let spec = pod.spec.clone().unwrap_or_default();
-    let why = refusals_of(&new, &spec, &Load::default()).into_iter().next();
+    let why = refusals_of(&new, &spec, &[]).into_iter().next();
     why.or_else(|| is_full.then(|| "max node group size reached".to_owned()))
 }
 
