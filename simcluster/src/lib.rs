@@ -55,4 +55,4 @@ pub mod world;
 
 pub use error::ApiError;
 pub use object::{Key, Object, Resource};
-pub use world::{DeleteOptions, DryRun, Propagation, Settings, World, Write};
+pub use world::{DeleteOptions, Propagation, Settings, World, Write};

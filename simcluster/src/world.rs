@@ -56,16 +56,6 @@ pub enum Write {
     Status,
 }
 
-/// Whether a request only checks what it would do, as `dryRun` of the API.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub enum DryRun {
-    /// Everything is stored.
-    #[default]
-    None,
-    /// Nothing is stored.
-    All,
-}
-
 /// The cluster.
 #[derive(Debug)]
 pub struct World {
