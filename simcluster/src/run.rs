@@ -8,7 +8,7 @@ use crate::agenda::{Agenda, Task};
 use crate::events::Recorder;
 use crate::object::{Key, Kind};
 use crate::store::Store;
-use crate::world::autoscaler::AutoscalerMemory;
+use crate::world::AutoscalerMemory;
 use crate::{ApiError, Settings, World, controller, kubelet, node, scheduler};
 
 impl World {

@@ -3,7 +3,6 @@
 //! People, controllers, scheduler and kubelets all write through the functions of this file and of `world/`. It does not know HTTP.
 
 mod admit;
-pub(crate) mod autoscaler;
 pub(crate) mod delete;
 mod quota;
 
@@ -21,8 +20,6 @@ use crate::runtime::{PodRecord, Step};
 use crate::store::{self, Store};
 use crate::time;
 
-use self::autoscaler::AutoscalerMemory;
-pub use self::autoscaler::Pool;
 pub use delete::{DeleteOptions, Propagation};
 
 /// Settings of a cluster.
@@ -45,6 +42,34 @@ impl Default for Settings {
         let nodes = (1..=4).map(|number| format!("node-{number}")).collect();
         Self { nodes, history: store::HISTORY, first_revision: 0, has_container_events: true, pool: None }
     }
+}
+
+/// Nodes that an autoscaler may add.
+#[derive(Debug, Clone)]
+pub struct Pool {
+    /// Its name; its nodes are called by it, with a number.
+    pub name: String,
+    /// Largest number of nodes.
+    pub most: usize,
+    /// Time until a new node is there.
+    pub boot_millis: i64,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Self { name: "pool".to_owned(), most: 2, boot_millis: 25_000 }
+    }
+}
+
+/// What the autoscaler remembers between its rounds.
+#[derive(Debug, Default)]
+pub(crate) struct AutoscalerMemory {
+    /// The node that is coming.
+    pub boots: Option<String>,
+    /// Pods that were told already, by their UID.
+    pub told: BTreeMap<String, bool>,
+    /// Since when a node has been empty.
+    pub empty: BTreeMap<String, i64>,
 }
 
 /// Which part of an object is written.

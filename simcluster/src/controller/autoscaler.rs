@@ -8,12 +8,22 @@ use crate::events::NewEvent;
 use crate::object::{Key, Kind, Resource};
 use crate::scheduler::refusals_of;
 use crate::world::Pool;
-use crate::world::autoscaler::ROUND_MILLIS;
 use crate::{World, meta, node};
 
 const COMPONENT: &str = "cluster-autoscaler";
+/// Interval of its rounds while there is something to see (`--scan-interval`).
+const ROUND_MILLIS: i64 = 5_000;
 /// A node must be empty for this long before it is taken away.
 const EMPTY_MILLIS: i64 = 30_000;
+
+impl World {
+    /// Wakes the autoscaler soon: a pod found no node.
+    pub(crate) fn wake_autoscaler(&mut self) {
+        if self.settings.pool.is_some() {
+            self.agenda.add(self.now_millis + ROUND_MILLIS, Task::Autoscaler);
+        }
+    }
+}
 
 pub(crate) fn round(world: &mut World) {
     let Some(pool) = world.settings.pool.clone() else { return };

@@ -7,7 +7,6 @@
 //!             │ again after 0.5, 1, 2, … s      │ image, configuration, start: again after 10, 20, 40, … s
 //! ```
 
-mod events;
 mod start;
 mod status;
 mod stop;
@@ -17,11 +16,11 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodStatus};
 
-use super::pod::{behavior, refuse};
+use super::pod::{self, behavior, refuse};
 use crate::agenda::Task;
 use crate::events::NewEvent;
 use crate::object::{Key, Resource};
-use crate::runtime::{Behavior, PodRecord, Timer};
+use crate::runtime::{Behavior, ContainerRecord, PodRecord, Timer};
 use crate::world::Write;
 use crate::{World, meta};
 
@@ -34,6 +33,23 @@ struct SyncContext<'w> {
     events: Vec<NewEvent>,
     status: Option<PodStatus>,
     is_gone: bool,
+}
+
+impl SyncContext<'_> {
+    fn record(&mut self, known: &ContainerRecord, reason: &'static str, message: String) {
+        let event = self.event(known, reason, message);
+        self.events.push(event);
+    }
+
+    fn warn(&mut self, known: &ContainerRecord, reason: &'static str, message: String) {
+        let event = self.event(known, reason, message).warning();
+        self.events.push(event);
+    }
+
+    fn event(&self, known: &ContainerRecord, reason: &'static str, message: String) -> NewEvent {
+        let list = if known.is_init { "initContainers" } else { "containers" };
+        pod::event(self.pod, reason, message).of_container(list, &known.name)
+    }
 }
 
 impl PodRecord {

@@ -1,6 +1,7 @@
 //! Start of a container: back-off, image, configuration, start, and probes from then on.
 
 use super::SyncContext;
+use crate::kubelet::pod::{crash_loop, present, pulled, restarting};
 use crate::runtime::{BackOff, ContainerPhase, ContainerRecord, Kind, PodRecord, Probe, Pull, Timer};
 
 /// After how long a round that failed is done again.
@@ -14,21 +15,25 @@ impl PodRecord {
         if let Some(ended) = ended {
             let until = known.back_off.and_then(|back_off| Some((back_off.until(ended, now)?, back_off.millis)));
             if let Some((until, millis)) = until {
-                known.reason = Some(("CrashLoopBackOff", context.record_back_off(known, millis)));
+                context.warn(known, "BackOff", restarting(context.pod, &known.name));
+                known.reason = Some(("CrashLoopBackOff", crash_loop(context.pod, &known.name, millis)));
                 self.add_timer(until, Timer::Round);
                 return;
             }
             known.back_off = Some(BackOff::next(known.back_off, ended, now));
         }
         if known.has_image && !known.is_always_pulled {
-            context.record_present(known);
+            context.record(known, "Pulled", present(&known.image));
             self.create(index, context);
             return;
         }
         if let (Some(why), Some(true)) =
             (known.program.pull.refusal(&known.image), known.pull_back_off.map(|back_off| back_off.is_waiting(now)))
         {
-            known.reason = Some(("ImagePullBackOff", context.record_pull_back_off(known, &why)));
+            let message = format!("Back-off pulling image \"{}\"", known.image);
+            known.reason = Some(("ImagePullBackOff", format!("{message}: ErrImagePull: {why}")));
+            context.record(known, "BackOff", message);
+            context.warn(known, "Failed", "Error: ImagePullBackOff".to_owned());
             self.add_timer_between(AGAIN_MILLIS, Timer::Round, context);
             return;
         }
@@ -45,7 +50,8 @@ impl PodRecord {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };
         if let Some(why) = known.program.pull.refusal(&known.image) {
-            context.record_refused(known, &why);
+            context.warn(known, "Failed", format!("Failed to pull image \"{}\": {why}", known.image));
+            context.warn(known, "Failed", "Error: ErrImagePull".to_owned());
             known.reason = Some(("ErrImagePull", why));
             known.now = known.phase_after_failure();
             let is_first = known.pull_back_off.is_none();
@@ -57,7 +63,7 @@ impl PodRecord {
         }
         known.has_image = true;
         if let Pull::Takes(millis) = known.program.pull {
-            context.record_pulled(known, millis);
+            context.record(known, "Pulled", pulled(&known.image, millis));
         }
         self.create(index, context);
     }

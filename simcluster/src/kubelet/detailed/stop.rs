@@ -57,7 +57,8 @@ impl PodRecord {
     pub(super) fn kill_failed(&mut self, index: usize, context: &mut SyncContext<'_>) {
         let Some(known) = self.containers.get_mut(index) else { return };
         let (Some(kind), ContainerPhase::Running(began)) = (known.must_end, known.now) else { return };
-        context.record_killing_failed(known, kind);
+        let message = format!("Container {} failed {} probe, will be restarted", known.name, kind.small());
+        context.record(known, "Killing", message);
         let own = known.probes.iter().find(|probe| probe.kind == kind).and_then(|probe| probe.grace_seconds);
         let spec = context.pod.spec.as_ref();
         let seconds = own.or_else(|| spec.and_then(|spec| spec.termination_grace_period_seconds)).unwrap_or(30);

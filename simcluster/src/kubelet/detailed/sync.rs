@@ -1,6 +1,7 @@
 //! A round of a kubelet: volumes first, then what is next of the containers.
 
 use super::SyncContext;
+use crate::kubelet::pod::event;
 use crate::runtime::{ContainerPhase, PodRecord, Timer, config_maps};
 
 /// The first wait of a volume that could not be mounted, and its longest.
@@ -15,8 +16,9 @@ impl PodRecord {
         }
         let mut volumes = context.pod.spec.iter().flat_map(config_maps::of_volumes);
         let missing = volumes.find(|(_, map)| !context.config_maps.contains(*map));
-        if let Some((volume, map)) = missing.map(|(volume, map)| (volume.to_owned(), map.to_owned())) {
-            context.record_mount(&volume, &map);
+        if let Some((volume, map)) = missing {
+            let message = format!("MountVolume.SetUp failed for volume \"{volume}\" : configmap \"{map}\" not found");
+            context.events.push(event(context.pod, "FailedMount", message).warning());
             let wait = (MOUNT_MILLIS << self.mount_tries.min(10)).min(MAX_MOUNT_MILLIS);
             self.mount_tries += 1;
             self.add_timer(context.now + wait, Timer::Mount);
