@@ -24,8 +24,6 @@ pub enum Task {
     CollectPods,
     /// A pod of a node that is gone is written off.
     WriteOff(Key),
-    /// The node controller looks around.
-    Nodes,
     /// A node's kubelet reports for the first time.
     NodeReports(Key),
     /// The autoscaler looks at pods that no node fits, and at its nodes.
@@ -36,8 +34,6 @@ pub enum Task {
     Quota(String),
     /// The namespace controller empties a namespace.
     Namespace(String),
-    /// A pod is deleted because its node is tainted.
-    TaintEviction(Key, String),
     /// An Event is written.
     Event(Box<NewEvent>),
 }
@@ -94,12 +90,6 @@ impl Agenda {
     pub fn retain(&mut self, is_kept: impl Fn(&Task) -> bool) {
         self.entries.retain(|(_, _, task)| is_kept(task));
         self.due.retain(|task, _| is_kept(task));
-    }
-
-    /// Returns whether a task other than the regular rounds is due before then.
-    pub fn is_busy_before(&self, millis: i64) -> bool {
-        let is_round = |task: &Task| matches!(task, Task::CollectPods | Task::Nodes | Task::TaintEviction(..));
-        self.entries.iter().take_while(|(at, ..)| *at < millis).any(|(_, _, task)| !is_round(task))
     }
 }
 

@@ -49,7 +49,6 @@ impl World {
 
     /// Forgets a node that is gone: its kubelet has nothing to report to.
     fn forget_node(&mut self, name: &str) {
-        self.silent.remove(name);
         let uids: Vec<String> = self.store.pods_on(name).filter_map(|pod| pod.metadata.uid.clone()).collect();
         for uid in uids {
             self.steps.remove(&uid);

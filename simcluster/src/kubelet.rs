@@ -25,29 +25,30 @@ impl World {
     }
 }
 
-fn is_alive(world: &World, pod: &Pod) -> bool {
+fn has_node(world: &World, pod: &Pod) -> bool {
     let node = meta::node_of(pod).unwrap_or_default();
-    !world.silent.contains_key(node) && world.store.get(Resource::Node, &Key::new("", node)).is_some()
+    world.store.get(Resource::Node, &Key::new("", node)).is_some()
 }
 
-/// Plans what happens next to a pod, unless that is planned already or nobody is there to do it.
+/// Plans what happens next to a pod, unless that is planned already or its node is gone.
 pub fn plan(world: &mut World, pod: &Pod) {
-    if !is_alive(world, pod) {
-        // It is planned anew when its node reports again.
-        world.steps.remove(pod.metadata.uid.as_deref().unwrap_or_default());
-    } else if is_detailed(pod) {
+    if !has_node(world, pod) {
+        return;
+    }
+    if is_detailed(pod) {
         detailed::plan(world, pod);
     } else {
         simple::plan(world, pod);
     }
 }
 
-/// Does what was planned for a pod, unless its node is lost.
+/// Does what was planned for a pod, unless its node is gone.
 pub fn run(world: &mut World, key: &Key) {
     let Some(pod) = world.get::<Pod>(key) else { return };
-    if !is_alive(world, &pod) {
-        world.steps.remove(pod.metadata.uid.as_deref().unwrap_or_default());
-    } else if is_detailed(&pod) {
+    if !has_node(world, &pod) {
+        return;
+    }
+    if is_detailed(&pod) {
         detailed::sync_pod(world, &pod);
     } else {
         simple::run_step(world, &pod);

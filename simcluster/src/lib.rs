@@ -21,7 +21,7 @@
 //! - Containers: a word in an image's tag and arguments decide a program's life (see [`kubelet`]); nothing is run, no volume but ConfigMaps
 //!   is looked for, a container's image is not changed in place, hooks and ephemeral containers do nothing.
 //! - Scheduling beyond capacity, taints, node selectors and node affinity; preemption.
-//! - Heartbeats: a node's conditions stay as they were until its kubelet falls silent.
+//! - Heartbeats: a node's conditions stay as they were, because no kubelet falls silent.
 //! - The `deprecated.deployment.rollback.to` annotation; kubectl does not use it.
 //! - Pod disruption budgets (`kubectl drain` is never refused), evictions by pressure, priorities, horizontal scaling.
 //! - The hash in a ReplicaSet's name is made like Kubernetes' (FNV-1a, same alphabet) but of JSON and not of Go's dump, so names differ.

@@ -97,8 +97,6 @@ pub struct World {
     pub(crate) steps: BTreeMap<String, Step>,
     /// What their kubelets know of detailed pods, by their UID.
     pub(crate) pods: BTreeMap<String, PodRecord>,
-    /// Nodes whose kubelet is silent, since when.
-    pub(crate) silent: BTreeMap<String, i64>,
     /// Nodes that are gone while pods are still bound to them, since when it was noticed.
     pub(crate) lost: BTreeMap<String, i64>,
     pub(crate) autoscaler: AutoscalerMemory,
@@ -114,11 +112,6 @@ impl World {
     /// The objects.
     pub const fn store(&self) -> &Store {
         &self.store
-    }
-
-    /// Forgets the history of changes, as a compaction does.
-    pub fn compact(&mut self) {
-        self.store.compact();
     }
 
     /// When something will happen next.

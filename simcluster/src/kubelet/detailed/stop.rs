@@ -87,7 +87,7 @@ impl PodRecord {
 
     /// Reacts to a change by others: a gate, the deletion of the pod, a shorter grace period.
     pub(super) fn react_to_change(&mut self, pod: &Pod, now: i64) {
-        // A readiness gate opened or closed, or the node was silent: nobody but its kubelet says that a pod is ready.
+        // A readiness gate opened or closed: nobody but its kubelet says that a pod is ready.
         if meta::is_true(pod, "ContainersReady") && status::is_ready(self, pod) != meta::is_ready(pod) {
             self.add_timer(now, Timer::Round);
         }
