@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Container, Pod};
 
 use super::back_off::BackOff;
 use super::config_maps;
-use super::probe::{Kind, Probe};
+use super::probe::{Probe, ProbeKind};
 use super::program::Program;
 
 /// Next step of a kubelet with a pod.
@@ -39,7 +39,7 @@ pub(crate) enum Timer {
     /// A program that was asked to end does, or is killed.
     Killed(usize, u32),
     /// A probe asks.
-    Probe(usize, u32, Kind),
+    Probe(usize, u32, ProbeKind),
     Round,
     /// The pod may go.
     Gone,
@@ -92,7 +92,7 @@ pub(crate) struct ContainerRecord {
     /// Why it does not run, as the round before found out.
     pub reason: Option<(&'static str, String)>,
     /// The probe that wants it killed.
-    pub must_end: Option<Kind>,
+    pub must_end: Option<ProbeKind>,
     pub back_off: Option<BackOff>,
     pub pull_back_off: Option<BackOff>,
 }

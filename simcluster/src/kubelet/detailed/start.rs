@@ -2,7 +2,7 @@
 
 use super::SyncContext;
 use crate::kubelet::pod::{crash_loop, present, pulled, restarting};
-use crate::runtime::{BackOff, ContainerPhase, ContainerRecord, Kind, PodRecord, Probe, Pull, Timer};
+use crate::runtime::{BackOff, ContainerPhase, ContainerRecord, PodRecord, Probe, ProbeKind, Timer};
 
 /// After how long a round that failed is done again.
 const AGAIN_MILLIS: (i64, i64) = (10_000, 15_000);
@@ -27,9 +27,8 @@ impl PodRecord {
             self.create(index, context);
             return;
         }
-        if let (Some(why), Some(true)) =
-            (known.program.pull.refusal(&known.image), known.pull_back_off.map(|back_off| back_off.is_waiting(now)))
-        {
+        let is_waiting = known.pull_back_off.is_some_and(|back_off| back_off.is_waiting(now));
+        if let Some(why) = known.program.refusal.as_ref().filter(|_| is_waiting) {
             let message = format!("Back-off pulling image \"{}\"", known.image);
             known.reason = Some(("ImagePullBackOff", format!("{message}: ErrImagePull: {why}")));
             context.record(known, "BackOff", message);
@@ -40,8 +39,7 @@ impl PodRecord {
         context.record(known, "Pulling", format!("Pulling image \"{}\"", known.image));
         known.run += 1;
         known.now = ContainerPhase::Starting;
-        let takes = if let Pull::Takes(millis) = known.program.pull { millis } else { 300 };
-        let run = known.run;
+        let (takes, run) = (known.program.pull_millis, known.run);
         self.add_timer(now + takes, Timer::Pulled(index, run));
     }
 
@@ -49,7 +47,7 @@ impl PodRecord {
     pub(super) fn pulled(&mut self, index: usize, run: u32, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };
-        if let Some(why) = known.program.pull.refusal(&known.image) {
+        if let Some(why) = known.program.refusal.clone() {
             context.warn(known, "Failed", format!("Failed to pull image \"{}\": {why}", known.image));
             context.warn(known, "Failed", "Error: ErrImagePull".to_owned());
             known.reason = Some(("ErrImagePull", why));
@@ -62,9 +60,7 @@ impl PodRecord {
             return;
         }
         known.has_image = true;
-        if let Pull::Takes(millis) = known.program.pull {
-            context.record(known, "Pulled", pulled(&known.image, millis));
-        }
+        context.record(known, "Pulled", pulled(&known.image, known.program.pull_millis));
         self.create(index, context);
     }
 
@@ -98,8 +94,8 @@ impl PodRecord {
         known.has_run = true;
         (known.reason, known.must_end) = (None, None);
         known.probes.iter_mut().for_each(Probe::forget);
-        known.is_started = !known.has(Kind::Startup);
-        known.is_ready = known.is_started && !known.has(Kind::Readiness) && (!known.is_init || known.is_sidecar);
+        known.is_started = !known.has(ProbeKind::Startup);
+        known.is_ready = known.is_started && !known.has(ProbeKind::Readiness) && (!known.is_init || known.is_sidecar);
         let exit = known.program.exit;
         if let Some((_, after)) = exit {
             self.add_timer(now + after, Timer::Exit(index, run));
@@ -113,12 +109,12 @@ impl PodRecord {
         let Some(known) = self.containers.get(index) else { return };
         let ContainerPhase::Running(began) = known.now else { return };
         let (is_started, run) = (known.is_started, known.run);
-        let due = known.probes.iter().filter(|probe| (probe.kind == Kind::Startup) != is_started);
+        let due = known.probes.iter().filter(|probe| (probe.kind == ProbeKind::Startup) != is_started);
         let due: Vec<_> = due.map(|probe| (probe.first(began, now), Timer::Probe(index, run, probe.kind))).collect();
         self.timers.extend(due);
     }
 
-    pub(super) fn ask(&mut self, index: usize, run: u32, kind: Kind, context: &mut SyncContext<'_>) {
+    pub(super) fn ask(&mut self, index: usize, run: u32, kind: ProbeKind, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };
         let ContainerPhase::Running(began) = known.now else { return };
@@ -130,20 +126,20 @@ impl PodRecord {
             context.warn(known, "Unhealthy", format!("{} probe failed: {refusal}", kind.capital()));
         }
         match (kind, result) {
-            (Kind::Startup, Some(true)) => {
+            (ProbeKind::Startup, Some(true)) => {
                 known.is_started = true;
-                known.is_ready = !known.has(Kind::Readiness);
+                known.is_ready = !known.has(ProbeKind::Readiness);
                 self.begin_probes(index, now);
                 self.add_timer(now, Timer::Round);
                 return;
             }
-            (Kind::Startup | Kind::Liveness, Some(false)) => {
+            (ProbeKind::Startup | ProbeKind::Liveness, Some(false)) => {
                 known.must_end = Some(kind);
                 self.add_timer(now, Timer::Round);
                 return;
             }
-            (Kind::Readiness, Some(is_ready)) => known.is_ready = is_ready,
-            (_, None) | (Kind::Liveness, Some(true)) => {}
+            (ProbeKind::Readiness, Some(is_ready)) => known.is_ready = is_ready,
+            (_, None) | (ProbeKind::Liveness, Some(true)) => {}
         }
         let next = now + period;
         // Nobody sees a probe that succeeds again: the next one that matters is the first that may fail.
@@ -158,14 +154,14 @@ impl PodRecord {
         if let Some(next) = next {
             self.add_timer(next, Timer::Probe(index, run, kind));
         }
-        if is_other && kind == Kind::Readiness {
+        if is_other && kind == ProbeKind::Readiness {
             self.add_timer(now, Timer::Round);
         }
     }
 }
 
 impl ContainerRecord {
-    fn has(&self, kind: Kind) -> bool {
+    fn has(&self, kind: ProbeKind) -> bool {
         self.probes.iter().any(|probe| probe.kind == kind)
     }
 
