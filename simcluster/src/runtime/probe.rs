@@ -29,7 +29,7 @@ impl ProbeKind {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Probe {
     pub kind: ProbeKind,
     delay_millis: i64,

@@ -24,7 +24,7 @@ const SOON_MILLIS: i64 = SECOND;
 /// Milliseconds of a program that ends only when it is killed.
 const NEVER: i64 = i64::MAX;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(crate) struct Program {
     /// When it is ready after its start; `None` for never.
     ready_millis: Option<i64>,
@@ -94,14 +94,11 @@ impl Program {
         let behavior = Behavior::of_image(image);
         let mut program = Self {
             ready_millis: Some(0),
-            dead_millis: None,
             exit: is_to_end.then_some((0, SOON_MILLIS)),
-            is_out_of_memory: false,
-            term_millis: None,
-            flap_millis: None,
             pull_millis: 800,
             refusal: refusal(behavior, image),
             lacks_config: behavior == Behavior::BadConfig,
+            ..Self::default()
         };
         match behavior {
             Behavior::Healthy | Behavior::BadConfig | Behavior::Refused => {}

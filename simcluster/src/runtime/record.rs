@@ -45,9 +45,10 @@ pub(crate) enum Timer {
     Gone,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContainerPhase {
     /// It was never started.
+    #[default]
     Waiting,
     /// Its image is pulled, or it is created.
     Starting,
@@ -69,7 +70,7 @@ pub(crate) struct Exit {
     pub finished: i64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ContainerRecord {
     pub name: String,
     pub image: String,
@@ -143,18 +144,7 @@ impl PodRecord {
             needs: config_maps::of_container(container).map(str::to_owned).collect(),
             program: Program::of(container, is_init && !is_sidecar(container)),
             probes: Probe::of(container, &address),
-            now: ContainerPhase::Waiting,
-            run: 0,
-            exits: Vec::new(),
-            restarts: 0,
-            has_run: false,
-            has_image: false,
-            is_started: false,
-            is_ready: false,
-            reason: None,
-            must_end: None,
-            back_off: None,
-            pull_back_off: None,
+            ..ContainerRecord::default()
         });
         Self {
             timers: BTreeSet::from([(now, Timer::Round), (now, Timer::Mount)]),
