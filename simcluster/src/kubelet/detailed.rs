@@ -10,7 +10,6 @@
 mod start;
 mod status;
 mod stop;
-mod sync;
 
 use std::collections::BTreeSet;
 

@@ -1,15 +1,64 @@
-//! Start of a container: back-off, image, configuration, start, and probes from then on.
+//! Start of a pod: volumes first, then one container after the other: back-off, image, configuration, start, and probes from then on.
 
 use super::SyncContext;
-use crate::kubelet::pod::{crash_loop, present, pulled, restarting};
-use crate::runtime::{BackOff, ContainerPhase, ContainerRecord, PodRecord, Probe, ProbeKind, Timer};
+use crate::kubelet::pod::{crash_loop, event, present, pulled, restarting};
+use crate::runtime::{BackOff, ContainerPhase, ContainerRecord, PodRecord, Probe, ProbeKind, Timer, config_maps};
 
+/// The first wait of a volume that could not be mounted, and its longest.
+const MOUNT_MILLIS: i64 = 500;
+const MAX_MOUNT_MILLIS: i64 = 122_000;
 /// After how long a round that failed is done again.
 const AGAIN_MILLIS: (i64, i64) = (10_000, 15_000);
 
 impl PodRecord {
+    /// Tries the volumes. When they are there, the sandbox is made.
+    pub(super) fn mount(&mut self, context: &mut SyncContext<'_>) {
+        if self.stops.is_some() {
+            return;
+        }
+        let mut volumes = context.pod.spec.iter().flat_map(config_maps::of_volumes);
+        let missing = volumes.find(|(_, map)| !context.config_maps.contains(*map));
+        if let Some((volume, map)) = missing {
+            let message = format!("MountVolume.SetUp failed for volume \"{volume}\" : configmap \"{map}\" not found");
+            context.events.push(event(context.pod, "FailedMount", message).warning());
+            let wait = (MOUNT_MILLIS << self.mount_tries.min(10)).min(MAX_MOUNT_MILLIS);
+            self.mount_tries += 1;
+            self.add_timer(context.now + wait, Timer::Mount);
+            return;
+        }
+        self.add_timer_between((400, 900), Timer::Sandbox, context);
+    }
+
+    /// Does what is next: kills what a probe gave up, starts what is to run.
+    pub(super) fn start_containers(&mut self, context: &mut SyncContext<'_>) {
+        if self.stops.is_some() || !self.has_sandbox {
+            return;
+        }
+        for index in 0..self.containers.len() {
+            self.kill_failed(index, context);
+        }
+        // Once containers ran, a sidecar that is down holds nothing up.
+        let has_begun = self.containers.iter().any(|known| !known.is_init && known.run > 0);
+        for index in 0..self.containers.len() {
+            let Some(known) = self.containers.get(index) else { return };
+            let is_due = match known.now {
+                ContainerPhase::Waiting => true,
+                ContainerPhase::Over => known.is_to_run_again(context.pod),
+                ContainerPhase::Starting | ContainerPhase::Running(_) | ContainerPhase::Ending(..) => false,
+            };
+            let holds_up = known.is_init && known.holds_up() && !(has_begun && known.is_sidecar);
+            if is_due {
+                let ended = known.exits.last().map(|exit| exit.finished);
+                self.start_container(index, ended, context);
+            }
+            if holds_up {
+                return;
+            }
+        }
+    }
+
     /// Starts a container that ended at `ended`, unless it has to wait.
-    pub(super) fn start(&mut self, index: usize, ended: Option<i64>, context: &mut SyncContext<'_>) {
+    pub(super) fn start_container(&mut self, index: usize, ended: Option<i64>, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.containers.get_mut(index) else { return };
         if let Some(ended) = ended {

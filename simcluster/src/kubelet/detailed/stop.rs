@@ -78,7 +78,7 @@ impl PodRecord {
         known.end(code, None, now);
         if !is_stopping {
             // In the same round, in which the kubelet still remembers the end before this one.
-            self.start(index, before, context);
+            self.start_container(index, before, context);
             self.add_timer_between((200, 500), Timer::Round, context);
         } else {
             self.after_end(context);
