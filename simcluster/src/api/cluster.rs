@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, watch as latest};
+use tokio::sync::watch as latest;
 
 use crate::World;
 
@@ -29,10 +29,8 @@ impl State {
 #[derive(Debug, Clone)]
 pub struct Cluster {
     state: Arc<Mutex<State>>,
-    /// The newest resourceVersion: watches wait for it to change.
+    /// The newest resourceVersion. Watches wait for it to change, and so does time: what happens next may be sooner than thought.
     pub(super) revision: Arc<latest::Sender<u64>>,
-    /// Something was written: what happens next may be sooner than thought.
-    written: Arc<Notify>,
 }
 
 impl Cluster {
@@ -41,7 +39,7 @@ impl Cluster {
         let since = (Instant::now(), world.now_millis());
         let revision = latest::Sender::new(world.store().revision());
         let state = Arc::new(Mutex::new(State { world, since, speed: 1.0 }));
-        Self { state, revision: Arc::new(revision), written: Arc::default() }
+        Self { state, revision: Arc::new(revision) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -56,9 +54,7 @@ impl Cluster {
         let found = work(&mut state.world);
         let revision = state.world.store().revision();
         drop(state);
-        if self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision) {
-            self.written.notify_one();
-        }
+        self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision);
         found
     }
 
@@ -73,7 +69,7 @@ impl Cluster {
         state.since = (Instant::now(), state.now_millis());
         state.speed = speed.clamp(0.01, 1000.0);
         drop(state);
-        self.written.notify_one();
+        self.revision.send_modify(|_| {}); // nothing is new, but the time until then is another
     }
 
     /// Puts another world in the place of this one. Whoever watches is told that the history is gone, and lists again.
@@ -85,11 +81,11 @@ impl Cluster {
         let revision = state.world.store().revision();
         drop(state);
         self.revision.send_replace(revision);
-        self.written.notify_one();
     }
 
     /// Lets time pass, for ever.
     pub async fn run(self) {
+        let mut revision = self.revision.subscribe();
         loop {
             let wait = self.with(|world| world.next_millis().map(|next| next - world.now_millis()));
             let speed = self.speed();
@@ -98,7 +94,7 @@ impl Cluster {
             });
             tokio::select! {
                 () = tokio::time::sleep(wait.min(Duration::from_secs(1))) => {}
-                () = self.written.notified() => {}
+                _ = revision.changed() => {}
             }
         }
     }
