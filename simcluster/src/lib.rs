@@ -11,6 +11,17 @@
 //! One [`World`] owns everything. Nothing happens in it but by [`World::advance_to`], which lets the agenda's entries happen
 //! in order of their time, and by the calls of people, which are the same ones that controllers use. The same seed and the same calls at the same times give the same objects.
 //!
+//! # Modules
+//! | modules | subject |
+//! |---|---|
+//! | [`object`], [`change`], [`store`] | kinds, objects at a resourceVersion, the history that watches read |
+//! | [`world`], `defaults`, `validate` | writes, as the API server treats them: admission, quotas, deletion |
+//! | `run`, `agenda`, `informers` | time: what is due, who does it, and who is woken by a change |
+//! | `controller`, `scheduler`, `events` | the control loops, and the Events of all components |
+//! | [`kubelet`], `runtime` | the lives of pods, and what is known of their containers and programs |
+//! | [`api`] | requests of clients over HTTP: [`api::Cluster`] owns a world |
+//! | [`action`], [`story`], [`load`] | changes by people, stories of the playground, clusters of many pods |
+//!
 //! # What it does not simulate
 //! - Caches: controllers read the store itself, so nothing is ever stale and no expectation is awaited (a round that writes a status twice is refused, as
 //!   with caches). What that does (a round more or less) does not change what is decided.

@@ -30,7 +30,7 @@ impl State {
 pub struct Cluster {
     state: Arc<Mutex<State>>,
     /// The newest resourceVersion. Watches wait for it to change, and so does time: what happens next may be sooner than thought.
-    pub(super) revision: Arc<latest::Sender<u64>>,
+    pub(super) revision: latest::Sender<u64>,
 }
 
 impl Cluster {
@@ -39,7 +39,7 @@ impl Cluster {
         let since = (Instant::now(), world.now_millis());
         let revision = latest::Sender::new(world.store().revision());
         let state = Arc::new(Mutex::new(State { world, since, speed: 1.0 }));
-        Self { state, revision: Arc::new(revision) }
+        Self { state, revision }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
