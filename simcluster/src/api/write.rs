@@ -1,5 +1,7 @@
 //! Creating, updating, patching and deleting.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
@@ -8,9 +10,10 @@ use serde_json::Value;
 use super::read::respond_with;
 use super::target::{Subresource, Target};
 use super::{Cluster, answer, scale, unknown};
+use crate::change::Stored;
 use crate::object::{Object, Resource};
 use crate::world::{DeleteOptions, Propagation, Write};
-use crate::{ApiError, strategic_patch};
+use crate::{ApiError, World, strategic_patch};
 
 const PROTOBUF: &str = "this cluster reads JSON only, and the request carries protobuf, as `kubectl create deployment` sends it. Use `kubectl apply -f`, or `kubectl create deployment … --dry-run=client -o json | kubectl apply -f -`";
 
@@ -41,7 +44,7 @@ fn is_dry_run(target: &Target) -> bool {
     target.option("dryRun") == Some("All")
 }
 
-/// Reads an object, and refuses or names fields that its kind does not have, as `fieldValidation` asks.
+/// Reads the object of a request, and refuses or names fields that its kind does not have, as `fieldValidation` asks.
 fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError> {
     let version = value.get("apiVersion").and_then(Value::as_str);
     if let Some(version) = version.filter(|version| *version != target.resource.api_version()) {
@@ -61,7 +64,7 @@ fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError
         let message = format!("{kind} in version \"v1\" cannot be handled as a {kind}: strict decoding error: {all}");
         return Err(ApiError::bad_request(message));
     }
-    Ok((object, strange))
+    Ok((placed(target, object)?, strange))
 }
 
 fn warned(mut response: Response, strange: &[String]) -> Response {
@@ -101,7 +104,6 @@ pub fn create(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
         return Err(ApiError::not_allowed());
     }
     let (object, strange) = read(target, body(headers, bytes)?)?;
-    let object = placed(target, object)?;
     let made = cluster.with(|world| world.create_with(object, is_dry_run(target)))?;
     Ok(warned(respond_with(cluster, target, StatusCode::CREATED, &made), &strange))
 }
@@ -109,21 +111,20 @@ pub fn create(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
 /// Answers PUT: replaces an object.
 pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
     let value = body(headers, bytes)?;
-    if target.part == Subresource::Scale {
-        let written = cluster.with(|world| {
-            let object = scale::into_object(&world.store().existing(target.resource, &target.key())?.object, &value)?;
-            world.update_with(object, Write::Spec, is_dry_run(target))
-        })?;
-        return Ok(respond_with(cluster, target, StatusCode::OK, &written));
-    }
-    let (object, strange) = read(target, value)?;
-    let object = placed(target, object)?;
-    let written = cluster.with(|world| world.update_with(object, part(target), is_dry_run(target)))?;
+    let (written, strange) = cluster.with(|world| write(world, target, value))?;
     Ok(warned(respond_with(cluster, target, StatusCode::OK, &written), &strange))
 }
 
-const fn part(target: &Target) -> Write {
-    if matches!(target.part, Subresource::Status) { Write::Status } else { Write::Spec }
+/// Writes an object, its status or its size in the place of what is there. Also returns the fields that its kind does not have.
+fn write(world: &mut World, target: &Target, value: Value) -> Result<(Arc<Stored>, Vec<String>), ApiError> {
+    let (object, strange) = if target.part == Subresource::Scale {
+        let before = world.store().existing(target.resource, &target.key())?;
+        (scale::into_object(&before.object, &value)?, Vec::new())
+    } else {
+        read(target, value)?
+    };
+    let part = if target.part == Subresource::Status { Write::Status } else { Write::Spec };
+    Ok((world.update_with(object, part, is_dry_run(target))?, strange))
 }
 
 const JSON_PATCH: &str = "application/json-patch+json";
@@ -154,7 +155,7 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
         let before = match world.store().existing(target.resource, &target.key()) {
             Err(_) if is_apply && target.part == Subresource::Whole => {
                 let (object, strange) = read(target, patch.clone())?;
-                let made = world.create_with(placed(target, object)?, is_dry_run(target))?;
+                let made = world.create_with(object, is_dry_run(target))?;
                 return Ok((made, StatusCode::CREATED, strange));
             }
             before => before?,
@@ -165,13 +166,7 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
             meta.remove("resourceVersion");
         }
         merge(&mut value, &patch, format)?;
-        let (object, strange) = if target.part == Subresource::Scale {
-            (scale::into_object(&before.object, &value)?, Vec::new())
-        } else {
-            read(target, value)?
-        };
-        let object = placed(target, object)?;
-        let written = world.update_with(object, part(target), is_dry_run(target))?;
+        let (written, strange) = write(world, target, value)?;
         Ok::<_, ApiError>((written, StatusCode::OK, strange))
     })?;
     Ok(warned(respond_with(cluster, target, status, &written), &strange))
