@@ -1,4 +1,5 @@
-//! Due tasks: in order of time, then of their making. A task that is there already is not added twice; it keeps the earlier time.
+//! Due tasks: in order of time, then of their making. A task that is there already is not added twice: it keeps the earlier time, or
+//! gets the one that is set.
 //!
 //! This is at once the work queues of the controllers and the timers of the kubelets.
 
@@ -15,16 +16,14 @@ pub enum Task {
     ReplicaSet(Key),
     /// The scheduler looks at a pod.
     Schedule(Key),
-    /// A kubelet moves a pod on. The number tells this plan from earlier ones.
-    Kubelet(Key, u64),
+    /// A kubelet moves a pod on.
+    Kubelet(Key),
     /// The garbage collector looks at an object whose owner may be gone, or that waits for its dependents.
     Collect(Resource, Key),
     /// The pod garbage collector looks around.
     CollectPods,
     /// A pod of a node that is gone is written off.
     WriteOff(Key),
-    /// The node controller looks around.
-    Nodes,
     /// A node's kubelet reports for the first time.
     NodeReports(Key),
     /// The autoscaler looks at pods that no node fits, and at its nodes.
@@ -35,8 +34,6 @@ pub enum Task {
     Quota(String),
     /// The namespace controller empties a namespace.
     Namespace(String),
-    /// A pod is deleted because its node is tainted.
-    TaintEviction(Key, String),
     /// An Event is written.
     Event(Box<NewEvent>),
 }
@@ -52,15 +49,27 @@ pub struct Agenda {
 impl Agenda {
     /// Adds a task, or makes it earlier.
     pub fn add(&mut self, at_millis: i64, task: Task) {
-        if let Some(&(known, number)) = self.due.get(&task) {
-            if known <= at_millis {
-                return;
-            }
-            self.entries.remove(&(known, number, task.clone()));
+        if self.due_millis(&task).is_none_or(|known| known > at_millis) {
+            self.set(at_millis, task);
         }
+    }
+
+    /// Sets when a task is due, whatever was planned before.
+    pub fn set(&mut self, at_millis: i64, task: Task) {
+        self.remove(&task);
         self.count += 1;
         self.due.insert(task.clone(), (at_millis, self.count));
         self.entries.insert((at_millis, self.count, task));
+    }
+
+    pub fn remove(&mut self, task: &Task) {
+        if let Some((at, number)) = self.due.remove(task) {
+            self.entries.remove(&(at, number, task.clone()));
+        }
+    }
+
+    pub fn due_millis(&self, task: &Task) -> Option<i64> {
+        self.due.get(task).map(|(at, _)| *at)
     }
 
     pub fn next_millis(&self) -> Option<i64> {
@@ -82,12 +91,6 @@ impl Agenda {
         self.entries.retain(|(_, _, task)| is_kept(task));
         self.due.retain(|task, _| is_kept(task));
     }
-
-    /// Returns whether a task other than the regular rounds is due before then.
-    pub fn is_busy_before(&self, millis: i64) -> bool {
-        let is_round = |task: &Task| matches!(task, Task::CollectPods | Task::Nodes | Task::TaintEviction(..));
-        self.entries.iter().take_while(|(at, ..)| *at < millis).any(|(_, _, task)| !is_round(task))
-    }
 }
 
 #[cfg(test)]
@@ -95,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_there_once_at_its_earliest_time() {
+    fn a_task_is_there_once_at_its_earliest_time_or_the_one_that_is_set() {
         let mut agenda = Agenda::default();
         let task = || Task::Quota("a".to_owned());
         agenda.add(20, task());
@@ -104,6 +107,10 @@ mod tests {
         assert_eq!((agenda.entries.len(), agenda.next_millis()), (1, Some(10)));
         assert_eq!(agenda.take(9), None);
         assert_eq!(agenda.take(10), Some((10, task())));
+        agenda.add(10, task());
+        agenda.set(20, task());
+        assert_eq!((agenda.entries.len(), agenda.due_millis(&task())), (1, Some(20)));
+        agenda.remove(&task());
         assert_eq!(agenda.next_millis(), None);
     }
 }

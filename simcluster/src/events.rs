@@ -59,8 +59,8 @@ impl NewEvent {
     }
 
     #[must_use]
-    pub fn of_container(mut self, name: &str) -> Self {
-        self.field_path = Some(format!("spec.containers{{{name}}}"));
+    pub fn of_container(mut self, list: &str, name: &str) -> Self {
+        self.field_path = Some(format!("spec.{list}{{{name}}}"));
         self
     }
 

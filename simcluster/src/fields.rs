@@ -3,18 +3,17 @@
 use crate::object::Object;
 use crate::{ApiError, meta};
 
-/// Requirements on fields: `metadata.name=web,status.phase!=Running`.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields(Vec<(String, bool, String)>);
+/// A requirement on a field: its path, whether it must have the value or must not have it, and the value.
+pub type Requirement = (String, bool, String);
 
-impl Fields {
-    /// Reads one.
-    ///
-    /// # Errors
-    /// 400 when it is not one.
-    pub fn parse(text: &str) -> Result<Self, ApiError> {
-        let mut all = Vec::new();
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+/// Reads requirements: `metadata.name=web,status.phase!=Running`.
+///
+/// # Errors
+/// 400 when they are none.
+pub fn parse(text: &str) -> Result<Vec<Requirement>, ApiError> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
             let (field, is_equal, value) = if let Some((field, value)) = part.split_once("!=") {
                 (field, false, value)
             } else if let Some((field, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
@@ -22,29 +21,24 @@ impl Fields {
             } else {
                 return Err(ApiError::bad_request(format!("invalid field selector: {part:?}")));
             };
-            all.push((field.to_owned(), is_equal, value.to_owned()));
-        }
-        Ok(Self(all))
-    }
+            Ok((field.to_owned(), is_equal, value.to_owned()))
+        })
+        .collect()
+}
 
-    pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// Returns whether an object matches.
-    ///
-    /// # Errors
-    /// 400 for a field that this kind cannot be selected by.
-    pub fn matches(&self, object: &Object) -> Result<bool, ApiError> {
-        for (field, is_equal, value) in &self.0 {
-            let found = selectable(object, field)
-                .ok_or_else(|| ApiError::bad_request(format!("field label not supported: {field}")))?;
-            if (found == *value) != *is_equal {
-                return Ok(false);
-            }
+/// Returns whether an object meets all requirements.
+///
+/// # Errors
+/// 400 for a field that this kind cannot be selected by.
+pub fn matches(all: &[Requirement], object: &Object) -> Result<bool, ApiError> {
+    for (field, is_equal, value) in all {
+        let found = selectable(object, field)
+            .ok_or_else(|| ApiError::bad_request(format!("field label not supported: {field}")))?;
+        if (found == *value) != *is_equal {
+            return Ok(false);
         }
-        Ok(true)
     }
+    Ok(true)
 }
 
 fn selectable(object: &Object, field: &str) -> Option<String> {

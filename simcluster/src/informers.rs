@@ -49,10 +49,9 @@ impl World {
 
     /// Forgets a node that is gone: its kubelet has nothing to report to.
     fn forget_node(&mut self, name: &str) {
-        self.silent.remove(name);
         let uids: Vec<String> = self.store.pods_on(name).filter_map(|pod| pod.metadata.uid.clone()).collect();
         for uid in uids {
-            self.plans.remove(&uid);
+            self.steps.remove(&uid);
         }
     }
 
@@ -110,7 +109,7 @@ impl World {
                 self.schedule_soon(Task::Deployment(deployment));
             }
             let uid = pod.metadata.uid.as_deref().unwrap_or_default();
-            self.plans.remove(uid);
+            self.steps.remove(uid);
             self.pods.remove(uid);
             self.unschedulable.remove(&key);
         } else if meta::node_of(pod).is_none() {

@@ -11,6 +11,17 @@
 //! One [`World`] owns everything. Nothing happens in it but by [`World::advance_to`], which lets the agenda's entries happen
 //! in order of their time, and by the calls of people, which are the same ones that controllers use. The same seed and the same calls at the same times give the same objects.
 //!
+//! # Modules
+//! | modules | subject |
+//! |---|---|
+//! | [`object`], [`change`], [`store`] | kinds, objects at a resourceVersion, the history that watches read |
+//! | [`world`], `defaults`, `validate` | writes, as the API server treats them: admission, quotas, deletion |
+//! | `run`, `agenda`, `informers` | time: what is due, who does it, and who is woken by a change |
+//! | `controller`, `scheduler`, `events` | the control loops, and the Events of all components |
+//! | [`kubelet`], `runtime` | the lives of pods, and what is known of their containers and programs |
+//! | [`api`] | requests of clients over HTTP: [`api::Cluster`] owns a world |
+//! | [`action`], [`story`], [`load`] | changes by people, stories of the playground, clusters of many pods |
+//!
 //! # What it does not simulate
 //! - Caches: controllers read the store itself, so nothing is ever stale and no expectation is awaited (a round that writes a status twice is refused, as
 //!   with caches). What that does (a round more or less) does not change what is decided.
@@ -21,7 +32,7 @@
 //! - Containers: a word in an image's tag and arguments decide a program's life (see [`kubelet`]); nothing is run, no volume but ConfigMaps
 //!   is looked for, a container's image is not changed in place, hooks and ephemeral containers do nothing.
 //! - Scheduling beyond capacity, taints, node selectors and node affinity; preemption.
-//! - Heartbeats: a node's conditions stay as they were until its kubelet falls silent.
+//! - Heartbeats: a node's conditions stay as they were, because no kubelet falls silent.
 //! - The `deprecated.deployment.rollback.to` annotation; kubectl does not use it.
 //! - Pod disruption budgets (`kubectl drain` is never refused), evictions by pressure, priorities, horizontal scaling.
 //! - The hash in a ReplicaSet's name is made like Kubernetes' (FNV-1a, same alphabet) but of JSON and not of Go's dump, so names differ.
@@ -55,4 +66,4 @@ pub mod world;
 
 pub use error::ApiError;
 pub use object::{Key, Object, Resource};
-pub use world::{DeleteOptions, DryRun, Propagation, Settings, World, Write};
+pub use world::{DeleteOptions, Propagation, Settings, World, Write};

@@ -50,10 +50,6 @@ pub fn annotation<'a>(meta: &'a ObjectMeta, name: &str) -> Option<&'a str> {
     meta.annotations.as_ref()?.get(name).map(String::as_str)
 }
 
-pub fn created(meta: &ObjectMeta) -> Option<&Time> {
-    meta.creation_timestamp.as_ref()
-}
-
 pub fn is_deleting(meta: &ObjectMeta) -> bool {
     meta.deletion_timestamp.is_some()
 }

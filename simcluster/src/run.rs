@@ -7,9 +7,8 @@ use k8s_openapi::api::core::v1::Namespace;
 use crate::agenda::{Agenda, Task};
 use crate::events::Recorder;
 use crate::object::{Key, Kind};
-use crate::runtime::PodRecords;
 use crate::store::Store;
-use crate::world::autoscaler::AutoscalerMemory;
+use crate::world::AutoscalerMemory;
 use crate::{ApiError, Settings, World, controller, kubelet, node, scheduler};
 
 impl World {
@@ -24,10 +23,8 @@ impl World {
             agenda: Agenda::default(),
             recorder: Recorder::default(),
             failures: BTreeMap::new(),
-            plans: BTreeMap::new(),
-            plan_count: 0,
-            pods: PodRecords::new(),
-            silent: BTreeMap::new(),
+            steps: BTreeMap::new(),
+            pods: BTreeMap::new(),
             lost: BTreeMap::new(),
             autoscaler: AutoscalerMemory::default(),
             unschedulable: BTreeSet::new(),
@@ -43,7 +40,6 @@ impl World {
             world.put(node::new_node(&name).into_object());
             controller::node::report(&mut world, &key);
         }
-        world.agenda.add(now_millis + controller::node::ROUND_MILLIS, Task::Nodes);
         world.agenda.add(now_millis + controller::node::PODS_ROUND_MILLIS, Task::CollectPods);
         world
     }
@@ -57,20 +53,6 @@ impl World {
         self.now_millis = self.now_millis.max(millis);
     }
 
-    /// Lets time pass until nothing but the regular rounds will happen within the next `quiet_millis`, or until `limit_millis` have passed.
-    /// Returns whether it came to rest.
-    pub fn rest(&mut self, quiet_millis: i64, limit_millis: i64) -> bool {
-        let limit = self.now_millis + limit_millis;
-        while self.now_millis < limit {
-            if !self.agenda.is_busy_before(self.now_millis + quiet_millis) {
-                return true;
-            }
-            let next = self.agenda.next_millis().unwrap_or(limit);
-            self.advance_to(next.min(limit));
-        }
-        false
-    }
-
     fn run_task(&mut self, task: Task) {
         match task {
             Task::Deployment(key) => {
@@ -80,17 +62,15 @@ impl World {
                 self.run_controller(Task::ReplicaSet(key.clone()), |world| controller::replicaset::sync(world, &key))
             }
             Task::Schedule(key) => scheduler::schedule(self, &key),
-            Task::Kubelet(key, number) => kubelet::run_step(self, &key, number),
+            Task::Kubelet(key) => kubelet::run(self, &key),
             Task::Collect(resource, key) => controller::gc::collect(self, resource, &key),
             Task::CollectPods => controller::node::collect_pods(self),
             Task::WriteOff(key) => controller::node::write_off(self, &key),
-            Task::Nodes => controller::node::round(self),
             Task::NodeReports(key) => controller::node::report(self, &key),
             Task::Autoscaler => controller::autoscaler::round(self),
             Task::Boot(name) => controller::autoscaler::boot(self, &name),
             Task::Quota(namespace) => controller::quota::count(self, &namespace),
             Task::Namespace(name) => controller::namespace::empty(self, &name),
-            Task::TaintEviction(key, uid) => controller::node::evict(self, &key, &uid),
             Task::Event(event) => self.write_event(*event),
         }
     }

@@ -50,46 +50,31 @@ fn refuse(world: &mut World, key: &Key, pod: &Pod, why: &str) {
     world.agenda.add(world.now_millis + 300_000, Task::Schedule(key.clone()));
 }
 
-fn requests(spec: &PodSpec) -> [(&'static str, i128); 2] {
-    ["cpu", "memory"].map(|name| {
-        let of =
-            spec.containers.iter().filter_map(|container| container.resources.as_ref()?.requests.as_ref()?.get(name));
-        (name, of.map(meta::quantity).sum())
-    })
-}
-
-#[derive(Default)]
-pub(crate) struct Load {
-    pods: i128,
-    used: BTreeMap<&'static str, i128>,
-    /// Pods of the same ReplicaSet.
-    siblings: i128,
+fn requested(spec: &PodSpec, resource: &str) -> i128 {
+    let all = spec.containers.iter();
+    let requests = all.filter_map(|container| container.resources.as_ref()?.requests.as_ref()?.get(resource));
+    requests.map(meta::quantity).sum()
 }
 
 fn choose(world: &World, pod: &Pod) -> Result<String, String> {
-    let owner = meta::controller(&pod.metadata).map(|owner| owner.uid.clone());
-    let mut loads: BTreeMap<String, Load> = BTreeMap::new();
+    let mut pods_on: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
     for other in world.store.all::<Pod>(None).filter(|other| !meta::is_finished(other)) {
-        let (Some(node), Some(spec)) = (meta::node_of(other), &other.spec) else { continue };
-        let load = loads.entry(node.to_owned()).or_default();
-        load.pods += 1;
-        for (name, amount) in requests(spec) {
-            *load.used.entry(name).or_default() += amount;
-        }
-        if owner.is_some() && meta::controller(&other.metadata).map(|owner| owner.uid.clone()) == owner {
-            load.siblings += 1;
+        if let Some(node) = meta::node_of(other) {
+            pods_on.entry(node).or_default().push(other);
         }
     }
+    let owner = meta::controller(&pod.metadata).map(|owner| owner.uid.as_str());
+    let is_sibling = |other: &&&Pod| meta::is_controlled_by(&other.metadata, owner);
     let spec = pod.spec.clone().unwrap_or_default();
     let nodes: Vec<&Node> = world.store.all::<Node>(None).collect();
     let (mut best, mut refusals) = (None, BTreeMap::<String, u32>::new());
     for node in &nodes {
         let name = node.metadata.name.clone().unwrap_or_default();
-        let none = Load::default();
-        let load = loads.get(&name).unwrap_or(&none);
-        let why = refusals_of(node, &spec, load);
+        let pods = pods_on.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let why = refusals_of(node, &spec, pods);
         if why.is_empty() {
-            let rank = (-preference(node, &spec), load.siblings, load.pods, name);
+            let siblings = pods.iter().filter(is_sibling).count();
+            let rank = (-preference(node, &spec), siblings, pods.len(), name);
             if best.as_ref().is_none_or(|known| rank < *known) {
                 best = Some(rank);
             }
@@ -112,8 +97,8 @@ fn choose(world: &World, pod: &Pod) -> Result<String, String> {
     }
 }
 
-/// Why a node does not take a pod.
-pub(crate) fn refusals_of(node: &Node, spec: &PodSpec, load: &Load) -> Vec<String> {
+/// Returns why a node with these pods does not take another one.
+pub(crate) fn refusals_of(node: &Node, spec: &PodSpec, pods: &[&Pod]) -> Vec<String> {
     if node::is_cordoned(node) {
         return vec!["node(s) were unschedulable".to_owned()];
     }
@@ -140,11 +125,12 @@ pub(crate) fn refusals_of(node: &Node, spec: &PodSpec, load: &Load) -> Vec<Strin
     let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref()).unwrap_or(&none);
     let mut why = Vec::new();
     let most = allocatable.get("pods").map_or(110_000, meta::quantity);
-    if (load.pods + 1) * 1000 > most {
+    if (pods.len() as i128 + 1) * 1000 > most {
         why.push("Too many pods".to_owned());
     }
-    for (name, asked) in requests(spec) {
-        let used = load.used.get(name).copied().unwrap_or_default();
+    for name in ["cpu", "memory"] {
+        let asked = requested(spec, name);
+        let used: i128 = pods.iter().filter_map(|pod| pod.spec.as_ref()).map(|spec| requested(spec, name)).sum();
         if asked > 0 && used + asked > allocatable.get(name).map_or(0, meta::quantity) {
             why.push(format!("Insufficient {name}"));
         }

@@ -171,14 +171,6 @@ impl Store {
         self.collection(resource).compacted
     }
 
-    /// Forgets the whole history: every watch from an older revision is told 410.
-    pub fn compact(&mut self) {
-        for collection in self.collections.values_mut() {
-            collection.history.clear();
-            collection.compacted = self.revision;
-        }
-    }
-
     fn remember(&mut self, resource: Resource, change: Change) -> Change {
         if let Some(collection) = self.collections.get_mut(&resource) {
             collection.history.push_back(change.clone());

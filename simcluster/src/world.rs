@@ -3,7 +3,6 @@
 //! People, controllers, scheduler and kubelets all write through the functions of this file and of `world/`. It does not know HTTP.
 
 mod admit;
-pub(crate) mod autoscaler;
 pub(crate) mod delete;
 mod quota;
 
@@ -17,12 +16,10 @@ use crate::agenda::{Agenda, Task};
 use crate::change::Stored;
 use crate::events::{LIFE_MILLIS, NewEvent, Outcome, Recorder};
 use crate::object::{Key, Kind, Object, Resource};
-use crate::runtime::{Plan, PodRecords};
+use crate::runtime::{PodRecord, Step};
 use crate::store::{self, Store};
 use crate::time;
 
-use self::autoscaler::AutoscalerMemory;
-pub use self::autoscaler::Pool;
 pub use delete::{DeleteOptions, Propagation};
 
 /// Settings of a cluster.
@@ -47,6 +44,34 @@ impl Default for Settings {
     }
 }
 
+/// Nodes that an autoscaler may add.
+#[derive(Debug, Clone)]
+pub struct Pool {
+    /// Its name; its nodes are called by it, with a number.
+    pub name: String,
+    /// Largest number of nodes.
+    pub most: usize,
+    /// Time until a new node is there.
+    pub boot_millis: i64,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Self { name: "pool".to_owned(), most: 2, boot_millis: 25_000 }
+    }
+}
+
+/// What the autoscaler remembers between its rounds.
+#[derive(Debug, Default)]
+pub(crate) struct AutoscalerMemory {
+    /// The node that is coming.
+    pub boots: Option<String>,
+    /// Pods that were told already, by their UID.
+    pub told: BTreeMap<String, bool>,
+    /// Since when a node has been empty.
+    pub empty: BTreeMap<String, i64>,
+}
+
 /// Which part of an object is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Write {
@@ -54,16 +79,6 @@ pub enum Write {
     Spec,
     /// The status alone.
     Status,
-}
-
-/// Whether a request only checks what it would do, as `dryRun` of the API.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub enum DryRun {
-    /// Everything is stored.
-    #[default]
-    None,
-    /// Nothing is stored.
-    All,
 }
 
 /// The cluster.
@@ -79,11 +94,9 @@ pub struct World {
     /// Number of failures in a row of each controller's work: it waits longer each time.
     pub(crate) failures: BTreeMap<Task, u32>,
     /// Next step of each simple pod, by its UID.
-    pub(crate) plans: BTreeMap<String, Plan>,
-    pub(crate) plan_count: u64,
-    pub(crate) pods: PodRecords,
-    /// Nodes whose kubelet is silent, since when.
-    pub(crate) silent: BTreeMap<String, i64>,
+    pub(crate) steps: BTreeMap<String, Step>,
+    /// What their kubelets know of detailed pods, by their UID.
+    pub(crate) pods: BTreeMap<String, PodRecord>,
     /// Nodes that are gone while pods are still bound to them, since when it was noticed.
     pub(crate) lost: BTreeMap<String, i64>,
     pub(crate) autoscaler: AutoscalerMemory,
@@ -99,11 +112,6 @@ impl World {
     /// The objects.
     pub const fn store(&self) -> &Store {
         &self.store
-    }
-
-    /// Forgets the history of changes, as a compaction does.
-    pub fn compact(&mut self) {
-        self.store.compact();
     }
 
     /// When something will happen next.

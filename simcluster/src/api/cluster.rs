@@ -5,47 +5,41 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, watch as latest};
+use tokio::sync::watch as latest;
 
 use crate::World;
-
-/// Relation of virtual time to real time.
-#[derive(Debug, Clone, Copy)]
-struct Clock {
-    real: Instant,
-    millis: i64,
-    speed: f64,
-}
-
-impl Clock {
-    fn now_millis(&self) -> i64 {
-        self.millis + (self.real.elapsed().as_secs_f64() * 1000.0 * self.speed) as i64
-    }
-}
 
 #[derive(Debug)]
 struct State {
     world: World,
-    clock: Clock,
+    /// A moment of real time, and the virtual time then.
+    since: (Instant, i64),
+    /// Seconds of virtual time that pass in one of real time.
+    speed: f64,
+}
+
+impl State {
+    fn now_millis(&self) -> i64 {
+        let (real, millis) = self.since;
+        millis + (real.elapsed().as_secs_f64() * 1000.0 * self.speed) as i64
+    }
 }
 
 /// A world whose time passes, for many to use at once.
 #[derive(Debug, Clone)]
 pub struct Cluster {
     state: Arc<Mutex<State>>,
-    /// The newest resourceVersion: watches wait for it to change.
-    pub(super) revision: Arc<latest::Sender<u64>>,
-    /// Something was written: what happens next may be sooner than thought.
-    written: Arc<Notify>,
+    /// The newest resourceVersion. Watches wait for it to change, and so does time: what happens next may be sooner than thought.
+    pub(super) revision: latest::Sender<u64>,
 }
 
 impl Cluster {
     /// Creates a cluster whose time begins to pass with [`Cluster::run`].
     pub fn new(world: World) -> Self {
-        let clock = Clock { real: Instant::now(), millis: world.now_millis(), speed: 1.0 };
+        let since = (Instant::now(), world.now_millis());
         let revision = latest::Sender::new(world.store().revision());
-        let state = Arc::new(Mutex::new(State { world, clock }));
-        Self { state, revision: Arc::new(revision), written: Arc::default() }
+        let state = Arc::new(Mutex::new(State { world, since, speed: 1.0 }));
+        Self { state, revision }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -55,45 +49,43 @@ impl Cluster {
     /// Uses the world at this moment.
     pub fn with<T>(&self, work: impl FnOnce(&mut World) -> T) -> T {
         let mut state = self.lock();
-        let now = state.clock.now_millis();
+        let now = state.now_millis();
         state.world.advance_to(now);
         let found = work(&mut state.world);
         let revision = state.world.store().revision();
         drop(state);
-        if self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision) {
-            self.written.notify_one();
-        }
+        self.revision.send_if_modified(|known| std::mem::replace(known, revision) != revision);
         found
     }
 
     /// Returns the factor of virtual time to real time.
     pub fn speed(&self) -> f64 {
-        self.lock().clock.speed
+        self.lock().speed
     }
 
     /// Makes time pass faster or slower from now on.
     pub fn set_speed(&self, speed: f64) {
         let mut state = self.lock();
-        let millis = state.clock.now_millis();
-        state.clock = Clock { real: Instant::now(), millis, speed: speed.clamp(0.01, 1000.0) };
+        state.since = (Instant::now(), state.now_millis());
+        state.speed = speed.clamp(0.01, 1000.0);
         drop(state);
-        self.written.notify_one();
+        self.revision.send_modify(|_| {}); // nothing is new, but the time until then is another
     }
 
     /// Puts another world in the place of this one. Whoever watches is told that the history is gone, and lists again.
     pub fn replace(&self, make: impl FnOnce(i64, u64) -> World) {
         let mut state = self.lock();
-        let now = state.clock.now_millis();
+        let now = state.now_millis();
         let revision = state.world.store().revision();
         state.world = make(now, revision);
         let revision = state.world.store().revision();
         drop(state);
         self.revision.send_replace(revision);
-        self.written.notify_one();
     }
 
     /// Lets time pass, for ever.
     pub async fn run(self) {
+        let mut revision = self.revision.subscribe();
         loop {
             let wait = self.with(|world| world.next_millis().map(|next| next - world.now_millis()));
             let speed = self.speed();
@@ -102,7 +94,7 @@ impl Cluster {
             });
             tokio::select! {
                 () = tokio::time::sleep(wait.min(Duration::from_secs(1))) => {}
-                () = self.written.notified() => {}
+                _ = revision.changed() => {}
             }
         }
     }

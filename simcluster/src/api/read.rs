@@ -5,33 +5,33 @@ use std::sync::Arc;
 use axum::response::Response;
 use bytes::BytesMut;
 use http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::target::{Subresource, Target};
 use super::{Cluster, answer, scale, table};
 use crate::change::Stored;
-use crate::fields::Fields;
-use crate::{ApiError, Key, meta};
+use crate::fields::{self, Requirement};
+use crate::{ApiError, Key, World, meta};
 use selector::{Labels, ParseSelectorError};
 
 /// Which objects a request is about, besides kind and namespace.
 #[derive(Debug, Default)]
 pub struct Selection {
     labels: Labels,
-    fields: Fields,
+    fields: Vec<Requirement>,
 }
 
 impl Selection {
     /// Reads `labelSelector` and `fieldSelector`.
     pub fn of(target: &Target) -> Result<Self, ApiError> {
         Ok(Self {
-            labels: target.query.get("labelSelector").unwrap_or_default().parse().map_err(refused)?,
-            fields: Fields::parse(target.query.get("fieldSelector").unwrap_or_default())?,
+            labels: target.option("labelSelector").unwrap_or_default().parse().map_err(refused)?,
+            fields: fields::parse(target.option("fieldSelector").unwrap_or_default())?,
         })
     }
 
     pub fn matches(&self, object: &Stored) -> Result<bool, ApiError> {
-        Ok(self.labels.matches(meta::labels(object.object.meta())) && self.fields.matches(&object.object)?)
+        Ok(self.labels.matches(meta::labels(object.object.meta())) && fields::matches(&self.fields, &object.object)?)
     }
 }
 
@@ -44,34 +44,13 @@ pub fn get(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
     Ok(respond_with(cluster, target, StatusCode::OK, &found))
 }
 
-struct Page {
-    objects: Vec<Arc<Stored>>,
-    revision: u64,
-    /// Where the next page begins.
-    next: Option<Key>,
-    /// Number of objects on this page and before.
-    passed: usize,
-    /// Number of remaining objects, where counting them costs nothing.
-    left: Option<usize>,
-    now_millis: i64,
-}
-
 pub fn list(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
-    let selection = Selection::of(target)?;
-    let limit = match target.query.get("limit").map(str::parse::<usize>) {
-        None | Some(Ok(0)) => usize::MAX,
-        Some(Ok(limit)) => limit,
-        Some(Err(_)) => return Err(ApiError::bad_request("limit must be a whole number")),
-    };
-    let page = page(cluster, target, &selection, limit)?;
-    let token =
-        page.next.as_ref().map(|key| format!("{}/{}/{}/{}", page.revision, page.passed, key.namespace, key.name));
-    let meta = json!({
-        "resourceVersion": page.revision.to_string(),
-        "continue": token.unwrap_or_default(), "remainingItemCount": page.left,
-    });
+    let (objects, meta, now_millis) = cluster.with(|world| {
+        let (objects, meta) = page(world, target)?;
+        Ok::<_, ApiError>((objects, meta, world.now_millis()))
+    })?;
     if table::is_asked_for(&target.accept) {
-        let mut table = table::table(target, &page.objects, page.now_millis, true);
+        let mut table = table::table(target, &objects, now_millis, true);
         if let Some(table) = table.as_object_mut() {
             table.insert("metadata".to_owned(), meta);
         }
@@ -84,7 +63,7 @@ pub fn list(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
         resource.api_version()
     );
     let mut body = BytesMut::from(head.as_bytes());
-    for (index, object) in page.objects.iter().enumerate() {
+    for (index, object) in objects.iter().enumerate() {
         if index > 0 {
             body.extend_from_slice(b",");
         }
@@ -94,32 +73,41 @@ pub fn list(cluster: &Cluster, target: &Target) -> Result<Response, ApiError> {
     Ok(answer::json(StatusCode::OK, body.freeze()))
 }
 
-fn page(cluster: &Cluster, target: &Target, selection: &Selection, limit: usize) -> Result<Page, ApiError> {
-    let after = target.query.get("continue").map(token).transpose()?;
-    cluster.with(|world| {
-        let (store, now_millis) = (world.store(), world.now_millis());
-        let compacted = store.compacted(target.resource);
-        // Later pages are of the first page's revision: what changed meanwhile is told by the watch from there.
-        let (revision, mut passed, after) = match after {
-            Some((revision, ..)) if revision < compacted => return Err(ApiError::expired(revision, compacted)),
-            Some((revision, passed, key)) => (revision, passed, Some(key)),
-            None => (store.revision(), 0, None),
-        };
-        let mut objects: Vec<Arc<Stored>> = Vec::new();
-        let mut all = store.list(target.resource, target.namespace.as_deref(), after.as_ref()).peekable();
-        while let Some(object) = all.next() {
-            passed += 1;
-            if selection.matches(object)? {
-                objects.push(object.clone());
-            }
-            if objects.len() >= limit && all.peek().is_some() {
-                let is_all = target.namespace.is_none() && selection.labels.is_empty() && selection.fields.is_empty();
-                let left = is_all.then(|| store.count(target.resource).saturating_sub(passed));
-                return Ok(Page { next: Some(object.object.key()), objects, revision, passed, left, now_millis });
-            }
+/// Returns the objects of a page, and its metadata.
+fn page(world: &World, target: &Target) -> Result<(Vec<Arc<Stored>>, Value), ApiError> {
+    let selection = Selection::of(target)?;
+    let limit = match target.option("limit").map(str::parse::<usize>) {
+        None | Some(Ok(0)) => usize::MAX,
+        Some(Ok(limit)) => limit,
+        Some(Err(_)) => return Err(ApiError::bad_request("limit must be a whole number")),
+    };
+    let store = world.store();
+    let compacted = store.compacted(target.resource);
+    // Later pages are of the first page's revision: what changed meanwhile is told by the watch from there.
+    let (revision, mut passed, after) = match target.option("continue").map(token).transpose()? {
+        Some((revision, ..)) if revision < compacted => return Err(ApiError::expired(revision, compacted)),
+        Some((revision, passed, key)) => (revision, passed, Some(key)),
+        None => (store.revision(), 0, None),
+    };
+    let mut objects: Vec<Arc<Stored>> = Vec::new();
+    // Where the next page begins, and the number of remaining objects, where counting them costs nothing.
+    let (mut next, mut left) = (String::new(), None);
+    let mut all = store.list(target.resource, target.namespace.as_deref(), after.as_ref()).peekable();
+    while let Some(object) = all.next() {
+        passed += 1;
+        if selection.matches(object)? {
+            objects.push(object.clone());
         }
-        Ok(Page { objects, revision, next: None, passed, left: None, now_millis })
-    })
+        if objects.len() >= limit && all.peek().is_some() {
+            let is_all = target.namespace.is_none() && selection.labels.is_empty() && selection.fields.is_empty();
+            left = is_all.then(|| store.count(target.resource).saturating_sub(passed));
+            let Key { namespace, name } = object.object.key();
+            next = format!("{revision}/{passed}/{namespace}/{name}");
+            break;
+        }
+    }
+    let meta = json!({ "resourceVersion": revision.to_string(), "continue": next, "remainingItemCount": left });
+    Ok((objects, meta))
 }
 
 /// Reads `REVISION/PASSED/NAMESPACE/NAME` of the last object of the page before.

@@ -11,7 +11,7 @@ use http_body_util::{BodyExt, Limited};
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::target::{Query, Subresource, Target};
+use super::target::{Subresource, Target};
 use super::{Cluster, answer, discovery, read, watch, write};
 use crate::ApiError;
 
@@ -49,8 +49,7 @@ async fn answer(State(cluster): State<Cluster>, request: Request<Body>) -> Respo
         let review = json!({ "kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1", "spec": {}, "status": { "allowed": true } });
         return answer::json(StatusCode::CREATED, review.to_string());
     }
-    let query = Query::read(parts.uri.query().unwrap_or_default());
-    let Some(target) = Target::parse(&segments, query, &parts.headers) else {
+    let Some(target) = Target::parse(&segments, parts.uri.query().unwrap_or_default(), &parts.headers) else {
         return ApiError::no_such_path().into_response();
     };
     let body = match Limited::new(body, LONGEST).collect().await {
@@ -83,8 +82,8 @@ fn dispatch(cluster: &Cluster, parts: &Parts, target: Target, body: &Bytes) -> R
         };
     }
     match (method, is_one) {
-        (&Method::GET, false) if target.query.is("watch") => watch::watch(cluster, target),
-        (&Method::GET, true) if target.query.is("watch") => {
+        (&Method::GET, false) if target.is("watch") => watch::watch(cluster, target),
+        (&Method::GET, true) if target.is("watch") => {
             Err(ApiError::bad_request("watch a list with a field selector instead"))
         }
         (&Method::GET, false) => read::list(cluster, &target),

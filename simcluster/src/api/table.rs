@@ -63,7 +63,7 @@ pub fn table(target: &Target, objects: &[Arc<Stored>], now_millis: i64, has_colu
 }
 
 fn row(target: &Target, stored: &Stored, now_millis: i64) -> Value {
-    let object = match target.query.get("includeObject") {
+    let object = match target.option("includeObject") {
         Some("None") => Value::Null,
         Some("Object") => stored.object.to_value(),
         _ => {

@@ -22,13 +22,13 @@ pub struct Target {
     pub namespace: Option<String>,
     pub name: Option<String>,
     pub part: Subresource,
-    pub query: Query,
+    query: BTreeMap<String, String>,
     pub accept: String,
 }
 
 impl Target {
     /// Parses `[namespaces NAMESPACE] RESOURCE [NAME [PART]]` behind the group and version.
-    pub fn parse(segments: &[&str], query: Query, headers: &HeaderMap) -> Option<Self> {
+    pub fn parse(segments: &[&str], query: &str, headers: &HeaderMap) -> Option<Self> {
         let (group, rest) = match segments {
             ["api", "v1", rest @ ..] => ("", rest),
             ["apis", group, "v1", rest @ ..] => (*group, rest),
@@ -55,28 +55,21 @@ impl Target {
             _ => return None,
         };
         let owned = |text: Option<&str>| text.map(str::to_owned);
+        let query = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         Some(Self { resource, namespace: owned(namespace), name: owned(name), part, query, accept })
     }
 
     pub fn key(&self) -> Key {
         Key::new(self.namespace.as_deref().unwrap_or_default(), self.name.as_deref().unwrap_or_default())
     }
-}
 
-#[derive(Debug, Default)]
-pub struct Query(BTreeMap<String, String>);
-
-impl Query {
-    pub fn read(text: &str) -> Self {
-        Self(form_urlencoded::parse(text.as_bytes()).into_owned().collect())
+    /// Returns an option of the query, unless it is empty.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        self.query.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Returns a value, unless it is empty.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
-    }
-
+    /// Returns whether an option of the query is switched on.
     pub fn is(&self, name: &str) -> bool {
-        self.0.get(name).is_some_and(|value| value == "true" || value == "1")
+        self.option(name).is_some_and(|value| value == "true" || value == "1")
     }
 }

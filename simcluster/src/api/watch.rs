@@ -46,16 +46,16 @@ struct Watch {
 /// Answers a watch: a stream of changes from a resourceVersion on.
 pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
     let selection = Selection::of(&target)?;
-    let asked = match target.query.get("resourceVersion").map(str::parse::<u64>) {
+    let asked = match target.option("resourceVersion").map(str::parse::<u64>) {
         None => 0,
         Some(Ok(revision)) => revision,
         Some(Err(_)) => return Err(ApiError::bad_request("invalid resource version")),
     };
     check_initial_events(&target)?;
-    let sends_initial = target.query.is("sendInitialEvents");
-    let seconds = target.query.get("timeoutSeconds").and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
+    let sends_initial = target.is("sendInitialEvents");
+    let seconds = target.option("timeoutSeconds").and_then(|text| text.parse().ok()).filter(|seconds| *seconds > 0);
     let now = Instant::now();
-    let has_bookmarks = target.query.is("allowWatchBookmarks");
+    let has_bookmarks = target.is("allowWatchBookmarks");
     let changed = cluster.revision.subscribe();
     let (revision, initial) = if sends_initial || asked == 0 {
         cluster.with(|world| {
@@ -88,7 +88,7 @@ pub fn watch(cluster: &Cluster, target: Target) -> Result<Response, ApiError> {
 /// Refuses a combination of options about initial events that Kubernetes refuses.
 fn check_initial_events(target: &Target) -> Result<(), ApiError> {
     const MATCH: &str = "resourceVersionMatch";
-    let (matching, has_initial) = (target.query.get(MATCH), target.query.get("sendInitialEvents").is_some());
+    let (matching, has_initial) = (target.option(MATCH), target.option("sendInitialEvents").is_some());
     let refuse = |detail: &str| Err(ApiError::invalid_options(vec![Cause::forbidden(MATCH, detail)]));
     match (matching, has_initial) {
         (None, false) | (Some("NotOlderThan"), true) => Ok(()),

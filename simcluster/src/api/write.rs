@@ -1,5 +1,7 @@
 //! Creating, updating, patching and deleting.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
@@ -8,9 +10,10 @@ use serde_json::Value;
 use super::read::respond_with;
 use super::target::{Subresource, Target};
 use super::{Cluster, answer, scale, unknown};
+use crate::change::Stored;
 use crate::object::{Object, Resource};
-use crate::world::{DeleteOptions, DryRun, Propagation, Write};
-use crate::{ApiError, strategic_patch};
+use crate::world::{DeleteOptions, Propagation, Write};
+use crate::{ApiError, World, strategic_patch};
 
 const PROTOBUF: &str = "this cluster reads JSON only, and the request carries protobuf, as `kubectl create deployment` sends it. Use `kubectl apply -f`, or `kubectl create deployment … --dry-run=client -o json | kubectl apply -f -`";
 
@@ -37,11 +40,11 @@ fn json(body: &Bytes) -> Result<Value, ApiError> {
     serde_json::from_slice(body).map_err(|error| ApiError::bad_request(format!("the body is not JSON: {error}")))
 }
 
-fn dry_run(target: &Target) -> DryRun {
-    if target.query.get("dryRun") == Some("All") { DryRun::All } else { DryRun::None }
+fn is_dry_run(target: &Target) -> bool {
+    target.option("dryRun") == Some("All")
 }
 
-/// Reads an object, and refuses or names fields that its kind does not have, as `fieldValidation` asks.
+/// Reads the object of a request, and refuses or names fields that its kind does not have, as `fieldValidation` asks.
 fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError> {
     let version = value.get("apiVersion").and_then(Value::as_str);
     if let Some(version) = version.filter(|version| *version != target.resource.api_version()) {
@@ -51,7 +54,7 @@ fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError
         );
         return Err(ApiError::bad_request(message));
     }
-    let validation = target.query.get("fieldValidation").unwrap_or("Warn");
+    let validation = target.option("fieldValidation").unwrap_or("Warn");
     let sent = (validation != "Ignore").then(|| value.clone());
     let object = Object::read(target.resource, value)?;
     let strange = sent.map(|sent| unknown::fields(&sent, &object.to_value())).unwrap_or_default();
@@ -61,7 +64,7 @@ fn read(target: &Target, value: Value) -> Result<(Object, Vec<String>), ApiError
         let message = format!("{kind} in version \"v1\" cannot be handled as a {kind}: strict decoding error: {all}");
         return Err(ApiError::bad_request(message));
     }
-    Ok((object, strange))
+    Ok((placed(target, object)?, strange))
 }
 
 fn warned(mut response: Response, strange: &[String]) -> Response {
@@ -101,69 +104,58 @@ pub fn create(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &B
         return Err(ApiError::not_allowed());
     }
     let (object, strange) = read(target, body(headers, bytes)?)?;
-    let object = placed(target, object)?;
-    let made = cluster.with(|world| world.create_with(object, dry_run(target)))?;
+    let made = cluster.with(|world| world.create_with(object, is_dry_run(target)))?;
     Ok(warned(respond_with(cluster, target, StatusCode::CREATED, &made), &strange))
 }
 
 /// Answers PUT: replaces an object.
 pub fn update(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
     let value = body(headers, bytes)?;
-    if target.part == Subresource::Scale {
-        let written = cluster.with(|world| {
-            let object = scale::into_object(&world.store().existing(target.resource, &target.key())?.object, &value)?;
-            world.update_with(object, Write::Spec, dry_run(target))
-        })?;
-        return Ok(respond_with(cluster, target, StatusCode::OK, &written));
-    }
-    let (object, strange) = read(target, value)?;
-    let object = placed(target, object)?;
-    let written = cluster.with(|world| world.update_with(object, part(target), dry_run(target)))?;
+    let (written, strange) = cluster.with(|world| write(world, target, value))?;
     Ok(warned(respond_with(cluster, target, StatusCode::OK, &written), &strange))
 }
 
-const fn part(target: &Target) -> Write {
-    if matches!(target.part, Subresource::Status) { Write::Status } else { Write::Spec }
+/// Writes an object, its status or its size in the place of what is there. Also returns the fields that its kind does not have.
+fn write(world: &mut World, target: &Target, value: Value) -> Result<(Arc<Stored>, Vec<String>), ApiError> {
+    let (object, strange) = if target.part == Subresource::Scale {
+        let before = world.store().existing(target.resource, &target.key())?;
+        (scale::into_object(&before.object, &value)?, Vec::new())
+    } else {
+        read(target, value)?
+    };
+    let part = if target.part == Subresource::Status { Write::Status } else { Write::Spec };
+    Ok((world.update_with(object, part, is_dry_run(target))?, strange))
 }
 
-/// Format of a patch.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Style {
-    Json,
-    Merge,
-    Strategic,
-    /// Server-side apply: merged like a strategic patch, and makes what is not there.
-    Apply,
-}
-
-impl Style {
-    fn of(headers: &HeaderMap) -> Result<Self, ApiError> {
-        match media_type(headers) {
-            "application/json-patch+json" => Ok(Self::Json),
-            "application/merge-patch+json" => Ok(Self::Merge),
-            "application/strategic-merge-patch+json" => Ok(Self::Strategic),
-            "application/apply-patch+yaml" => Ok(Self::Apply),
-            other => Err(ApiError::unsupported_media_type(format!(
-                "the body of the request was in an unknown format ({other:?}) - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"
-            ))),
-        }
-    }
-}
+const JSON_PATCH: &str = "application/json-patch+json";
+const MERGE_PATCH: &str = "application/merge-patch+json";
+const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
+/// Server-side apply: merged like a strategic patch, and makes what is not there.
+const APPLY_PATCH: &str = "application/apply-patch+yaml";
+const PATCHES: [&str; 4] = [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH];
 
 /// Answers PATCH: changes some fields of an object.
 pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &Bytes) -> Result<Response, ApiError> {
-    let style = Style::of(headers)?;
-    let patch = match style {
+    let format = media_type(headers);
+    if !PATCHES.contains(&format) {
+        return Err(ApiError::unsupported_media_type(format!(
+            "the body of the request was in an unknown format ({format:?}) - accepted media types include: {}",
+            PATCHES.join(", ")
+        )));
+    }
+    let is_apply = format == APPLY_PATCH;
+    let patch: Value = if is_apply {
         // kubectl sends JSON, which is YAML as well.
-        Style::Apply => serde_json::from_slice(bytes)
-            .map_err(|_| ApiError::bad_request("apply patches must be JSON here: this cluster reads no other YAML"))?,
-        _ => json(bytes)?,
+        serde_json::from_slice(bytes)
+            .map_err(|_| ApiError::bad_request("apply patches must be JSON here: this cluster reads no other YAML"))?
+    } else {
+        json(bytes)?
     };
     let (written, status, strange) = cluster.with(|world| {
         let before = match world.store().existing(target.resource, &target.key()) {
-            Err(_) if style == Style::Apply && target.part == Subresource::Whole => {
+            Err(_) if is_apply && target.part == Subresource::Whole => {
                 let (object, strange) = read(target, patch.clone())?;
-                let made = world.create_with(placed(target, object)?, dry_run(target))?;
+                let made = world.create_with(object, is_dry_run(target))?;
                 return Ok((made, StatusCode::CREATED, strange));
             }
             before => before?,
@@ -173,34 +165,26 @@ pub fn patch(cluster: &Cluster, target: &Target, headers: &HeaderMap, bytes: &By
         if let Some(meta) = value.get_mut("metadata").and_then(Value::as_object_mut) {
             meta.remove("resourceVersion");
         }
-        merge(&mut value, &patch, style)?;
-        let (object, strange) = if target.part == Subresource::Scale {
-            (scale::into_object(&before.object, &value)?, Vec::new())
-        } else {
-            read(target, value)?
-        };
-        let object = placed(target, object)?;
-        let written = world.update_with(object, part(target), dry_run(target))?;
+        merge(&mut value, &patch, format)?;
+        let (written, strange) = write(world, target, value)?;
         Ok::<_, ApiError>((written, StatusCode::OK, strange))
     })?;
     Ok(warned(respond_with(cluster, target, status, &written), &strange))
 }
 
-fn merge(value: &mut Value, patch: &Value, style: Style) -> Result<(), ApiError> {
-    match style {
-        Style::Json => {
+fn merge(value: &mut Value, patch: &Value, format: &str) -> Result<(), ApiError> {
+    match format {
+        JSON_PATCH => {
             let steps: json_patch::Patch = serde_json::from_value(patch.clone())
                 .map_err(|error| ApiError::bad_request(format!("the patch is no JSON patch: {error}")))?;
             json_patch::patch(value, &steps).map_err(|error| ApiError::cannot_patch(error.to_string()))
         }
-        Style::Merge => {
+        MERGE_PATCH => {
             json_patch::merge(value, patch);
             Ok(())
         }
-        Style::Strategic | Style::Apply if !patch.is_object() => {
-            Err(ApiError::bad_request("the patch must be an object"))
-        }
-        Style::Strategic | Style::Apply => {
+        _ if !patch.is_object() => Err(ApiError::bad_request("the patch must be an object")),
+        _ => {
             strategic_patch::apply(value, patch);
             Ok(())
         }
@@ -210,7 +194,7 @@ fn merge(value: &mut Value, patch: &Value, style: Style) -> Result<(), ApiError>
 fn options(target: &Target, sent: &Value) -> Result<DeleteOptions, ApiError> {
     let text = |name: &str| {
         let sent = sent.get(name).and_then(Value::as_str);
-        sent.or_else(|| target.query.get(name)).map(str::to_owned)
+        sent.or_else(|| target.option(name)).map(str::to_owned)
     };
     let propagation = match text("propagationPolicy").as_deref() {
         None | Some("Background") => Propagation::Background,
@@ -227,13 +211,13 @@ fn options(target: &Target, sent: &Value) -> Result<DeleteOptions, ApiError> {
     let grace = sent.get("gracePeriodSeconds").and_then(Value::as_i64);
     let precondition =
         |name: &str| sent.pointer(&format!("/preconditions/{name}")).and_then(Value::as_str).map(str::to_owned);
-    let sent_dry_run = sent.get("dryRun").and_then(Value::as_array).is_some_and(|sent| !sent.is_empty());
+    let is_sent_dry = sent.get("dryRun").and_then(Value::as_array).is_some_and(|sent| !sent.is_empty());
     Ok(DeleteOptions {
         propagation,
-        grace_seconds: grace.or_else(|| target.query.get("gracePeriodSeconds")?.parse().ok()),
+        grace_seconds: grace.or_else(|| target.option("gracePeriodSeconds")?.parse().ok()),
         uid: precondition("uid"),
         resource_version: precondition("resourceVersion"),
-        dry_run: if sent_dry_run { DryRun::All } else { dry_run(target) },
+        is_dry_run: is_sent_dry || is_dry_run(target),
     })
 }
 

@@ -6,14 +6,24 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use crate::agenda::Task;
 use crate::events::NewEvent;
 use crate::object::{Key, Kind, Resource};
-use crate::scheduler::{Load, refusals_of};
+use crate::scheduler::refusals_of;
 use crate::world::Pool;
-use crate::world::autoscaler::ROUND_MILLIS;
 use crate::{World, meta, node};
 
 const COMPONENT: &str = "cluster-autoscaler";
+/// Interval of its rounds while there is something to see (`--scan-interval`).
+const ROUND_MILLIS: i64 = 5_000;
 /// A node must be empty for this long before it is taken away.
 const EMPTY_MILLIS: i64 = 30_000;
+
+impl World {
+    /// Wakes the autoscaler soon: a pod found no node.
+    pub(crate) fn wake_autoscaler(&mut self) {
+        if self.settings.pool.is_some() {
+            self.agenda.add(self.now_millis + ROUND_MILLIS, Task::Autoscaler);
+        }
+    }
+}
 
 pub(crate) fn round(world: &mut World) {
     let Some(pool) = world.settings.pool.clone() else { return };
@@ -64,7 +74,7 @@ fn refused(pod: &Pod, pool: &Pool, is_full: bool) -> Option<String> {
     let mut new = node::new_node(&format!("{}-new", pool.name));
     node::set_ready(&mut new, &crate::time::second(0));
     let spec = pod.spec.clone().unwrap_or_default();
-    let why = refusals_of(&new, &spec, &Load::default()).into_iter().next();
+    let why = refusals_of(&new, &spec, &[]).into_iter().next();
     why.or_else(|| is_full.then(|| "max node group size reached".to_owned()))
 }
 

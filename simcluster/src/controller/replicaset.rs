@@ -34,26 +34,17 @@ pub fn sync(world: &mut World, key: &Key) -> Result<(), ApiError> {
     outcome
 }
 
-/// Pods as they are stored: looking at a set of hundreds copies none of them.
-struct Pods(Vec<Arc<Stored>>);
-
-impl Pods {
-    fn of(world: &World, set: &ReplicaSet) -> Self {
-        let uid = set.metadata.uid.as_deref().unwrap_or_default();
-        Self(world.store.pods_of(uid).cloned().collect())
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Pod> {
-        self.0.iter().filter_map(|stored| Pod::of(&stored.object))
-    }
+/// Reads pods as they are stored: looking at a set of hundreds copies none of them.
+fn typed(pods: &[Arc<Stored>]) -> impl Iterator<Item = &Pod> {
+    pods.iter().filter_map(|stored| Pod::of(&stored.object))
 }
 
 /// Returns its active pods, after releasing those that no longer match and adopting matching pods without an owner.
-fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Pods {
+fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Vec<Arc<Stored>> {
     let uid = set.metadata.uid.as_deref().unwrap_or_default();
     let is_deleting = meta::is_deleting(&set.metadata);
     let mut active = Vec::new();
-    for stored in Pods::of(world, set).0 {
+    for stored in world.store.pods_of(uid).cloned().collect::<Vec<_>>() {
         let Some(pod) = Pod::of(&stored.object).filter(|pod| meta::is_active(pod)) else { continue };
         if selector.matches(meta::labels(&pod.metadata)) {
             active.push(stored);
@@ -62,7 +53,7 @@ fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Pods {
         }
     }
     if is_deleting {
-        return Pods(active);
+        return active;
     }
     let namespace = set.metadata.namespace.as_deref().unwrap_or_default();
     let orphans = world.store.orphans(namespace).filter_map(|stored| Pod::of(&stored.object));
@@ -74,23 +65,22 @@ fn claim(world: &mut World, set: &ReplicaSet, selector: &Labels) -> Pods {
             pod.metadata.owner_references.get_or_insert_default().push(owner);
         }));
     }
-    Pods(active)
+    active
 }
 
-fn manage(world: &mut World, set: &ReplicaSet, active: &Pods) -> Result<(), ApiError> {
+fn manage(world: &mut World, set: &ReplicaSet, active: &[Arc<Stored>]) -> Result<(), ApiError> {
     let desired = usize::try_from(replicas_of(set)).unwrap_or_default();
-    let there = active.0.len();
+    let there = active.len();
     if there < desired {
         for _ in 0..(desired - there).min(BURST) {
             // Kubernetes tries one, then two, then four: after a refusal no more are tried in this round.
             make_pod(world, set)?;
         }
     } else if there > desired {
-        let related = related(world, set);
-        let (active, related): (Vec<&Pod>, Vec<&Pod>) =
-            (active.iter().collect(), related.iter().flat_map(Pods::iter).collect());
+        let active: Vec<&Pod> = typed(active).collect();
         let count = (there - desired).min(BURST);
-        for key in rank::first_to_go(&active, &related, count, world.now_millis()) {
+        let keys = rank::first_to_go(&active, &related(world, set), count, world.now_millis());
+        for key in keys {
             if world.delete(Resource::Pod, &key, &DeleteOptions::default()).is_ok() {
                 record_event(world, set, "SuccessfulDelete", format!("Deleted pod: {}", key.name));
             }
@@ -145,11 +135,16 @@ fn record_event(world: &mut World, set: &ReplicaSet, reason: &'static str, messa
 }
 
 /// Pods of all ReplicaSets with the same controller: what is doubled up on a node is counted among them.
-fn related(world: &World, set: &ReplicaSet) -> Vec<Pods> {
-    let Some(owner) = meta::controller(&set.metadata) else { return vec![Pods::of(world, set)] };
-    let siblings = world.store.all::<ReplicaSet>(set.metadata.namespace.as_deref());
-    let siblings = siblings.filter(|sibling| meta::is_controlled_by(&sibling.metadata, Some(&owner.uid)));
-    siblings.map(|sibling| Pods::of(world, sibling)).collect()
+fn related<'w>(world: &'w World, set: &ReplicaSet) -> Vec<&'w Pod> {
+    let sets: Vec<&ReplicaSet> = match meta::controller(&set.metadata) {
+        Some(owner) => {
+            let all = world.store.all::<ReplicaSet>(set.metadata.namespace.as_deref());
+            all.filter(|sibling| meta::is_controlled_by(&sibling.metadata, Some(&owner.uid))).collect()
+        }
+        None => vec![set],
+    };
+    let uids = sets.iter().filter_map(|set| set.metadata.uid.as_deref());
+    uids.flat_map(|uid| world.store.pods_of(uid)).filter_map(|stored| Pod::of(&stored.object)).collect()
 }
 
 /// Returns whether a pod has been ready for long enough.
@@ -158,7 +153,7 @@ fn is_available(pod: &Pod, min_ready_seconds: i32, now_millis: i64) -> bool {
     meta::is_ready(pod) && (wait == 0 || rank::ready_since(pod).is_some_and(|since| since + wait <= now_millis))
 }
 
-fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &Pods, failed: Option<&ApiError>) {
+fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &[Arc<Stored>], failed: Option<&ApiError>) {
     let (now, key) = (world.now_millis(), Key::of(&set.metadata));
     let spec = set.spec.clone().unwrap_or_default();
     let min_ready = spec.min_ready_seconds.unwrap_or_default();
@@ -169,19 +164,20 @@ fn report(world: &mut World, set: &ReplicaSet, selector: &Labels, active: &Pods,
         template.iter().all(|(name, value)| labels.get(name) == Some(value))
     };
     let count = |number: usize| Some(i32::try_from(number).unwrap_or(i32::MAX)).filter(|number| *number != 0);
-    let ready: Vec<&Pod> = active.iter().filter(|pod| meta::is_ready(pod)).collect();
+    let ready: Vec<&Pod> = typed(active).filter(|pod| meta::is_ready(pod)).collect();
     let available = ready.iter().filter(|pod| is_available(pod, min_ready, now)).count();
     let is_terminating = |pod: &&Pod| meta::is_deleting(&pod.metadata) && selector.matches(meta::labels(&pod.metadata));
-    let terminating = Pods::of(world, set).iter().filter(is_terminating).count();
+    let pods = world.store.pods_of(set.metadata.uid.as_deref().unwrap_or_default());
+    let terminating = pods.filter_map(|stored| Pod::of(&stored.object)).filter(is_terminating).count();
     let before = set.status.clone().unwrap_or_default();
     let status = ReplicaSetStatus {
-        replicas: count(active.0.len()).unwrap_or_default(),
-        fully_labeled_replicas: count(active.iter().filter(is_whole).count()),
+        replicas: count(active.len()).unwrap_or_default(),
+        fully_labeled_replicas: count(typed(active).filter(is_whole).count()),
         ready_replicas: count(ready.len()),
         available_replicas: count(available),
         terminating_replicas: Some(i32::try_from(terminating).unwrap_or(i32::MAX)),
         observed_generation: set.metadata.generation,
-        conditions: conditions(&before, replicas_of(set), active.0.len(), failed, now),
+        conditions: conditions(&before, replicas_of(set), active.len(), failed, now),
     };
     world.modify::<ReplicaSet>(&key, Write::Status, |set| set.status = Some(status));
     if min_ready > 0 && ready.len() != available {

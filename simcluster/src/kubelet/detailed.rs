@@ -7,22 +7,19 @@
 //!             │ again after 0.5, 1, 2, … s      │ image, configuration, start: again after 10, 20, 40, … s
 //! ```
 
-mod events;
 mod start;
 mod status;
 mod stop;
-mod sync;
 
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodStatus};
 
-use super::pod::behavior;
-use super::status::{OUT_OF_CPU, fail};
+use super::pod::{self, behavior, refuse};
 use crate::agenda::Task;
 use crate::events::NewEvent;
 use crate::object::{Key, Resource};
-use crate::runtime::{Behavior, PodRecord, Timer};
+use crate::runtime::{Behavior, ContainerRecord, PodRecord, Timer};
 use crate::world::Write;
 use crate::{World, meta};
 
@@ -35,6 +32,23 @@ struct SyncContext<'w> {
     events: Vec<NewEvent>,
     status: Option<PodStatus>,
     is_gone: bool,
+}
+
+impl SyncContext<'_> {
+    fn record(&mut self, known: &ContainerRecord, reason: &'static str, message: String) {
+        let event = self.event(known, reason, message);
+        self.events.push(event);
+    }
+
+    fn warn(&mut self, known: &ContainerRecord, reason: &'static str, message: String) {
+        let event = self.event(known, reason, message).warning();
+        self.events.push(event);
+    }
+
+    fn event(&self, known: &ContainerRecord, reason: &'static str, message: String) -> NewEvent {
+        let list = if known.is_init { "initContainers" } else { "containers" };
+        pod::event(self.pod, reason, message).of_container(list, &known.name)
+    }
 }
 
 impl PodRecord {
@@ -87,31 +101,26 @@ pub(super) fn plan(world: &mut World, pod: &Pod) {
     wake(world, &uid, Key::of(&pod.metadata));
 }
 
+/// Lets the kubelet look at a pod when its next timer ends.
 fn wake(world: &mut World, uid: &str, key: Key) {
     let now = world.now_millis();
-    let Some(life) = world.pods.get_mut(uid) else { return };
-    let due = life.timers.first().map(|(at, _)| (*at).max(now));
-    if life.wakes.map(|(at, _)| at) == due && due.is_some_and(|due| due > now) {
-        return;
-    }
-    world.plan_count += 1;
-    life.wakes = due.map(|at| (at, world.plan_count));
-    if let Some((at, number)) = life.wakes {
-        world.agenda.add(at, Task::Kubelet(key, number));
+    let Some(life) = world.pods.get(uid) else { return };
+    let task = Task::Kubelet(key);
+    match life.timers.first().map(|(at, _)| (*at).max(now)) {
+        Some(due) if due > now && world.agenda.due_millis(&task) == Some(due) => {}
+        Some(due) => world.agenda.set(due, task),
+        None => world.agenda.remove(&task),
     }
 }
 
 /// Runs everything of a pod that is due.
-pub(super) fn sync_pod(world: &mut World, pod: &Pod, number: u64) {
+pub(super) fn sync_pod(world: &mut World, pod: &Pod) {
     let key = Key::of(&pod.metadata);
     let uid = pod.metadata.uid.clone().unwrap_or_default();
     let now = world.now_millis();
-    let Some(life) = world.pods.get_mut(&uid).filter(|life| life.wakes.is_some_and(|(_, of)| of == number)) else {
-        return;
-    };
-    life.wakes = None;
+    let Some(life) = world.pods.get(&uid) else { return };
     if behavior(pod) == Behavior::Refused && !life.has_sandbox && life.mount_tries == 0 && world.random.bool() {
-        return fail(world, &key, "OutOfcpu", OUT_OF_CPU);
+        return refuse(world, &key);
     }
     let config_maps = world.store.all::<ConfigMap>(Some(&key.namespace)).filter_map(|map| map.metadata.name.clone());
     let config_maps = config_maps.collect();

@@ -1,42 +1,90 @@
-//! Reads of pods that all of the kubelet shares.
+//! Simple and detailed pods alike: the word in the first image, states of containers, the kubelet's words, failures as a whole.
 
-use k8s_openapi::api::core::v1::{ContainerState, Pod};
+use k8s_openapi::api::core::v1::{
+    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStateWaiting, Pod,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::meta;
+use crate::World;
+use crate::events::NewEvent;
 use crate::object::Key;
 use crate::runtime::Behavior;
+use crate::world::Write;
 
-pub(crate) fn behavior(pod: &Pod) -> Behavior {
+pub(super) fn behavior(pod: &Pod) -> Behavior {
     let containers = pod.spec.as_ref().map(|spec| &spec.containers[..]).unwrap_or_default();
     Behavior::of_image(containers.first().and_then(|container| container.image.as_deref()).unwrap_or_default())
 }
 
-pub(crate) fn first_state(pod: &Pod) -> Option<&ContainerState> {
-    pod.status.as_ref()?.container_statuses.as_ref()?.first()?.state.as_ref()
+pub(super) fn running(since: Time) -> ContainerState {
+    let running = ContainerStateRunning { started_at: Some(since) };
+    ContainerState { running: Some(running), ..ContainerState::default() }
 }
 
-pub(crate) fn waiting(pod: &Pod) -> &str {
-    first_state(pod).and_then(|state| state.waiting.as_ref()?.reason.as_deref()).unwrap_or_default()
+pub(super) fn terminated(end: ContainerStateTerminated) -> ContainerState {
+    ContainerState { terminated: Some(end), ..ContainerState::default() }
 }
 
-pub(crate) fn is_running(pod: &Pod) -> bool {
-    first_state(pod).is_some_and(|state| state.running.is_some())
+pub(super) fn waiting_for(reason: &str, message: Option<&str>) -> ContainerState {
+    let waiting = ContainerStateWaiting { reason: Some(reason.to_owned()), message: message.map(str::to_owned) };
+    ContainerState { waiting: Some(waiting), ..ContainerState::default() }
 }
 
-/// Returns the gate that is still closed.
-pub(crate) fn closed_gate(pod: &Pod) -> Option<&str> {
-    let gates = pod.spec.as_ref()?.readiness_gates.as_deref()?;
-    gates.iter().map(|gate| gate.condition_type.as_str()).find(|gate| !meta::is_true(pod, gate))
+/// Makes an Event about a pod.
+pub(super) fn event(pod: &Pod, reason: &'static str, message: String) -> NewEvent {
+    NewEvent::about::<Pod>(&pod.metadata, "kubelet", reason, message)
+}
+
+/// Returns the message of the Event about an image that was pulled.
+pub(super) fn pulled(image: &str, millis: i64) -> String {
+    let took = if millis < 1000 { format!("{millis}ms") } else { duration(millis) };
+    format!("Successfully pulled image \"{image}\" in {took} ({took} including waiting). Image size: 27194366 bytes.")
+}
+
+/// Returns the message of the Event about an image that was pulled before.
+pub(super) fn present(image: &str) -> String {
+    format!("Container image \"{image}\" already present on machine and can be accessed by the pod")
+}
+
+/// Returns the message of the Event about a container that waits until it is started again.
+pub(super) fn restarting(pod: &Pod, container: &str) -> String {
+    format!("Back-off restarting failed container {container} in pod {}", long_name(pod))
+}
+
+/// Returns the message of the state of a container that is started again after so long.
+pub(super) fn crash_loop(pod: &Pod, container: &str, wait_millis: i64) -> String {
+    let (wait, pod) = (duration(wait_millis), long_name(pod));
+    format!("back-off {wait} restarting failed container={container} pod={pod}")
+}
+
+/// Returns the name of a pod as kubelets write it.
+fn long_name(pod: &Pod) -> String {
+    let key = Key::of(&pod.metadata);
+    format!("{}_{}({})", key.name, key.namespace, pod.metadata.uid.as_deref().unwrap_or_default())
 }
 
 /// Formats a duration as Go does: "10s", "1m20s".
-pub(crate) fn duration(millis: i64) -> String {
+fn duration(millis: i64) -> String {
     let (minutes, seconds) = (millis / 60_000, millis / 1000 % 60);
     if minutes == 0 { format!("{seconds}s") } else { format!("{minutes}m{seconds}s") }
 }
 
-/// Returns the name of a pod as kubelets write it.
-pub(crate) fn long_name(pod: &Pod) -> String {
-    let key = Key::of(&pod.metadata);
-    format!("{}_{}({})", key.name, key.namespace, pod.metadata.uid.as_deref().unwrap_or_default())
+/// Fails a pod that its node has no CPU for.
+pub(super) fn refuse(world: &mut World, key: &Key) {
+    let message = "Pod was rejected: Node didn't have enough resource: cpu, requested: 500, used: 1800, capacity: 2000";
+    fail(world, key, "OutOfcpu", message);
+}
+
+/// Fails a pod as a whole, for good.
+pub(super) fn fail(world: &mut World, key: &Key, reason: &str, message: &str) {
+    world.modify::<Pod>(key, Write::Status, |pod| {
+        let status = pod.status.get_or_insert_default();
+        status.phase = Some("Failed".to_owned());
+        (status.reason, status.message) = (Some(reason.to_owned()), Some(message.to_owned()));
+        for condition in status.conditions.iter_mut().flatten().filter(|condition| condition.type_ == "Ready") {
+            condition.status = "False".to_owned();
+            condition.reason = Some("PodFailed".to_owned());
+        }
+        status.container_statuses = None;
+    });
 }

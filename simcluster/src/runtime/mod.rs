@@ -10,6 +10,6 @@ mod record;
 
 pub(crate) use back_off::{BackOff, crash_back_off, pull_back_off};
 pub use behavior::Behavior;
-pub(crate) use probe::{Kind, Probe};
-pub(crate) use program::{Pull, full_name, is_detailed};
-pub(crate) use record::{ContainerPhase, ContainerRecord, Exit, Plan, PodRecord, PodRecords, Step, Timer};
+pub(crate) use probe::{Probe, ProbeKind};
+pub(crate) use program::{full_name, is_detailed};
+pub(crate) use record::{ContainerPhase, ContainerRecord, Exit, PodRecord, Step, Timer};

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{Container, Probe as Spec};
 
 /// Purpose of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum ProbeKind {
     /// Until it succeeds the others wait; when it fails the container is killed.
     Startup,
     /// When it fails the container is killed.
@@ -13,7 +13,7 @@ pub(crate) enum Kind {
     Readiness,
 }
 
-impl Kind {
+impl ProbeKind {
     /// As it begins a message.
     pub const fn capital(self) -> &'static str {
         match self {
@@ -29,9 +29,9 @@ impl Kind {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Probe {
-    pub kind: Kind,
+    pub kind: ProbeKind,
     delay_millis: i64,
     /// From one to the next.
     pub period_millis: i64,
@@ -49,14 +49,14 @@ pub(crate) struct Probe {
 impl Probe {
     pub fn of(container: &Container, address: &str) -> Vec<Self> {
         let all = [
-            (Kind::Startup, &container.startup_probe),
-            (Kind::Liveness, &container.liveness_probe),
-            (Kind::Readiness, &container.readiness_probe),
+            (ProbeKind::Startup, &container.startup_probe),
+            (ProbeKind::Liveness, &container.liveness_probe),
+            (ProbeKind::Readiness, &container.readiness_probe),
         ];
         all.into_iter().filter_map(|(kind, spec)| Some(Self::new(kind, spec.as_ref()?, address))).collect()
     }
 
-    fn new(kind: Kind, spec: &Spec, address: &str) -> Self {
+    fn new(kind: ProbeKind, spec: &Spec, address: &str) -> Self {
         Self {
             kind,
             delay_millis: i64::from(spec.initial_delay_seconds.unwrap_or_default()) * 1000,
@@ -95,7 +95,7 @@ impl Probe {
 }
 
 /// Returns the message of a failure, in the kubelet's words.
-fn refusal(kind: Kind, spec: &Spec, address: &str) -> String {
+fn refusal(kind: ProbeKind, spec: &Spec, address: &str) -> String {
     if let Some(tcp) = &spec.tcp_socket {
         let port = serde_json::to_value(&tcp.port).unwrap_or_default();
         return format!("dial tcp {address}:{port}: connect: connection refused");
@@ -107,7 +107,7 @@ fn refusal(kind: Kind, spec: &Spec, address: &str) -> String {
         // What the command printed: nothing.
         return String::new();
     }
-    format!("HTTP probe failed with statuscode: {}", if kind == Kind::Liveness { 500 } else { 503 })
+    format!("HTTP probe failed with statuscode: {}", if kind == ProbeKind::Liveness { 500 } else { 503 })
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn a_probe_changes_its_mind_after_as_many_answers_as_it_was_told() {
         let spec = Spec { failure_threshold: Some(3), success_threshold: Some(2), ..Spec::default() };
-        let mut probe = Probe::new(Kind::Readiness, &spec, "");
+        let mut probe = Probe::new(ProbeKind::Readiness, &spec, "");
         let answers = [true, true, true, false, false, true, false, false, false, false, true, true];
         let seen: Vec<(bool, Option<bool>)> =
             answers.into_iter().map(|answer| (probe.record_answer(answer), probe.result)).collect();

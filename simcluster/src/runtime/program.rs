@@ -14,15 +14,17 @@
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 use super::behavior::Behavior;
-use super::probe::Kind;
+use super::probe::ProbeKind;
 use crate::meta;
 
 /// A second, in milliseconds.
 const SECOND: i64 = 1000;
-/// Seconds after which a program ends that ends at once.
+/// Milliseconds after which a program ends that ends at once.
 const SOON_MILLIS: i64 = SECOND;
+/// Milliseconds of a program that ends only when it is killed.
+const NEVER: i64 = i64::MAX;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(crate) struct Program {
     /// When it is ready after its start; `None` for never.
     ready_millis: Option<i64>,
@@ -32,54 +34,30 @@ pub(crate) struct Program {
     pub exit: Option<(i32, i64)>,
     /// It is the kernel that ends it, for its memory.
     pub is_out_of_memory: bool,
-    /// Reaction to the request to end.
-    term: Term,
+    /// How long it takes to end in order after the request to end; `None` if nothing was made for it, and the signal ends it.
+    term_millis: Option<i64>,
     flap_millis: Option<i64>,
-    pub pull: Pull,
+    /// Time until its image is there, or refused.
+    pub pull_millis: i64,
+    /// Why its image is refused.
+    pub refusal: Option<String>,
     /// A ConfigMap that it needs and that nobody can make.
     pub lacks_config: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Term {
-    /// Nothing was made for it: the signal ends it.
-    Signal,
-    /// It ends in order after this long.
-    Ends(i64),
-    /// It goes on until it is killed.
-    Ignored,
-}
-
-/// Result of pulling an image.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pull {
-    /// It is there after so long.
-    Takes(i64),
-    /// There is no such image.
-    NotFound,
-    /// The registry does not show it.
-    Denied,
-    /// The registry was asked too often.
-    TooMany,
-    /// There is no such registry.
-    NoHost,
-}
-
-impl Pull {
-    /// The words of the container runtime (containerd 2) when it is refused; `None` when it succeeds.
-    pub fn refusal(self, image: &str) -> Option<String> {
-        let full = full_name(image);
-        let (host, rest) = full.split_once('/').unwrap_or_default();
-        let (path, tag) = rest.rsplit_once(':').unwrap_or((rest, "latest"));
-        let why = match self {
-            Self::Takes(_) => return None,
-            Self::NotFound => format!("failed to resolve image: {full}: not found"),
-            Self::Denied => "failed to resolve image: pull access denied, repository does not exist or may require authorization: server message: insufficient_scope: authorization failed".to_owned(),
-            Self::TooMany => format!("failed to resolve image: unexpected status from HEAD request to https://{host}/v2/{path}/manifests/{tag}: 429 Too Many Requests"),
-            Self::NoHost => format!("failed to resolve image: failed to do request: Head \"https://{host}/v2/{path}/manifests/{tag}\": dial tcp: lookup {host}: no such host"),
-        };
-        Some(format!("failed to pull and unpack image \"{full}\": {why}"))
-    }
+/// Returns the words of the container runtime (containerd 2) when it cannot pull an image; `None` when it can.
+fn refusal(behavior: Behavior, image: &str) -> Option<String> {
+    let full = full_name(image);
+    let (host, rest) = full.split_once('/').unwrap_or_default();
+    let (path, tag) = rest.rsplit_once(':').unwrap_or((rest, "latest"));
+    let why = match behavior {
+        Behavior::Missing => format!("failed to resolve image: {full}: not found"),
+        Behavior::Denied => "failed to resolve image: pull access denied, repository does not exist or may require authorization: server message: insufficient_scope: authorization failed".to_owned(),
+        Behavior::TooMany => format!("failed to resolve image: unexpected status from HEAD request to https://{host}/v2/{path}/manifests/{tag}: 429 Too Many Requests"),
+        Behavior::NoHost => format!("failed to resolve image: failed to do request: Head \"https://{host}/v2/{path}/manifests/{tag}\": dial tcp: lookup {host}: no such host"),
+        _ => return None,
+    };
+    Some(format!("failed to pull and unpack image \"{full}\": {why}"))
 }
 
 /// An image as runtimes name it: with its registry and its tag.
@@ -112,16 +90,15 @@ fn limit(container: &Container) -> Option<i128> {
 impl Program {
     /// Reads the program of a container; that of an init container ends by itself.
     pub fn of(container: &Container, is_to_end: bool) -> Self {
-        let behavior = Behavior::of_image(container.image.as_deref().unwrap_or_default());
+        let image = container.image.as_deref().unwrap_or_default();
+        let behavior = Behavior::of_image(image);
         let mut program = Self {
             ready_millis: Some(0),
-            dead_millis: None,
             exit: is_to_end.then_some((0, SOON_MILLIS)),
-            is_out_of_memory: false,
-            term: Term::Signal,
-            flap_millis: None,
-            pull: Pull::Takes(800),
+            pull_millis: 800,
+            refusal: refusal(behavior, image),
             lacks_config: behavior == Behavior::BadConfig,
+            ..Self::default()
         };
         match behavior {
             Behavior::Healthy | Behavior::BadConfig | Behavior::Refused => {}
@@ -131,12 +108,9 @@ impl Program {
             Behavior::Ends => program.exit = Some((0, SOON_MILLIS)),
             Behavior::OutOfMemory => (program.exit, program.is_out_of_memory) = (Some((137, SOON_MILLIS)), true),
             Behavior::Flap => program.flap_millis = Some(6 * SECOND),
-            Behavior::Linger => program.term = Term::Ignored,
-            Behavior::Large => program.pull = Pull::Takes(45 * SECOND),
-            Behavior::Missing => program.pull = Pull::NotFound,
-            Behavior::Denied => program.pull = Pull::Denied,
-            Behavior::TooMany => program.pull = Pull::TooMany,
-            Behavior::NoHost => program.pull = Pull::NoHost,
+            Behavior::Linger => program.term_millis = Some(NEVER),
+            Behavior::Large => program.pull_millis = 45 * SECOND,
+            Behavior::Missing | Behavior::Denied | Behavior::TooMany | Behavior::NoHost => program.pull_millis = 300,
         }
         for (name, value) in arguments(container) {
             match name {
@@ -146,8 +120,8 @@ impl Program {
                     let (code, after) = value.split_once('@').unwrap_or((value, "1"));
                     program.exit = code.parse().ok().zip(millis(after));
                 }
-                "term" if value == "ignore" => program.term = Term::Ignored,
-                "term" => program.term = millis(value).map_or(Term::Signal, Term::Ends),
+                "term" if value == "ignore" => program.term_millis = Some(NEVER),
+                "term" => program.term_millis = millis(value),
                 "flap" => program.flap_millis = millis(value).filter(|millis| *millis > 0),
                 _ => {
                     let eaten = value.parse::<i128>().unwrap_or_default() * 1_000_000;
@@ -161,31 +135,31 @@ impl Program {
     }
 
     /// Returns whether a probe succeeds, so long after the start.
-    pub fn answers(&self, kind: Kind, age: i64) -> bool {
+    pub fn answers(&self, kind: ProbeKind, age: i64) -> bool {
         match kind {
-            Kind::Liveness => self.dead_millis.is_none_or(|dead| age < dead),
-            Kind::Startup | Kind::Readiness => {
+            ProbeKind::Liveness => self.dead_millis.is_none_or(|dead| age < dead),
+            ProbeKind::Startup | ProbeKind::Readiness => {
                 let is_up = self.flap_millis.is_none_or(|millis| age / millis % 2 == 0);
-                self.ready_millis.is_some_and(|ready| age >= ready) && (kind == Kind::Startup || is_up)
+                self.ready_millis.is_some_and(|ready| age >= ready) && (kind == ProbeKind::Startup || is_up)
             }
         }
     }
 
     /// When a probe that succeeds may fail next; `None` for never.
-    pub fn fails_after(&self, kind: Kind, age: i64) -> Option<i64> {
+    pub fn fails_after(&self, kind: ProbeKind, age: i64) -> Option<i64> {
         match kind {
-            Kind::Startup => None,
-            Kind::Liveness => self.dead_millis,
-            Kind::Readiness => self.flap_millis.map(|millis| (age / millis + 1) * millis),
+            ProbeKind::Startup => None,
+            ProbeKind::Liveness => self.dead_millis,
+            ProbeKind::Readiness => self.flap_millis.map(|millis| (age / millis + 1) * millis),
         }
     }
 
     /// Returns the end after the request to end, with this much time: delay and exit code.
     pub fn ends(&self, grace_millis: i64) -> (i64, i32) {
-        match self.term {
-            Term::Signal => (grace_millis.min(200), 143),
-            Term::Ends(millis) if millis <= grace_millis => (millis, 0),
-            Term::Ends(_) | Term::Ignored => (grace_millis, 137),
+        match self.term_millis {
+            None => (grace_millis.min(200), 143),
+            Some(millis) if millis <= grace_millis => (millis, 0),
+            Some(_) => (grace_millis, 137),
         }
     }
 }
@@ -227,10 +201,11 @@ mod tests {
     fn arguments_say_more_than_words() {
         let slow = program("web:v1", &["ready=28", "live=40"]);
         assert_eq!(
-            [27_999, 28_000].map(|age| (slow.answers(Kind::Readiness, age), slow.answers(Kind::Liveness, age))),
+            [27_999, 28_000]
+                .map(|age| (slow.answers(ProbeKind::Readiness, age), slow.answers(ProbeKind::Liveness, age))),
             [(false, true), (true, true)]
         );
-        assert!(!slow.answers(Kind::Liveness, 40_000));
+        assert!(!slow.answers(ProbeKind::Liveness, 40_000));
         assert_eq!(program("web:crash-v2", &[]).exit, Some((1, 1000)));
         assert_eq!(program("web:crash-v2", &["exit=0@5"]).exit, Some((0, 5000)));
         assert_eq!(program("web:v1", &["exit=nonsense"]).exit, None);
@@ -245,12 +220,12 @@ mod tests {
 
     #[test]
     fn refusals_are_in_the_words_of_the_runtime() {
-        let said = |pull: Pull| pull.refusal("registry.local/app:nope").unwrap_or_default();
+        let said = |behavior| refusal(behavior, "registry.local/app:nope").unwrap_or_default();
         assert_eq!(
-            said(Pull::NoHost),
+            said(Behavior::NoHost),
             "failed to pull and unpack image \"registry.local/app:nope\": failed to resolve image: failed to do request: Head \"https://registry.local/v2/app/manifests/nope\": dial tcp: lookup registry.local: no such host"
         );
-        assert!(said(Pull::TooMany).ends_with("429 Too Many Requests"));
+        assert!(said(Behavior::TooMany).ends_with("429 Too Many Requests"));
         assert_eq!(full_name("web"), "docker.io/library/web:latest");
         assert_eq!(full_name("team/web:v1"), "docker.io/team/web:v1");
     }

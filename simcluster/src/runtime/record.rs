@@ -1,12 +1,12 @@
 //! Records of a kubelet about its pods: the next step of simple ones, the timers and containers of detailed ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::{Container, Pod};
 
 use super::back_off::BackOff;
 use super::config_maps;
-use super::probe::{Kind, Probe};
+use super::probe::{Probe, ProbeKind};
 use super::program::Program;
 
 /// Next step of a kubelet with a pod.
@@ -22,16 +22,6 @@ pub(crate) enum Step {
     Flap,
     Remove,
 }
-
-/// A step that is planned; the number tells it from plans that were given up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Plan {
-    pub number: u64,
-    pub step: Step,
-}
-
-/// Records of pods, by their UID.
-pub(crate) type PodRecords = BTreeMap<String, PodRecord>;
 
 /// Something that will happen to a pod. The index is that of a container; the run tells it from what was planned for an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,15 +39,16 @@ pub(crate) enum Timer {
     /// A program that was asked to end does, or is killed.
     Killed(usize, u32),
     /// A probe asks.
-    Probe(usize, u32, Kind),
+    Probe(usize, u32, ProbeKind),
     Round,
     /// The pod may go.
     Gone,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContainerPhase {
     /// It was never started.
+    #[default]
     Waiting,
     /// Its image is pulled, or it is created.
     Starting,
@@ -79,7 +70,7 @@ pub(crate) struct Exit {
     pub finished: i64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ContainerRecord {
     pub name: String,
     pub image: String,
@@ -102,7 +93,7 @@ pub(crate) struct ContainerRecord {
     /// Why it does not run, as the round before found out.
     pub reason: Option<(&'static str, String)>,
     /// The probe that wants it killed.
-    pub must_end: Option<Kind>,
+    pub must_end: Option<ProbeKind>,
     pub back_off: Option<BackOff>,
     pub pull_back_off: Option<BackOff>,
 }
@@ -125,8 +116,6 @@ impl ContainerRecord {
 #[derive(Debug, Default)]
 pub(crate) struct PodRecord {
     pub timers: BTreeSet<(i64, Timer)>,
-    /// When it wakes up next, and the number of that plan.
-    pub wakes: Option<(i64, u64)>,
     pub began: i64,
     pub address: String,
     pub mount_tries: u32,
@@ -155,18 +144,7 @@ impl PodRecord {
             needs: config_maps::of_container(container).map(str::to_owned).collect(),
             program: Program::of(container, is_init && !is_sidecar(container)),
             probes: Probe::of(container, &address),
-            now: ContainerPhase::Waiting,
-            run: 0,
-            exits: Vec::new(),
-            restarts: 0,
-            has_run: false,
-            has_image: false,
-            is_started: false,
-            is_ready: false,
-            reason: None,
-            must_end: None,
-            back_off: None,
-            pull_back_off: None,
+            ..ContainerRecord::default()
         });
         Self {
             timers: BTreeSet::from([(now, Timer::Round), (now, Timer::Mount)]),

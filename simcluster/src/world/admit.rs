@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Namespace, PodCondition, PodStatus};
 
-use super::{DryRun, World, Write, delete, quota};
+use super::{World, Write, delete, quota};
 use crate::change::Stored;
 use crate::object::{Key, Object, Resource};
 use crate::{ApiError, defaults, hash, meta, time, validate};
@@ -105,14 +105,14 @@ impl World {
     /// # Errors
     /// 404 without its namespace, 409 if it is there, 422 if it is wrong, 403 if a quota or an ending namespace refuses it.
     pub fn create(&mut self, object: Object) -> Result<Arc<Stored>, ApiError> {
-        self.create_with(object, DryRun::None)
+        self.create_with(object, false)
     }
 
-    /// Creates an object, or checks that it could be created.
+    /// Creates an object; a dry run only checks that it could be created.
     ///
     /// # Errors
     /// Those of [`Self::create`].
-    pub fn create_with(&mut self, mut object: Object, dry_run: DryRun) -> Result<Arc<Stored>, ApiError> {
+    pub fn create_with(&mut self, mut object: Object, is_dry_run: bool) -> Result<Arc<Stored>, ApiError> {
         let resource = object.resource();
         object.meta_mut().resource_version = None;
         without_status(&mut object);
@@ -127,9 +127,9 @@ impl World {
         }
         validate::check(&object, None)?;
         if let Object::Pod(pod) = &object {
-            quota::admit(self, pod, dry_run)?;
+            quota::admit(self, pod, is_dry_run)?;
         }
-        if dry_run == DryRun::All {
+        if is_dry_run {
             return Ok(Arc::new(Stored::new(object, 0)));
         }
         let change = self.store.put(object);
@@ -156,14 +156,14 @@ impl World {
     /// # Errors
     /// 404 if it is not there, 409 if it was changed meanwhile, 422 if it is wrong.
     pub fn update(&mut self, object: Object, write: Write) -> Result<Arc<Stored>, ApiError> {
-        self.update_with(object, write, DryRun::None)
+        self.update_with(object, write, false)
     }
 
-    /// Updates an object, or checks that it could be updated.
+    /// Updates an object; a dry run only checks that it could be updated.
     ///
     /// # Errors
     /// Those of [`Self::update`].
-    pub fn update_with(&mut self, mut object: Object, write: Write, dry_run: DryRun) -> Result<Arc<Stored>, ApiError> {
+    pub fn update_with(&mut self, mut object: Object, write: Write, is_dry_run: bool) -> Result<Arc<Stored>, ApiError> {
         let (resource, key) = (object.resource(), object.key());
         let before = self.store.existing(resource, &key)?;
         let known = before.object.meta();
@@ -196,7 +196,7 @@ impl World {
             meta.generate_name.clone_from(&known.generate_name);
             validate::check(&object, Some(&before.object))?;
         }
-        if dry_run == DryRun::All {
+        if is_dry_run {
             return Ok(Arc::new(Stored::new(object, before.revision)));
         }
         Ok(self.replace(object, &before, write))

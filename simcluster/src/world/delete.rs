@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::{DryRun, World, Write};
+use super::{World, Write};
 use crate::agenda::Task;
 use crate::change::Stored;
 use crate::object::{Key, Object, Resource};
@@ -38,8 +38,8 @@ pub struct DeleteOptions {
     pub uid: Option<String>,
     /// The resourceVersion it must have.
     pub resource_version: Option<String>,
-    /// Whether it is only checked.
-    pub dry_run: DryRun,
+    /// It is only checked whether the object could be deleted.
+    pub is_dry_run: bool,
 }
 
 /// Returns whether nothing holds a deleted object back any more. Pods go when their kubelet lets them.
@@ -78,7 +78,7 @@ impl World {
                 "the ResourceVersion in the precondition does not match the ResourceVersion in record",
             ));
         }
-        if options.dry_run == DryRun::All {
+        if options.is_dry_run {
             return Ok((before, true));
         }
         let grace = grace_of(&before.object, options);
@@ -118,9 +118,9 @@ impl World {
     /// # Errors
     /// As [`World::delete`].
     pub fn evict(&mut self, key: &Key, options: &DeleteOptions) -> Result<(), ApiError> {
-        let dry = DeleteOptions { dry_run: DryRun::All, ..options.clone() };
+        let dry = DeleteOptions { is_dry_run: true, ..options.clone() };
         self.delete(Resource::Pod, key, &dry)?;
-        if options.dry_run == DryRun::All {
+        if options.is_dry_run {
             return Ok(());
         }
         self.mark_disrupted(key, "EvictionByEvictionAPI", "Eviction API: evicting");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Pod, ResourceQuota};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-use super::{DryRun, World, Write};
+use super::{World, Write};
 use crate::ApiError;
 use crate::object::{Key, Resource};
 
@@ -20,7 +20,7 @@ fn amount(amounts: Option<&BTreeMap<String, Quantity>>, name: &str) -> Option<u6
 ///
 /// # Errors
 /// 403 in the words of the admission plugin.
-pub fn admit(world: &mut World, pod: &Pod, dry_run: DryRun) -> Result<(), ApiError> {
+pub fn admit(world: &mut World, pod: &Pod, is_dry_run: bool) -> Result<(), ApiError> {
     let key = Key::of(&pod.metadata);
     let quotas: Vec<ResourceQuota> = world.store.all::<ResourceQuota>(Some(&key.namespace)).cloned().collect();
     for quota in &quotas {
@@ -38,7 +38,7 @@ pub fn admit(world: &mut World, pod: &Pod, dry_run: DryRun) -> Result<(), ApiErr
             }
         }
     }
-    for quota in quotas.iter().filter(|_| dry_run == DryRun::None) {
+    for quota in quotas.iter().filter(|_| !is_dry_run) {
         world.modify::<ResourceQuota>(&Key::of(&quota.metadata), Write::Status, |quota| {
             for (name, used) in quota.status.iter_mut().filter_map(|status| status.used.as_mut()).flatten() {
                 if COUNTS.contains(&name.as_str()) {

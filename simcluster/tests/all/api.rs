@@ -17,7 +17,7 @@ const JSON_PATCH: &str = "application/json-patch+json";
 fn cluster() -> Cluster {
     let mut world = World::new(1, 1_800_000_000_000, Settings::default());
     world.create(Object::read(Resource::Deployment, story::manifest("default", "web", 3)).unwrap()).unwrap();
-    world.rest(10_000, 60_000);
+    world.advance_to(world.now_millis() + 60_000);
     Cluster::new(world)
 }
 
@@ -67,6 +67,11 @@ fn touch(cluster: &Cluster, label: &str) {
     });
 }
 
+/// Changes a pod until the history forgets every change before.
+fn compact(cluster: &Cluster) {
+    (0..=Settings::default().history).for_each(|number| touch(cluster, &number.to_string()));
+}
+
 #[tokio::test]
 async fn lists_come_in_pages_that_belong_together() {
     let cluster = cluster();
@@ -78,7 +83,7 @@ async fn lists_come_in_pages_that_belong_together() {
     assert_eq!(second["items"].as_array().unwrap().len(), 1);
     assert_eq!(second["metadata"]["continue"], "");
     assert_eq!(second["metadata"]["resourceVersion"], first["metadata"]["resourceVersion"]);
-    cluster.with(simcluster::World::compact);
+    compact(&cluster);
     let (status, lost) = ask(&cluster, "GET", &format!("/api/v1/pods?limit=2&continue={token}"), "", Value::Null).await;
     assert_eq!((status, &lost["reason"]), (StatusCode::GONE, &json!("Expired")));
     for wrong in ["continue=x", "limit=many", "labelSelector=a(", "fieldSelector=spec.nothing=x"] {
@@ -156,7 +161,7 @@ async fn a_watch_from_a_compacted_position_is_told_so() {
     let cluster = cluster();
     let from = get(&cluster, PODS).await["metadata"]["resourceVersion"].as_str().unwrap().to_owned();
     touch(&cluster, "x");
-    cluster.with(simcluster::World::compact);
+    compact(&cluster);
     let events = watch(&cluster, &format!("resourceVersion={from}")).await;
     assert_eq!(types(&events), ["ERROR"]);
     assert_eq!((&events[0]["object"]["code"], &events[0]["object"]["reason"]), (&json!(410), &json!("Expired")));

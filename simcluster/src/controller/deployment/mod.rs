@@ -8,7 +8,6 @@ pub mod sets;
 mod status;
 
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec, DeploymentStatus, ReplicaSet};
-use k8s_openapi::api::core::v1::Pod;
 
 use crate::events::NewEvent;
 use crate::object::{Key, Kind, Resource};
@@ -91,18 +90,6 @@ impl Round<'_> {
             }
         }
         mine
-    }
-
-    /// Pods of these sets, with the UID of their set.
-    fn pods(&self, sets: &[ReplicaSet]) -> Vec<(String, Pod)> {
-        let selector = self.selector();
-        let mut pods = Vec::new();
-        for uid in sets.iter().filter_map(|set| set.metadata.uid.clone()) {
-            let of_set = self.world.store.pods_of(&uid).filter_map(|stored| Pod::of(&stored.object));
-            let fitting = of_set.filter(|pod| selector.matches(meta::labels(&pod.metadata)));
-            pods.extend(fitting.map(|pod| (uid.clone(), pod.clone())));
-        }
-        pods
     }
 
     fn record_event(&mut self, reason: &'static str, message: String) {

@@ -1,11 +1,13 @@
 //! Recreate: every old pod goes before the first new one comes (`recreate.go`).
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::core::v1::Pod;
 
 use super::Round;
 use super::sets;
 use crate::ApiError;
 use crate::meta::{self, desired};
+use crate::object::Kind;
 
 impl Round<'_> {
     pub(super) fn recreate(&mut self, mine: &[ReplicaSet]) -> Result<(), ApiError> {
@@ -31,8 +33,11 @@ impl Round<'_> {
 
     /// Returns whether any pod of an old ReplicaSet is left, even one that is terminating.
     fn has_old_pods(&self, new: Option<&ReplicaSet>, old: &[ReplicaSet], mine: &[ReplicaSet]) -> bool {
-        let new = new.and_then(|new| new.metadata.uid.clone());
-        sets::sum(old, |status| status.replicas) > 0
-            || self.pods(mine).iter().any(|(set, pod)| Some(set) != new.as_ref() && !meta::is_finished(pod))
+        let new = new.and_then(|new| new.metadata.uid.as_deref());
+        let uids = mine.iter().filter_map(|set| set.metadata.uid.as_deref()).filter(|uid| Some(*uid) != new);
+        let mut pods = uids.flat_map(|uid| self.world.store.pods_of(uid)).filter_map(|stored| Pod::of(&stored.object));
+        let selector = self.selector();
+        let is_left = |pod: &Pod| !meta::is_finished(pod) && selector.matches(meta::labels(&pod.metadata));
+        sets::sum(old, |status| status.replicas) > 0 || pods.any(is_left)
     }
 }

@@ -6,6 +6,7 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetStatus};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 
 use crate::meta::{self, replicas_of};
+use crate::time;
 
 /// The label that tells the ReplicaSets of one Deployment apart.
 pub const HASH: &str = "pod-template-hash";
@@ -20,7 +21,8 @@ pub const MAXIMUM: &str = "deployment.kubernetes.io/max-replicas";
 
 /// Orders by age, the oldest first; by name within a second.
 pub fn by_age(a: &ReplicaSet, b: &ReplicaSet) -> Ordering {
-    let key = |set: &ReplicaSet| (meta::created(&set.metadata).map(crate::time::millis), set.metadata.name.clone());
+    let key =
+        |set: &ReplicaSet| (set.metadata.creation_timestamp.as_ref().map(time::millis), set.metadata.name.clone());
     key(a).cmp(&key(b))
 }
 

@@ -1,42 +1,94 @@
-//! Start of a container: back-off, image, configuration, start, and probes from then on.
+//! Start of a pod: volumes first, then one container after the other: back-off, image, configuration, start, and probes from then on.
 
 use super::SyncContext;
-use crate::runtime::{BackOff, ContainerPhase, ContainerRecord, Kind, PodRecord, Probe, Pull, Timer};
+use crate::kubelet::pod::{crash_loop, event, present, pulled, restarting};
+use crate::runtime::{BackOff, ContainerPhase, ContainerRecord, PodRecord, Probe, ProbeKind, Timer, config_maps};
 
+/// The first wait of a volume that could not be mounted, and its longest.
+const MOUNT_MILLIS: i64 = 500;
+const MAX_MOUNT_MILLIS: i64 = 122_000;
 /// After how long a round that failed is done again.
 const AGAIN_MILLIS: (i64, i64) = (10_000, 15_000);
 
 impl PodRecord {
+    /// Tries the volumes. When they are there, the sandbox is made.
+    pub(super) fn mount(&mut self, context: &mut SyncContext<'_>) {
+        if self.stops.is_some() {
+            return;
+        }
+        let mut volumes = context.pod.spec.iter().flat_map(config_maps::of_volumes);
+        let missing = volumes.find(|(_, map)| !context.config_maps.contains(*map));
+        if let Some((volume, map)) = missing {
+            let message = format!("MountVolume.SetUp failed for volume \"{volume}\" : configmap \"{map}\" not found");
+            context.events.push(event(context.pod, "FailedMount", message).warning());
+            let wait = (MOUNT_MILLIS << self.mount_tries.min(10)).min(MAX_MOUNT_MILLIS);
+            self.mount_tries += 1;
+            self.add_timer(context.now + wait, Timer::Mount);
+            return;
+        }
+        self.add_timer_between((400, 900), Timer::Sandbox, context);
+    }
+
+    /// Does what is next: kills what a probe gave up, starts what is to run.
+    pub(super) fn start_containers(&mut self, context: &mut SyncContext<'_>) {
+        if self.stops.is_some() || !self.has_sandbox {
+            return;
+        }
+        for index in 0..self.containers.len() {
+            self.kill_failed(index, context);
+        }
+        // Once containers ran, a sidecar that is down holds nothing up.
+        let has_begun = self.containers.iter().any(|known| !known.is_init && known.run > 0);
+        for index in 0..self.containers.len() {
+            let Some(known) = self.containers.get(index) else { return };
+            let is_due = match known.now {
+                ContainerPhase::Waiting => true,
+                ContainerPhase::Over => known.is_to_run_again(context.pod),
+                ContainerPhase::Starting | ContainerPhase::Running(_) | ContainerPhase::Ending(..) => false,
+            };
+            let holds_up = known.is_init && known.holds_up() && !(has_begun && known.is_sidecar);
+            if is_due {
+                let ended = known.exits.last().map(|exit| exit.finished);
+                self.start_container(index, ended, context);
+            }
+            if holds_up {
+                return;
+            }
+        }
+    }
+
     /// Starts a container that ended at `ended`, unless it has to wait.
-    pub(super) fn start(&mut self, index: usize, ended: Option<i64>, context: &mut SyncContext<'_>) {
+    pub(super) fn start_container(&mut self, index: usize, ended: Option<i64>, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.containers.get_mut(index) else { return };
         if let Some(ended) = ended {
             let until = known.back_off.and_then(|back_off| Some((back_off.until(ended, now)?, back_off.millis)));
             if let Some((until, millis)) = until {
-                known.reason = Some(("CrashLoopBackOff", context.record_back_off(known, millis)));
+                context.warn(known, "BackOff", restarting(context.pod, &known.name));
+                known.reason = Some(("CrashLoopBackOff", crash_loop(context.pod, &known.name, millis)));
                 self.add_timer(until, Timer::Round);
                 return;
             }
             known.back_off = Some(BackOff::next(known.back_off, ended, now));
         }
         if known.has_image && !known.is_always_pulled {
-            context.record_present(known);
+            context.record(known, "Pulled", present(&known.image));
             self.create(index, context);
             return;
         }
-        if let (Some(why), Some(true)) =
-            (known.program.pull.refusal(&known.image), known.pull_back_off.map(|back_off| back_off.is_waiting(now)))
-        {
-            known.reason = Some(("ImagePullBackOff", context.record_pull_back_off(known, &why)));
+        let is_waiting = known.pull_back_off.is_some_and(|back_off| back_off.is_waiting(now));
+        if let Some(why) = known.program.refusal.as_ref().filter(|_| is_waiting) {
+            let message = format!("Back-off pulling image \"{}\"", known.image);
+            known.reason = Some(("ImagePullBackOff", format!("{message}: ErrImagePull: {why}")));
+            context.record(known, "BackOff", message);
+            context.warn(known, "Failed", "Error: ImagePullBackOff".to_owned());
             self.add_timer_between(AGAIN_MILLIS, Timer::Round, context);
             return;
         }
         context.record(known, "Pulling", format!("Pulling image \"{}\"", known.image));
         known.run += 1;
         known.now = ContainerPhase::Starting;
-        let takes = if let Pull::Takes(millis) = known.program.pull { millis } else { 300 };
-        let run = known.run;
+        let (takes, run) = (known.program.pull_millis, known.run);
         self.add_timer(now + takes, Timer::Pulled(index, run));
     }
 
@@ -44,8 +96,9 @@ impl PodRecord {
     pub(super) fn pulled(&mut self, index: usize, run: u32, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };
-        if let Some(why) = known.program.pull.refusal(&known.image) {
-            context.record_refused(known, &why);
+        if let Some(why) = known.program.refusal.clone() {
+            context.warn(known, "Failed", format!("Failed to pull image \"{}\": {why}", known.image));
+            context.warn(known, "Failed", "Error: ErrImagePull".to_owned());
             known.reason = Some(("ErrImagePull", why));
             known.now = known.phase_after_failure();
             let is_first = known.pull_back_off.is_none();
@@ -56,9 +109,7 @@ impl PodRecord {
             return;
         }
         known.has_image = true;
-        if let Pull::Takes(millis) = known.program.pull {
-            context.record_pulled(known, millis);
-        }
+        context.record(known, "Pulled", pulled(&known.image, known.program.pull_millis));
         self.create(index, context);
     }
 
@@ -92,8 +143,8 @@ impl PodRecord {
         known.has_run = true;
         (known.reason, known.must_end) = (None, None);
         known.probes.iter_mut().for_each(Probe::forget);
-        known.is_started = !known.has(Kind::Startup);
-        known.is_ready = known.is_started && !known.has(Kind::Readiness) && (!known.is_init || known.is_sidecar);
+        known.is_started = !known.has(ProbeKind::Startup);
+        known.is_ready = known.is_started && !known.has(ProbeKind::Readiness) && (!known.is_init || known.is_sidecar);
         let exit = known.program.exit;
         if let Some((_, after)) = exit {
             self.add_timer(now + after, Timer::Exit(index, run));
@@ -107,12 +158,12 @@ impl PodRecord {
         let Some(known) = self.containers.get(index) else { return };
         let ContainerPhase::Running(began) = known.now else { return };
         let (is_started, run) = (known.is_started, known.run);
-        let due = known.probes.iter().filter(|probe| (probe.kind == Kind::Startup) != is_started);
+        let due = known.probes.iter().filter(|probe| (probe.kind == ProbeKind::Startup) != is_started);
         let due: Vec<_> = due.map(|probe| (probe.first(began, now), Timer::Probe(index, run, probe.kind))).collect();
         self.timers.extend(due);
     }
 
-    pub(super) fn ask(&mut self, index: usize, run: u32, kind: Kind, context: &mut SyncContext<'_>) {
+    pub(super) fn ask(&mut self, index: usize, run: u32, kind: ProbeKind, context: &mut SyncContext<'_>) {
         let now = context.now;
         let Some(known) = self.run(index, run) else { return };
         let ContainerPhase::Running(began) = known.now else { return };
@@ -124,20 +175,20 @@ impl PodRecord {
             context.warn(known, "Unhealthy", format!("{} probe failed: {refusal}", kind.capital()));
         }
         match (kind, result) {
-            (Kind::Startup, Some(true)) => {
+            (ProbeKind::Startup, Some(true)) => {
                 known.is_started = true;
-                known.is_ready = !known.has(Kind::Readiness);
+                known.is_ready = !known.has(ProbeKind::Readiness);
                 self.begin_probes(index, now);
                 self.add_timer(now, Timer::Round);
                 return;
             }
-            (Kind::Startup | Kind::Liveness, Some(false)) => {
+            (ProbeKind::Startup | ProbeKind::Liveness, Some(false)) => {
                 known.must_end = Some(kind);
                 self.add_timer(now, Timer::Round);
                 return;
             }
-            (Kind::Readiness, Some(is_ready)) => known.is_ready = is_ready,
-            (_, None) | (Kind::Liveness, Some(true)) => {}
+            (ProbeKind::Readiness, Some(is_ready)) => known.is_ready = is_ready,
+            (_, None) | (ProbeKind::Liveness, Some(true)) => {}
         }
         let next = now + period;
         // Nobody sees a probe that succeeds again: the next one that matters is the first that may fail.
@@ -152,14 +203,14 @@ impl PodRecord {
         if let Some(next) = next {
             self.add_timer(next, Timer::Probe(index, run, kind));
         }
-        if is_other && kind == Kind::Readiness {
+        if is_other && kind == ProbeKind::Readiness {
             self.add_timer(now, Timer::Round);
         }
     }
 }
 
 impl ContainerRecord {
-    fn has(&self, kind: Kind) -> bool {
+    fn has(&self, kind: ProbeKind) -> bool {
         self.probes.iter().any(|probe| probe.kind == kind)
     }
 

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{
     ContainerState, ContainerStateTerminated, ContainerStatus, HostIP, Pod, PodCondition, PodIP, PodStatus,
 };
 
-use crate::kubelet::status::{running, terminated, waiting_for};
+use crate::kubelet::pod::{running, terminated, waiting_for};
 use crate::meta;
 use crate::runtime::{ContainerPhase, ContainerRecord, Exit, PodRecord, full_name};
 use crate::time::second;

@@ -57,7 +57,8 @@ impl PodRecord {
     pub(super) fn kill_failed(&mut self, index: usize, context: &mut SyncContext<'_>) {
         let Some(known) = self.containers.get_mut(index) else { return };
         let (Some(kind), ContainerPhase::Running(began)) = (known.must_end, known.now) else { return };
-        context.record_killing_failed(known, kind);
+        let message = format!("Container {} failed {} probe, will be restarted", known.name, kind.small());
+        context.record(known, "Killing", message);
         let own = known.probes.iter().find(|probe| probe.kind == kind).and_then(|probe| probe.grace_seconds);
         let spec = context.pod.spec.as_ref();
         let seconds = own.or_else(|| spec.and_then(|spec| spec.termination_grace_period_seconds)).unwrap_or(30);
@@ -77,7 +78,7 @@ impl PodRecord {
         known.end(code, None, now);
         if !is_stopping {
             // In the same round, in which the kubelet still remembers the end before this one.
-            self.start(index, before, context);
+            self.start_container(index, before, context);
             self.add_timer_between((200, 500), Timer::Round, context);
         } else {
             self.after_end(context);
@@ -86,7 +87,7 @@ impl PodRecord {
 
     /// Reacts to a change by others: a gate, the deletion of the pod, a shorter grace period.
     pub(super) fn react_to_change(&mut self, pod: &Pod, now: i64) {
-        // A readiness gate opened or closed, or the node was silent: nobody but its kubelet says that a pod is ready.
+        // A readiness gate opened or closed: nobody but its kubelet says that a pod is ready.
         if meta::is_true(pod, "ContainersReady") && status::is_ready(self, pod) != meta::is_ready(pod) {
             self.add_timer(now, Timer::Round);
         }

@@ -1,23 +1,10 @@
-//! Nodes that fall silent, come and go.
+//! Nodes that come and go.
 
 use k8s_openapi::api::core::v1::Event;
 use serde_json::json;
 use simcluster::{DeleteOptions, Key, Object, Resource, Settings, World};
 
-use crate::lives::{Lived, START, condition, container, http};
-
-#[test]
-fn a_node_that_falls_silent_goes_on_where_it_was() {
-    let probe = http(json!({ "periodSeconds": 1 }));
-    let mut lived = Lived::alone(&["ready=20"], json!({ "readinessProbe": probe })).passed(5);
-    let node = lived.pod().spec.unwrap().node_name.unwrap();
-    lived.world.silence(&node, true);
-    lived.pass(20);
-    assert_eq!(condition(&lived.pod(), "Ready").unwrap().status, "False", "nobody tells");
-    lived.world.silence(&node, false);
-    lived.pass(2);
-    assert_eq!(condition(&lived.pod(), "Ready").unwrap().status, "True");
-}
+use crate::lives::{START, container};
 
 #[test]
 fn an_autoscaler_adds_a_node_and_takes_it_away_when_it_is_empty() {
