@@ -18,7 +18,7 @@ use crate::hub::Handle;
 use crate::kube::access::Target;
 use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::{Contexts, TargetError};
-use crate::kube::review::{ReviewEndpoint, Reviewer};
+use crate::kube::review::Reviewer;
 use crate::kube::{self, Counters, Pace, SourceEvent, TextPolicy};
 use crate::telemetry::clock::{self, Clock};
 use crate::telemetry::panics::exit_on_panic;
@@ -38,7 +38,7 @@ pub struct ClusterConfig {
     /// Whether texts of its objects are read.
     pub texts: TextPolicy,
     /// Intervals and timeouts.
-    pub pace: Arc<Pace>,
+    pub pace: Pace,
 }
 
 /// Returns the clusters of the command line and the file.
@@ -85,7 +85,7 @@ pub fn cluster_configs(
             accent: cluster.colour,
             namespaces: namespaces.map(<[String]>::to_vec).unwrap_or_default(),
             texts,
-            pace: Arc::default(),
+            pace: Pace::default(),
         });
     }
     Ok(all)
@@ -181,18 +181,18 @@ impl ClusterConfig {
         let (name, sources) = (self.credentials.name(), counters.clone());
         let (mut hub, events) = tap::start(archive, name, &self.namespaces, sources, retention);
         let relist_requests = archive.map_or_else(|| signal::channel(0).1, Archive::relist_requests);
-        let (endpoint, endpoint_out) = signal::channel(None);
+        let (reviewing, reviewing_out) = signal::channel(None);
         (hub.accent, hub.namespaces) = (self.accent, self.namespaces.as_slice().into());
-        hub.reviewer = Reviewer::new(endpoint_out);
+        hub.reviewer = Reviewer::new(reviewing_out);
         let (clock, queue) = (hub.clock(), events.clone());
         let starting = async move {
             let Some(target) = self.wait_for_target(&events).await else { return };
             let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };
             tracing::info!("watching {} at {} ({scope})", target.name, target.address);
             target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-            let (name, access, pace, texts) = (target.name.into(), target.access, self.pace, self.texts);
-            let _ = endpoint.send(Some(ReviewEndpoint { access: access.clone(), pace: pace.clone() })); // the hub may have ended
-            let cluster = kube::Cluster { name, access, events, counters, pace, texts, clock, relist_requests };
+            let (name, access, texts) = (target.name.into(), target.access, self.texts);
+            let _ = reviewing.send(Some(access.clone())); // the hub may have ended
+            let cluster = kube::Cluster { name, access, events, counters, texts, clock, relist_requests };
             kube::start(&cluster, kinds, &self.namespaces);
         };
         tokio::spawn(exit_on_panic(format!("the start of cluster {}", hub.name()), starting));
@@ -244,8 +244,8 @@ pub fn source(
     texts: TextPolicy,
     clock: signal::Receiver<Clock>,
 ) -> kube::Cluster {
-    let (name, access, pace) = (target.name.into(), target.access, Arc::default());
-    kube::Cluster { name, access, events, counters, pace, texts, clock, relist_requests: signal::channel(0).1 }
+    let (name, access) = (target.name.into(), target.access);
+    kube::Cluster { name, access, events, counters, texts, clock, relist_requests: signal::channel(0).1 }
 }
 
 #[cfg(test)]

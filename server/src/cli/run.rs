@@ -335,7 +335,7 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
         let report = match cluster.target().await {
             Ok(target) => {
                 target.warnings.iter().for_each(|warning| print::error(warning));
-                kube::check::check(&target, &WATCHED, &cluster.namespaces, &cluster.pace).await
+                kube::check::check(&target, &WATCHED, &cluster.namespaces).await
             }
             Err(why) => kube::check::CheckReport { passed: Vec::new(), failed: vec![why.to_string()] },
         };

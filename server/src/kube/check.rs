@@ -4,7 +4,6 @@ use timeline::fact::Kind;
 
 use super::access::Target;
 use super::error::RequestError;
-use super::pace::Pace;
 use super::request;
 
 /// Results of a check, a line each.
@@ -17,7 +16,7 @@ pub struct CheckReport {
 }
 
 /// Asks a cluster for one object of each kind, and begins a watch of each.
-pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String], pace: &Pace) -> CheckReport {
+pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String]) -> CheckReport {
     let mut report = CheckReport::default();
     let scopes: Vec<Option<&str>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().map(|name| Some(name.as_str())).collect() };
@@ -26,7 +25,7 @@ pub async fn check(target: &Target, kinds: &[Kind], namespaces: &[String], pace:
         for kind in kinds {
             let (collection, resource) = (request::collection(*kind, namespace), kind.resource());
             for (verb, parameters) in [("list", "limit=1"), ("watch", "watch=1&timeoutSeconds=1")] {
-                match request::get(&target.access, pace, &format!("{collection}?{parameters}")).await {
+                match request::get(&target.access, &format!("{collection}?{parameters}")).await {
                     Ok(_) => report.passed.push(format!("{}: can {verb} {resource} in {place}", target.name)),
                     Err(RequestError::Forbidden(_)) => report.failed.push(format!(
                         "{}: no permission to {verb} {resource} in {place}; grant list and watch on {resource}, or choose namespaces with --namespace",

@@ -36,14 +36,12 @@ impl TextPolicy {
 pub struct Cluster {
     /// Name of the cluster, for logs.
     pub name: Arc<str>,
-    /// Client of its API, with the credentials.
+    /// Client of its API, with the credentials and the pace.
     pub access: Access,
     /// Queue of the hub.
     pub events: mpsc::Sender<SourceEvent>,
     /// Counters of the sources.
     pub counters: Arc<Counters>,
-    /// Times and limits of the watch loop.
-    pub pace: Arc<Pace>,
     /// Whether to keep texts that people and programs write.
     pub texts: TextPolicy,
     /// The cluster's clock, for times of arrival.
@@ -53,6 +51,10 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    pub(super) fn pace(&self) -> &Pace {
+        self.access.pace()
+    }
+
     pub(super) fn now_millis(&self) -> Millis {
         self.clock.borrow().now_millis()
     }

@@ -31,9 +31,9 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
         }
     });
     let pace = Pace { min_watch_lifetime: std::time::Duration::from_millis(50), burst: 100, ..Pace::default() };
-    let (access, clock, relist_requests) = (Access::fixed(api.client()), hub.clock(), watch::channel(0).1);
-    let (name, pace, texts) = ("fake".into(), Arc::new(pace), TextPolicy::Include);
-    let cluster = Cluster { name, access, events, counters, pace, texts, clock, relist_requests };
+    let (access, clock, relist_requests) = (Access::fixed(api.client(), pace), hub.clock(), watch::channel(0).1);
+    let (name, texts) = ("fake".into(), TextPolicy::Include);
+    let cluster = Cluster { name, access, events, counters, texts, clock, relist_requests };
     kube::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);
     let pods = async |hub: &Handle| {
         let count =

@@ -83,10 +83,9 @@ async fn watch(network: &Network, clock: OwnClock, page_size: u32) -> Handle {
     hub.read(|_| ()).await.unwrap();
     let cluster = Cluster {
         name: "fake".into(),
-        access: Access::fixed(network.client()),
+        access: Access::fixed(network.client(), Pace { page_size, ..Pace::default() }),
         events,
         counters,
-        pace: Arc::new(Pace { page_size, ..Pace::default() }),
         texts: TextPolicy::Include,
         clock: hub.clock(),
         relist_requests: tokio::sync::watch::channel(0).1,
