@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use futures::TryStreamExt;
 use futures::future::BoxFuture;
-use http::StatusCode;
 use http_body_util::BodyExt;
 use kube::client::Body;
 use timeline::fact::Kind;
@@ -16,7 +15,7 @@ use tokio_util::io::StreamReader;
 
 use super::cluster::Cluster;
 use super::error::RequestError;
-use super::line::{Status, WatchEvent, decode_line};
+use super::line::{WatchEvent, decode_line};
 use super::liveness::{self, Liveness};
 use super::request;
 
@@ -91,16 +90,9 @@ impl Stream {
         };
         match read {
             Ok(0) => Err(WatchEnd::Closed),
-            Ok(_) => read_line(self.kind, &self.line).map_err(WatchEnd::Failed),
+            // After a line that was cut off the stream is useless, but the position is still valid.
+            Ok(_) => decode_line(self.kind, &self.line).map_err(WatchEnd::Failed),
             Err(error) => Err(WatchEnd::Failed(RequestError::Unreachable(format!("the watch failed: {error}")))),
         }
     }
-}
-
-fn read_line(kind: Kind, line: &[u8]) -> Result<WatchEvent, RequestError> {
-    // A line was cut off: the stream is useless, but the position is still valid.
-    decode_line(kind, line)?.map_err(|Status { code, message }| {
-        let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        RequestError::of_status(status, &message, Duration::ZERO)
-    })
 }
