@@ -19,7 +19,7 @@ use crate::kube::access::Target;
 use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::{Contexts, TargetError};
 use crate::kube::review::Reviewer;
-use crate::kube::{self, Counters, Pace, SourceEvent, TextPolicy};
+use crate::kube::{self, Counters, Pace, SourceEvent};
 use crate::telemetry::clock::{self, Clock};
 use crate::telemetry::panics::exit_on_panic;
 
@@ -35,8 +35,8 @@ pub struct ClusterConfig {
     pub accent: u8,
     /// Namespaces to watch; empty for all.
     pub namespaces: Vec<String>,
-    /// Whether texts of its objects are read.
-    pub texts: TextPolicy,
+    /// Texts that people and programs write are neither shown nor stored.
+    pub hides_messages: bool,
     /// Intervals and timeouts.
     pub pace: Pace,
 }
@@ -65,7 +65,6 @@ pub fn cluster_configs(
     } else {
         file.clusters.clone()
     };
-    let texts = if asked.hide_messages || file.hide_messages { TextPolicy::Omit } else { TextPolicy::Include };
     let mut all: Vec<ClusterConfig> = Vec::new();
     for cluster in named {
         let contexts = read(cluster.kubeconfig.as_ref())?;
@@ -84,7 +83,7 @@ pub fn cluster_configs(
             credentials,
             accent: cluster.colour,
             namespaces: namespaces.map(<[String]>::to_vec).unwrap_or_default(),
-            texts,
+            hides_messages: asked.hide_messages || file.hide_messages,
             pace: Pace::default(),
         });
     }
@@ -190,9 +189,9 @@ impl ClusterConfig {
             let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };
             tracing::info!("watching {} at {} ({scope})", target.name, target.address);
             target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-            let (name, access, texts) = (target.name.into(), target.access, self.texts);
+            let (name, access, hides_messages) = (target.name.into(), target.access, self.hides_messages);
             let _ = reviewing.send(Some(access.clone())); // the hub may have ended
-            let cluster = kube::Cluster { name, access, events, counters, texts, clock, relist_requests };
+            let cluster = kube::Cluster { name, access, events, counters, hides_messages, clock, relist_requests };
             kube::start(&cluster, kinds, &self.namespaces);
         };
         tokio::spawn(exit_on_panic(format!("the start of cluster {}", hub.name()), starting));
@@ -241,11 +240,10 @@ pub fn source(
     target: Target,
     events: mpsc::Sender<SourceEvent>,
     counters: Arc<Counters>,
-    texts: TextPolicy,
     clock: signal::Receiver<Clock>,
 ) -> kube::Cluster {
-    let (name, access) = (target.name.into(), target.access);
-    kube::Cluster { name, access, events, counters, texts, clock, relist_requests: signal::channel(0).1 }
+    let (name, access, relist_requests) = (target.name.into(), target.access, signal::channel(0).1);
+    kube::Cluster { name, access, events, counters, hides_messages: false, clock, relist_requests }
 }
 
 #[cfg(test)]

@@ -286,7 +286,8 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     let (events, mut inbox) = mpsc::channel(kube::QUEUE);
     let name = target.name.clone();
     let clock = watch::channel(Clock::Real).1;
-    let cluster = clusters::source(target, events, Arc::default(), wanted.texts, clock);
+    let source = clusters::source(target, events, Arc::default(), clock);
+    let cluster = kube::Cluster { hides_messages: wanted.hides_messages, ..source };
     kube::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
     let mut out = print::json();
     let mut is_begun = false;

@@ -39,7 +39,7 @@ mod stream;
 pub mod translate;
 mod watch;
 
-pub use self::cluster::{Cluster, TextPolicy};
+pub use self::cluster::Cluster;
 pub use self::counters::{ByKind, Counters, KindCounters, RelistReason};
 pub use self::event::{Health, QUEUE, SourceEvent};
 pub use self::observed::{InitialState, Observed};

@@ -9,7 +9,7 @@ use futures::StreamExt;
 use server::hub::Handle;
 use server::kube::access::Access;
 use server::kube::translate::Object;
-use server::kube::{self, Cluster, Counters, Health, Pace, SourceEvent, TextPolicy, kubeconfig};
+use server::kube::{self, Cluster, Counters, Health, Pace, SourceEvent, kubeconfig};
 use server::telemetry::clock::Clock;
 use timeline::fact::{Kind, Seen};
 use timeline::wire::ConnectionState;
@@ -98,7 +98,7 @@ fn cluster(address: std::net::SocketAddr, events: mpsc::Sender<SourceEvent>) -> 
         access: Access::fixed(client, pace),
         events,
         counters: Arc::new(Counters::default()),
-        texts: TextPolicy::Include,
+        hides_messages: false,
         clock: watch::channel(Clock::Real).1,
         relist_requests: watch::channel(0).1,
     }

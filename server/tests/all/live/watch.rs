@@ -207,7 +207,7 @@ fn told(client: ::kube::Client, kinds: &[Kind], namespaces: &[String]) -> mpsc::
         access: Access::fixed(client, Pace::default()),
         events,
         counters: Arc::default(),
-        texts: kube::TextPolicy::Include,
+        hides_messages: false,
         clock: watch::channel(Clock::Real).1,
         relist_requests: watch::channel(0).1,
     };

@@ -9,7 +9,7 @@ use server::hub::Handle;
 use server::kube::access::Access;
 use server::kube::credentials::Credentials;
 use server::kube::kubeconfig::Contexts;
-use server::kube::{self, Counters, Pace, TextPolicy};
+use server::kube::{self, Counters, Pace};
 use server::telemetry::viewers::Viewers;
 use timeline::fact::Kind;
 use timeline::wire::{Connection, ConnectionState};
@@ -79,7 +79,7 @@ impl Watched {
             access,
             events,
             counters: counters.clone(),
-            texts: TextPolicy::Include,
+            hides_messages: false,
             clock: hub.clock(),
             relist_requests: archive.map_or_else(|| tokio::sync::watch::channel(0).1, Archive::relist_requests),
         };
