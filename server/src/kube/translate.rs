@@ -316,7 +316,8 @@ fn cut(text: &str) -> String {
 
 /// The first characters of a text, so many at the most.
 fn beginning(text: &str, most: usize) -> String {
-    text.chars().take(most).collect()
+    // Most texts are short. Those with no more bytes have no more characters either.
+    if text.len() <= most { text.to_owned() } else { text.chars().take(most).collect() }
 }
 
 fn condition_status(status: &str) -> ConditionStatus {
