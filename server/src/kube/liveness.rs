@@ -68,7 +68,7 @@ pub(super) async fn run(cluster: Cluster, liveness: Arc<signal::Sender<Liveness>
         let passed_millis = looked.1 - before.1;
         if has_slept(before.0.elapsed(), passed_millis, cluster.pace().silence) {
             tracing::info!("this machine was suspended; reconnecting");
-            liveness.send_modify(Liveness::mark_lost);
+            liveness.send_modify(|liveness| liveness.losses += 1);
         }
         let is_ours = matches!(*cluster.clock.borrow(), Clock::Real);
         if let Some(by_millis) = step(before.2, looked.2, passed_millis).filter(|_| is_ours) {
@@ -94,12 +94,6 @@ async fn probe(cluster: &Cluster) -> Option<RequestError> {
             cluster.access.note_failure(cluster.access.generation(), &why);
             Some(why)
         }
-    }
-}
-
-impl Liveness {
-    pub(super) const fn mark_lost(&mut self) {
-        self.losses += 1;
     }
 }
 

@@ -198,7 +198,7 @@ impl Watch {
             }
             WatchEnd::Dead(error) => {
                 if let Some(liveness) = self.sentinel.as_ref().and_then(Weak::upgrade) {
-                    liveness.send_modify(Liveness::mark_lost);
+                    liveness.send_modify(|liveness| liveness.losses += 1);
                 }
                 self.failed_watch(position, error).await
             }
