@@ -333,15 +333,19 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
         Some(Err(why)) => bad.push(format!("history: {why}")),
     }
     for cluster in &wanted {
-        let report = match cluster.target().await {
+        let lines = match cluster.target().await {
             Ok(target) => {
                 target.warnings.iter().for_each(|warning| print::error(warning));
                 kube::check::check(&target, &WATCHED, &cluster.namespaces).await
             }
-            Err(why) => kube::check::CheckReport { passed: Vec::new(), failed: vec![why.to_string()] },
+            Err(why) => vec![Err(why.to_string())],
         };
-        report.passed.iter().try_for_each(|line| writeln!(print::out(), "{line}"))?;
-        bad.extend(report.failed);
+        for line in lines {
+            match line {
+                Ok(line) => writeln!(print::out(), "{line}")?,
+                Err(why) => bad.push(why),
+            }
+        }
     }
     anyhow::ensure!(bad.is_empty(), "{}", bad.join("\nrollcast: "));
     Ok(())
