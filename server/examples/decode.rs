@@ -54,7 +54,7 @@ fn line(number: u64) -> String {
 
 fn decoded(line: &str) -> Option<Object> {
     match decode_line(Kind::Pod, line.as_bytes()) {
-        Ok(Ok(WatchEvent::Object(object, _))) => Some(object),
+        Ok(WatchEvent::Object(object, _)) => Some(object),
         _ => None,
     }
 }

@@ -85,7 +85,7 @@ async fn read(address: &str, is_decoding: bool) {
                 // Bookmarks are short; a reader of bytes looks for nothing else.
                 let is_end = line.len() < 400 && String::from_utf8_lossy(&line).contains("initial-events-end");
                 if is_body && is_decoding {
-                    assert!(decode_line(kind, &line).unwrap().is_ok());
+                    decode_line(kind, &line).unwrap();
                 }
                 is_body |= line == b"\r\n";
                 if is_end {

@@ -108,16 +108,16 @@ mod tests {
     use tokio::sync::watch;
 
     use super::*;
+    use crate::kube::Pace;
     use crate::kube::access::Access;
-    use crate::kube::review::ReviewEndpoint;
 
     #[tokio::test(start_paused = true)]
     async fn a_cluster_that_does_not_answer_is_left_alone_for_a_while() {
         let mute = tower::service_fn(|_: http::Request<Body>| pending::<Result<http::Response<Body>, Infallible>>());
-        let access = Access::fixed(Client::new(mute, "default"));
-        let endpoint = watch::channel(Some(ReviewEndpoint { access, pace: Arc::default() })).1;
+        let access = Access::fixed(Client::new(mute, "default"), Pace::default());
+        let access = watch::channel(Some(access)).1;
         let (hub, _events) = Handle::start("mute", Arc::default(), Retention::default());
-        let hub = hub.with_reviewer(Reviewer::new(endpoint));
+        let hub = hub.with_reviewer(Reviewer::new(access));
         let mut reviews = ClusterReviews::new(POLICY);
         reviews.refresh(&hub, &Subject::default(), &BTreeSet::new()).await;
         assert!(reviews.has_failed() && reviews.is_backing_off());

@@ -18,8 +18,8 @@ use crate::hub::Handle;
 use crate::kube::access::Target;
 use crate::kube::credentials::Credentials;
 use crate::kube::kubeconfig::{Contexts, TargetError};
-use crate::kube::review::{ReviewEndpoint, Reviewer};
-use crate::kube::{self, Counters, Pace, SourceEvent, TextPolicy};
+use crate::kube::review::Reviewer;
+use crate::kube::{self, Counters, Pace, SourceEvent};
 use crate::telemetry::clock::{self, Clock};
 use crate::telemetry::panics::exit_on_panic;
 
@@ -35,10 +35,10 @@ pub struct ClusterConfig {
     pub accent: u8,
     /// Namespaces to watch; empty for all.
     pub namespaces: Vec<String>,
-    /// Whether texts of its objects are read.
-    pub texts: TextPolicy,
+    /// Texts that people and programs write are neither shown nor stored.
+    pub hides_messages: bool,
     /// Intervals and timeouts.
-    pub pace: Arc<Pace>,
+    pub pace: Pace,
 }
 
 /// Returns the clusters of the command line and the file.
@@ -65,7 +65,6 @@ pub fn cluster_configs(
     } else {
         file.clusters.clone()
     };
-    let texts = if asked.hide_messages || file.hide_messages { TextPolicy::Omit } else { TextPolicy::Include };
     let mut all: Vec<ClusterConfig> = Vec::new();
     for cluster in named {
         let contexts = read(cluster.kubeconfig.as_ref())?;
@@ -84,8 +83,8 @@ pub fn cluster_configs(
             credentials,
             accent: cluster.colour,
             namespaces: namespaces.map(<[String]>::to_vec).unwrap_or_default(),
-            texts,
-            pace: Arc::default(),
+            hides_messages: asked.hide_messages || file.hide_messages,
+            pace: Pace::default(),
         });
     }
     Ok(all)
@@ -181,18 +180,18 @@ impl ClusterConfig {
         let (name, sources) = (self.credentials.name(), counters.clone());
         let (mut hub, events) = tap::start(archive, name, &self.namespaces, sources, retention);
         let relist_requests = archive.map_or_else(|| signal::channel(0).1, Archive::relist_requests);
-        let (endpoint, endpoint_out) = signal::channel(None);
+        let (reviewing, reviewing_out) = signal::channel(None);
         (hub.accent, hub.namespaces) = (self.accent, self.namespaces.as_slice().into());
-        hub.reviewer = Reviewer::new(endpoint_out);
+        hub.reviewer = Reviewer::new(reviewing_out);
         let (clock, queue) = (hub.clock(), events.clone());
         let starting = async move {
             let Some(target) = self.wait_for_target(&events).await else { return };
             let scope = if self.namespaces.is_empty() { "all namespaces".into() } else { self.namespaces.join(", ") };
             tracing::info!("watching {} at {} ({scope})", target.name, target.address);
             target.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-            let (name, access, pace, texts) = (target.name.into(), target.access, self.pace, self.texts);
-            let _ = endpoint.send(Some(ReviewEndpoint { access: access.clone(), pace: pace.clone() })); // the hub may have ended
-            let cluster = kube::Cluster { name, access, events, counters, pace, texts, clock, relist_requests };
+            let (name, access, hides_messages) = (target.name.into(), target.access, self.hides_messages);
+            let _ = reviewing.send(Some(access.clone())); // the hub may have ended
+            let cluster = kube::Cluster { name, access, events, counters, hides_messages, clock, relist_requests };
             kube::start(&cluster, kinds, &self.namespaces);
         };
         tokio::spawn(exit_on_panic(format!("the start of cluster {}", hub.name()), starting));
@@ -241,11 +240,10 @@ pub fn source(
     target: Target,
     events: mpsc::Sender<SourceEvent>,
     counters: Arc<Counters>,
-    texts: TextPolicy,
     clock: signal::Receiver<Clock>,
 ) -> kube::Cluster {
-    let (name, access, pace) = (target.name.into(), target.access, Arc::default());
-    kube::Cluster { name, access, events, counters, pace, texts, clock, relist_requests: signal::channel(0).1 }
+    let (name, access, relist_requests) = (target.name.into(), target.access, signal::channel(0).1);
+    kube::Cluster { name, access, events, counters, hides_messages: false, clock, relist_requests }
 }
 
 #[cfg(test)]

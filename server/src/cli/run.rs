@@ -286,7 +286,8 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     let (events, mut inbox) = mpsc::channel(kube::QUEUE);
     let name = target.name.clone();
     let clock = watch::channel(Clock::Real).1;
-    let cluster = clusters::source(target, events, Arc::default(), wanted.texts, clock);
+    let source = clusters::source(target, events, Arc::default(), clock);
+    let cluster = kube::Cluster { hides_messages: wanted.hides_messages, ..source };
     kube::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
     let mut out = print::json();
     let mut is_begun = false;
@@ -332,15 +333,19 @@ async fn check(arguments: Check) -> anyhow::Result<()> {
         Some(Err(why)) => bad.push(format!("history: {why}")),
     }
     for cluster in &wanted {
-        let report = match cluster.target().await {
+        let lines = match cluster.target().await {
             Ok(target) => {
                 target.warnings.iter().for_each(|warning| print::error(warning));
-                kube::check::check(&target, &WATCHED, &cluster.namespaces, &cluster.pace).await
+                kube::check::check(&target, &WATCHED, &cluster.namespaces).await
             }
-            Err(why) => kube::check::CheckReport { passed: Vec::new(), failed: vec![why.to_string()] },
+            Err(why) => vec![Err(why.to_string())],
         };
-        report.passed.iter().try_for_each(|line| writeln!(print::out(), "{line}"))?;
-        bad.extend(report.failed);
+        for line in lines {
+            match line {
+                Ok(line) => writeln!(print::out(), "{line}")?,
+                Err(why) => bad.push(why),
+            }
+        }
     }
     anyhow::ensure!(bad.is_empty(), "{}", bad.join("\nrollcast: "));
     Ok(())

@@ -53,11 +53,12 @@ struct Inner {
     credentials: Option<Credentials>,
     current: signal::Sender<ClientState>,
     renewals: Mutex<Renewals>,
+    pace: Pace,
 }
 
 struct ClientState {
     generation: u64,
-    fetched: FetchedClient,
+    fetched: Arc<FetchedClient>,
     /// Why there is nothing newer.
     problem: Option<String>,
 }
@@ -72,14 +73,7 @@ struct Renewals {
     next: Option<Instant>,
 }
 
-pub(super) struct VersionedClient {
-    generation: u64,
-    client: kube::Client,
-    /// Only that cluster can read its requests.
-    pub is_confidential: bool,
-}
-
-impl VersionedClient {
+impl FetchedClient {
     /// Returns the response, which must begin within the pace's limit. Errors are in words without secrets.
     pub(super) async fn send(
         &self,
@@ -107,7 +101,7 @@ impl Credentials {
         let fetched = self.fetch(CredentialRequest::Initial, pace).await?.ok_or_else(nothing)?;
         let (address, warnings) = (fetched.address.clone(), fetched.warnings.clone());
         let namespace = fetched.client.default_namespace().to_owned();
-        let access = Access::share(Some(self.clone()), fetched);
+        let access = Access::share(Some(self.clone()), fetched, pace.clone());
         let name = self.name().to_owned();
         Ok(Target { name, address, access, namespace, warnings })
     }
@@ -115,7 +109,7 @@ impl Credentials {
 
 impl Access {
     /// Creates access with one client, which is never renewed.
-    pub fn fixed(client: kube::Client) -> Self {
+    pub fn fixed(client: kube::Client, pace: Pace) -> Self {
         let fetched = FetchedClient {
             client,
             address: String::new(),
@@ -124,33 +118,33 @@ impl Access {
             fingerprint: ClientFingerprint::default(),
             expires_at_millis: None,
         };
-        Self::share(None, fetched)
+        Self::share(None, fetched, pace)
     }
 
-    fn share(credentials: Option<Credentials>, fetched: FetchedClient) -> Self {
-        let current = signal::Sender::new(ClientState { generation: 0, fetched, problem: None });
-        Self(Arc::new(Inner { credentials, current, renewals: Mutex::default() }))
+    fn share(credentials: Option<Credentials>, fetched: FetchedClient, pace: Pace) -> Self {
+        let current = signal::Sender::new(ClientState { generation: 0, fetched: Arc::new(fetched), problem: None });
+        Self(Arc::new(Inner { credentials, current, renewals: Mutex::default(), pace }))
+    }
+
+    /// Returns the times and limits of requests.
+    pub(super) fn pace(&self) -> &Pace {
+        &self.0.pace
     }
 
     /// Sends a request with the client that there is. Refusals and servers that are not reached make the client anew, where that may
     /// help. Without an answer so far, the next client sends it again: hyper can lose a request on a connection that the server refuses
     /// (hyperium/hyper#4122).
-    pub(super) async fn with_client<T, F>(
-        &self,
-        pace: &Pace,
-        send: impl Fn(VersionedClient) -> F,
-    ) -> Result<T, RequestError>
+    pub(super) async fn with_client<T, F>(&self, send: impl Fn(Arc<FetchedClient>) -> F) -> Result<T, RequestError>
     where
         F: Future<Output = Result<T, RequestError>>,
     {
         let place = self.place();
         loop {
-            let given = self.client(pace);
-            let generation = given.generation;
+            let (generation, client) = self.client();
             tokio::select! {
                 biased; // an answer that is there is taken
-                answer = send(given) => {
-                    return answer.inspect_err(|error| self.note_failure(generation, error, pace));
+                answer = send(client) => {
+                    return answer.inspect_err(|error| self.note_failure(generation, error));
                 }
                 () = self.wait_for_renewal(generation) => {}
             }
@@ -161,29 +155,27 @@ impl Access {
         }
     }
 
-    /// Returns the current client. Credentials that expire soon are renewed while they are still valid.
-    fn client(&self, pace: &Pace) -> VersionedClient {
-        let (client, ends) = {
-            let ClientState { generation, fetched, .. } = &*self.0.current.borrow();
-            let FetchedClient { client, is_confidential, expires_at_millis, .. } = fetched;
-            let (generation, is_confidential) = (*generation, *is_confidential);
-            (VersionedClient { generation, client: client.clone(), is_confidential }, *expires_at_millis)
+    /// Returns the current client with its generation. Credentials that expire soon are renewed while they are still valid.
+    fn client(&self) -> (u64, Arc<FetchedClient>) {
+        let (generation, client) = {
+            let current = self.0.current.borrow();
+            (current.generation, current.fetched.clone())
         };
-        if ends.is_some_and(|ends| ends - SOON_MILLIS <= clock::now_millis()) {
-            self.renew(client.generation, CredentialRequest::Renewal, pace);
+        if client.expires_at_millis.is_some_and(|ends| ends - SOON_MILLIS <= clock::now_millis()) {
+            self.renew(generation, CredentialRequest::Renewal);
         }
-        client
+        (generation, client)
     }
 
     /// Takes note of how a request with the client of that generation failed.
-    pub(super) fn note_failure(&self, generation: u64, error: &RequestError, pace: &Pace) {
+    pub(super) fn note_failure(&self, generation: u64, error: &RequestError) {
         // One side refuses the other's certificate. Which side's file is outdated is unknown.
         let is_certificate = |why: &str| why.contains("certificate") || why.contains("fatal alert");
         match error {
             RequestError::Unreachable(why) if !is_certificate(why) => {
-                self.renew(generation, CredentialRequest::SettingsCheck, pace);
+                self.renew(generation, CredentialRequest::SettingsCheck);
             }
-            error if is_of_connection(error) => self.renew(generation, CredentialRequest::Renewal, pace),
+            error if is_of_connection(error) => self.renew(generation, CredentialRequest::Renewal),
             _ => {}
         }
     }
@@ -218,7 +210,7 @@ impl Access {
         self.0.current.borrow().fetched.fingerprint.place
     }
 
-    fn renew(&self, generation: u64, request: fn(ClientFingerprint) -> CredentialRequest, pace: &Pace) {
+    fn renew(&self, generation: u64, request: fn(ClientFingerprint) -> CredentialRequest) {
         let Some(credentials) = self.0.credentials.clone() else { return };
         let fingerprint = {
             let current = self.0.current.borrow();
@@ -227,14 +219,14 @@ impl Access {
             }
             current.fetched.fingerprint
         };
-        if !locked(&self.0.renewals).begin(Instant::now(), pace) {
+        if !locked(&self.0.renewals).begin(Instant::now(), self.pace()) {
             return;
         }
         let request = request(fingerprint);
-        let (access, pace) = (self.clone(), pace.clone());
+        let access = self.clone();
         let name = format!("the renewal of the credentials of cluster {}", credentials.name());
         let renewal = async move {
-            let fetched = credentials.fetch(request, &pace).await;
+            let fetched = credentials.fetch(request, access.pace()).await;
             // New ones may be good for seconds only: they are asked for at the usual pace.
             let ends = match &fetched {
                 Ok(Some(_)) => None,
@@ -242,7 +234,7 @@ impl Access {
             };
             let left = ends.and_then(|ends| u64::try_from(ends - clock::now_millis()).ok()).map(Duration::from_millis);
             // The end comes first: a task that the new client wakes may be refused again at once.
-            locked(&access.0.renewals).end(Instant::now(), left, &pace);
+            locked(&access.0.renewals).end(Instant::now(), left, access.pace());
             access.take(credentials.name(), fetched);
         };
         tokio::spawn(exit_on_panic(name, renewal));
@@ -254,6 +246,7 @@ impl Access {
                 tracing::info!(cluster.name = name, "credentials or address changed; created a new client");
                 // The kubeconfig may say by now what it did not say at the start.
                 fetched.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+                let fetched = Arc::new(fetched);
                 *current = ClientState { generation: current.generation + 1, fetched, problem: None };
                 true
             }

@@ -12,40 +12,20 @@ use super::pace::Pace;
 use super::translate::Object;
 use crate::telemetry::clock::Clock;
 
-/// Whether to store and show the texts that people and programs of a cluster write.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum TextPolicy {
-    /// Keep texts.
-    #[default]
-    Include,
-    /// Remove texts as soon as an object is decoded: they are on no page, in no history and in no recording.
-    Omit,
-}
-
-impl TextPolicy {
-    pub(super) fn apply(self, object: Object) -> Object {
-        match self {
-            Self::Include => object,
-            Self::Omit => object.without_texts(),
-        }
-    }
-}
-
 /// Everything that the sources of one cluster share.
 #[derive(Clone)]
 pub struct Cluster {
     /// Name of the cluster, for logs.
     pub name: Arc<str>,
-    /// Client of its API, with the credentials.
+    /// Client of its API, with the credentials and the pace.
     pub access: Access,
     /// Queue of the hub.
     pub events: mpsc::Sender<SourceEvent>,
     /// Counters of the sources.
     pub counters: Arc<Counters>,
-    /// Times and limits of the watch loop.
-    pub pace: Arc<Pace>,
-    /// Whether to keep texts that people and programs write.
-    pub texts: TextPolicy,
+    /// Texts that people and programs write are removed as soon as an object is decoded: they are on no page, in no history and in
+    /// no recording.
+    pub hides_messages: bool,
     /// The cluster's clock, for times of arrival.
     pub clock: signal::Receiver<Clock>,
     /// Number of requests to list everything again.
@@ -53,7 +33,16 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    pub(super) fn pace(&self) -> &Pace {
+        self.access.pace()
+    }
+
     pub(super) fn now_millis(&self) -> Millis {
         self.clock.borrow().now_millis()
+    }
+
+    /// Returns the object as it is shown and stored.
+    pub(super) fn without_hidden(&self, object: Object) -> Object {
+        if self.hides_messages { object.without_texts() } else { object }
     }
 }

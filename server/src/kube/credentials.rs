@@ -200,12 +200,13 @@ impl Credentials {
         let is_given = has_secret(auth);
         let Some(command) = auth.exec.take().filter(|_| !is_given) else { return Ok(None) };
         let answered = plugin::run(&command, may_ask, pace).await.map_err(|why| self.unusable(&why.to_string()))?;
-        auth.token = answered.token.map(Into::into);
-        if let Some((certificate, key)) = answered.certificate {
+        if let Some((certificate, key)) = answered.certificate() {
             auth.client_certificate_data = Some(BASE64_STANDARD.encode(certificate));
             auth.client_key_data = Some(BASE64_STANDARD.encode(key).into());
         }
-        Ok(answered.expires_at_millis)
+        let expires_at_millis = answered.expires_at_millis();
+        auth.token = answered.token.map(Into::into);
+        Ok(expires_at_millis)
     }
 
     /// Runs a job that may hang (files on a network, old kinds of commands that kube runs) in a thread of its own, with a

@@ -2,22 +2,16 @@
 //!
 //! Environment variables, arguments, volumes and managedFields are not kept: of a pod template only its hash tells of them.
 //! Recordings are written from the same structs, so they hold no other fields.
+//! Types of `k8s_openapi` stand where every field of theirs is kept.
 //! Every field tolerates absence and `null`; what absence means is for `translate` to say.
 //! Fields have the names of the Kubernetes API, whose reference explains them. Times are texts in RFC 3339.
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::apps::v1::RollingUpdateDeployment;
+use k8s_openapi::api::core::v1::{ContainerRestartRule, PodSchedulingGate};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
-
-/// An integer or a percentage such as `"25%"`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum IntOrString {
-    Int(i64),
-    /// A text, "25%" when it is well formed.
-    Text(String),
-}
 
 fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
@@ -131,13 +125,7 @@ object! {
         /// "RollingUpdate" or "Recreate".
         r#type: String,
         /// `rollingUpdate`: the surge and how many pods may be unavailable; absent for Recreate.
-        rolling_update: Option<RollingUpdate>,
-    }
-    RollingUpdate {
-        /// `maxSurge`: pods above `spec.replicas`.
-        max_surge: Option<IntOrString>,
-        /// `maxUnavailable`: pods below `spec.replicas`.
-        max_unavailable: Option<IntOrString>,
+        rolling_update: Option<RollingUpdateDeployment>,
     }
     /// A pod template, and what tells it from others. The traits below call what is derived here.
     #[serde(remote = "Self")]
@@ -184,17 +172,7 @@ object! {
         /// `restartPolicy`: "Always" makes an init container a sidecar; absent where that of the pod holds.
         restart_policy: String,
         /// `restartPolicyRules`: what is done after some exit codes instead.
-        restart_policy_rules: Vec<RestartRule>,
-    }
-    RestartRule {
-        /// `action`: "Restart" or "RestartAllContainers".
-        action: String,
-        exit_codes: Option<ExitCodes>,
-    }
-    ExitCodes {
-        /// `operator`: "In" or "NotIn".
-        operator: String,
-        values: Vec<i64>,
+        restart_policy_rules: Vec<ContainerRestartRule>,
     }
     DeploymentStatus {
         /// `status.observedGeneration`: the generation that the controller has seen.
@@ -242,10 +220,7 @@ object! {
         containers: Vec<ContainerSpec>,
         /// `spec.initContainers`: init containers and sidecars.
         init_containers: Vec<ContainerSpec>,
-        scheduling_gates: Vec<SchedulingGate>,
-    }
-    SchedulingGate {
-        name: String,
+        scheduling_gates: Vec<PodSchedulingGate>,
     }
     PodStatus {
         /// `status.phase`: "Pending", "Running" and so on.

@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use http::StatusCode;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
 use timeline::fact::{Kind, Seen};
 
+use crate::kube::error::RequestError;
 use crate::kube::translate::{Object, Unusable};
 
 /// A line of a watch, except for the one that ends it.
@@ -20,9 +23,6 @@ pub enum WatchEvent {
     /// A bookmark: a later position of the watch.
     Bookmark(Bookmark),
 }
-
-/// Content of a line: an event, or the error that ends the watch.
-pub type LineResult = Result<WatchEvent, Status>;
 
 /// A bookmark: a later position of the watch.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
@@ -40,21 +40,11 @@ fn has_initial_end<'de, D: Deserializer<'de>>(annotations: D) -> Result<bool, D:
     Ok(annotations.get("k8s.io/initial-events-end").is_some_and(|end| end == "true"))
 }
 
-/// The error with which the API server ends a watch.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Status {
-    /// HTTP status.
-    pub code: u16,
-    /// Text for people.
-    pub message: String,
-}
-
 /// Decodes a line.
 ///
 /// # Errors
-/// When it is no JSON, as where it was cut off.
-pub fn decode_line(kind: Kind, line: &[u8]) -> serde_json::Result<LineResult> {
+/// When it is the error with which the API server ends a watch, or no JSON, as where it was cut off.
+pub fn decode_line(kind: Kind, line: &[u8]) -> Result<WatchEvent, RequestError> {
     // UTF-8 is checked once for the whole line; from bytes, serde would check each string.
     let text = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
     let decoded = match kind {
@@ -64,7 +54,9 @@ pub fn decode_line(kind: Kind, line: &[u8]) -> serde_json::Result<LineResult> {
         Kind::Event => decode(&text, Object::Event),
     };
     match decoded {
-        Err(error) if error.classify() == Category::Data => Ok(Ok(WatchEvent::Skipped(error.into()))),
+        Err(RequestError::Malformed(error)) if error.classify() == Category::Data => {
+            Ok(WatchEvent::Skipped(error.into()))
+        }
         other => other,
     }
 }
@@ -85,18 +77,28 @@ struct BookmarkObject {
     metadata: Bookmark,
 }
 
-fn decode<T: DeserializeOwned>(text: &str, object: fn(T) -> Object) -> serde_json::Result<LineResult> {
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    code: u16,
+    message: String,
+}
+
+fn decode<T: DeserializeOwned>(text: &str, object: fn(T) -> Object) -> Result<WatchEvent, RequestError> {
     let (object, seen) = match serde_json::from_str::<Line<T>>(text)? {
         Line::Added(sent) => (object(sent), Seen::Added),
         Line::Modified(sent) => (object(sent), Seen::Modified),
         Line::Deleted(sent) => (object(sent), Seen::Deleted),
-        Line::Bookmark(BookmarkObject { metadata }) => return Ok(Ok(WatchEvent::Bookmark(metadata))),
-        Line::Error(status) => return Ok(Err(status)),
+        Line::Bookmark(BookmarkObject { metadata }) => return Ok(WatchEvent::Bookmark(metadata)),
+        Line::Error(Status { code, message }) => {
+            let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            return Err(RequestError::of_status(status, &message, Duration::ZERO));
+        }
     };
-    Ok(Ok(match object.uid() {
+    Ok(match object.uid() {
         Ok(_) => WatchEvent::Object(object, seen),
         Err(error) => WatchEvent::Skipped(error),
-    }))
+    })
 }
 
 #[cfg(test)]
@@ -105,7 +107,7 @@ mod tests {
 
     const POD: &str = r#"{"metadata":{"name":"web","uid":"00000000-0000-4000-8000-000000000001"}}"#;
 
-    fn decoded(line: &str) -> serde_json::Result<LineResult> {
+    fn decoded(line: &str) -> Result<WatchEvent, RequestError> {
         decode_line(Kind::Pod, line.as_bytes())
     }
 
@@ -116,7 +118,7 @@ mod tests {
             format!(r#"{{"object":{POD},"more":[{{}}],"type":"MODIFIED"}}"#),
         ] {
             let line = decoded(&line).unwrap();
-            let Ok(WatchEvent::Object(object, Seen::Modified)) = line else { panic!("{line:?}") };
+            let WatchEvent::Object(object, Seen::Modified) = line else { panic!("{line:?}") };
             assert_eq!(object, Object::decode(Kind::Pod, POD).unwrap());
         }
     }
@@ -124,6 +126,7 @@ mod tests {
     #[test]
     fn a_line_that_is_no_event_of_kubernetes_is_skipped_and_an_error_ends_the_watch() {
         let error = r#"{"kind":"Status","code":410,"message":"too old","details":{"causes":[{}]}}"#;
+        let ended = "the resource version has expired (410 Gone)";
         for (line, expected) in [
             (format!(r#"{{"type":"RESTORED","object":{POD}}}"#), "skipped"),
             (format!(r#"{{"type":"Added","object":{POD}}}"#), "skipped"),
@@ -134,13 +137,17 @@ mod tests {
             (r#"{"type":"BOOKMARK","object":{}}"#.to_owned(), "skipped"),
             ("{}".to_owned(), "skipped"),
             ("[]".to_owned(), "skipped"),
-            (format!(r#"{{"type":"ERROR","object":{error}}}"#), "410 too old"),
-            (format!(r#"{{"object":{error},"type":"ERROR"}}"#), "410 too old"),
+            (format!(r#"{{"type":"ERROR","object":{error}}}"#), ended),
+            (format!(r#"{{"object":{error},"type":"ERROR"}}"#), ended),
+            (
+                r#"{"type":"ERROR","object":{"code":504,"message":"too slow"}}"#.to_owned(),
+                "the server responded 504 Gateway Timeout: too slow",
+            ),
         ] {
-            let told = match decoded(&line).unwrap() {
+            let told = match decoded(&line) {
                 Ok(WatchEvent::Skipped(_)) => "skipped".to_owned(),
                 Ok(other) => format!("{other:?}"),
-                Err(Status { code, message }) => format!("{code} {message}"),
+                Err(error) => error.to_string(),
             };
             assert_eq!(told, expected, "{line}");
         }
@@ -158,7 +165,7 @@ mod tests {
         let ends = |annotations: &str| {
             let metadata = format!(r#"{{"resourceVersion":"7"{annotations}}}"#);
             let line = decoded(&format!(r#"{{"type":"BOOKMARK","object":{{"metadata":{metadata}}}}}"#)).unwrap();
-            let Ok(WatchEvent::Bookmark(bookmark)) = line else { panic!("{line:?}") };
+            let WatchEvent::Bookmark(bookmark) = line else { panic!("{line:?}") };
             assert_eq!(bookmark.resource_version.as_deref(), Some("7"));
             bookmark.is_initial_end
         };

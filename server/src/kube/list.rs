@@ -135,7 +135,7 @@ impl List {
         let body = if self.is_large() {
             read(cluster, &path, MAX_LARGE_PAGE).await? // as long as some more of it comes
         } else {
-            let body = tokio::time::timeout(cluster.pace.page, read(cluster, &path, MAX_PAGE)).await;
+            let body = tokio::time::timeout(cluster.pace().page, read(cluster, &path, MAX_PAGE)).await;
             body.map_err(|_| RequestError::Unreachable("the API server did not finish a list in time".to_owned()))??
         };
         let page: PageBody<'_> = serde_json::from_slice(&body)?;
@@ -144,7 +144,7 @@ impl List {
         let mut objects = Vec::with_capacity(items.len());
         for item in items {
             match Object::decode(kind, item.get()).and_then(|object| object.uid().map(|_| object)) {
-                Ok(object) => objects.push(cluster.texts.apply(object)),
+                Ok(object) => objects.push(cluster.without_hidden(object)),
                 Err(error) => count_skipped(cluster, kind, &error),
             }
         }
@@ -163,8 +163,8 @@ impl List {
 }
 
 async fn read(cluster: &Cluster, path: &str, most: usize) -> Result<Vec<u8>, RequestError> {
-    let body = request::get(&cluster.access, &cluster.pace, path).await?;
-    request::gather(body, &cluster.pace, most, || cluster.counters.note_piece(cluster.now_millis())).await
+    let body = request::get(&cluster.access, path).await?;
+    request::gather(body, cluster.pace(), most, || cluster.counters.note_piece(cluster.now_millis())).await
 }
 
 /// Counts an object that was skipped. The first one of a kind is logged, then the second, the fourth and so on: one that changes often

@@ -39,7 +39,7 @@ pub(super) async fn run(cluster: Cluster, liveness: Arc<signal::Sender<Liveness>
         if let Some(piece) = cluster.counters.last_piece() {
             last_answer = last_answer.max(piece);
         }
-        let is_silent = last_answer.0.elapsed() >= cluster.pace.silence;
+        let is_silent = last_answer.0.elapsed() >= cluster.pace().silence;
         let event = match why {
             Some(why) if is_silent => {
                 liveness.send_if_modified(|liveness| {
@@ -63,12 +63,12 @@ pub(super) async fn run(cluster: Cluster, liveness: Arc<signal::Sender<Liveness>
         if cluster.events.is_closed() {
             return;
         }
-        tokio::time::sleep(cluster.pace.probe.saturating_sub(asked.elapsed())).await;
+        tokio::time::sleep(cluster.pace().probe.saturating_sub(asked.elapsed())).await;
         let before = std::mem::replace(&mut looked, (Instant::now(), clock::now_millis(), uptime()));
         let passed_millis = looked.1 - before.1;
-        if has_slept(before.0.elapsed(), passed_millis, cluster.pace.silence) {
+        if has_slept(before.0.elapsed(), passed_millis, cluster.pace().silence) {
             tracing::info!("this machine was suspended; reconnecting");
-            liveness.send_modify(Liveness::mark_lost);
+            liveness.send_modify(|liveness| liveness.losses += 1);
         }
         let is_ours = matches!(*cluster.clock.borrow(), Clock::Real);
         if let Some(by_millis) = step(before.2, looked.2, passed_millis).filter(|_| is_ours) {
@@ -83,23 +83,17 @@ pub(super) async fn run(cluster: Cluster, liveness: Arc<signal::Sender<Liveness>
 /// Asks once; tells why there was no answer.
 async fn probe(cluster: &Cluster) -> Option<RequestError> {
     let asked = async {
-        let body = request::get(&cluster.access, &cluster.pace, PATH).await?;
-        request::read(body, &cluster.pace).await
+        let body = request::get(&cluster.access, PATH).await?;
+        request::read(body, cluster.pace()).await
     };
-    match tokio::time::timeout(cluster.pace.probe, asked).await {
+    match tokio::time::timeout(cluster.pace().probe, asked).await {
         Ok(Err(why @ (RequestError::Unreachable(_) | RequestError::Credentials(_)))) => Some(why),
         Ok(_) => None,
         Err(_) => {
             let why = RequestError::Unreachable("the API server does not respond".to_owned());
-            cluster.access.note_failure(cluster.access.generation(), &why, &cluster.pace);
+            cluster.access.note_failure(cluster.access.generation(), &why);
             Some(why)
         }
-    }
-}
-
-impl Liveness {
-    pub(super) const fn mark_lost(&mut self) {
-        self.losses += 1;
     }
 }
 

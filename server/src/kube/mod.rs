@@ -13,33 +13,40 @@
 //!                      mpsc "source" (bounded: a slow hub slows the watches down, nothing is dropped)
 //! ```
 
+// The way to an API server: its address, credentials and proxy; requests and their errors.
 pub mod access;
-pub mod backoff;
-pub mod check;
-mod cluster;
-mod counters;
 pub mod credentials;
-mod decode;
 pub mod error;
-mod event;
 pub mod kubeconfig;
-pub mod line;
-mod list;
-mod liveness;
 pub mod loopback;
-mod observed;
-pub mod odd;
 mod pace;
 mod plugin;
 pub mod proxy;
 mod reason;
 pub mod request;
-pub mod review;
+
+// Lists and watches, and what they put into the queue.
+pub mod backoff;
+mod cluster;
+mod counters;
+mod event;
+mod list;
+mod liveness;
+mod observed;
 mod stream;
-pub mod translate;
 mod watch;
 
-pub use self::cluster::{Cluster, TextPolicy};
+// From bytes to facts.
+mod decode;
+pub mod line;
+pub mod odd;
+pub mod translate;
+
+// Requests besides lists and watches.
+pub mod check;
+pub mod review;
+
+pub use self::cluster::Cluster;
 pub use self::counters::{ByKind, Counters, KindCounters, RelistReason};
 pub use self::event::{Health, QUEUE, SourceEvent};
 pub use self::observed::{InitialState, Observed};

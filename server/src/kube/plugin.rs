@@ -18,12 +18,32 @@ use super::pace::Pace;
 /// Most of an answer that is read, in bytes.
 const MAX_ANSWER: u64 = 1 << 20;
 
+#[derive(Deserialize)]
+struct Answer {
+    status: Option<Credential>,
+}
+
+/// A token, a certificate with its key, or both, as a command returns them.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Credential {
+    expiration_timestamp: Option<String>,
     pub token: Option<String>,
-    /// Certificate and key, PEM.
-    pub certificate: Option<(String, String)>,
-    /// When it ends, by our clock; some say nothing of that.
-    pub expires_at_millis: Option<Millis>,
+    client_certificate_data: Option<String>,
+    client_key_data: Option<String>,
+}
+
+impl Credential {
+    /// Returns when it ends, by our clock; some say nothing of that.
+    pub(super) fn expires_at_millis(&self) -> Option<Millis> {
+        let ends: jiff::Timestamp = self.expiration_timestamp.as_ref()?.parse().ok()?;
+        Some(ends.as_millisecond())
+    }
+
+    /// Returns certificate and key, PEM.
+    pub(super) fn certificate(&self) -> Option<(&String, &String)> {
+        self.client_certificate_data.as_ref().zip(self.client_key_data.as_ref())
+    }
 }
 
 /// Why a command returned no credentials.
@@ -44,20 +64,6 @@ pub enum PluginError {
     Late { command: String, limit: Duration },
     #[error("the credential plugin {command} returned no credentials")]
     Empty { command: String },
-}
-
-#[derive(Deserialize)]
-struct Answer {
-    status: Option<Status>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Status {
-    expiration_timestamp: Option<String>,
-    token: Option<String>,
-    client_certificate_data: Option<String>,
-    client_key_data: Option<String>,
 }
 
 /// The process group of a command, which is killed if this is dropped before the command has ended.
@@ -94,12 +100,7 @@ pub(super) async fn run(exec: &ExecConfig, may_ask: bool, pace: &Pace) -> Result
 fn read(answered: &[u8]) -> Option<Credential> {
     // Most answer JSON, some YAML, of which JSON is a part. The error would quote the token.
     let status = serde_saphyr::from_slice::<Answer>(answered).ok()?.status?;
-    let certificate = status.client_certificate_data.zip(status.client_key_data);
-    if status.token.is_none() && certificate.is_none() {
-        return None;
-    }
-    let ends = status.expiration_timestamp.and_then(|at| at.parse::<jiff::Timestamp>().ok());
-    Some(Credential { token: status.token, certificate, expires_at_millis: ends.map(jiff::Timestamp::as_millisecond) })
+    (status.token.is_some() || status.certificate().is_some()).then_some(status)
 }
 
 fn command(exec: &ExecConfig, name: &str, asks: bool) -> Command {
@@ -156,11 +157,11 @@ mod tests {
         let yaml = b"kind: ExecCredential\nstatus:\n  token: secret\n  expirationTimestamp: 2026-11-24T12:00:00Z\n";
         for whole in [&json[..], yaml] {
             let found = read(whole).unwrap();
-            assert_eq!((found.token.as_deref(), found.expires_at_millis), (Some("secret"), Some(1_795_521_600_000)));
+            assert_eq!((found.token.as_deref(), found.expires_at_millis()), (Some("secret"), Some(1_795_521_600_000)));
             let all = (0..3_000).map(|seed| read(&damaged(whole, &mut Rng::with_seed(seed))));
             let (taken, refused): (Vec<_>, Vec<_>) = all.partition(Option::is_some);
             assert!(taken.len() > 100 && refused.len() > 100, "{} {}", taken.len(), refused.len());
-            assert!(taken.iter().flatten().all(|found| found.token.is_some() || found.certificate.is_some()));
+            assert!(taken.iter().flatten().all(|found| found.token.is_some() || found.certificate().is_some()));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Requests to the API server: paths, status codes, errors as sentences. Only GET: Rollcast changes nothing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Request;
@@ -8,7 +9,8 @@ use kube::client::Body;
 use serde::Deserialize;
 use timeline::fact::Kind;
 
-use super::access::{Access, VersionedClient};
+use super::access::Access;
+use super::credentials::FetchedClient;
 use super::error::RequestError;
 use super::pace::Pace;
 use super::reason;
@@ -51,13 +53,13 @@ pub(super) fn collection(kind: Kind, namespace: Option<&str>) -> String {
 }
 
 /// Sends a GET and returns the body of a successful answer, unread. The answer must begin within the pace's limit.
-pub(super) async fn get(access: &Access, pace: &Pace, path: &str) -> Result<Body, RequestError> {
-    access.with_client(pace, |given| send_get(given, pace, path)).await
+pub(super) async fn get(access: &Access, path: &str) -> Result<Body, RequestError> {
+    access.with_client(|client| send_get(client, access.pace(), path)).await
 }
 
-async fn send_get(given: VersionedClient, pace: &Pace, path: &str) -> Result<Body, RequestError> {
+async fn send_get(client: Arc<FetchedClient>, pace: &Pace, path: &str) -> Result<Body, RequestError> {
     let request = Request::get(path).header(http::header::ACCEPT, "application/json").body(Body::empty());
-    let response = given.send(pace, request).await?;
+    let response = client.send(pace, request).await?;
     let (status, retry_after) = (response.status(), retry_after(response.headers()));
     if status.is_success() {
         return Ok(response.into_body());
@@ -118,8 +120,8 @@ mod tests {
             let refuse = tower::service_fn(move |_: Request<Body>| async move {
                 Response::builder().status(503).body(Body::from(body.as_bytes().to_vec()))
             });
-            let access = Access::fixed(kube::Client::new(refuse, "default"));
-            let told = get(&access, &Pace::default(), "/version").await.unwrap_err();
+            let access = Access::fixed(kube::Client::new(refuse, "default"), Pace::default());
+            let told = get(&access, "/version").await.unwrap_err();
             assert!(matches!(&told, RequestError::Status { message, .. } if message == expected), "{body}: {told}");
         }
     }

@@ -12,7 +12,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch as signal};
 
-use super::access::{Access, VersionedClient};
+use super::access::Access;
+use super::credentials::FetchedClient;
 use super::error::RequestError;
 use super::pace::Pace;
 use super::request;
@@ -39,7 +40,7 @@ pub struct Subject {
 /// Sends reviews to a cluster. Clones share the limits.
 #[derive(Clone)]
 pub struct Reviewer {
-    endpoint: signal::Receiver<Option<ReviewEndpoint>>,
+    access: signal::Receiver<Option<Access>>,
     permits: Arc<Semaphore>,
     unverified_permits: Arc<Semaphore>,
 }
@@ -53,31 +54,22 @@ pub enum TokenSender {
     Unverified,
 }
 
-/// Client and limits of the cluster that answers reviews.
-#[derive(Clone)]
-pub struct ReviewEndpoint {
-    /// Client and credentials.
-    pub access: Access,
-    /// Limits of requests.
-    pub pace: Arc<Pace>,
-}
-
 impl Reviewer {
     /// Creates a reviewer of a cluster that connects later.
-    pub fn new(endpoint: signal::Receiver<Option<ReviewEndpoint>>) -> Self {
+    pub fn new(access: signal::Receiver<Option<Access>>) -> Self {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
-        Self { endpoint, permits: semaphore(AT_ONCE), unverified_permits: semaphore(UNVERIFIED_AT_ONCE) }
+        Self { access, permits: semaphore(AT_ONCE), unverified_permits: semaphore(UNVERIFIED_AT_ONCE) }
     }
 
     /// Returns host and port of the API server; `None` before there are credentials.
     pub fn host(&self) -> Option<String> {
-        self.endpoint.borrow().as_ref().and_then(|endpoint| endpoint.access.host())
+        self.access.borrow().as_ref().and_then(Access::host)
     }
 
     /// Identifies the API server, by address and certificate authority; `None` before there are credentials. Reviews of another one mean
     /// nothing here.
     pub fn place(&self) -> Option<u64> {
-        self.endpoint.borrow().as_ref().map(|endpoint| endpoint.access.place())
+        self.access.borrow().as_ref().map(Access::place)
     }
 
     /// Returns whether a subject may list pods in a namespace; in all of them, where none is named.
@@ -129,26 +121,26 @@ impl Reviewer {
         review: &T,
     ) -> Result<T, RequestError> {
         let _permit = permits.acquire().await.map_err(|_| unreachable_error("the server is shutting down"))?;
-        let Some(ReviewEndpoint { access, pace }) = self.endpoint.borrow().clone() else {
+        let Some(access) = self.access.borrow().clone() else {
             return Err(unreachable_error("the cluster is not connected yet"));
         };
         let review = serde_json::to_vec(review)?;
-        access.with_client(&pace, |given| post(given, &pace, review.clone())).await
+        access.with_client(|client| post(client, access.pace(), review.clone())).await
     }
 }
 
 async fn post<T: Resource + DeserializeOwned>(
-    given: VersionedClient,
+    client: Arc<FetchedClient>,
     pace: &Pace,
     review: Vec<u8>,
 ) -> Result<T, RequestError> {
     // Anybody who reads a token can use it.
-    if T::KIND == TokenReview::KIND && !given.is_confidential {
+    if T::KIND == TokenReview::KIND && !client.is_confidential {
         return Err(RequestError::NotConfidential);
     }
     let path = format!("/apis/{}/{}", T::API_VERSION, T::URL_PATH_SEGMENT);
     let request = Request::post(path.as_str()).header(header::CONTENT_TYPE, "application/json");
-    let response = given.send(pace, request.body(Body::from(review))).await?;
+    let response = client.send(pace, request.body(Body::from(review))).await?;
     // The text of a refusal may repeat the request: use our own sentences.
     match response.status() {
         // The permission is named as RBAC does it: by the resource and its group.

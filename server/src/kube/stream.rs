@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use http::StatusCode;
+use futures::future::BoxFuture;
 use http_body_util::BodyExt;
 use kube::client::Body;
 use timeline::fact::Kind;
@@ -15,15 +15,12 @@ use tokio_util::io::StreamReader;
 
 use super::cluster::Cluster;
 use super::error::RequestError;
-use super::line::{Status, WatchEvent, decode_line};
+use super::line::{WatchEvent, decode_line};
 use super::liveness::{self, Liveness};
-use super::pace::Pace;
 use super::request;
 
 /// Longest watch line that is read, in bytes: above the largest object that etcd stores.
 const MAX_LINE: u64 = 8 << 20;
-/// Longest time of a list that is streamed, in seconds.
-const LIST_SECONDS: u32 = 600;
 
 pub(super) enum WatchEnd {
     /// The server closed it, as it does every few minutes.
@@ -43,64 +40,59 @@ pub(super) struct Stream {
     kind: Kind,
     lines: Box<dyn AsyncBufRead + Send + Unpin>,
     line: Vec<u8>,
-    liveness: signal::Receiver<Liveness>,
-    losses: u64,
+    /// Ends when all connections of the cluster are lost. One future for all lines.
+    lost: BoxFuture<'static, ()>,
     /// The server was asked to end the watch before then; one that is still open is dead. One timer for all lines.
     end: Pin<Box<Sleep>>,
 }
 
 impl Stream {
-    /// Asks for the changes since a position; without one for every object that exists, as a list.
+    /// Asks for the changes since a position; without one for every object that exists, as a list. The server is to end the
+    /// stream after so many seconds.
     pub(super) async fn open(
         cluster: &Cluster,
         kind: Kind,
         namespace: Option<&str>,
         position: Option<&str>,
+        seconds: u32,
         mut liveness: signal::Receiver<Liveness>,
     ) -> Result<Self, WatchEnd> {
-        let Pace { watch_seconds, watch_margin, .. } = *cluster.pace;
-        let (start, seconds) = match position {
-            Some(position) => (vec![("resourceVersion", position)], watch_seconds),
-            None => (vec![("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")], LIST_SECONDS),
+        let start = match position {
+            Some(position) => vec![("resourceVersion", position)],
+            None => vec![("sendInitialEvents", "true"), ("resourceVersionMatch", "NotOlderThan")],
         };
         let lasts = seconds.to_string();
         let watch = [("watch", "1"), ("allowWatchBookmarks", "true"), ("timeoutSeconds", lasts.as_str())];
         let path = request::path_with_query(&request::collection(kind, namespace), watch.into_iter().chain(start));
         let losses = liveness.borrow_and_update().losses;
-        let ends_at = Instant::now() + Duration::from_secs(seconds.into()) + watch_margin;
+        let mut lost: BoxFuture<'static, ()> =
+            Box::pin(async move { liveness::wait_until(&mut liveness, |now| now.losses != losses).await });
+        let ends_at = Instant::now() + Duration::from_secs(seconds.into()) + cluster.pace().watch_margin;
         let body: Body = tokio::select! {
-            body = request::get(&cluster.access, &cluster.pace, &path) => body.map_err(WatchEnd::Failed)?,
-            () = liveness::wait_until(&mut liveness, |now| now.losses != losses) => return Err(WatchEnd::Lost),
+            body = request::get(&cluster.access, &path) => body.map_err(WatchEnd::Failed)?,
+            () = &mut lost => return Err(WatchEnd::Lost),
         };
         let lines = StreamReader::new(body.into_data_stream().map_err(std::io::Error::other));
         let end = Box::pin(tokio::time::sleep_until(ends_at));
-        Ok(Self { kind, lines: Box::new(lines), line: Vec::new(), liveness, losses, end })
+        Ok(Self { kind, lines: Box::new(lines), line: Vec::new(), lost, end })
     }
 
     pub(super) async fn next(&mut self) -> Result<WatchEvent, WatchEnd> {
-        let losses = self.losses;
         self.line.clear();
         let mut limited = (&mut self.lines).take(MAX_LINE);
         let read = tokio::select! {
             biased; // lines that have arrived are read before the watch is declared dead: a slow hub delays readers
             read = limited.read_until(b'\n', &mut self.line) => read,
-            () = liveness::wait_until(&mut self.liveness, |now| now.losses != losses) => return Err(WatchEnd::Lost),
+            () = &mut self.lost => return Err(WatchEnd::Lost),
             () = self.end.as_mut() => return Err(WatchEnd::Dead(RequestError::Unreachable(
                 "a watch did not end in time; its connection is dead".to_owned(),
             ))),
         };
         match read {
             Ok(0) => Err(WatchEnd::Closed),
-            Ok(_) => read_line(self.kind, &self.line).map_err(WatchEnd::Failed),
+            // After a line that was cut off the stream is useless, but the position is still valid.
+            Ok(_) => decode_line(self.kind, &self.line).map_err(WatchEnd::Failed),
             Err(error) => Err(WatchEnd::Failed(RequestError::Unreachable(format!("the watch failed: {error}")))),
         }
     }
-}
-
-fn read_line(kind: Kind, line: &[u8]) -> Result<WatchEvent, RequestError> {
-    // A line was cut off: the stream is useless, but the position is still valid.
-    decode_line(kind, line)?.map_err(|Status { code, message }| {
-        let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        RequestError::of_status(status, &message, Duration::ZERO)
-    })
 }

@@ -4,6 +4,8 @@ mod pod;
 
 use std::str::FromStr;
 
+use k8s_openapi::api::apps::v1::RollingUpdateDeployment;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::Serialize;
 use timeline::fact::{
     Condition, ConditionStatus, DeploymentFact, DeploymentNow, DeploymentSpec, DeploymentStatus, EventFact, Image,
@@ -281,15 +283,15 @@ fn strategy(strategy: decode::Strategy) -> Strategy {
     if strategy.r#type == "Recreate" {
         return Strategy::Recreate;
     }
-    let decode::RollingUpdate { max_surge, max_unavailable } = strategy.rolling_update.unwrap_or_default();
+    let RollingUpdateDeployment { max_surge, max_unavailable } = strategy.rolling_update.unwrap_or_default();
     Strategy::RollingUpdate { max_surge: share(max_surge), max_unavailable: share(max_unavailable) }
 }
 
-fn share(value: Option<decode::IntOrString>) -> IntOrPercent {
+fn share(value: Option<IntOrString>) -> IntOrPercent {
     match value {
         None => DEFAULT_SHARE,
-        Some(decode::IntOrString::Int(value)) => IntOrPercent::Int(number(value)),
-        Some(decode::IntOrString::Text(text)) => match text.strip_suffix('%') {
+        Some(IntOrString::Int(value)) => IntOrPercent::Int(number(value.into())),
+        Some(IntOrString::String(text)) => match text.strip_suffix('%') {
             Some(percent) => percent.parse().map_or(DEFAULT_SHARE, IntOrPercent::Percent),
             None => text.parse().map_or(DEFAULT_SHARE, IntOrPercent::Int),
         },
@@ -314,7 +316,8 @@ fn cut(text: &str) -> String {
 
 /// The first characters of a text, so many at the most.
 fn beginning(text: &str, most: usize) -> String {
-    text.chars().take(most).collect()
+    // Most texts are short. Those with no more bytes have no more characters either.
+    if text.len() <= most { text.to_owned() } else { text.chars().take(most).collect() }
 }
 
 fn condition_status(status: &str) -> ConditionStatus {

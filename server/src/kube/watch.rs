@@ -18,6 +18,7 @@
 
 mod list_source;
 
+use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -35,7 +36,6 @@ use super::event::{Health, SourceEvent};
 use super::line::{Bookmark, WatchEvent};
 use super::list::{self, List, SharedLists};
 use super::liveness::{self, Liveness};
-use super::pace::Pace;
 use super::stream::{Stream, WatchEnd};
 use crate::telemetry::panics::exit_on_panic;
 use crate::telemetry::rate::RateLimit;
@@ -52,6 +52,8 @@ pub(super) struct Watch {
     /// Only for the watch that ends sooner than the others: tells them that their connections are dead, too. Weak, because watches
     /// that wait for a response notice the end of the hub by the end of the probe, which owns the sender.
     sentinel: Option<Weak<signal::Sender<Liveness>>>,
+    /// After this long the server ends a watch.
+    watch_seconds: u32,
     /// The budget of requests that bring nothing; each list and watch takes one before it begins.
     budget: RateLimit<()>,
     backoff: Backoff,
@@ -90,13 +92,15 @@ impl Watch {
         liveness: signal::Receiver<Liveness>,
         lists: Arc<SharedLists>,
     ) -> Self {
-        let budget = RateLimit::new(cluster.pace.burst, cluster.pace.earn);
+        let budget = RateLimit::new(cluster.pace().burst, cluster.pace().earn);
+        let watch_seconds = cluster.pace().watch_seconds;
         Self {
             cluster,
             kind,
             namespace,
             liveness,
             sentinel: None,
+            watch_seconds,
             budget,
             backoff: Backoff::default(),
             list: None,
@@ -151,7 +155,7 @@ impl Watch {
         Counters::add(&self.cluster.counters.watches);
         let (ended, lived, is_heard) = self.follow(&mut position).await?;
         // Long enough to be called a watch.
-        let has_lived = lived >= self.cluster.pace.min_watch_lifetime;
+        let has_lived = lived >= self.cluster.pace().min_watch_lifetime;
         self.mute = if is_heard { Duration::ZERO } else { self.mute + lived };
         if has_lived {
             self.note_progress();
@@ -160,7 +164,7 @@ impl Watch {
         match ended {
             // The API server sends a bookmark every minute, and before it ends a watch. Watches that end without a word may stand at a
             // position that this server has yet to reach, as after a restored backup: they would hear nothing for ever.
-            WatchEnd::Closed if self.mute >= self.cluster.pace.bookmark => {
+            WatchEnd::Closed if self.mute >= self.cluster.pace().bookmark => {
                 tracing::info!("watches ended without events or bookmarks; listing again");
                 self.relist_for(RelistReason::Mute);
                 Ok(None)
@@ -194,7 +198,7 @@ impl Watch {
             }
             WatchEnd::Dead(error) => {
                 if let Some(liveness) = self.sentinel.as_ref().and_then(Weak::upgrade) {
-                    liveness.send_modify(Liveness::mark_lost);
+                    liveness.send_modify(|liveness| liveness.losses += 1);
                 }
                 self.failed_watch(position, error).await
             }
@@ -228,7 +232,7 @@ impl Watch {
         let wait = Self::count_failure(&self.cluster, &mut self.backoff);
         self.report_failure("watch", &error, wait).await?;
         let give_up = matches!(error, RequestError::Forbidden(_))
-            || self.failed_watches >= self.cluster.pace.failures_before_relist;
+            || self.failed_watches >= self.cluster.pace().failures_before_relist;
         if give_up {
             self.relist_for(RelistReason::Failed);
         }
@@ -256,7 +260,9 @@ impl Watch {
     /// heard of it; one that did not begin as it should lived for no time and has not been mute.
     async fn follow(&mut self, position: &mut String) -> Result<(WatchEnd, Duration, bool), HubGone> {
         let (namespace, liveness) = (self.namespace.as_deref(), self.liveness.clone());
-        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, Some(&*position), liveness).await {
+        let from = Some(position.as_str());
+        let opened = Stream::open(&self.cluster, self.kind, namespace, from, self.watch_seconds, liveness).await;
+        let mut stream = match opened {
             Ok(stream) => stream,
             Err(ended) => return Ok((ended, Duration::ZERO, true)),
         };
@@ -264,11 +270,13 @@ impl Watch {
         self.send_health(Health::Live).await?;
         let (began, mut is_heard) = (Instant::now(), false);
         let (mut relist_requests, seen_relists) = (self.cluster.relist_requests.clone(), self.seen_relists);
+        // One future for all lines, as it enters a queue when it begins and leaves it when it is dropped.
+        let mut relist = pin!(liveness::wait_until(&mut relist_requests, |asked| *asked != seen_relists));
         loop {
             let next = tokio::select! {
                 biased; // what is there is read before
                 next = stream.next() => next,
-                () = liveness::wait_until(&mut relist_requests, |asked| *asked != seen_relists) => Err(WatchEnd::Left),
+                () = relist.as_mut() => Err(WatchEnd::Left),
             };
             match next {
                 Ok(WatchEvent::Object(object, _)) if is_earlier(object.resource_version(), position) => {
@@ -299,7 +307,7 @@ impl Watch {
                     position.clone_from(version);
                 }
                 self.note_progress();
-                let object = self.cluster.texts.apply(object);
+                let object = self.cluster.without_hidden(object);
                 self.send(SourceEvent::Object { object, seen, at_millis }).await?;
             }
             WatchEvent::Skipped(error) => {
@@ -324,7 +332,7 @@ impl Watch {
     /// Counts a failure and returns the time to wait.
     fn count_failure(cluster: &Cluster, backoff: &mut Backoff) -> Duration {
         Counters::add(&cluster.counters.failures);
-        backoff.fail(cluster.pace.first_backoff, cluster.pace.max_backoff, fastrand::f64())
+        backoff.fail(cluster.pace().first_backoff, cluster.pace().max_backoff, fastrand::f64())
     }
 
     async fn report_failure(
@@ -334,7 +342,7 @@ impl Watch {
         wait: Duration,
     ) -> Result<(), HubGone> {
         // A request that got no response for that long counts as the wait.
-        let wait = if self.heard_at.elapsed() < self.cluster.pace.answer { wait } else { Duration::ZERO };
+        let wait = if self.heard_at.elapsed() < self.cluster.pace().answer { wait } else { Duration::ZERO };
         let wait = if let RequestError::Status { retry_after, .. } = error { wait.max(*retry_after) } else { wait };
         if matches!(error, RequestError::Forbidden(_)) {
             tracing::warn!(%error, verb, "forbidden");
@@ -399,18 +407,18 @@ pub fn start(cluster: &Cluster, kinds: &[Kind], namespaces: &[String]) {
     let scopes: Vec<Option<String>> =
         if namespaces.is_empty() { vec![None] } else { namespaces.iter().cloned().map(Some).collect() };
     // Many watches last longer, a second for each: so about one is renewed per second.
-    let many = u32::try_from(kinds.len() * scopes.len()).unwrap_or(u32::MAX).min(cluster.pace.most_watch_seconds);
-    let has_sentinel = many > cluster.pace.watch_seconds;
-    let watch_seconds = many.max(cluster.pace.watch_seconds);
-    let lasting = Cluster { pace: Arc::new(Pace { watch_seconds, ..(*cluster.pace).clone() }), ..cluster.clone() };
+    let many = u32::try_from(kinds.len() * scopes.len()).unwrap_or(u32::MAX).min(cluster.pace().most_watch_seconds);
+    let has_sentinel = many > cluster.pace().watch_seconds;
     let (mut watches, lists) = (Vec::new(), Arc::new(SharedLists::new()));
     for kind in kinds {
         for namespace in &scopes {
             let span = tracing::info_span!(parent: &span, "watch", k8s.kind = kind.name(), k8s.namespace = namespace.as_deref());
             let liveness_out = liveness_out.clone();
-            let mut watch = Watch::new(lasting.clone(), *kind, namespace.clone(), liveness_out, lists.clone());
+            let mut watch = Watch::new(cluster.clone(), *kind, namespace.clone(), liveness_out, lists.clone());
             if has_sentinel && watches.is_empty() {
-                (watch.cluster, watch.sentinel) = (cluster.clone(), Some(Arc::downgrade(&liveness)));
+                watch.sentinel = Some(Arc::downgrade(&liveness));
+            } else {
+                watch.watch_seconds = many.max(watch.watch_seconds);
             }
             watches.push((watch, span));
         }

@@ -31,15 +31,21 @@ impl FromStr for Uid {
     type Err = InvalidUid;
 
     fn from_str(text: &str) -> Result<Self, InvalidUid> {
-        let mut bits = 0;
-        for (index, letter) in text.char_indices() {
-            match (index, letter) {
-                (8 | 13 | 18 | 23, '-') => {}
-                (8 | 13 | 18 | 23, _) | (_, 'A'..='F') => return Err(InvalidUid),
-                _ => bits = bits << 4 | u128::from(letter.to_digit(16).ok_or(InvalidUid)?),
-            }
+        if text.len() != 36 {
+            return Err(InvalidUid);
         }
-        if text.len() == 36 { Ok(Self(bits)) } else { Err(InvalidUid) }
+        let mut bits = 0;
+        for (index, letter) in text.bytes().enumerate() {
+            let digit = match (index, letter) {
+                (8 | 13 | 18 | 23, b'-') => continue,
+                (8 | 13 | 18 | 23, _) => return Err(InvalidUid),
+                (_, b'0'..=b'9') => letter - b'0',
+                (_, b'a'..=b'f') => letter - b'a' + 10,
+                _ => return Err(InvalidUid),
+            };
+            bits = bits << 4 | u128::from(digit);
+        }
+        Ok(Self(bits))
     }
 }
 

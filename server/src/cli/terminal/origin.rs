@@ -49,7 +49,7 @@ impl Origin {
         let namespace = from.namespace.clone().unwrap_or_else(|| target.namespace.clone());
         let counters = Arc::new(Counters::default());
         let (hub, events) = Handle::start(&target.name, counters.clone(), Retention::default());
-        let cluster = clusters::source(target, events, counters, kube::TextPolicy::Include, hub.clock());
+        let cluster = clusters::source(target, events, counters, hub.clock());
         kube::start(&cluster, &timeline::fact::Kind::ALL, std::slice::from_ref(&namespace));
         Ok(Self { cluster: hub.name().to_owned(), namespace, source: Source::Hub(hub) })
     }

@@ -1,5 +1,6 @@
 //! Pods: their containers with states and exits, and their conditions.
 
+use k8s_openapi::api::core::v1::{ContainerRestartRuleOnExitCodes, PodSchedulingGate};
 use timeline::fact::{
     Condition, ConditionStatus, Container, ContainerState, Exit, Phase, PodCondition, PodFact, RESTARTING_ALL, Role,
     STATUS_UNKNOWN,
@@ -65,8 +66,8 @@ pub(super) fn fact(object: decode::Pod) -> Result<PodFact, Unusable> {
 /// Returns whether the kubelet starts a container again that ended with this exit code (`ContainerShouldRestart` in
 /// `pkg/api/v1/pod/util.go`). The policy of pods of a ReplicaSet is Always.
 fn is_started_again(spec: &decode::ContainerSpec, exit_code: i32) -> bool {
-    let is_meant = |codes: &decode::ExitCodes| {
-        let is_named = codes.values.contains(&i64::from(exit_code));
+    let is_meant = |codes: &ContainerRestartRuleOnExitCodes| {
+        let is_named = codes.values.iter().flatten().any(|code| *code == exit_code);
         matches!((codes.operator.as_str(), is_named), ("In", true) | ("NotIn", false))
     };
     let rule = spec.restart_policy_rules.iter().find(|rule| rule.exit_codes.as_ref().is_some_and(is_meant));
@@ -146,7 +147,7 @@ fn exit_code(ended: &decode::Terminated) -> i32 {
 }
 
 /// Adds the names of scheduling gates to Kubernetes' message, which leaves them out.
-fn with_gates(mut told: Condition, gates: &[decode::SchedulingGate]) -> Condition {
+fn with_gates(mut told: Condition, gates: &[PodSchedulingGate]) -> Condition {
     if told.reason == "SchedulingGated" && !gates.is_empty() {
         let names = gates.iter().map(|gate| gate.name.as_str()).collect::<Vec<_>>().join(", ");
         told.message = format!("{}: {}", cut(&told.message), cut(&names));

@@ -125,6 +125,16 @@ fn a_container_that_may_start_all_others_again_is_known_by_its_rules() {
 }
 
 #[test]
+fn a_number_beyond_32_bits_which_no_api_server_sends_makes_an_object_malformed() {
+    let decode = |surge: i64| {
+        let rolling = json!({ "spec": { "strategy": { "rollingUpdate": { "maxSurge": surge } } } });
+        Object::decode(Kind::Deployment, &rolling.to_string())
+    };
+    assert!(decode(i64::from(i32::MAX)).is_ok());
+    assert!(matches!(decode(i64::from(i32::MAX) + 1), Err(Unusable::Json(_))));
+}
+
+#[test]
 fn conditions_that_are_as_they_should_be_are_not_worth_a_look() {
     let conditions = [
         ("Ready", "True"),

@@ -28,6 +28,8 @@ use crate::kube::translate::Object;
 /// A first list that takes longer than this tells how far it is, and how often.
 const PROGRESS_AFTER: Duration = Duration::from_secs(2);
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
+/// Longest time of a list that is streamed, in seconds.
+const STREAM_SECONDS: u32 = 600;
 
 impl Watch {
     /// Reads a list, or the pages of one that are still to come, until a request fails or the list is complete. Returns where to
@@ -43,7 +45,7 @@ impl Watch {
                 return self.list_by_stream().await;
             }
         }
-        let list = self.list.take().unwrap_or_else(|| List::new(self.cluster.pace.page_size));
+        let list = self.list.take().unwrap_or_else(|| List::new(self.cluster.pace().page_size));
         self.list_by_pages(list).await
     }
 
@@ -92,7 +94,7 @@ impl Watch {
             }
             Err(ended) => ended,
         };
-        self.list = Some(List::new(self.cluster.pace.page_size));
+        self.list = Some(List::new(self.cluster.pace().page_size));
         match ended {
             Some(WatchEnd::Failed(
                 RequestError::Gone(StatusCode::BAD_REQUEST)
@@ -120,8 +122,10 @@ impl Watch {
 
     /// Returns where to watch from, or why the stream came to nothing; `None` where nothing more of it came for a while.
     async fn read_stream(&mut self, streamed: &mut StreamedList) -> Result<Result<String, Option<WatchEnd>>, HubGone> {
-        let (namespace, silence) = (self.namespace.as_deref(), self.cluster.pace.answer);
-        let mut stream = match Stream::open(&self.cluster, self.kind, namespace, None, self.liveness.clone()).await {
+        let (namespace, silence) = (self.namespace.as_deref(), self.cluster.pace().answer);
+        let liveness = self.liveness.clone();
+        let opened = Stream::open(&self.cluster, self.kind, namespace, None, STREAM_SECONDS, liveness).await;
+        let mut stream = match opened {
             Ok(stream) => stream,
             Err(ended) => return Ok(Err(Some(ended))),
         };
@@ -134,14 +138,14 @@ impl Watch {
             self.cluster.counters.note_piece(self.cluster.now_millis());
             match line {
                 WatchEvent::Object(object, Seen::Deleted) => streamed.deleted.extend(object.uid().ok()),
-                WatchEvent::Object(object, _) => streamed.objects.push(self.cluster.texts.apply(object)),
+                WatchEvent::Object(object, _) => streamed.objects.push(self.cluster.without_hidden(object)),
                 WatchEvent::Skipped(error) => list::count_skipped(&self.cluster, self.kind, &error),
                 WatchEvent::Bookmark(Bookmark { resource_version: Some(position), is_initial_end: true }) => {
                     return Ok(Ok(position));
                 }
                 WatchEvent::Bookmark(_) => {}
             }
-            if streamed.objects.len() >= self.cluster.pace.page_size as usize {
+            if streamed.objects.len() >= self.cluster.pace().page_size as usize {
                 let objects = streamed.take_objects();
                 self.send_page(&mut streamed.earlier, objects).await?;
             }

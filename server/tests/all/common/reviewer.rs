@@ -8,7 +8,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use server::kube::Pace;
 use server::kube::access::Access;
-use server::kube::review::{ReviewEndpoint, Reviewer};
+use server::kube::review::Reviewer;
 use tokio::sync::watch;
 use tower::service_fn;
 
@@ -35,6 +35,6 @@ where
             Ok::<_, std::convert::Infallible>(response)
         }
     });
-    let access = Access::fixed(kube::Client::new(cluster, "default"));
-    Reviewer::new(watch::channel(Some(ReviewEndpoint { access, pace: Arc::new(pace) })).1)
+    let access = Access::fixed(kube::Client::new(cluster, "default"), pace);
+    Reviewer::new(watch::channel(Some(access)).1)
 }

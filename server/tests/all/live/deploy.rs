@@ -1,11 +1,10 @@
 //! The manifests for a cluster: they are what Kubernetes takes, and allow just what is asked.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use serde_json::Value;
 use server::kube::access::Access;
-use server::kube::review::{ReviewEndpoint, Reviewer, Subject, TokenSender};
+use server::kube::review::{Reviewer, Subject, TokenSender};
 use timeline::fact::Kind;
 use tokio::sync::watch;
 
@@ -66,7 +65,7 @@ fn the_program_runs_as_nobody_and_everybody_cannot_read_its_keys() {
 async fn the_roles_of_the_manifests_allow_what_is_asked_and_nothing_else() {
     let manifests = manifests();
     let api = shop().await;
-    let _watched = Watched::with(Access::fixed(api.client()), &[], quick());
+    let _watched = Watched::with(Access::fixed(api.client(), quick()), &[]);
     for kind in Kind::ALL {
         let resource = kind.resource().split('.').next().unwrap();
         until("it is watched", async || api.requests(Verb::Watch, resource) > 0).await;
@@ -79,8 +78,8 @@ async fn the_roles_of_the_manifests_allow_what_is_asked_and_nothing_else() {
     assert_eq!(role(&manifests, "rollcast"), asked.collect());
 
     let api = FakeApi::start().await;
-    let endpoint = ReviewEndpoint { access: Access::fixed(api.client()), pace: Arc::new(quick()) };
-    let reviewer = Reviewer::new(watch::channel(Some(endpoint)).1);
+    let access = Access::fixed(api.client(), quick());
+    let reviewer = Reviewer::new(watch::channel(Some(access)).1);
     // That server has no answer to them; what is asked is what counts.
     assert!(reviewer.may_list_pods(&Subject::default(), None).await.is_err());
     let _ = reviewer.review_token("a token", TokenSender::Unverified).await;

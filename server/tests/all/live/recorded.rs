@@ -5,7 +5,7 @@ use std::sync::Arc;
 use server::feed::recording::{self, Recording};
 use server::hub::Handle;
 use server::kube::access::Access;
-use server::kube::{self, Cluster, Counters, Pace, TextPolicy};
+use server::kube::{self, Cluster, Counters, Pace};
 use timeline::fact::Kind;
 use timeline::{Retention, document};
 use tokio::sync::{Mutex, mpsc, watch};
@@ -31,9 +31,9 @@ async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
         }
     });
     let pace = Pace { min_watch_lifetime: std::time::Duration::from_millis(50), burst: 100, ..Pace::default() };
-    let (access, clock, relist_requests) = (Access::fixed(api.client()), hub.clock(), watch::channel(0).1);
-    let (name, pace, texts) = ("fake".into(), Arc::new(pace), TextPolicy::Include);
-    let cluster = Cluster { name, access, events, counters, pace, texts, clock, relist_requests };
+    let (access, clock, relist_requests) = (Access::fixed(api.client(), pace), hub.clock(), watch::channel(0).1);
+    let (name, hides_messages) = ("fake".into(), false);
+    let cluster = Cluster { name, access, events, counters, hides_messages, clock, relist_requests };
     kube::start(&cluster, &[Kind::Deployment, Kind::ReplicaSet, Kind::Pod], &[]);
     let pods = async |hub: &Handle| {
         let count =

@@ -54,7 +54,7 @@ fn shipped() -> Pace {
 
 /// Waits until every pod is known. Returns how many requests for lists of pods that took.
 async fn listed(api: &FakeApi, pods: usize, pace: Pace) -> usize {
-    let watched = Watched::with(Access::fixed(api.client()), &[], pace);
+    let watched = Watched::with(Access::fixed(api.client(), pace), &[]);
     until("every pod", async || watched.pods().await.len() == pods).await;
     api.requests(Verb::List, "pods")
 }
@@ -97,7 +97,7 @@ async fn a_list_that_advances_is_not_cut_while_the_probe_has_no_answer_and_says_
     api.stand(Verb::Version, "version", Some(Fault::Hang));
     let silence = Duration::from_millis(200);
     let pace = Pace { probe: silence / 2, silence, ..shipped() };
-    let watched = Watched::with(Access::fixed(api.client()), &[], pace);
+    let watched = Watched::with(Access::fixed(api.client(), pace), &[]);
     let far = |connection: &Connection| connection.listing.as_ref().is_some_and(|listing| listing.objects >= 30);
     let connection = until_connection(&watched.hub, "progress", far).await;
     let listing = connection.listing.map(|listing| listing.words()).unwrap_or_default();
@@ -159,7 +159,7 @@ async fn at_most_one_request_a_second_brings_nothing_under_each_fault() {
         if verb == Verb::Stream {
             api.stand(Verb::Watch, "pods", Some(Fault::Status(410))); // everything is listed again and again
         }
-        let _watched = Watched::with(Access::fixed(api.client()), &[], shipped());
+        let _watched = Watched::with(Access::fixed(api.client(), shipped()), &[]);
         let begun = Instant::now();
         until("three seconds", async || begun.elapsed() >= Duration::from_secs(3)).await;
         let asked =

@@ -8,7 +8,7 @@ use server::hub::Handle;
 use server::kube::credentials::Credentials;
 use server::kube::error::RequestError;
 use server::kube::kubeconfig::Contexts;
-use server::kube::review::{ReviewEndpoint, Reviewer, Subject, TokenSender};
+use server::kube::review::{Reviewer, Subject, TokenSender};
 use timeline::Retention;
 use tokio::sync::watch;
 
@@ -126,8 +126,7 @@ async fn by_kubeconfig(path: &Path) -> (Reviewer, Vec<String>) {
     let contexts = Contexts::read(Some(path)).unwrap();
     let credentials = Credentials::new(contexts, Some("shop".to_owned()), "shop".to_owned());
     let target = credentials.target(&quick()).await.unwrap();
-    let endpoint = ReviewEndpoint { access: target.access, pace: Arc::new(quick()) };
-    (Reviewer::new(watch::channel(Some(endpoint)).1), target.warnings)
+    (Reviewer::new(watch::channel(Some(target.access)).1), target.warnings)
 }
 
 #[tokio::test]

@@ -204,11 +204,10 @@ fn told(client: ::kube::Client, kinds: &[Kind], namespaces: &[String]) -> mpsc::
     let (events, told) = mpsc::channel(kube::QUEUE);
     let cluster = kube::Cluster {
         name: "fake".into(),
-        access: Access::fixed(client),
+        access: Access::fixed(client, Pace::default()),
         events,
         counters: Arc::default(),
-        pace: Arc::default(),
-        texts: kube::TextPolicy::Include,
+        hides_messages: false,
         clock: watch::channel(Clock::Real).1,
         relist_requests: watch::channel(0).1,
     };
@@ -274,7 +273,7 @@ async fn asked_of_forgotten(verb: Verb) -> Vec<(Instant, String)> {
     let api = FakeApi::behind(listener);
     (10..13).for_each(|number| api.put(pod(number, 2, &format!("web-{number}"))));
     let pace = Pace { page_size: 2, ..Pace::default() };
-    let watched = Watched::with(Access::fixed(network.client()), &[], pace);
+    let watched = Watched::with(Access::fixed(network.client(), pace), &[]);
     let live = async || until_connection(&watched.hub, "live", |connection| connection.state.is_live()).await;
     live().await;
     tokio::time::sleep(Duration::from_secs(2)).await; // in the test's own time: the watches live

@@ -9,7 +9,7 @@ use futures::future::LocalBoxFuture;
 use serde_json::{Value, json};
 use server::hub::{Handle, HubReader};
 use server::kube::access::Access;
-use server::kube::{self, Cluster, Counters, Pace, SourceEvent, TextPolicy};
+use server::kube::{self, Cluster, Counters, Pace, SourceEvent};
 use server::telemetry::clock::{self, OwnClock};
 use timeline::fact::{Container, Kind};
 use timeline::model::{Gap, Pod, PodNow, PodState};
@@ -83,11 +83,10 @@ async fn watch(network: &Network, clock: OwnClock, page_size: u32) -> Handle {
     hub.read(|_| ()).await.unwrap();
     let cluster = Cluster {
         name: "fake".into(),
-        access: Access::fixed(network.client()),
+        access: Access::fixed(network.client(), Pace { page_size, ..Pace::default() }),
         events,
         counters,
-        pace: Arc::new(Pace { page_size, ..Pace::default() }),
-        texts: TextPolicy::Include,
+        hides_messages: false,
         clock: hub.clock(),
         relist_requests: tokio::sync::watch::channel(0).1,
     };

@@ -9,7 +9,7 @@ use server::hub::Handle;
 use server::kube::access::Access;
 use server::kube::credentials::Credentials;
 use server::kube::kubeconfig::Contexts;
-use server::kube::{self, Counters, Pace, TextPolicy};
+use server::kube::{self, Counters, Pace};
 use server::telemetry::viewers::Viewers;
 use timeline::fact::Kind;
 use timeline::wire::{Connection, ConnectionState};
@@ -43,12 +43,12 @@ impl Watched {
     pub fn start(api: &FakeApi, namespaces: &[&str], pace: impl FnOnce(&mut Pace)) -> Self {
         let mut settings = quick();
         pace(&mut settings);
-        Self::with(Access::fixed(api.client()), namespaces, settings)
+        Self::with(Access::fixed(api.client(), settings), namespaces)
     }
 
     /// The same, with other credentials.
-    pub fn with(access: Access, namespaces: &[&str], settings: Pace) -> Self {
-        Self::begin(access, namespaces, settings, None)
+    pub fn with(access: Access, namespaces: &[&str]) -> Self {
+        Self::begin(access, namespaces, None)
     }
 
     /// The same, with the credentials of the current context of a kubeconfig.
@@ -56,7 +56,7 @@ impl Watched {
         let contexts = Contexts::read(Some(path)).unwrap();
         let context = contexts.choose(None).unwrap();
         let target = Credentials::new(contexts, context, "fake".into()).target(&settings).await.unwrap();
-        Self::with(target.access, &[], settings)
+        Self::with(target.access, &[])
     }
 
     /// The same, and what is observed is kept.
@@ -66,10 +66,10 @@ impl Watched {
 
     /// The same of these namespaces.
     pub fn kept_of(api: &FakeApi, archive: &Archive, namespaces: &[&str]) -> Self {
-        Self::begin(Access::fixed(api.client()), namespaces, quick(), Some(archive))
+        Self::begin(Access::fixed(api.client(), quick()), namespaces, Some(archive))
     }
 
-    fn begin(access: Access, namespaces: &[&str], settings: Pace, archive: Option<&Archive>) -> Self {
+    fn begin(access: Access, namespaces: &[&str], archive: Option<&Archive>) -> Self {
         let counters = Arc::new(Counters::default());
         let namespaces: Vec<String> = namespaces.iter().map(|name| (*name).to_owned()).collect();
         let retention = timeline::Retention::default();
@@ -79,8 +79,7 @@ impl Watched {
             access,
             events,
             counters: counters.clone(),
-            pace: Arc::new(settings),
-            texts: TextPolicy::Include,
+            hides_messages: false,
             clock: hub.clock(),
             relist_requests: archive.map_or_else(|| tokio::sync::watch::channel(0).1, Archive::relist_requests),
         };
