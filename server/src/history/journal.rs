@@ -31,8 +31,6 @@ pub enum Message {
     Entry {
         /// Name of the cluster.
         cluster: Arc<str>,
-        /// Watched namespaces, with commas; empty for all.
-        scope: Arc<str>,
         /// The entry.
         entry: JournalEntry,
     },
@@ -168,14 +166,13 @@ struct LatestStates {
 #[derive(Debug)]
 pub struct Journal {
     cluster: Arc<str>,
-    scope: Arc<str>,
     to_writer: QueueSender,
     gap: Option<LatestStates>,
 }
 
 impl Journal {
-    pub(super) fn new(cluster: Arc<str>, scope: Arc<str>, to_writer: QueueSender) -> Self {
-        Self { cluster, scope, to_writer, gap: None }
+    pub(super) fn new(cluster: Arc<str>, to_writer: QueueSender) -> Self {
+        Self { cluster, to_writer, gap: None }
     }
 
     /// Adds the observation of an event.
@@ -197,7 +194,7 @@ impl Journal {
 
     /// Adds an entry, also to a full queue.
     pub fn add(&self, entry: JournalEntry) {
-        self.to_writer.send(Message::Entry { cluster: self.cluster.clone(), scope: self.scope.clone(), entry });
+        self.to_writer.send(Message::Entry { cluster: self.cluster.clone(), entry });
     }
 
     /// Returns `true` if every observation was added, and there is room for what is made of them.

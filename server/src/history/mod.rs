@@ -227,8 +227,8 @@ impl Archive {
     }
 
     /// Returns the journal for the tap of a cluster.
-    pub fn journal(&self, cluster: &str, namespaces: &[String]) -> Journal {
-        Journal::new(cluster.into(), namespaces.join(",").into(), self.to_writer.clone())
+    pub fn journal(&self, cluster: &str) -> Journal {
+        Journal::new(cluster.into(), self.to_writer.clone())
     }
 
     /// Restores a cluster as it was at its last stored observation.

@@ -16,8 +16,6 @@ pub struct Commit {
     pub number: u64,
     /// Name of the cluster.
     pub cluster: Arc<str>,
-    /// Watched namespaces, with commas; empty for all.
-    pub scope: Arc<str>,
     /// New lines.
     pub lines: Option<Lines>,
     /// Last response of the cluster.

@@ -65,7 +65,7 @@ pub fn start(
     drop(taps);
     let tap = Tap {
         name: name.into(),
-        journal: archive.journal(name, namespaces),
+        journal: archive.journal(name),
         to_hub,
         hub: hub.downgrade(),
         clock: hub.clock(),

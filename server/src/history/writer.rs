@@ -72,8 +72,8 @@ pub(super) struct Writer {
 
 #[derive(Default)]
 struct ClusterWriter {
-    /// Scope of the last entry; `None` before the first.
-    scope: Option<Arc<str>>,
+    /// An entry came since the start.
+    is_observed: bool,
     recorder: Recorder,
     /// Entries that are in no commit yet.
     pending: Option<Pending>,
@@ -136,11 +136,10 @@ impl ClusterWriter {
             Some((from_millis, to_millis)) => Some(Lines { from_millis, to_millis, body: batch::pack(&lines).ok()? }),
             None => None,
         };
-        let (cluster, scope) = (cluster.clone(), self.scope.clone()?);
-        let rollouts = rollouts.into_values().collect();
+        let (cluster, rollouts) = (cluster.clone(), rollouts.into_values().collect());
         let (open, snapshots) = self.recorder.pending_writes();
         episodes.extend(open);
-        Some(Commit { number, cluster, scope, lines, heard_millis, checkpoint, rollouts, episodes, snapshots })
+        Some(Commit { number, cluster, lines, heard_millis, checkpoint, rollouts, episodes, snapshots })
     }
 }
 
@@ -184,7 +183,7 @@ impl Writer {
                 inbox.recv_timeout(wait)
             };
             match message {
-                Ok(Message::Entry { cluster, scope, entry }) => self.add(cluster, scope, entry),
+                Ok(Message::Entry { cluster, entry }) => self.add(cluster, entry),
                 Ok(Message::Restore { cluster, made_by, is_late, reply }) => {
                     self.restore(cluster, made_by, is_late, reply);
                 }
@@ -216,11 +215,11 @@ impl Writer {
         next.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
     }
 
-    fn add(&mut self, cluster: Arc<str>, scope: Arc<str>, entry: JournalEntry) {
+    fn add(&mut self, cluster: Arc<str>, entry: JournalEntry) {
         self.since.get_or_insert_with(Instant::now);
         let is_checkpoint = matches!(entry, JournalEntry::Checkpoint(..));
         let cluster = self.clusters.entry(cluster).or_default();
-        cluster.scope = Some(scope);
+        cluster.is_observed = true;
         cluster.add(entry);
         if is_checkpoint {
             self.write(); // later entries must not get into the same commit
@@ -434,7 +433,7 @@ impl Writer {
     fn close(mut self, reply: oneshot::Sender<()>) {
         // Episodes that go on may take longer than the program waits; the log has their lines.
         self.write();
-        for cluster in self.clusters.values_mut().filter(|cluster| cluster.scope.is_some()) {
+        for cluster in self.clusters.values_mut().filter(|cluster| cluster.is_observed) {
             let open = cluster.recorder.open_episodes();
             if !open.is_empty() {
                 cluster.pending.get_or_insert_default().episodes.extend(open);
@@ -454,7 +453,7 @@ mod tests {
 
     #[test]
     fn episodes_that_begin_at_once_are_written_one_commit_after_the_other() {
-        let mut writer = ClusterWriter { scope: Some("".into()), ..ClusterWriter::default() };
+        let mut writer = ClusterWriter::default();
         let active: Vec<Uid> = (1..=100).map(Uid::from_bits).collect();
         let line = |uid: &Uid| {
             format!(

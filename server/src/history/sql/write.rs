@@ -16,7 +16,7 @@ pub const OPEN_MILLIS: Millis = Millis::MAX;
 
 /// Returns the id of a cluster, whose row is inserted if it is missing.
 pub fn cluster_id(database: &mut Connection, name: &str) -> Result<i64, StoreError> {
-    let row = "INSERT INTO clusters (name, scope, heard_millis) VALUES ($1, '', 0) ON CONFLICT (name) DO NOTHING";
+    let row = "INSERT INTO clusters (name, heard_millis) VALUES ($1, 0) ON CONFLICT (name) DO NOTHING";
     database.run(row, &[name.into()])?;
     let id = "SELECT id FROM clusters WHERE name = $1";
     let gone = || StoreError::Failed(format!("the database has no cluster {name}"));
@@ -32,8 +32,8 @@ pub fn append(database: &mut Connection, cluster: i64, commit: &Commit) -> Resul
     if let Some(lines) = &commit.lines {
         insert_batch(database, cluster, seq, lines)?;
     }
-    let heard = "UPDATE clusters SET scope = $2, heard_millis = CASE WHEN heard_millis > $3 THEN heard_millis ELSE $3 END WHERE id = $1";
-    database.run(heard, &[cluster.into(), (&*commit.scope).into(), commit.heard_millis.into()])?;
+    let heard = "UPDATE clusters SET heard_millis = $2 WHERE id = $1 AND heard_millis < $2";
+    database.run(heard, &[cluster.into(), commit.heard_millis.into()])?;
     if let Some(Checkpoint { made_by, body }) = &commit.checkpoint {
         let row = "INSERT INTO checkpoints (cluster, seq, made_by, body) VALUES ($1, $2, $3, $4)
              ON CONFLICT (cluster) DO UPDATE SET seq = $2, made_by = $3, body = $4";

@@ -204,7 +204,6 @@ pub fn commit(text: &str, span: (Millis, Millis)) -> Commit {
     Commit {
         number: 0,
         cluster: "prod".into(),
-        scope: "".into(),
         lines: Some(lines),
         heard_millis: span.1,
         ..Commit::default()

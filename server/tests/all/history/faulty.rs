@@ -105,7 +105,7 @@ fn sets(text: &str) -> usize {
 async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, fault) = faulty(folder.path(), FAILS);
-    let mut journal = archive.journal("c", &[]);
+    let mut journal = archive.journal("c");
     (0..100).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
     let mut unwritten = archive.unwritten();
     let said = unwritten.wait_for(Option::is_some).await.unwrap().clone();
@@ -121,7 +121,7 @@ async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_
 async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_gap() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, fault) = faulty(folder.path(), HANGS);
-    let mut journal = archive.journal("c", &[]);
+    let mut journal = archive.journal("c");
     journal.note(&set(0, 1_000));
     until::until("its first commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
     // Now the queue fills, and the last of each object is held.
@@ -165,7 +165,7 @@ async fn while_the_queue_is_full_the_hub_is_not_asked() {
     events.send(set(0, 1_000)).await.unwrap();
     until::until("it", async || archive.counters().commits.load(Ordering::Relaxed) > 0).await;
     fault.store(HANGS, Ordering::Relaxed);
-    let mut other = archive.journal("other", &[]);
+    let mut other = archive.journal("other");
     other.note(&set(1, 1_000));
     until::until("a commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
     let mut number = 0;
@@ -194,7 +194,7 @@ async fn while_the_queue_is_full_the_hub_is_not_asked() {
 async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, fault) = faulty(folder.path(), HANGS);
-    let mut journal = archive.journal("c", &[]);
+    let mut journal = archive.journal("c");
     journal.note(&set(1, 1_000));
     let mut unwritten = archive.unwritten();
     let said = unwritten.wait_for(Option::is_some).await.unwrap().clone();
@@ -284,7 +284,7 @@ async fn the_last_observations_are_written_before_the_episodes_that_go_on() {
     let noted = commits.clone();
     let archive =
         Archive::with_store(in_folder(folder.path()), move || Ok(Box::new(Noting(noted.clone())) as Box<dyn Store>));
-    let mut journal = archive.journal("c", &[]);
+    let mut journal = archive.journal("c");
     journal.note(&set(1, 1_000));
     let active = vec!["00000000-0000-4000-8000-000000000001".parse().unwrap()];
     journal.add(JournalEntry::Activity(ActivityChanges { active, ..ActivityChanges::default() }));
@@ -311,24 +311,22 @@ async fn the_writer_gives_way_to_hubs_and_pages() {
 }
 
 #[tokio::test]
-async fn what_is_read_late_is_taken_up_whichever_namespaces_were_watched() {
-    for namespaces in [vec![], vec!["n".to_owned()]] {
-        let folder = tempfile::tempdir().unwrap();
-        let first = Archive::start(in_folder(folder.path()));
-        first.journal("c", &[]).note(&set(0, 1_000));
-        first.close().await;
-        let (place, mut times) = (folder.path().to_owned(), 0);
-        let second = Archive::with_store(in_folder(folder.path()), move || {
-            times += 1;
-            if times == 1 {
-                return Err(StoreError::Failed("not now".into()));
-            }
-            Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
-        });
-        assert!(matches!(second.restore("c").await, RestoreResult::Unavailable));
-        second.journal("c", &namespaces).note(&set(1, 9_000));
-        until::until("a commit", async || second.counters().commits.load(Ordering::Relaxed) > 0).await;
-        let RestoreResult::Restored(resumed) = second.restore_later("c", true).await.unwrap() else { panic!() };
-        assert_eq!(resumed.timeline.model().replica_sets.values().count(), 2, "{namespaces:?}");
-    }
+async fn what_is_read_late_is_taken_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Archive::start(in_folder(folder.path()));
+    first.journal("c").note(&set(0, 1_000));
+    first.close().await;
+    let (place, mut times) = (folder.path().to_owned(), 0);
+    let second = Archive::with_store(in_folder(folder.path()), move || {
+        times += 1;
+        if times == 1 {
+            return Err(StoreError::Failed("not now".into()));
+        }
+        Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
+    });
+    assert!(matches!(second.restore("c").await, RestoreResult::Unavailable));
+    second.journal("c").note(&set(1, 9_000));
+    until::until("a commit", async || second.counters().commits.load(Ordering::Relaxed) > 0).await;
+    let RestoreResult::Restored(resumed) = second.restore_later("c", true).await.unwrap() else { panic!() };
+    assert_eq!(resumed.timeline.model().replica_sets.values().count(), 2);
 }

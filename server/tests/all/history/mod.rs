@@ -148,7 +148,7 @@ fn commit(lines: Option<(Millis, Millis, &str)>, checkpoint: Option<Checkpoint>)
     let lines = lines.map(|(from_millis, to_millis, text)| Lines { from_millis, to_millis, body: pack(text).unwrap() });
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    Commit { number, cluster: "c".into(), scope: "".into(), lines, heard_millis, checkpoint, ..Commit::default() }
+    Commit { number, cluster: "c".into(), lines, heard_millis, checkpoint, ..Commit::default() }
 }
 
 fn checkpoint(state: &CheckpointState<&Timeline, &History>) -> Option<Checkpoint> {

@@ -261,7 +261,6 @@ async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {
     let commit = Commit {
         number: 0,
         cluster: "fake".into(),
-        scope: "".into(),
         lines: Some(lines),
         heard_millis: ahead_millis,
         ..Commit::default()

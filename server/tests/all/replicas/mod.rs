@@ -321,7 +321,7 @@ mod in_postgres {
         let ages = Millis::MAX / 4;
         let limits = Limits { age_millis: ages, log_millis: ages, ..Limits::default() };
         let archive = Archive::start(Options { location: location.clone(), limits });
-        let mut journal = archive.journal("c", &[]);
+        let mut journal = archive.journal("c");
         let commits = |count: u64| {
             let archive = archive.clone();
             async move || archive.counters().commits.load(Ordering::Relaxed) >= count
@@ -350,7 +350,7 @@ mod in_postgres {
 
     /// Tells one more, so that writing is tried; waits until that fails.
     async fn until_failing(archive: &Archive) -> String {
-        archive.journal("c", &[]).note(&set(200));
+        archive.journal("c").note(&set(200));
         let said = archive.unwritten().wait_for(Option::is_some).await.unwrap().clone().unwrap();
         assert_eq!(said.since_millis, 1_200, "since the first that is not written");
         said.why
