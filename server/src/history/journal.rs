@@ -14,7 +14,7 @@ use timeline::{Millis, Model, Uid};
 use tokio::sync::oneshot;
 
 use super::activity::ActivityChanges;
-use super::store::{Checkpoint, StoredCluster};
+use super::store::StoredCluster;
 use crate::feed::recording::{self, LineType};
 use crate::kube::SourceEvent;
 use crate::kube::translate::Object;
@@ -38,8 +38,8 @@ pub enum Message {
     Restore {
         /// Name of the cluster.
         cluster: Arc<str>,
-        /// Version of the timeline that reads checkpoints; `None` to restore without one.
-        made_by: Option<&'static str>,
+        /// `false` to restore without its checkpoint.
+        use_checkpoint: bool,
         /// The store could not be read at the start: the response includes what was observed since then.
         is_late: bool,
         /// Takes the data, `None` if nothing is stored; dropped if the store cannot be read now.
@@ -64,7 +64,7 @@ pub enum JournalEntry {
     /// Changed activity of workloads, after all entries before.
     Activity(ActivityChanges),
     /// The timeline after all entries before, and the time of its last observation.
-    Checkpoint(Millis, Checkpoint),
+    Checkpoint(Millis, Vec<u8>),
 }
 
 impl Message {
@@ -78,7 +78,7 @@ impl Message {
                 JournalEntry::Activity(ActivityChanges { active, settled }) => {
                     (active.len() + settled.len()) * size_of::<Uid>()
                 }
-                JournalEntry::Checkpoint(_, checkpoint) => checkpoint.body.len(),
+                JournalEntry::Checkpoint(_, checkpoint) => checkpoint.len(),
             }
     }
 }

@@ -234,8 +234,8 @@ impl Archive {
     /// Restores a cluster as it was at its last stored observation.
     pub async fn restore(&self, cluster: &str) -> RestoreResult {
         // A checkpoint that is damaged, or of another version, is computed again from the lines.
-        for made_by in [Some(resume::FINGERPRINT), None] {
-            let mut response = self.request(cluster, made_by, false);
+        for use_checkpoint in [true, false] {
+            let mut response = self.request(cluster, use_checkpoint, false);
             let stored = match tokio::time::timeout(OPEN_TIMEOUT, &mut response).await {
                 Ok(stored) => stored.ok(),
                 // The hub starts without it. The writer notices that, unless it has responded just now.
@@ -254,8 +254,8 @@ impl Archive {
 
     /// Restores a cluster later, if that was not possible at the start. The result includes everything that was noted before this call,
     /// and nothing later.
-    pub fn restore_later(&self, cluster: &str, has_checkpoint: bool) -> JoinHandle<RestoreResult> {
-        let response = self.request(cluster, has_checkpoint.then_some(resume::FINGERPRINT), true);
+    pub fn restore_later(&self, cluster: &str, use_checkpoint: bool) -> JoinHandle<RestoreResult> {
+        let response = self.request(cluster, use_checkpoint, true);
         let cluster = cluster.into();
         tokio::spawn(async move { decode(response.await.ok(), cluster).await })
     }
@@ -263,11 +263,11 @@ impl Archive {
     fn request(
         &self,
         cluster: &str,
-        made_by: Option<&'static str>,
+        use_checkpoint: bool,
         is_late: bool,
     ) -> oneshot::Receiver<Option<StoredCluster>> {
         let (reply, response) = oneshot::channel();
-        self.to_writer.send(Message::Restore { cluster: cluster.into(), made_by, is_late, reply });
+        self.to_writer.send(Message::Restore { cluster: cluster.into(), use_checkpoint, is_late, reply });
         response
     }
 

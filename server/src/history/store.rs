@@ -6,7 +6,7 @@ use std::sync::Arc;
 use timeline::episodes::EpisodeRow;
 use timeline::{Millis, Uid};
 
-use super::batch::{self, Batch, BatchError};
+use super::batch::Batch;
 pub use crate::database::StoreError;
 
 /// New data of one cluster, written all or nothing.
@@ -17,11 +17,11 @@ pub struct Commit {
     /// Name of the cluster.
     pub cluster: Arc<str>,
     /// New lines.
-    pub lines: Option<Lines>,
+    pub lines: Option<Batch>,
     /// Last response of the cluster.
     pub heard_millis: Millis,
-    /// Timeline after these lines.
-    pub checkpoint: Option<Checkpoint>,
+    /// Timeline after these lines, encoded and compressed by this version.
+    pub checkpoint: Option<Vec<u8>>,
     /// Rows of rollouts.
     pub rollouts: Vec<EpisodeRow>,
     /// Episodes of its workloads.
@@ -58,24 +58,6 @@ pub struct Snapshot {
     pub body: Vec<u8>,
 }
 
-/// Lines of the log.
-#[derive(Debug, Clone)]
-pub struct Lines {
-    /// Arrival of the first line.
-    pub from_millis: Millis,
-    /// Arrival of the last line.
-    pub to_millis: Millis,
-    /// The lines, compressed with zstd.
-    pub body: Vec<u8>,
-}
-
-impl Lines {
-    /// Returns the lines as text.
-    pub fn text(&self) -> Result<String, BatchError> {
-        batch::unpack(&self.body)
-    }
-}
-
 /// The result of a successful commit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitResult {
@@ -102,22 +84,13 @@ impl Commit {
     }
 }
 
-/// A timeline at one time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checkpoint {
-    /// Version of the timeline that encoded it.
-    pub made_by: String,
-    /// The timeline, encoded and compressed.
-    pub body: Vec<u8>,
-}
-
 /// The stored data of a cluster, from which a restart goes on.
 #[derive(Debug, Default)]
 pub struct StoredCluster {
     /// Last response of the cluster.
     pub heard_millis: Millis,
     /// Its timeline, if this version encoded it.
-    pub checkpoint: Option<Checkpoint>,
+    pub checkpoint: Option<Vec<u8>>,
     /// Lines after the checkpoint; without one, the whole log, after the objects before it.
     pub batches: Vec<Batch>,
     /// State of its recorder.
@@ -140,8 +113,9 @@ pub trait Store: Send {
     /// Writes the commits, all or nothing.
     fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError>;
 
-    /// Returns the stored data of a cluster; `None` if there is none. A checkpoint of another version than `made_by` is left out.
-    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<StoredCluster>, StoreError>;
+    /// Returns the stored data of a cluster; `None` if there is none. Its checkpoint is left out if another version encoded it, or
+    /// unless `use_checkpoint`.
+    fn resume(&mut self, cluster: &str, use_checkpoint: bool) -> Result<Option<StoredCluster>, StoreError>;
 
     /// Returns the last response of a cluster; `None` if nothing is stored of it.
     fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError>;

@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 use super::activity::ActivityChanges;
 use super::journal::{Journal, JournalEntry, ObservedLines, existing_objects};
-use super::resume::{self, CheckpointState};
+use super::resume;
 use super::rollout_index::RolloutIndex;
 use super::{Archive, RestoreResult};
 use crate::feed::recording;
@@ -402,7 +402,7 @@ impl Tap {
             if timeline.seq() == last_seq {
                 return None;
             }
-            let bytes = resume::serialize(&CheckpointState { timeline, history, epoch, observed })?;
+            let bytes = resume::serialize(timeline, history, epoch, observed)?;
             Some((timeline.seq(), observed.map_or(0, |(_, last)| last), bytes))
         });
         let Some((seq, at_millis, bytes)) = checkpoint.await? else { return Ok(()) };

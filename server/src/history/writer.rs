@@ -184,8 +184,8 @@ impl Writer {
             };
             match message {
                 Ok(Message::Entry { cluster, entry }) => self.add(cluster, entry),
-                Ok(Message::Restore { cluster, made_by, is_late, reply }) => {
-                    self.restore(cluster, made_by, is_late, reply);
+                Ok(Message::Restore { cluster, use_checkpoint, is_late, reply }) => {
+                    self.restore(cluster, use_checkpoint, is_late, reply);
                 }
                 Ok(Message::Close { reply }) => return self.close(reply),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -230,11 +230,11 @@ impl Writer {
     fn restore(
         &mut self,
         cluster: Arc<str>,
-        made_by: Option<&str>,
+        use_checkpoint: bool,
         is_late: bool,
         reply: oneshot::Sender<Option<StoredCluster>>,
     ) {
-        let mut stored = self.load(&cluster, made_by, is_late);
+        let mut stored = self.load(&cluster, use_checkpoint, is_late);
         let state = stored.as_mut().and_then(|stored| Some(std::mem::take(&mut stored.as_mut()?.recorder)));
         let is_received = stored.is_some_and(|stored| reply.send(stored).is_ok());
         if is_late {
@@ -249,7 +249,7 @@ impl Writer {
     }
 
     /// Reads the stored data of a cluster; `None` if it cannot be read now.
-    fn load(&mut self, name: &Arc<str>, made_by: Option<&str>, is_late: bool) -> Option<Option<StoredCluster>> {
+    fn load(&mut self, name: &Arc<str>, use_checkpoint: bool, is_late: bool) -> Option<Option<StoredCluster>> {
         if is_late {
             self.write();
             // The history of another server may lack what this one observed a moment ago.
@@ -260,7 +260,7 @@ impl Writer {
         }
         let since_millis = self.unwritten_since_millis();
         let (watchdog, store) = (&self.watchdog, self.store.as_mut());
-        let stored = store.map(|store| watchdog.guard(since_millis, || store.resume(name, made_by)));
+        let stored = store.map(|store| watchdog.guard(since_millis, || store.resume(name, use_checkpoint)));
         if let Some(Err(why)) = &stored {
             tracing::warn!("cannot read the history of cluster {name}: {why}");
         }

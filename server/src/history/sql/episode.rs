@@ -1,13 +1,11 @@
 //! The tables of episodes and of workloads at rest.
 
-use std::collections::BTreeMap;
-
 use timeline::episodes::EpisodeRow;
 use timeline::{Millis, Uid};
 
 use super::{ROLLOUT, batches, read_rollout, to_u32, uid_of};
 use crate::database::Connection;
-use crate::history::batch::{self, Batch};
+use crate::history::batch;
 use crate::history::rollout_span;
 use crate::history::store::{Episode, EpisodeRecording, RecorderState, Snapshot, StoreError};
 
@@ -72,36 +70,14 @@ pub fn recorder_state(
         Ok(Episode { uid, from_millis, to_millis, is_open, row_before, row, body })
     };
     let open = open.into_iter().map(episode).collect::<Result<Vec<_>, StoreError>>()?;
-    let batches = unwritten_batches(database, cluster, &open, heard_millis)?;
+    // An episode may have had no line for a day, as that of a paused rollout: the log since then is not read for it.
+    let unwritten = format!(
+        "cluster = $1 AND (to_millis >= $2 OR id IN (SELECT b.id FROM episodes e CROSS JOIN batches b
+         WHERE e.cluster = $1 AND e.is_open = 1 AND b.cluster = e.cluster
+         AND b.to_millis >= e.to_millis AND b.from_millis <= e.to_millis + {OVERDUE_MILLIS}))"
+    );
+    let batches = batches(database, &unwritten, &[cluster.into(), (heard_millis - UNWRITTEN_MILLIS).into()])?;
     Ok(RecorderState { snapshots, open, batches })
-}
-
-/// Returns the batches with lines that open episodes or workloads at rest may lack. An episode may have had no line for a day, as that of a
-/// paused rollout: the log since then is not read for it.
-fn unwritten_batches(
-    database: &mut Connection,
-    cluster: i64,
-    open: &[Episode],
-    heard_millis: Millis,
-) -> Result<Vec<Batch>, StoreError> {
-    let mut spans: Vec<(Millis, Millis)> =
-        open.iter().map(|episode| (episode.to_millis, episode.to_millis + OVERDUE_MILLIS)).collect();
-    spans.push((heard_millis - UNWRITTEN_MILLIS, Millis::MAX));
-    spans.sort_unstable();
-    let mut joined: Vec<(Millis, Millis)> = Vec::new();
-    for (from, to) in spans {
-        match joined.last_mut() {
-            Some((_, last)) if from <= *last => *last = to.max(*last),
-            _ => joined.push((from, to)),
-        }
-    }
-    let mut found = BTreeMap::new();
-    for (from, to) in joined {
-        let condition = "cluster = $1 AND to_millis >= $2 AND from_millis <= $3";
-        let batches = batches(database, condition, &[cluster.into(), from.into(), to.into()])?;
-        found.extend(batches.into_iter().map(|batch| (batch.seq, batch)));
-    }
-    Ok(found.into_values().collect())
 }
 
 /// Returns the recording of a row, cut out of its episode; `None` if that is not stored. It lasts until a later time if that is requested
@@ -125,7 +101,7 @@ pub fn recording(
         [cluster.into(), uid.as_str().into(), (began_millis + super::CLOCKS_MILLIS).into(), began_millis.into()];
     let episode: Option<(i64, Vec<u8>, Millis, i64)> = database.row(row, &values)?;
     let Some((format, body, episode_to_millis, is_open)) = episode else { return Ok(None) };
-    let text = batch::read(to_u32(format), &body).map_err(|why| StoreError::Failed(why.to_string()))?;
+    let text = batch::read(to_u32(format), &body)?;
     let next = "SELECT min(from_millis) FROM episodes WHERE cluster = $1 AND uid = $2 AND from_millis > $3";
     let next = database.number(next, &[cluster.into(), uid.as_str().into(), episode_to_millis.into()])?;
     let heard = "SELECT heard_millis FROM clusters WHERE id = $1";

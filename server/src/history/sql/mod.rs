@@ -15,8 +15,8 @@ use serde::Deserialize;
 use timeline::episodes::EpisodeRow;
 use timeline::{Millis, Uid};
 
-use super::batch::{self, Batch};
-use super::store::{Cursor, Lines, StoreError};
+use super::batch::Batch;
+use super::store::{Cursor, StoreError};
 use crate::database::{Connection, Schema, Value};
 
 pub(super) const SCHEMA: Schema = Schema { table: "_sqlx_migrations", migrations: &[include_str!("tables.sql")] };
@@ -39,20 +39,19 @@ pub(super) fn clusters(database: &mut Connection) -> Result<Vec<i64>, StoreError
 
 /// Returns the batches of a condition in their order.
 fn batches(database: &mut Connection, condition: &str, values: &[Value]) -> Result<Vec<Batch>, StoreError> {
-    let rows = format!("SELECT seq, from_millis, to_millis, format, body FROM batches WHERE {condition} ORDER BY seq");
-    let rows: Vec<(i64, Millis, Millis, i64, Vec<u8>)> = database.rows(&rows, values)?;
-    let batch = |(seq, from_millis, to_millis, format, body)| {
-        let format = to_u32(format);
-        Batch { seq, from_millis, to_millis, format, body }
-    };
+    let rows = format!("SELECT from_millis, to_millis, format, body FROM batches WHERE {condition} ORDER BY seq");
+    let rows: Vec<(Millis, Millis, i64, Vec<u8>)> = database.rows(&rows, values)?;
+    let batch =
+        |(from_millis, to_millis, format, body)| Batch { from_millis, to_millis, format: to_u32(format), body };
     Ok(rows.into_iter().map(batch).collect())
 }
 
-fn insert_batch(database: &mut Connection, cluster: i64, seq: i64, lines: &Lines) -> Result<(), StoreError> {
+fn insert_batch(database: &mut Connection, cluster: i64, seq: i64, batch: &Batch) -> Result<(), StoreError> {
     let row =
         "INSERT INTO batches (cluster, seq, from_millis, to_millis, format, body) VALUES ($1, $2, $3, $4, $5, $6)";
-    let (from, to) = (lines.from_millis.into(), lines.to_millis.into());
-    let values = [cluster.into(), seq.into(), from, to, batch::FORMAT.into(), lines.body.as_slice().into()];
+    let Batch { from_millis, to_millis, format, body } = batch;
+    let (from, to) = ((*from_millis).into(), (*to_millis).into());
+    let values = [cluster.into(), seq.into(), from, to, (*format).into(), body.as_slice().into()];
     database.run(row, &values).map(|_| ())
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 #[cfg(target_os = "linux")]
 use rustix::process::getpriority_process;
 use server::history::activity::ActivityChanges;
-use server::history::batch::{Batch, FORMAT};
+use server::history::batch::unpack;
 use server::history::journal::{JournalEntry, existing_objects};
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
@@ -52,8 +52,8 @@ impl Store for Faulty {
         self.store.commit(commits)
     }
 
-    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
-        self.store.resume(cluster, by)
+    fn resume(&mut self, cluster: &str, use_checkpoint: bool) -> Result<Option<StoredCluster>, StoreError> {
+        self.store.resume(cluster, use_checkpoint)
     }
 
     fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
@@ -92,8 +92,7 @@ fn set(number: usize, at_millis: Millis) -> SourceEvent {
 /// All lines that are kept.
 fn kept(folder: &Path) -> String {
     let rows = sqlite::rows(&folder.join(FILE), "SELECT body FROM batches ORDER BY seq");
-    let text = |body: Vec<u8>| Batch { seq: 0, from_millis: 0, to_millis: 0, format: FORMAT, body }.text();
-    rows.iter().map(|row| text(row.get(0)).unwrap()).collect()
+    rows.iter().map(|row| unpack(row.get(0)).unwrap()).collect()
 }
 
 fn sets(text: &str) -> usize {
@@ -260,7 +259,7 @@ impl Store for Noting {
         Ok(CommitResult::all(commits))
     }
 
-    fn resume(&mut self, _: &str, _: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
+    fn resume(&mut self, _: &str, _: bool) -> Result<Option<StoredCluster>, StoreError> {
         Ok(None)
     }
 

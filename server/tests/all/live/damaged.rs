@@ -29,8 +29,8 @@ impl Store for Fragile {
         self.store.commit(commits)
     }
 
-    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
-        self.store.resume(cluster, by)
+    fn resume(&mut self, cluster: &str, use_checkpoint: bool) -> Result<Option<StoredCluster>, StoreError> {
+        self.store.resume(cluster, use_checkpoint)
     }
 
     fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use server::access::permissions::Permissions;
 use server::database::address::DatabaseServer;
 use server::feed::recording::Recording;
-use server::history::batch::pack;
+use server::history::batch::Batch;
 use server::history::options::{Limits, Location, Options};
 use server::history::sql::Reader;
-use server::history::store::{Commit, CommitResult, Lines, Store, StoreError};
+use server::history::store::{Commit, CommitResult, Store, StoreError};
 use server::history::{Archive, index, resume};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
@@ -67,7 +67,7 @@ mod in_postgres {
 
     fn commit(number: u64, (from_millis, to_millis, text): &(Millis, Millis, String)) -> Commit {
         let (from_millis, to_millis) = (*from_millis, *to_millis);
-        let lines = Some(Lines { from_millis, to_millis, body: pack(text).unwrap() });
+        let lines = Some(Batch::pack(from_millis, to_millis, text).unwrap());
         Commit { number, cluster: "c".into(), lines, heard_millis: to_millis, ..Commit::default() }
     }
 
@@ -76,7 +76,7 @@ mod in_postgres {
     }
 
     fn kept_of(store: &mut dyn Store, cluster: &str) -> Model {
-        let stored = store.resume(cluster, None).unwrap().unwrap();
+        let stored = store.resume(cluster, false).unwrap().unwrap();
         resume::restore(cluster, stored).unwrap().timeline.model().clone()
     }
 
@@ -334,7 +334,7 @@ mod in_postgres {
         archive.close().await;
         let stored = tokio::task::block_in_place(|| {
             let mut store = location.open(Limits::default()).unwrap();
-            let stored = store.resume("c", None).unwrap().unwrap();
+            let stored = store.resume("c", false).unwrap().unwrap();
             drop(store);
             stored
         });
