@@ -152,6 +152,17 @@ impl ObservedLines {
         let text = lines.into_iter().map(|line| line + "\n").collect(); // in the memory of the first line
         Some(Self { from_millis: at_millis, to_millis: at_millis, text })
     }
+
+    /// Adds these lines after earlier ones.
+    pub fn append_to(self, earlier: &mut Option<Self>) {
+        match earlier {
+            Some(lines) => {
+                lines.text.push_str(&self.text);
+                lines.to_millis = lines.to_millis.max(self.to_millis);
+            }
+            None => *earlier = Some(self),
+        }
+    }
 }
 
 /// The last state of each object since the queue was full.
@@ -209,14 +220,15 @@ impl Journal {
     }
 
     /// Ends a gap: adds the last state of each object, and which objects exist.
-    pub fn end_gap(&mut self, existing: Vec<(Kind, Vec<Uid>)>) {
+    pub fn end_gap(&mut self, existing: &[(Kind, Uid)]) {
         let Some(LatestStates { since_millis, lines }) = self.gap.take() else { return };
         let mut latest: Vec<(Millis, String)> = lines.into_values().collect();
         latest.sort_by_key(|(at, _)| *at);
         let to_millis = latest.last().map_or(since_millis, |(at, _)| *at);
-        let done = existing
-            .into_iter()
-            .map(|(kind, existing)| recording::list_done(kind, None, to_millis, Some(since_millis), Some(existing)));
+        let done = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod].map(|kind| {
+            let present = existing.iter().filter(|(of, _)| *of == kind).map(|(_, uid)| *uid).collect();
+            recording::list_done(kind, None, to_millis, Some(since_millis), Some(present))
+        });
         let text = latest.into_iter().map(|(_, line)| line).chain(done).map(|line| line + "\n").collect();
         self.add(JournalEntry::Lines(ObservedLines { from_millis: since_millis, to_millis, text }));
     }
@@ -261,10 +273,12 @@ impl LatestStates {
     }
 }
 
-/// Returns the objects that exist, by kind.
-pub fn existing_objects(model: &Model) -> Vec<(Kind, Vec<Uid>)> {
-    let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none()).map(|known| known.uid);
-    let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none()).map(|known| known.uid);
-    let pods = model.pods.values().filter(|known| known.state() != PodState::Gone).map(|known| known.uid);
-    vec![(Kind::Deployment, deployments.collect()), (Kind::ReplicaSet, sets.collect()), (Kind::Pod, pods.collect())]
+/// Returns the kind, the UID and the namespace of each object that exists.
+pub fn existing_objects(model: &Model) -> impl Iterator<Item = (Kind, Uid, &String)> {
+    let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none());
+    let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none());
+    let pods = model.pods.values().filter(|known| known.state() != PodState::Gone);
+    let deployments = deployments.map(|known| (Kind::Deployment, known.uid, &known.namespace));
+    let sets = sets.map(|known| (Kind::ReplicaSet, known.uid, &known.namespace));
+    deployments.chain(sets).chain(pods.map(|known| (Kind::Pod, known.uid, &known.namespace)))
 }

@@ -260,12 +260,7 @@ impl Archive {
         tokio::spawn(async move { decode(response.await.ok(), cluster).await })
     }
 
-    fn request(
-        &self,
-        cluster: &str,
-        use_checkpoint: bool,
-        is_late: bool,
-    ) -> oneshot::Receiver<Option<StoredCluster>> {
+    fn request(&self, cluster: &str, use_checkpoint: bool, is_late: bool) -> oneshot::Receiver<Option<StoredCluster>> {
         let (reply, response) = oneshot::channel();
         self.to_writer.send(Message::Restore { cluster: cluster.into(), use_checkpoint, is_late, reply });
         response

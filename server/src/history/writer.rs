@@ -13,11 +13,11 @@ use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 
 use super::activity::ActivityChanges;
-use super::batch;
+use super::batch::Batch;
 use super::continuation::Continuation;
 use super::journal::{JournalEntry, Message, ObservedLines, QueueReceiver};
 use super::recorder::Recorder;
-use super::store::{Checkpoint, Commit, CommitResult, Episode, Lines, Store, StoreError, StoredCluster};
+use super::store::{Commit, CommitResult, Episode, Store, StoreError, StoredCluster};
 use super::watchdog::Watchdog;
 use crate::telemetry::clock;
 
@@ -85,10 +85,9 @@ struct ClusterWriter {
 
 #[derive(Default)]
 struct Pending {
-    lines: String,
-    span: Option<(Millis, Millis)>,
+    lines: Option<ObservedLines>,
     heard_millis: Millis,
-    checkpoint: Option<Checkpoint>,
+    checkpoint: Option<Vec<u8>>,
     rollouts: BTreeMap<(Uid, u64, Millis), EpisodeRow>,
     episodes: Vec<Episode>,
 }
@@ -97,13 +96,11 @@ impl ClusterWriter {
     fn add(&mut self, entry: JournalEntry) {
         let (pending, recorder) = (self.pending.get_or_insert_default(), &mut self.recorder);
         match entry {
-            JournalEntry::Lines(ObservedLines { from_millis, to_millis, text }) => {
-                pending.lines.push_str(&text);
-                let (from, to) = pending.span.unwrap_or((from_millis, to_millis));
-                pending.span = Some((from, to.max(to_millis)));
-                pending.heard_millis = pending.heard_millis.max(to_millis);
+            JournalEntry::Lines(lines) => {
+                pending.heard_millis = pending.heard_millis.max(lines.to_millis);
                 pending.checkpoint = None; // it lacks these lines
-                recorder.record(&text);
+                recorder.record(&lines.text);
+                lines.append_to(&mut pending.lines);
             }
             JournalEntry::Heard(at_millis) => pending.heard_millis = pending.heard_millis.max(at_millis),
             JournalEntry::Rollouts(rollouts) => {
@@ -131,9 +128,9 @@ impl ClusterWriter {
     /// Returns the next commit; `None` if nothing is pending, or memory is short.
     fn commit(&mut self, cluster: &Arc<str>, number: u64) -> Option<Commit> {
         let pending = self.pending.take().or_else(|| self.recorder.has_more().then(Pending::default))?;
-        let Pending { lines, span, heard_millis, checkpoint, rollouts, mut episodes } = pending;
-        let lines = match span {
-            Some((from_millis, to_millis)) => Some(Lines { from_millis, to_millis, body: batch::pack(&lines).ok()? }),
+        let Pending { lines, heard_millis, checkpoint, rollouts, mut episodes } = pending;
+        let lines = match lines {
+            Some(lines) => Some(Batch::pack(lines.from_millis, lines.to_millis, &lines.text).ok()?),
             None => None,
         };
         let (cluster, rollouts) = (cluster.clone(), rollouts.into_values().collect());
@@ -174,7 +171,8 @@ impl Writer {
         self.open_store();
         is_open.send_replace(true);
         loop {
-            let bytes: usize = self.pending().map(|pending| pending.lines.len()).sum();
+            let lines = self.pending().filter_map(|pending| pending.lines.as_ref());
+            let bytes: usize = lines.map(|lines| lines.text.len()).sum();
             let wait = self.wait();
             let message = if bytes > MOST_PENDING {
                 std::thread::sleep(wait);
@@ -405,7 +403,7 @@ impl Writer {
     /// Returns the arrival of the first line that is not written, or the time now.
     fn unwritten_since_millis(&self) -> Millis {
         let unwritten = self.unwritten.iter().filter_map(|commit| Some(commit.lines.as_ref()?.from_millis));
-        let pending = self.pending().filter_map(|pending| Some(pending.span?.0));
+        let pending = self.pending().filter_map(|pending| Some(pending.lines.as_ref()?.from_millis));
         unwritten.chain(pending).min().unwrap_or_else(clock::now_millis)
     }
 

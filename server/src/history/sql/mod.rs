@@ -41,8 +41,7 @@ pub(super) fn clusters(database: &mut Connection) -> Result<Vec<i64>, StoreError
 fn batches(database: &mut Connection, condition: &str, values: &[Value]) -> Result<Vec<Batch>, StoreError> {
     let rows = format!("SELECT from_millis, to_millis, format, body FROM batches WHERE {condition} ORDER BY seq");
     let rows: Vec<(Millis, Millis, i64, Vec<u8>)> = database.rows(&rows, values)?;
-    let batch =
-        |(from_millis, to_millis, format, body)| Batch { from_millis, to_millis, format: to_u32(format), body };
+    let batch = |(from_millis, to_millis, format, body)| Batch { from_millis, to_millis, format: to_u32(format), body };
     Ok(rows.into_iter().map(batch).collect())
 }
 

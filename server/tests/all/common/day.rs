@@ -201,13 +201,7 @@ fn at(event: &SourceEvent) -> Millis {
 
 pub fn commit(text: &str, span: (Millis, Millis)) -> Commit {
     let lines = Batch::pack(span.0, span.1, text).unwrap();
-    Commit {
-        number: 0,
-        cluster: "prod".into(),
-        lines: Some(lines),
-        heard_millis: span.1,
-        ..Commit::default()
-    }
+    Commit { number: 0, cluster: "prod".into(), lines: Some(lines), heard_millis: span.1, ..Commit::default() }
 }
 
 /// Writes events in batches as the writer does, of one workload that is at rest at their end; returns the time it took and how many there
