@@ -11,7 +11,6 @@ pub use self::read::{Overview, Reader, Verification};
 pub(super) use self::tidy::tidy;
 pub(super) use self::write::{append, cluster_id, last_response, load};
 
-use serde::Deserialize;
 use timeline::episodes::EpisodeRow;
 use timeline::{Millis, Uid};
 
@@ -54,17 +53,13 @@ fn insert_batch(database: &mut Connection, cluster: i64, seq: i64, batch: &Batch
     database.run(row, &values).map(|_| ())
 }
 
-/// What is told of a rollout beside the next one, whatever a later version wrote of it.
-#[derive(Deserialize)]
-struct PreviousRollout {
-    images: String,
-}
-
 /// Returns a rollout, `None` if a later version wrote it in an unknown form, and its cursor.
 fn read_rollout(row: RolloutRow) -> Result<(Option<EpisodeRow>, Cursor), StoreError> {
     let (text, started_millis, uid, number, first_available, restarts, is_kept, cluster, previous) = row;
     let cursor = Cursor { started_millis, uid: uid_of(&uid)?, number: to_u32(number), cluster };
     let rollout: Option<EpisodeRow> = serde_json::from_str(&text).ok();
+    // A later version may have written the one before in an unknown form.
+    let previous: serde_json::Value = serde_json::from_str(&previous).unwrap_or_default();
     let rollout = rollout.map(|rollout| EpisodeRow {
         cluster: cursor.cluster.clone(),
         number: cursor.number,
@@ -72,7 +67,7 @@ fn read_rollout(row: RolloutRow) -> Result<(Option<EpisodeRow>, Cursor), StoreEr
         is_kept: is_kept != 0,
         first_available_millis: Some(first_available).filter(|millis| *millis >= 0),
         restarts: u32::try_from(restarts).ok(),
-        images_before: serde_json::from_str(&previous).map(|PreviousRollout { images }| images).unwrap_or_default(),
+        images_before: previous.get("images").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned(),
         ..rollout
     });
     Ok((rollout, cursor))
