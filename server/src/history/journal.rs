@@ -210,7 +210,7 @@ impl Journal {
 
     /// Returns `true` if every observation was added, and there is room for what is made of them.
     pub fn has_room(&self) -> bool {
-        self.is_complete() && self.to_writer.has_room()
+        self.gap.is_none() && self.to_writer.has_room()
     }
 
     /// Returns `true` if steps are missing and the queue has room again. The lines that end the gap may be those of all objects: they are
@@ -238,11 +238,6 @@ impl Journal {
         if self.has_room() {
             self.add(JournalEntry::Heard(at_millis)); // else another one follows soon
         }
-    }
-
-    /// Returns `true` if every observation was added.
-    pub const fn is_complete(&self) -> bool {
-        self.gap.is_none()
     }
 }
 

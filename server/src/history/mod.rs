@@ -127,15 +127,20 @@ pub enum RestoreResult {
 #[derive(Clone)]
 pub struct Archive {
     to_writer: QueueSender,
-    /// Since when nothing can be written, and why; it is tried again.
-    unwritten: watch::Receiver<Option<Unwritten>>,
-    reopened: watch::Receiver<u64>,
-    lost: watch::Receiver<u64>,
+    /// Since when nothing can be written, and why; `None` while everything observed is written.
+    pub unwritten: watch::Receiver<Option<Unwritten>>,
+    /// A count that changes when the store may be another one, or another server wrote to it: everything besides lines is to be written
+    /// again.
+    pub reopen_count: watch::Receiver<u64>,
+    /// A count that changes when lines are lost and another store begins: all objects are to be listed again, as its lines begin in the
+    /// middle.
+    pub relist_requests: watch::Receiver<u64>,
     /// The first attempt to open the store has ended.
     is_open: watch::Receiver<bool>,
     reader: Arc<Reader>,
     readers: Arc<Semaphore>,
-    counters: Arc<HistoryCounters>,
+    /// The writer's counters.
+    pub counters: Arc<HistoryCounters>,
     /// Location and limits.
     pub options: Arc<Options>,
     /// Requests for a checkpoint, to the tap of each cluster.
@@ -157,11 +162,10 @@ impl Archive {
         let reader = Arc::new(Reader::new(&options.location));
         let (to_writer, inbox) = journal::queue();
         let (status, unwritten) = watch::channel(None);
-        let (reopened_sender, reopened) = watch::channel(0);
-        let (lost_sender, lost) = watch::channel(0);
+        let (reopened, reopen_count) = watch::channel(0);
+        let (lost, relist_requests) = watch::channel(0);
         let counters = Arc::new(HistoryCounters::default());
-        let senders = (reopened_sender, lost_sender);
-        let writer = writer::Writer::new(Box::new(open), status, senders, counters.clone());
+        let writer = writer::Writer::new(Box::new(open), status, (reopened, lost), counters.clone());
         let (open_sender, is_open) = watch::channel(false);
         std::thread::spawn(move || {
             // On other systems that is the priority of the whole process.
@@ -172,8 +176,8 @@ impl Archive {
         Self {
             to_writer,
             unwritten,
-            reopened,
-            lost,
+            reopen_count,
+            relist_requests,
             is_open,
             reader,
             readers: Arc::new(Semaphore::new(READERS)),
@@ -199,31 +203,6 @@ impl Archive {
             read(&reader)
         };
         tokio::task::spawn_blocking(reading).await.map_err(|_| ended())?
-    }
-
-    /// Returns the writer's counters.
-    pub fn counters(&self) -> &HistoryCounters {
-        &self.counters
-    }
-
-    /// Returns since when nothing can be written, and why; `None` while everything observed is written.
-    #[must_use]
-    pub fn unwritten(&self) -> watch::Receiver<Option<Unwritten>> {
-        self.unwritten.clone()
-    }
-
-    /// Returns a count that changes when the store may be another one, or another server wrote to it: everything besides lines is to
-    /// be written again.
-    #[must_use]
-    pub fn reopen_count(&self) -> watch::Receiver<u64> {
-        self.reopened.clone()
-    }
-
-    /// Returns a count that changes when lines are lost and another store begins: all objects are to be listed again, as its lines
-    /// begin in the middle.
-    #[must_use]
-    pub fn relist_requests(&self) -> watch::Receiver<u64> {
-        self.lost.clone()
     }
 
     /// Returns the journal for the tap of a cluster.

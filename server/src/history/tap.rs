@@ -140,7 +140,7 @@ impl Tap {
         mut events: mpsc::Receiver<SourceEvent>,
         mut requests: mpsc::Receiver<oneshot::Sender<()>>,
     ) -> Result<(), HubEnded> {
-        let (mut unwritten, mut reopened) = (self.archive.unwritten(), self.archive.reopen_count());
+        let (mut unwritten, mut reopened) = (self.archive.unwritten.clone(), self.archive.reopen_count.clone());
         self.begin(initial, namespaces).await;
         if unwritten.borrow().is_some() {
             unwritten.mark_changed();
@@ -328,7 +328,7 @@ impl Tap {
             });
             let existing = existing.await?;
             self.journal.end_gap(&existing);
-            self.archive.counters().missed.fetch_add(1, Ordering::Relaxed);
+            self.archive.counters.missed.fetch_add(1, Ordering::Relaxed);
         }
         let is_live = self.connection.borrow().state == ConnectionState::Live;
         if is_live {
@@ -343,7 +343,7 @@ impl Tap {
     fn request_restore(&mut self) {
         let Some(restoring) = &mut self.restoring else { return };
         let is_due = restoring.response.is_none() && Instant::now() >= restoring.next;
-        if !is_due || !self.journal.has_room() || self.archive.unwritten().borrow().is_some() {
+        if !is_due || !self.journal.has_room() || self.archive.unwritten.borrow().is_some() {
             return;
         }
         restoring.next = Instant::now() + restoring.pause;

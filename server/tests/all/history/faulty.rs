@@ -106,7 +106,7 @@ async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_
     let (archive, fault) = faulty(folder.path(), FAILS);
     let mut journal = archive.journal("c");
     (0..100).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
-    let mut unwritten = archive.unwritten();
+    let mut unwritten = archive.unwritten.clone();
     let said = unwritten.wait_for(Option::is_some).await.unwrap().clone();
     assert_eq!(said, Some(Unwritten { since_millis: 1_000, why: "there is no room left".into() }));
     (100..200).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
@@ -125,7 +125,7 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
     until::until("its first commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
     // Now the queue fills, and the last of each object is held.
     let mut many = 0;
-    while journal.is_complete() {
+    while journal.has_room() {
         journal.note(&set(many, 2_000));
         many += 1;
     }
@@ -162,13 +162,13 @@ async fn while_the_queue_is_full_the_hub_is_not_asked() {
     let (archive, fault) = faulty(folder.path(), 0);
     let (hub, events) = tap::start(Some(&archive), "c", &[], Arc::default(), Retention::default());
     events.send(set(0, 1_000)).await.unwrap();
-    until::until("it", async || archive.counters().commits.load(Ordering::Relaxed) > 0).await;
+    until::until("it", async || archive.counters.commits.load(Ordering::Relaxed) > 0).await;
     fault.store(HANGS, Ordering::Relaxed);
     let mut other = archive.journal("other");
     other.note(&set(1, 1_000));
     until::until("a commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
     let mut number = 0;
-    while other.is_complete() {
+    while other.has_room() {
         number += 1;
         other.note(&set(number, 2_000));
     }
@@ -195,7 +195,7 @@ async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     let (archive, fault) = faulty(folder.path(), HANGS);
     let mut journal = archive.journal("c");
     journal.note(&set(1, 1_000));
-    let mut unwritten = archive.unwritten();
+    let mut unwritten = archive.unwritten.clone();
     let said = unwritten.wait_for(Option::is_some).await.unwrap().clone();
     let why = "the history database does not respond".to_owned();
     assert_eq!(said, Some(Unwritten { since_millis: 1_000, why }));
@@ -203,7 +203,7 @@ async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     unwritten.wait_for(Option::is_none).await.unwrap();
     until::until("it", async || sets(&kept(folder.path())) == 1).await;
     assert_eq!(
-        *archive.reopen_count().borrow(),
+        *archive.reopen_count.borrow(),
         0,
         "a store that was slow lacks nothing, and is not told everything anew"
     );
@@ -219,10 +219,10 @@ async fn a_store_that_was_only_slow_is_told_of_no_more_though_there_is_nothing_t
         }
         Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
     });
-    let mut unwritten = archive.unwritten();
+    let mut unwritten = archive.unwritten.clone();
     unwritten.wait_for(Option::is_some).await.unwrap();
     is_slow.store(false, Ordering::Relaxed);
-    until::until("it is well", async || archive.unwritten().borrow().is_none()).await;
+    until::until("it is well", async || archive.unwritten.borrow().is_none()).await;
 }
 
 #[tokio::test]
@@ -240,12 +240,12 @@ async fn a_store_that_could_not_be_opened_is_opened_and_read_though_there_is_not
         Ok(Box::new(Faulty { store: Sqlite::open(&place, SMALL)?, fault }) as Box<dyn Store>)
     });
     assert!(archive.read(|reader| reader.clusters()).await.is_err());
-    assert!(archive.unwritten().borrow().is_some());
+    assert!(archive.unwritten.borrow().is_some());
     until::until("three tries", async || tries.load(Ordering::Relaxed) >= 3).await;
     assert!(began.elapsed() < Duration::from_secs(8), "one each 2 s, from the start on");
     is_there.store(true, Ordering::Relaxed);
     // Late restores read the log before it is tidied.
-    until::until("it is well", async || archive.unwritten().borrow().is_none()).await;
+    until::until("it is well", async || archive.unwritten.borrow().is_none()).await;
     assert!(archive.read(|reader| reader.clusters()).await.unwrap().is_empty());
 }
 
@@ -325,7 +325,7 @@ async fn what_is_read_late_is_taken_up() {
     });
     assert!(matches!(second.restore("c").await, RestoreResult::Unavailable));
     second.journal("c").note(&set(1, 9_000));
-    until::until("a commit", async || second.counters().commits.load(Ordering::Relaxed) > 0).await;
+    until::until("a commit", async || second.counters.commits.load(Ordering::Relaxed) > 0).await;
     let RestoreResult::Restored(resumed) = second.restore_later("c", true).await.unwrap() else { panic!() };
     assert_eq!(resumed.timeline.model().replica_sets.values().count(), 2);
 }

@@ -356,7 +356,7 @@ async fn a_second_one_says_that_the_first_writes_and_goes_on_without() {
     let connection = until_connection(&other.hub, "unwritten", |connection| connection.unwritten.is_some()).await;
     assert!(connection.unwritten.unwrap().why.contains(said));
     assert!(!is_stale(&watched.hub.connection().borrow(), ""), "the first one writes");
-    assert!(first.unwritten().borrow().is_none());
+    assert!(first.unwritten.borrow().is_none());
     // Once the first is gone, the second takes over.
     first.close().await;
     until_connection(&other.hub, "written", |connection| connection.unwritten.is_none()).await;

@@ -324,13 +324,13 @@ mod in_postgres {
         let mut journal = archive.journal("c");
         let commits = |count: u64| {
             let archive = archive.clone();
-            async move || archive.counters().commits.load(Ordering::Relaxed) >= count
+            async move || archive.counters.commits.load(Ordering::Relaxed) >= count
         };
         (0..100).for_each(|number| journal.note(&set(number)));
         until("the first commit", commits(1)).await;
         happens(&archive).await;
         (100..200).for_each(|number| journal.note(&set(number)));
-        archive.unwritten().wait_for(Option::is_none).await.unwrap();
+        archive.unwritten.clone().wait_for(Option::is_none).await.unwrap();
         archive.close().await;
         let stored = tokio::task::block_in_place(|| {
             let mut store = location.open(Limits::default()).unwrap();
@@ -351,7 +351,7 @@ mod in_postgres {
     /// Tells one more, so that writing is tried; waits until that fails.
     async fn until_failing(archive: &Archive) -> String {
         archive.journal("c").note(&set(200));
-        let said = archive.unwritten().wait_for(Option::is_some).await.unwrap().clone().unwrap();
+        let said = archive.unwritten.clone().wait_for(Option::is_some).await.unwrap().clone().unwrap();
         assert_eq!(said.since_millis, 1_200, "since the first that is not written");
         said.why
     }
@@ -407,7 +407,7 @@ mod in_postgres {
             let is_named = |unwritten: &Option<Unwritten>| {
                 unwritten.as_ref().is_some_and(|unwritten| unwritten.why.ends_with(": it does not respond"))
             };
-            archive.unwritten().wait_for(is_named).await.unwrap();
+            archive.unwritten.clone().wait_for(is_named).await.unwrap();
             is_cut.store(false, Ordering::Relaxed);
         })
         .await;

@@ -82,7 +82,8 @@ impl Watched {
             pace: Arc::new(settings),
             texts: TextPolicy::Include,
             clock: hub.clock(),
-            relist_requests: archive.map_or_else(|| tokio::sync::watch::channel(0).1, Archive::relist_requests),
+            relist_requests: archive
+                .map_or_else(|| tokio::sync::watch::channel(0).1, |archive| archive.relist_requests.clone()),
         };
         kube::start(&cluster, &Kind::ALL, &namespaces);
         Self { hub, counters, viewers: Viewers::default() }
