@@ -6,7 +6,7 @@ use timeline::{Millis, Uid};
 use super::{ROLLOUT, batches, read_rollout, to_u32, uid_of};
 use crate::database::Connection;
 use crate::history::batch;
-use crate::history::rollout_span;
+use crate::history::rollout_span::{self, LONGEST_MILLIS};
 use crate::history::store::{Episode, EpisodeRecording, RecorderState, Snapshot, StoreError};
 
 /// The recorder may lack lines of this time before the last response of its cluster.
@@ -92,7 +92,7 @@ pub fn recording(
     let uid = uid.to_string();
     let row = format!("SELECT {ROLLOUT} FROM rollouts r WHERE cluster = $1 AND uid = $2 AND number = $3");
     let row = database.row(&row, &[cluster.into(), uid.as_str().into(), number.into()])?;
-    let Some((Some(rollout), _)) = row.map(read_rollout).transpose()? else { return Ok(None) };
+    let Some(rollout) = row.and_then(read_rollout) else { return Ok(None) };
     // The last episode that began before it.
     let row = "SELECT format, body, to_millis, is_open FROM episodes WHERE cluster = $1 AND uid = $2 AND from_millis <= $3 AND to_millis >= $4
          ORDER BY from_millis DESC LIMIT 1";
@@ -111,8 +111,9 @@ pub fn recording(
     // Between two episodes nothing happened.
     let rest_millis = if is_open != 0 { episode_to_millis } else { next.map_or(heard_millis, |next| next - 1) };
     let until_next = next.map_or(Millis::MAX, |next| next - 1);
-    let most_millis =
-        rollout_span::latest_moment(began_millis, rollout.ended_millis, last_millis).min(until_next).max(shown_millis);
+    // Some hours after its end, and before the next one.
+    let latest_millis = rollout.ended_millis.unwrap_or(began_millis + LONGEST_MILLIS) + LONGEST_MILLIS;
+    let most_millis = latest_millis.min(last_millis.unwrap_or(Millis::MAX)).min(until_next).max(shown_millis);
     let until_millis = until_millis.filter(|until| *until <= most_millis);
     let shown_millis = until_millis.map_or(shown_millis, |until| until.max(shown_millis));
     let to_millis = shown_millis.min(rest_millis.max(episode_to_millis).max(began_millis));

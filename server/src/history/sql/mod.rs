@@ -15,7 +15,7 @@ use timeline::episodes::EpisodeRow;
 use timeline::{Millis, Uid};
 
 use super::batch::Batch;
-use super::store::{Cursor, StoreError};
+use super::store::StoreError;
 use crate::database::{Connection, Schema, Value};
 
 pub(super) const SCHEMA: Schema = Schema { table: "_sqlx_migrations", migrations: &[include_str!("tables.sql")] };
@@ -53,24 +53,22 @@ fn insert_batch(database: &mut Connection, cluster: i64, seq: i64, batch: &Batch
     database.run(row, &values).map(|_| ())
 }
 
-/// Returns a rollout, `None` if a later version wrote it in an unknown form, and its cursor.
-fn read_rollout(row: RolloutRow) -> Result<(Option<EpisodeRow>, Cursor), StoreError> {
-    let (text, started_millis, uid, number, first_available, restarts, is_kept, cluster, previous) = row;
-    let cursor = Cursor { started_millis, uid: uid_of(&uid)?, number: to_u32(number), cluster };
-    let rollout: Option<EpisodeRow> = serde_json::from_str(&text).ok();
+/// Returns a rollout; `None` if a later version wrote it in an unknown form.
+fn read_rollout(row: RolloutRow) -> Option<EpisodeRow> {
+    let (text, started_millis, _, number, first_available, restarts, is_kept, cluster, previous) = row;
+    let rollout: EpisodeRow = serde_json::from_str(&text).ok()?;
     // A later version may have written the one before in an unknown form.
     let previous: serde_json::Value = serde_json::from_str(&previous).unwrap_or_default();
-    let rollout = rollout.map(|rollout| EpisodeRow {
-        cluster: cursor.cluster.clone(),
-        number: cursor.number,
+    Some(EpisodeRow {
+        cluster,
+        number: to_u32(number),
         started_millis,
         is_kept: is_kept != 0,
         first_available_millis: Some(first_available).filter(|millis| *millis >= 0),
         restarts: u32::try_from(restarts).ok(),
         images_before: previous.get("images").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned(),
         ..rollout
-    });
-    Ok((rollout, cursor))
+    })
 }
 
 fn uid_of(text: &str) -> Result<Uid, StoreError> {
@@ -91,8 +89,7 @@ mod tests {
         let (text, uid) = (serde_json::to_string(&rollout).unwrap(), rollout.uid.to_string());
         let previous = r#"{"images":"web:v1","outcome":"unknown"}"#.to_owned();
         let row = (text, 0, uid, 1, -1, -1, 1, "prod".to_owned(), previous);
-        let (read, _) = read_rollout(row).unwrap();
-        assert_eq!(read.unwrap().images_before, "web:v1");
+        assert_eq!(read_rollout(row).unwrap().images_before, "web:v1");
     }
 
     #[test]
