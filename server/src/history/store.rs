@@ -26,8 +26,9 @@ pub struct Commit {
     pub rollouts: Vec<EpisodeRow>,
     /// Episodes of its workloads.
     pub episodes: Vec<Episode>,
-    /// Workloads at rest.
-    pub snapshots: Vec<Snapshot>,
+    /// Workloads at rest: the UID, and the last line of each object with a bookmark of the last change, compressed with zstd; empty if no
+    /// object exists.
+    pub snapshots: Vec<(Uid, Vec<u8>)>,
 }
 
 /// The recording of a time in which a workload was not at rest: a rollout, scaling, recovery, failure or deletion.
@@ -46,15 +47,6 @@ pub struct Episode {
     /// Row of the episode; `None` if it is of no kind, or has a rollout, which has a row of its own, and was not deleted after that.
     pub row: Option<Box<EpisodeRow>>,
     /// Lines of a complete recording, compressed with zstd.
-    pub body: Vec<u8>,
-}
-
-/// The objects of a workload when it was last at rest.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
-    /// UID of the workload.
-    pub uid: Uid,
-    /// Last line of each object and a bookmark of the last change, compressed with zstd; empty if no object exists.
     pub body: Vec<u8>,
 }
 
@@ -100,8 +92,8 @@ pub struct StoredCluster {
 /// The stored state of a cluster's recorder.
 #[derive(Debug, Default)]
 pub struct RecorderState {
-    /// Workloads when they were last at rest.
-    pub snapshots: Vec<Snapshot>,
+    /// Workloads when they were last at rest, as in [`Commit::snapshots`].
+    pub snapshots: Vec<(Uid, Vec<u8>)>,
     /// Open episodes.
     pub open: Vec<Episode>,
     /// Lines after those.

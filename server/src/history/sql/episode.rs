@@ -7,7 +7,7 @@ use super::{ROLLOUT, batches, read_rollout, to_u32, uid_of};
 use crate::database::Connection;
 use crate::history::batch;
 use crate::history::rollout_span::{self, LONGEST_MILLIS};
-use crate::history::store::{Episode, EpisodeRecording, RecorderState, Snapshot, StoreError};
+use crate::history::store::{Episode, EpisodeRecording, RecorderState, StoreError};
 
 /// The recorder may lack lines of this time before the last response of its cluster.
 const UNWRITTEN_MILLIS: Millis = 60_000;
@@ -19,7 +19,7 @@ pub fn write(
     database: &mut Connection,
     cluster: i64,
     episodes: &[Episode],
-    snapshots: &[Snapshot],
+    snapshots: &[(Uid, Vec<u8>)],
 ) -> Result<(), StoreError> {
     for episode in episodes {
         super::write::write_episode_rows(database, cluster, episode)?;
@@ -41,7 +41,7 @@ pub fn write(
         ];
         database.run(row, &values)?;
     }
-    for Snapshot { uid, body } in snapshots {
+    for (uid, body) in snapshots {
         if body.is_empty() {
             let row = "DELETE FROM snapshots WHERE cluster = $1 AND uid = $2";
             database.run(row, &[cluster.into(), uid.to_string().into()])?;
@@ -60,7 +60,7 @@ pub fn recorder_state(
     heard_millis: Millis,
 ) -> Result<RecorderState, StoreError> {
     let snapshots = database.rows("SELECT uid, body FROM snapshots WHERE cluster = $1", &[cluster.into()])?;
-    let snapshot = |(uid, body): (String, _)| Ok(Snapshot { uid: uid_of(&uid)?, body });
+    let snapshot = |(uid, body): (String, _)| Ok((uid_of(&uid)?, body));
     let snapshots = snapshots.into_iter().map(snapshot).collect::<Result<Vec<_>, StoreError>>()?;
     let open = "SELECT uid, from_millis, to_millis, body FROM episodes WHERE cluster = $1 AND is_open = 1 ORDER BY from_millis";
     let open = database.rows(open, &[cluster.into()])?;

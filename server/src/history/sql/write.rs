@@ -253,7 +253,7 @@ pub fn load(
 /// Returns the objects before the log, or the part of it that is read, as a batch.
 fn before_log(recorder: &RecorderState, before_millis: Millis) -> Option<Batch> {
     let open = recorder.open.iter().map(|episode| &episode.body);
-    let bodies = recorder.snapshots.iter().map(|snapshot| &snapshot.body).chain(open);
+    let bodies = recorder.snapshots.iter().map(|(_, body)| body).chain(open);
     let texts: String = bodies.filter_map(|body| batch::unpack(body).ok()).collect();
     let objects = rollout_span::objects_before(&texts, before_millis);
     Batch::pack(0, before_millis, &objects).ok().filter(|_| !objects.is_empty())
