@@ -15,26 +15,35 @@
 //! Both are lines of recordings ([`crate::feed::recording`]): a later version plays them with its own rules. A checkpoint is a hub's
 //! timeline, so that a restart need not play a whole day; only the version that encoded it reads it.
 
-pub mod activity;
-pub mod batch;
-mod continuation;
-pub(crate) mod hub_cache;
-pub mod index;
+// Between a hub and the writer.
 pub mod journal;
+pub mod resume;
+mod rollout_index;
+pub mod tap;
+
+// What the writer makes of observations: episodes and their rows.
+pub mod activity;
+pub mod index;
 mod latest_lines;
+pub mod recorder;
+pub mod rollout_span;
+
+// The writer.
+mod continuation;
+mod watchdog;
+mod writer;
+
+// The stores.
+pub mod batch;
 pub mod options;
 pub mod postgres;
-pub mod recorder;
-pub mod resume;
-pub mod rollout_cache;
-mod rollout_index;
-pub mod rollout_span;
 pub mod sql;
 pub mod sqlite;
 pub mod store;
-pub mod tap;
-mod watchdog;
-mod writer;
+
+// Hubs of stored episodes.
+pub(crate) mod hub_cache;
+pub mod rollout_cache;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
