@@ -28,13 +28,14 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     let Some(deployment) = model.deployments.get(&uid) else { return Vec::new() };
     let first = deployment.rollouts.len().saturating_sub(most);
     let known = deployment.rollouts.iter().enumerate().skip(first);
-    // A rollout that went on at the first observation got a row while it was open, and gets it once more when it is over.
-    let seen = known.filter(|(_, rollout)| {
-        rollout.started_millis.is_some()
-            || rollout.is_open()
-            || rollout.ended_millis() > Some(deployment.first_seen_millis)
-    });
+    let seen = known.filter(|(_, rollout)| was_observed(deployment, rollout));
     seen.map(|(index, rollout)| row_of_rollout(cluster, timeline, deployment, (index, rollout), now)).collect()
+}
+
+/// Returns `false` for a rollout that was over before its Deployment was observed. One that went on at the first observation got a row while
+/// it was open, and gets it once more when it is over.
+fn was_observed(deployment: &Deployment, rollout: &Rollout) -> bool {
+    rollout.started_millis.is_some() || rollout.is_open() || rollout.ended_millis() > Some(deployment.first_seen_millis)
 }
 
 /// Returns the row of a rollout of a Deployment. The store counts the rows, and looks up what the images were before.
@@ -289,10 +290,10 @@ fn row_of_played(
     scope: RowScope,
 ) -> Option<EpisodeRow> {
     let now = Now { millis: to_millis, skew_millis: timeline.skew_millis() };
-    if !rollouts("", timeline, uid, now, usize::MAX).is_empty() {
+    let deployment = timeline.model().deployments.get(&uid)?;
+    if deployment.rollouts.iter().any(|rollout| was_observed(deployment, rollout)) {
         return None;
     }
-    let deployment = timeline.model().deployments.get(&uid)?;
     // It is missing since a gap, or its namespace is not watched any more: its deletion is not certain.
     if deployment.deleted_millis.is_some_and(|at| deployment.gaps.iter().any(|gap| gap.to_millis == at)) {
         return None;

@@ -269,7 +269,7 @@ impl LatestStates {
 }
 
 /// Returns the kind, the UID and the namespace of each object that exists.
-pub fn existing_objects(model: &Model) -> impl Iterator<Item = (Kind, Uid, &String)> {
+pub(super) fn existing_objects(model: &Model) -> impl Iterator<Item = (Kind, Uid, &String)> {
     let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none());
     let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none());
     let pods = model.pods.values().filter(|known| known.state() != PodState::Gone);
