@@ -179,7 +179,7 @@ impl ClusterConfig {
         counters.note_start(clock::now_millis());
         let (name, sources) = (self.credentials.name(), counters.clone());
         let (mut hub, events) = tap::start(archive, name, &self.namespaces, sources, retention);
-        let relist_requests = archive.map_or_else(|| signal::channel(0).1, Archive::relist_requests);
+        let relist_requests = archive.map_or_else(|| signal::channel(0).1, |archive| archive.relist_requests.clone());
         let (reviewing, reviewing_out) = signal::channel(None);
         (hub.accent, hub.namespaces) = (self.accent, self.namespaces.as_slice().into());
         hub.reviewer = Reviewer::new(reviewing_out);

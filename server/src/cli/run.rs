@@ -271,7 +271,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
 /// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
 async fn kept_clusters(archive: &Archive) -> anyhow::Result<BTreeSet<String>> {
     let clusters = archive.read(|reader| reader.clusters()).await;
-    if let Some(Unwritten { why, .. }) = &*archive.unwritten().borrow() {
+    if let Some(Unwritten { why, .. }) = &*archive.unwritten.borrow() {
         anyhow::bail!("cannot store the history of the replay: {why}");
     }
     clusters.context("cannot store the history of the replay")

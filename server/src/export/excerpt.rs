@@ -217,8 +217,8 @@ impl ExcerptData {
         let from_millis = match from_millis {
             Some(from_millis) => from_millis,
             None => {
-                let mut walk = past.walk();
-                let then = walk.to(to_millis).deployments.get(&deployment)?;
+                let then = past.at(to_millis);
+                let then = then.deployments.get(&deployment)?;
                 shown_since(then, then.rollouts.len().saturating_sub(1)).max(then.known_since_millis())
             }
         };

@@ -99,12 +99,12 @@ impl RecordedDetails {
 impl RolloutData {
     /// Returns the model at the end.
     pub fn final_model(&self) -> Model {
-        self.past.walk().to(self.to_millis).clone()
+        self.past.at(self.to_millis)
     }
 
     /// Calls `see` with each state of a pod of which the file may tell. Sentences name what the last states have no more.
     pub fn for_each_pod_state(&self, mut see: impl FnMut(&PodNow)) {
-        self.past.walk().to(self.from_millis).pods.values().for_each(|pod| see(&pod.now));
+        self.past.at(self.from_millis).pods.values().for_each(|pod| see(&pod.now));
         for (_, change) in self.past.changes() {
             match change {
                 Change::Pod(pod) => see(&pod.now),

@@ -6,6 +6,8 @@ use std::io;
 use timeline::Millis;
 use zstd::bulk::Compressor;
 
+use crate::database::StoreError;
+
 /// Format of new batches. Format 1: lines of recordings, compressed with zstd, with its checksum.
 pub const FORMAT: u32 = 1;
 /// Most bytes of the lines of one batch, and of a checkpoint; more are cut off.
@@ -21,8 +23,6 @@ thread_local! {
 /// Successive lines of one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
-    /// Its number among the batches of its cluster.
-    pub seq: i64,
     /// Arrival of the first line.
     pub from_millis: Millis,
     /// Arrival of the last line.
@@ -31,18 +31,6 @@ pub struct Batch {
     pub format: u32,
     /// The compressed lines.
     pub body: Vec<u8>,
-}
-
-/// A batch that cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
-pub enum BatchError {
-    #[error("damaged data: {0}")]
-    Damaged(#[from] io::Error),
-    #[error("unsupported format {0}: this version of Rollcast reads format {FORMAT}")]
-    Format(u32),
-    #[error("damaged data: not a text")]
-    Text,
 }
 
 /// Compresses lines.
@@ -66,8 +54,10 @@ pub fn pack(text: &str) -> io::Result<Vec<u8>> {
 }
 
 /// Decompresses lines.
-pub fn unpack(body: &[u8]) -> Result<String, BatchError> {
-    String::from_utf8(decompress(body)?).map_err(|_| BatchError::Text)
+pub fn unpack(body: &[u8]) -> Result<String, StoreError> {
+    let damaged = |why: &str| StoreError::Failed(format!("damaged data: {why}"));
+    let bytes = decompress(body).map_err(|error| damaged(&error.to_string()))?;
+    String::from_utf8(bytes).map_err(|_| damaged("not a text"))
 }
 
 /// Decompresses a body up to the limit.
@@ -79,19 +69,28 @@ pub(super) fn decompress(body: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 impl Batch {
+    /// Compresses lines that arrived in a time.
+    ///
+    /// # Errors
+    /// When there is not enough memory.
+    pub fn pack(from_millis: Millis, to_millis: Millis, text: &str) -> io::Result<Self> {
+        Ok(Self { from_millis, to_millis, format: FORMAT, body: pack(text)? })
+    }
+
     /// Returns its lines.
     ///
     /// # Errors
     /// When it is damaged, or of an unknown format.
-    pub fn text(&self) -> Result<String, BatchError> {
+    pub fn text(&self) -> Result<String, StoreError> {
         read(self.format, &self.body)
     }
 }
 
 /// Returns the lines of a body in some format.
-pub(super) fn read(format: u32, body: &[u8]) -> Result<String, BatchError> {
+pub(super) fn read(format: u32, body: &[u8]) -> Result<String, StoreError> {
     if format != FORMAT {
-        return Err(BatchError::Format(format));
+        let why = format!("unsupported format {format}: this version of Rollcast reads format {FORMAT}");
+        return Err(StoreError::Failed(why));
     }
     unpack(body)
 }
@@ -101,7 +100,7 @@ mod tests {
     use super::*;
 
     fn batch(format: u32, body: Vec<u8>) -> Batch {
-        Batch { seq: 1, from_millis: 0, to_millis: 1, format, body }
+        Batch { from_millis: 0, to_millis: 1, format, body }
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use timeline::Millis;
 use timeline::fact::Kind;
 
-use super::batch;
+use super::batch::Batch;
 use super::latest_lines::LatestLines;
 use super::sql::CLOCKS_MILLIS;
-use super::store::{Commit, Lines, Store, StoreError};
+use super::store::{Commit, Store, StoreError};
 use crate::feed::recording::{LineType, RawLine, RecordedLine};
 
 /// Makes commits of a cluster continue its history, which was not read.
@@ -33,9 +33,10 @@ impl Continuation {
         commit.checkpoint = None;
         if let Some(lines) = &commit.lines
             && let Ok(text) = lines.text()
-            && let Ok(body) = batch::pack(&self.replace_stored_lines(heard_millis, &text))
+            && let Ok(continued) =
+                Batch::pack(lines.from_millis, lines.to_millis, &self.replace_stored_lines(heard_millis, &text))
         {
-            commit.lines = Some(Lines { body, ..*lines });
+            commit.lines = Some(continued);
         }
         Ok(())
     }

@@ -28,13 +28,14 @@ pub fn rollouts(cluster: &str, timeline: &Timeline, uid: Uid, now: Now, most: us
     let Some(deployment) = model.deployments.get(&uid) else { return Vec::new() };
     let first = deployment.rollouts.len().saturating_sub(most);
     let known = deployment.rollouts.iter().enumerate().skip(first);
-    // A rollout that went on at the first observation got a row while it was open, and gets it once more when it is over.
-    let seen = known.filter(|(_, rollout)| {
-        rollout.started_millis.is_some()
-            || rollout.is_open()
-            || rollout.ended_millis() > Some(deployment.first_seen_millis)
-    });
+    let seen = known.filter(|(_, rollout)| was_observed(deployment, rollout));
     seen.map(|(index, rollout)| row_of_rollout(cluster, timeline, deployment, (index, rollout), now)).collect()
+}
+
+/// Returns `false` for a rollout that was over before its Deployment was observed. One that went on at the first observation got a row while
+/// it was open, and gets it once more when it is over.
+fn was_observed(deployment: &Deployment, rollout: &Rollout) -> bool {
+    rollout.started_millis.is_some() || rollout.is_open() || rollout.ended_millis() > Some(deployment.first_seen_millis)
 }
 
 /// Returns the row of a rollout of a Deployment. The store counts the rows, and looks up what the images were before.
@@ -215,10 +216,10 @@ pub fn episode_rows(
     {
         return [None, None];
     }
-    let (timeline, end) = (play(text, to_millis), if is_open { End::Open } else { End::Settled });
+    let timeline = play(text, to_millis);
     // After a restart, the rollouts in it may not be known yet.
     if rollouts.is_none()
-        && let Some(row) = row_of_played(&timeline, text, uid, (from_millis, to_millis), end, RowScope::Whole)
+        && let Some(row) = row_of_played(&timeline, text, uid, (from_millis, to_millis), is_open, RowScope::Whole)
     {
         return [None, Some(Box::new(row))];
     }
@@ -226,7 +227,8 @@ pub fn episode_rows(
     let Some(deployment) = model.deployments.get(&uid) else { return [None, None] };
     let before = end_before_rollout(model, deployment).filter(|until| *until >= from_millis).and_then(|until| {
         let lines = rollout_span::trim(text, (Millis::MIN, until));
-        let row = row_of_played(&play(&lines, until), &lines, uid, (from_millis, until), End::Cut, RowScope::Whole)?;
+        let (played, span) = (play(&lines, until), (from_millis, until));
+        let row = row_of_played(&played, &lines, uid, span, false, RowScope::BeforeRollout)?;
         // Streams overtake each other: what began a moment before may be of the rollout. A scaling alone is no trouble.
         let is_before = row.started_millis <= until - rollout::OVERTAKING_MILLIS;
         Some(row).filter(|row| is_before && (row.episode != EpisodeKind::Scaling || !row.cause.is_empty()))
@@ -234,7 +236,8 @@ pub fn episode_rows(
     let since = begin_of_deletion(deployment).map(|since| since.max(from_millis));
     let deletion = since.filter(|since| *since <= to_millis).and_then(|since| {
         let lines = rollout_span::trim(text, (since, to_millis));
-        let row = row_of_played(&play(&lines, to_millis), &lines, uid, (since, to_millis), end, RowScope::Deletion);
+        let (played, span) = (play(&lines, to_millis), (since, to_millis));
+        let row = row_of_played(&played, &lines, uid, span, is_open, RowScope::Deletion);
         row.filter(|row| row.episode == EpisodeKind::Deletion)
     });
     [before, deletion].map(|row| row.map(Box::new))
@@ -259,21 +262,12 @@ fn begin_of_deletion(deployment: &Deployment) -> Option<Millis> {
     Some(settled_millis.min(deletion.at_millis - 1).max(completed_millis + 1))
 }
 
-/// How the lines of an episode end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// It goes on.
-    Open,
-    /// Its workload was at rest for a while after them.
-    Settled,
-    /// A rollout began.
-    Cut,
-}
-
 /// The part of an episode that its row tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowScope {
     Whole,
+    /// Everything until a rollout began.
+    BeforeRollout,
     /// The deletion alone, where the row of a rollout before tells of losses and restarts.
     Deletion,
 }
@@ -292,20 +286,19 @@ fn row_of_played(
     text: &str,
     uid: Uid,
     (from_millis, to_millis): (Millis, Millis),
-    end: End,
+    is_open: bool,
     scope: RowScope,
 ) -> Option<EpisodeRow> {
-    let is_open = end == End::Open;
     let now = Now { millis: to_millis, skew_millis: timeline.skew_millis() };
-    if !rollouts("", timeline, uid, now, usize::MAX).is_empty() {
+    let deployment = timeline.model().deployments.get(&uid)?;
+    if deployment.rollouts.iter().any(|rollout| was_observed(deployment, rollout)) {
         return None;
     }
-    let deployment = timeline.model().deployments.get(&uid)?;
     // It is missing since a gap, or its namespace is not watched any more: its deletion is not certain.
     if deployment.deleted_millis.is_some_and(|at| deployment.gaps.iter().any(|gap| gap.to_millis == at)) {
         return None;
     }
-    let episode = assess_episode(timeline.model(), deployment, now, end, scope)?;
+    let episode = assess_episode(timeline.model(), deployment, now, is_open, scope)?;
     let title = say::episode(&episode, is_open);
     let is_trouble = episode.kind == EpisodeKind::Failure || episode.outage_millis.is_some();
     // The title of a scaling says nothing of pods that do not start.
@@ -333,7 +326,7 @@ fn row_of_played(
         replicas: deployment.now.spec.replicas,
         restarts: Some(episode.restarted.iter().map(|restarted| restarted.times).sum()),
         moment_millis: ended_millis,
-        last_millis: Some(to_millis).filter(|_| end == End::Cut),
+        last_millis: Some(to_millis).filter(|_| scope == RowScope::BeforeRollout),
         is_deleted: deployment.deleted_millis.is_some(),
         is_kept: true,
         ..EpisodeRow::default()
@@ -345,19 +338,21 @@ fn assess_episode<'m>(
     model: &'m Model,
     deployment: &Deployment,
     now: Now,
-    end: End,
+    is_open: bool,
     scope: RowScope,
 ) -> Option<assess::Episode<'m>> {
     let mut episode = assess::episode(model, deployment.uid, now.skew_millis)?;
-    if scope == RowScope::Deletion {
-        keep_deletion(&mut episode, deployment);
-    }
-    if end == End::Cut {
-        let outage = assess::outage(model, deployment, episode.began_millis, Some(now.millis));
-        episode.outage_millis = episode.outage_millis.max(outage.filter(|_| episode.is_whole));
+    match scope {
+        RowScope::Whole => {}
+        RowScope::BeforeRollout => {
+            let outage = assess::outage(model, deployment, episode.began_millis, Some(now.millis));
+            episode.outage_millis = episode.outage_millis.max(outage.filter(|_| episode.is_whole));
+        }
+        RowScope::Deletion => keep_deletion(&mut episode, deployment),
     }
     // Containers run for their back-off before their workload comes to rest.
-    let settled_millis = if end == End::Settled { LONGEST_BACK_OFF_MILLIS + SETTLE_MILLIS } else { 0 };
+    let is_settled = !is_open && scope != RowScope::BeforeRollout;
+    let settled_millis = if is_settled { LONGEST_BACK_OFF_MILLIS + SETTLE_MILLIS } else { 0 };
     let later = Now { millis: now.millis + settled_millis, ..now };
     let pods = model.pods_of_deployment(deployment.uid);
     // One out of rotation was replaced, and may crash for as long as it is there.

@@ -14,7 +14,7 @@ use timeline::{Millis, Model, Uid};
 use tokio::sync::oneshot;
 
 use super::activity::ActivityChanges;
-use super::store::{Checkpoint, StoredCluster};
+use super::store::StoredCluster;
 use crate::feed::recording::{self, LineType};
 use crate::kube::SourceEvent;
 use crate::kube::translate::Object;
@@ -31,8 +31,6 @@ pub enum Message {
     Entry {
         /// Name of the cluster.
         cluster: Arc<str>,
-        /// Watched namespaces, with commas; empty for all.
-        scope: Arc<str>,
         /// The entry.
         entry: JournalEntry,
     },
@@ -40,8 +38,8 @@ pub enum Message {
     Restore {
         /// Name of the cluster.
         cluster: Arc<str>,
-        /// Version of the timeline that reads checkpoints; `None` to restore without one.
-        made_by: Option<&'static str>,
+        /// `false` to restore without its checkpoint.
+        use_checkpoint: bool,
         /// The store could not be read at the start: the response includes what was observed since then.
         is_late: bool,
         /// Takes the data, `None` if nothing is stored; dropped if the store cannot be read now.
@@ -66,7 +64,7 @@ pub enum JournalEntry {
     /// Changed activity of workloads, after all entries before.
     Activity(ActivityChanges),
     /// The timeline after all entries before, and the time of its last observation.
-    Checkpoint(Millis, Checkpoint),
+    Checkpoint(Millis, Vec<u8>),
 }
 
 impl Message {
@@ -80,7 +78,7 @@ impl Message {
                 JournalEntry::Activity(ActivityChanges { active, settled }) => {
                     (active.len() + settled.len()) * size_of::<Uid>()
                 }
-                JournalEntry::Checkpoint(_, checkpoint) => checkpoint.body.len(),
+                JournalEntry::Checkpoint(_, checkpoint) => checkpoint.len(),
             }
     }
 }
@@ -154,6 +152,17 @@ impl ObservedLines {
         let text = lines.into_iter().map(|line| line + "\n").collect(); // in the memory of the first line
         Some(Self { from_millis: at_millis, to_millis: at_millis, text })
     }
+
+    /// Adds these lines after earlier ones.
+    pub fn append_to(self, earlier: &mut Option<Self>) {
+        match earlier {
+            Some(lines) => {
+                lines.text.push_str(&self.text);
+                lines.to_millis = lines.to_millis.max(self.to_millis);
+            }
+            None => *earlier = Some(self),
+        }
+    }
 }
 
 /// The last state of each object since the queue was full.
@@ -168,14 +177,13 @@ struct LatestStates {
 #[derive(Debug)]
 pub struct Journal {
     cluster: Arc<str>,
-    scope: Arc<str>,
     to_writer: QueueSender,
     gap: Option<LatestStates>,
 }
 
 impl Journal {
-    pub(super) fn new(cluster: Arc<str>, scope: Arc<str>, to_writer: QueueSender) -> Self {
-        Self { cluster, scope, to_writer, gap: None }
+    pub(super) fn new(cluster: Arc<str>, to_writer: QueueSender) -> Self {
+        Self { cluster, to_writer, gap: None }
     }
 
     /// Adds the observation of an event.
@@ -197,12 +205,12 @@ impl Journal {
 
     /// Adds an entry, also to a full queue.
     pub fn add(&self, entry: JournalEntry) {
-        self.to_writer.send(Message::Entry { cluster: self.cluster.clone(), scope: self.scope.clone(), entry });
+        self.to_writer.send(Message::Entry { cluster: self.cluster.clone(), entry });
     }
 
     /// Returns `true` if every observation was added, and there is room for what is made of them.
     pub fn has_room(&self) -> bool {
-        self.is_complete() && self.to_writer.has_room()
+        self.gap.is_none() && self.to_writer.has_room()
     }
 
     /// Returns `true` if steps are missing and the queue has room again. The lines that end the gap may be those of all objects: they are
@@ -212,14 +220,15 @@ impl Journal {
     }
 
     /// Ends a gap: adds the last state of each object, and which objects exist.
-    pub fn end_gap(&mut self, existing: Vec<(Kind, Vec<Uid>)>) {
+    pub fn end_gap(&mut self, existing: &[(Kind, Uid)]) {
         let Some(LatestStates { since_millis, lines }) = self.gap.take() else { return };
         let mut latest: Vec<(Millis, String)> = lines.into_values().collect();
         latest.sort_by_key(|(at, _)| *at);
         let to_millis = latest.last().map_or(since_millis, |(at, _)| *at);
-        let done = existing
-            .into_iter()
-            .map(|(kind, existing)| recording::list_done(kind, None, to_millis, Some(since_millis), Some(existing)));
+        let done = [Kind::Deployment, Kind::ReplicaSet, Kind::Pod].map(|kind| {
+            let present = existing.iter().filter(|(of, _)| *of == kind).map(|(_, uid)| *uid).collect();
+            recording::list_done(kind, None, to_millis, Some(since_millis), Some(present))
+        });
         let text = latest.into_iter().map(|(_, line)| line).chain(done).map(|line| line + "\n").collect();
         self.add(JournalEntry::Lines(ObservedLines { from_millis: since_millis, to_millis, text }));
     }
@@ -229,11 +238,6 @@ impl Journal {
         if self.has_room() {
             self.add(JournalEntry::Heard(at_millis)); // else another one follows soon
         }
-    }
-
-    /// Returns `true` if every observation was added.
-    pub const fn is_complete(&self) -> bool {
-        self.gap.is_none()
     }
 }
 
@@ -264,10 +268,12 @@ impl LatestStates {
     }
 }
 
-/// Returns the objects that exist, by kind.
-pub fn existing_objects(model: &Model) -> Vec<(Kind, Vec<Uid>)> {
-    let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none()).map(|known| known.uid);
-    let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none()).map(|known| known.uid);
-    let pods = model.pods.values().filter(|known| known.state() != PodState::Gone).map(|known| known.uid);
-    vec![(Kind::Deployment, deployments.collect()), (Kind::ReplicaSet, sets.collect()), (Kind::Pod, pods.collect())]
+/// Returns the kind, the UID and the namespace of each object that exists.
+pub(super) fn existing_objects(model: &Model) -> impl Iterator<Item = (Kind, Uid, &String)> {
+    let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none());
+    let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none());
+    let pods = model.pods.values().filter(|known| known.state() != PodState::Gone);
+    let deployments = deployments.map(|known| (Kind::Deployment, known.uid, &known.namespace));
+    let sets = sets.map(|known| (Kind::ReplicaSet, known.uid, &known.namespace));
+    deployments.chain(sets).chain(pods.map(|known| (Kind::Pod, known.uid, &known.namespace)))
 }

@@ -15,26 +15,35 @@
 //! Both are lines of recordings ([`crate::feed::recording`]): a later version plays them with its own rules. A checkpoint is a hub's
 //! timeline, so that a restart need not play a whole day; only the version that encoded it reads it.
 
-pub mod activity;
-pub mod batch;
-mod continuation;
-pub(crate) mod hub_cache;
-pub mod index;
+// Between a hub and the writer.
 pub mod journal;
+pub mod resume;
+mod rollout_index;
+pub mod tap;
+
+// What the writer makes of observations: episodes and their rows.
+pub mod activity;
+pub mod index;
 mod latest_lines;
+pub mod recorder;
+pub mod rollout_span;
+
+// The writer.
+mod continuation;
+mod watchdog;
+mod writer;
+
+// The stores.
+pub mod batch;
 pub mod options;
 pub mod postgres;
-pub mod recorder;
-pub mod resume;
-pub mod rollout_cache;
-mod rollout_index;
-pub mod rollout_span;
 pub mod sql;
 pub mod sqlite;
 pub mod store;
-pub mod tap;
-mod watchdog;
-mod writer;
+
+// Hubs of stored episodes.
+pub(crate) mod hub_cache;
+pub mod rollout_cache;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -127,15 +136,20 @@ pub enum RestoreResult {
 #[derive(Clone)]
 pub struct Archive {
     to_writer: QueueSender,
-    /// Since when nothing can be written, and why; it is tried again.
-    unwritten: watch::Receiver<Option<Unwritten>>,
-    reopened: watch::Receiver<u64>,
-    lost: watch::Receiver<u64>,
+    /// Since when nothing can be written, and why; `None` while everything observed is written.
+    pub unwritten: watch::Receiver<Option<Unwritten>>,
+    /// A count that changes when the store may be another one, or another server wrote to it: everything besides lines is to be written
+    /// again.
+    pub reopen_count: watch::Receiver<u64>,
+    /// A count that changes when lines are lost and another store begins: all objects are to be listed again, as its lines begin in the
+    /// middle.
+    pub relist_requests: watch::Receiver<u64>,
     /// The first attempt to open the store has ended.
     is_open: watch::Receiver<bool>,
     reader: Arc<Reader>,
     readers: Arc<Semaphore>,
-    counters: Arc<HistoryCounters>,
+    /// The writer's counters.
+    pub counters: Arc<HistoryCounters>,
     /// Location and limits.
     pub options: Arc<Options>,
     /// Requests for a checkpoint, to the tap of each cluster.
@@ -157,11 +171,10 @@ impl Archive {
         let reader = Arc::new(Reader::new(&options.location));
         let (to_writer, inbox) = journal::queue();
         let (status, unwritten) = watch::channel(None);
-        let (reopened_sender, reopened) = watch::channel(0);
-        let (lost_sender, lost) = watch::channel(0);
+        let (reopened, reopen_count) = watch::channel(0);
+        let (lost, relist_requests) = watch::channel(0);
         let counters = Arc::new(HistoryCounters::default());
-        let senders = (reopened_sender, lost_sender);
-        let writer = writer::Writer::new(Box::new(open), status, senders, counters.clone());
+        let writer = writer::Writer::new(Box::new(open), status, (reopened, lost), counters.clone());
         let (open_sender, is_open) = watch::channel(false);
         std::thread::spawn(move || {
             // On other systems that is the priority of the whole process.
@@ -172,8 +185,8 @@ impl Archive {
         Self {
             to_writer,
             unwritten,
-            reopened,
-            lost,
+            reopen_count,
+            relist_requests,
             is_open,
             reader,
             readers: Arc::new(Semaphore::new(READERS)),
@@ -201,41 +214,16 @@ impl Archive {
         tokio::task::spawn_blocking(reading).await.map_err(|_| ended())?
     }
 
-    /// Returns the writer's counters.
-    pub fn counters(&self) -> &HistoryCounters {
-        &self.counters
-    }
-
-    /// Returns since when nothing can be written, and why; `None` while everything observed is written.
-    #[must_use]
-    pub fn unwritten(&self) -> watch::Receiver<Option<Unwritten>> {
-        self.unwritten.clone()
-    }
-
-    /// Returns a count that changes when the store may be another one, or another server wrote to it: everything besides lines is to
-    /// be written again.
-    #[must_use]
-    pub fn reopen_count(&self) -> watch::Receiver<u64> {
-        self.reopened.clone()
-    }
-
-    /// Returns a count that changes when lines are lost and another store begins: all objects are to be listed again, as its lines
-    /// begin in the middle.
-    #[must_use]
-    pub fn relist_requests(&self) -> watch::Receiver<u64> {
-        self.lost.clone()
-    }
-
     /// Returns the journal for the tap of a cluster.
-    pub fn journal(&self, cluster: &str, namespaces: &[String]) -> Journal {
-        Journal::new(cluster.into(), namespaces.join(",").into(), self.to_writer.clone())
+    pub fn journal(&self, cluster: &str) -> Journal {
+        Journal::new(cluster.into(), self.to_writer.clone())
     }
 
     /// Restores a cluster as it was at its last stored observation.
     pub async fn restore(&self, cluster: &str) -> RestoreResult {
         // A checkpoint that is damaged, or of another version, is computed again from the lines.
-        for made_by in [Some(resume::FINGERPRINT), None] {
-            let mut response = self.request(cluster, made_by, false);
+        for use_checkpoint in [true, false] {
+            let mut response = self.request(cluster, use_checkpoint, false);
             let stored = match tokio::time::timeout(OPEN_TIMEOUT, &mut response).await {
                 Ok(stored) => stored.ok(),
                 // The hub starts without it. The writer notices that, unless it has responded just now.
@@ -254,20 +242,15 @@ impl Archive {
 
     /// Restores a cluster later, if that was not possible at the start. The result includes everything that was noted before this call,
     /// and nothing later.
-    pub fn restore_later(&self, cluster: &str, has_checkpoint: bool) -> JoinHandle<RestoreResult> {
-        let response = self.request(cluster, has_checkpoint.then_some(resume::FINGERPRINT), true);
+    pub fn restore_later(&self, cluster: &str, use_checkpoint: bool) -> JoinHandle<RestoreResult> {
+        let response = self.request(cluster, use_checkpoint, true);
         let cluster = cluster.into();
         tokio::spawn(async move { decode(response.await.ok(), cluster).await })
     }
 
-    fn request(
-        &self,
-        cluster: &str,
-        made_by: Option<&'static str>,
-        is_late: bool,
-    ) -> oneshot::Receiver<Option<StoredCluster>> {
+    fn request(&self, cluster: &str, use_checkpoint: bool, is_late: bool) -> oneshot::Receiver<Option<StoredCluster>> {
         let (reply, response) = oneshot::channel();
-        self.to_writer.send(Message::Restore { cluster: cluster.into(), made_by, is_late, reply });
+        self.to_writer.send(Message::Restore { cluster: cluster.into(), use_checkpoint, is_late, reply });
         response
     }
 

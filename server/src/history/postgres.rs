@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use timeline::Millis;
 
-use super::batch;
+use super::batch::Batch;
 use super::latest_lines::LatestLines;
 use super::options::Limits;
 use super::sql;
-use super::store::{Commit, CommitResult, Lines, Store, StoreError, StoredCluster};
+use super::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
 use crate::database::Connection;
 use crate::database::address::DatabaseServer;
 use crate::database::postgres::LOCKS;
@@ -174,8 +174,8 @@ impl ClusterLock {
     fn takeover(&self, database: &mut Connection, commit: &Commit) -> Result<Option<Commit>, StoreError> {
         let heard_millis = sql::last_response(database, &commit.cluster)?;
         let (at_millis, text) = (self.objects.at_millis, self.objects.keyframe(heard_millis));
-        let Ok(body) = batch::pack(&text) else { return Ok(None) };
-        let lines = (!text.is_empty()).then_some(Lines { from_millis: at_millis, to_millis: at_millis, body });
+        let Ok(lines) = Batch::pack(at_millis, at_millis, &text) else { return Ok(None) };
+        let lines = (!text.is_empty()).then_some(lines);
         Ok(Some(Commit { lines, checkpoint: None, ..commit.clone() }))
     }
 }
@@ -192,8 +192,8 @@ impl Store for Postgres {
         self.with_connection(|store, connection| store.write(connection, commits))
     }
 
-    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
-        self.with_connection(|store, connection| sql::load(connection, cluster, made_by, &store.limits))
+    fn resume(&mut self, cluster: &str, use_checkpoint: bool) -> Result<Option<StoredCluster>, StoreError> {
+        self.with_connection(|store, connection| sql::load(connection, cluster, use_checkpoint, &store.limits))
     }
 
     fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {

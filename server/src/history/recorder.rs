@@ -15,7 +15,7 @@ use super::batch;
 use super::index;
 use super::latest_lines::{LatestLines, Metadata, ObjectRelations};
 use super::rollout_span::{LEAD_MILLIS, LONGEST_MILLIS};
-use super::store::{Episode, RecorderState, Snapshot};
+use super::store::{Episode, RecorderState};
 use crate::feed::recording::{self, LineType, RawLine, RecordedLine};
 
 /// Most bytes of lines of one episode; afterwards only the objects at its end are recorded, behind a gap.
@@ -208,7 +208,7 @@ impl Recorder {
     }
 
     /// Returns open episodes and workloads at rest that are to be written now.
-    pub fn pending_writes(&mut self) -> (Vec<Episode>, Vec<Snapshot>) {
+    pub fn pending_writes(&mut self) -> (Vec<Episode>, Vec<(Uid, Vec<u8>)>) {
         let (mut episodes, mut snapshots) = (Vec::new(), Vec::new());
         let due = self.workloads.iter().filter(|(_, recorded)| recorded.is_active && recorded.is_due());
         let mut due: Vec<_> = due.map(|(uid, recorded)| (recorded.written_millis, *uid, recorded.bytes)).collect();
@@ -236,7 +236,7 @@ impl Recorder {
                 }
             }
             if !recorded.is_base_written {
-                snapshots.push(Snapshot { uid: *uid, body: recorded.base.clone() });
+                snapshots.push((*uid, recorded.base.clone()));
                 recorded.is_base_written = true;
             }
         }
@@ -266,7 +266,7 @@ impl Recorder {
     pub fn restore(state: &RecorderState) -> Self {
         let RecorderState { snapshots, open, batches } = state;
         let (mut recorder, mut known) = (Self::default(), BTreeMap::new());
-        let snapshots = snapshots.iter().map(|Snapshot { uid, body }| (uid, body, None));
+        let snapshots = snapshots.iter().map(|(uid, body)| (uid, body, None));
         let open = open.iter().map(|episode| (&episode.uid, &episode.body, Some(episode)));
         for (uid, body, episode) in snapshots.chain(open) {
             let Ok(text) = batch::unpack(body) else { continue };

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use timeline::wire::{Position, SaidVersion};
 use timeline::{History, Millis, Timeline};
 
-use super::store::{Checkpoint, StoredCluster};
+use super::batch;
+use super::store::StoredCluster;
 use crate::feed::recording::Recording;
 use crate::kube::{InitialState, Observed};
 
@@ -19,48 +20,43 @@ pub const FINGERPRINT: &str = env!("ROLLCAST_TIMELINE");
 /// Level of compression: checkpoints are large and short-lived.
 const LEVEL: i32 = 1;
 
-/// The state of a hub in a checkpoint, borrowed or restored.
-#[derive(Default, Serialize, Deserialize)]
-pub struct CheckpointState<T, H> {
-    /// The timeline.
-    pub timeline: T,
-    /// Its changes in memory.
-    pub history: H,
-    /// Epoch of the timeline.
-    pub epoch: u64,
-    /// First and last observation.
-    pub observed: Option<(Millis, Millis)>,
-}
-
-/// Serializes a checkpoint. `None` if memory is short.
-pub fn serialize(state: &CheckpointState<&Timeline, &History>) -> Option<Vec<u8>> {
+/// Serializes a checkpoint: a timeline, its changes in memory, its epoch, and the times of its first and last observation. `None` if memory
+/// is short.
+pub fn serialize(
+    timeline: &Timeline,
+    history: &History,
+    epoch: u64,
+    observed: Option<(Millis, Millis)>,
+) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
+    let state = (timeline, history, epoch, observed);
     state.serialize(&mut Serializer::new(&mut bytes).with_human_readable()).ok()?;
     Some(bytes)
 }
 
 /// Compresses a serialized checkpoint, which takes longer. `None` if memory is short.
-pub fn compress(bytes: &[u8]) -> Option<Checkpoint> {
-    Some(Checkpoint { made_by: FINGERPRINT.to_owned(), body: zstd::bulk::compress(bytes, LEVEL).ok()? })
+pub fn compress(bytes: &[u8]) -> Option<Vec<u8>> {
+    zstd::bulk::compress(bytes, LEVEL).ok()
 }
 
-fn decode(checkpoint: &Checkpoint) -> Option<CheckpointState<Timeline, History>> {
-    let bytes = super::batch::decompress(&checkpoint.body).ok()?;
-    CheckpointState::deserialize(&mut Deserializer::from_read_ref(&bytes).with_human_readable()).ok()
+fn decode(checkpoint: &[u8]) -> Option<InitialState> {
+    let bytes = batch::decompress(checkpoint).ok()?;
+    let mut deserializer = Deserializer::from_read_ref(&bytes).with_human_readable();
+    let (timeline, history, epoch, observed): (Timeline, History, u64, _) =
+        Deserialize::deserialize(&mut deserializer).ok()?;
+    // The changes after the checkpoint are made again, and need not be those that viewers got.
+    let before = Some(Position { epoch, seq: timeline.seq(), said: SaidVersion::default() });
+    Some(InitialState { timeline, history, before, observed, ..InitialState::default() })
 }
 
 /// Restores a cluster. `None` if nothing of it can be read.
 pub fn restore(cluster: &str, stored: StoredCluster) -> Option<InitialState> {
     let StoredCluster { heard_millis, checkpoint, batches, .. } = stored;
     let has_checkpoint = checkpoint.is_some();
-    let Some(state) = checkpoint.as_ref().map_or_else(|| Some(CheckpointState::default()), decode) else {
+    let Some(mut initial) = checkpoint.map_or_else(|| Some(InitialState::default()), |known| decode(&known)) else {
         tracing::warn!("ignored the damaged checkpoint of cluster {cluster}");
         return None;
     };
-    let CheckpointState { timeline, history, epoch, observed } = state;
-    // The changes after the checkpoint are made again, and need not be those that viewers got.
-    let before = has_checkpoint.then(|| Position { epoch, seq: timeline.seq(), said: SaidVersion::default() });
-    let mut initial = InitialState { timeline, history, before, observed, ..InitialState::default() };
     let mut bad = 0;
     for batch in &batches {
         let text = match batch.text() {

@@ -8,7 +8,7 @@ use crate::feed::recording::{LineType, RawLine};
 /// Time before the begin of a rollout that is shown.
 pub const LEAD_MILLIS: Millis = 5_000;
 /// Time after its end that is shown: pods take a while to end.
-pub const TAIL_MILLIS: Millis = 45_000;
+const TAIL_MILLIS: Millis = 45_000;
 /// Longest time that is shown of a rollout that never ended.
 pub const LONGEST_MILLIS: Millis = 6 * 3_600_000;
 
@@ -24,13 +24,6 @@ pub fn shown_span(
     let complete = |last: Millis| ended_millis.filter(|ended| *ended <= last).unwrap_or(Millis::MIN);
     let to_millis = last_millis.map_or(over_millis, |last| over_millis.min(last).max(complete(last)));
     (started_millis - LEAD_MILLIS, to_millis)
-}
-
-/// Returns the latest moment of a rollout that can be requested: some hours after its end, and before the next one.
-pub fn latest_moment(started_millis: Millis, ended_millis: Option<Millis>, last_millis: Option<Millis>) -> Millis {
-    let (_, to_millis) = shown_span(started_millis, ended_millis, last_millis);
-    let most_millis = ended_millis.unwrap_or(started_millis + LONGEST_MILLIS) + LONGEST_MILLIS;
-    last_millis.map_or(most_millis, |last| most_millis.min(last)).max(to_millis)
 }
 
 /// Returns the lines of a time in a recording, after a list of the objects at its begin.

@@ -88,8 +88,8 @@ impl Store for Sqlite {
         self.check_damage(written).map(|()| CommitResult::all(commits))
     }
 
-    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
-        let stored = sql::load(&mut self.connection, cluster, made_by, &self.limits);
+    fn resume(&mut self, cluster: &str, use_checkpoint: bool) -> Result<Option<StoredCluster>, StoreError> {
+        let stored = sql::load(&mut self.connection, cluster, use_checkpoint, &self.limits);
         self.check_damage(stored)
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use timeline::episodes::EpisodeRow;
 use timeline::{Millis, Uid};
 
-use super::batch::{self, Batch, BatchError};
+use super::batch::Batch;
 pub use crate::database::StoreError;
 
 /// New data of one cluster, written all or nothing.
@@ -16,20 +16,19 @@ pub struct Commit {
     pub number: u64,
     /// Name of the cluster.
     pub cluster: Arc<str>,
-    /// Watched namespaces, with commas; empty for all.
-    pub scope: Arc<str>,
     /// New lines.
-    pub lines: Option<Lines>,
+    pub lines: Option<Batch>,
     /// Last response of the cluster.
     pub heard_millis: Millis,
-    /// Timeline after these lines.
-    pub checkpoint: Option<Checkpoint>,
+    /// Timeline after these lines, encoded and compressed by this version.
+    pub checkpoint: Option<Vec<u8>>,
     /// Rows of rollouts.
     pub rollouts: Vec<EpisodeRow>,
     /// Episodes of its workloads.
     pub episodes: Vec<Episode>,
-    /// Workloads at rest.
-    pub snapshots: Vec<Snapshot>,
+    /// Workloads at rest: the UID, and the last line of each object with a bookmark of the last change, compressed with zstd; empty if no
+    /// object exists.
+    pub snapshots: Vec<(Uid, Vec<u8>)>,
 }
 
 /// The recording of a time in which a workload was not at rest: a rollout, scaling, recovery, failure or deletion.
@@ -49,33 +48,6 @@ pub struct Episode {
     pub row: Option<Box<EpisodeRow>>,
     /// Lines of a complete recording, compressed with zstd.
     pub body: Vec<u8>,
-}
-
-/// The objects of a workload when it was last at rest.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Snapshot {
-    /// UID of the workload.
-    pub uid: Uid,
-    /// Last line of each object and a bookmark of the last change, compressed with zstd; empty if no object exists.
-    pub body: Vec<u8>,
-}
-
-/// Lines of the log.
-#[derive(Debug, Clone)]
-pub struct Lines {
-    /// Arrival of the first line.
-    pub from_millis: Millis,
-    /// Arrival of the last line.
-    pub to_millis: Millis,
-    /// The lines, compressed with zstd.
-    pub body: Vec<u8>,
-}
-
-impl Lines {
-    /// Returns the lines as text.
-    pub fn text(&self) -> Result<String, BatchError> {
-        batch::unpack(&self.body)
-    }
 }
 
 /// The result of a successful commit.
@@ -104,22 +76,13 @@ impl Commit {
     }
 }
 
-/// A timeline at one time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checkpoint {
-    /// Version of the timeline that encoded it.
-    pub made_by: String,
-    /// The timeline, encoded and compressed.
-    pub body: Vec<u8>,
-}
-
 /// The stored data of a cluster, from which a restart goes on.
 #[derive(Debug, Default)]
 pub struct StoredCluster {
     /// Last response of the cluster.
     pub heard_millis: Millis,
     /// Its timeline, if this version encoded it.
-    pub checkpoint: Option<Checkpoint>,
+    pub checkpoint: Option<Vec<u8>>,
     /// Lines after the checkpoint; without one, the whole log, after the objects before it.
     pub batches: Vec<Batch>,
     /// State of its recorder.
@@ -129,8 +92,8 @@ pub struct StoredCluster {
 /// The stored state of a cluster's recorder.
 #[derive(Debug, Default)]
 pub struct RecorderState {
-    /// Workloads when they were last at rest.
-    pub snapshots: Vec<Snapshot>,
+    /// Workloads when they were last at rest, as in [`Commit::snapshots`].
+    pub snapshots: Vec<(Uid, Vec<u8>)>,
     /// Open episodes.
     pub open: Vec<Episode>,
     /// Lines after those.
@@ -142,8 +105,9 @@ pub trait Store: Send {
     /// Writes the commits, all or nothing.
     fn commit(&mut self, commits: &[Commit]) -> Result<CommitResult, StoreError>;
 
-    /// Returns the stored data of a cluster; `None` if there is none. A checkpoint of another version than `made_by` is left out.
-    fn resume(&mut self, cluster: &str, made_by: Option<&str>) -> Result<Option<StoredCluster>, StoreError>;
+    /// Returns the stored data of a cluster; `None` if there is none. Its checkpoint is left out if another version encoded it, or
+    /// unless `use_checkpoint`.
+    fn resume(&mut self, cluster: &str, use_checkpoint: bool) -> Result<Option<StoredCluster>, StoreError>;
 
     /// Returns the last response of a cluster; `None` if nothing is stored of it.
     fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError>;

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use timeline::fact::{Kind, Seen};
-use timeline::model::{Deployment, PodState};
+use timeline::model::Deployment;
 use timeline::wire::{Connection, ConnectionState, Unwritten};
 use timeline::{Fact, Millis, Retention, Uid};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 use super::activity::ActivityChanges;
 use super::journal::{Journal, JournalEntry, ObservedLines, existing_objects};
-use super::resume::{self, CheckpointState};
+use super::resume;
 use super::rollout_index::RolloutIndex;
 use super::{Archive, RestoreResult};
 use crate::feed::recording;
@@ -65,7 +65,7 @@ pub fn start(
     drop(taps);
     let tap = Tap {
         name: name.into(),
-        journal: archive.journal(name, namespaces),
+        journal: archive.journal(name),
         to_hub,
         hub: hub.downgrade(),
         clock: hub.clock(),
@@ -119,27 +119,17 @@ struct IdentityCheck {
     doubted: BTreeSet<Option<String>>,
 }
 
-/// Whether the gaps that lists end are sent with their observations.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Gaps {
-    Sent,
-    Dropped,
-}
-
 /// Restores a history that could not be read at the start.
 struct LateRestore {
-    request: Option<RestoreRequest>,
+    /// The response to the request that is under way.
+    response: Option<JoinHandle<RestoreResult>>,
+    /// Observations since that request, which are not in the response. `None` if they are too many: then the response cannot be used.
+    since: Option<String>,
     /// The checkpoint has not been refused as one of another version.
     has_checkpoint: bool,
     /// Time of the next request, and the pause after it.
     next: Instant,
     pause: Duration,
-}
-
-struct RestoreRequest {
-    response: JoinHandle<RestoreResult>,
-    /// Observations since the request, which are not in the response. `None` if they are too many: then the response cannot be used.
-    since: Option<String>,
 }
 
 impl Tap {
@@ -150,7 +140,7 @@ impl Tap {
         mut events: mpsc::Receiver<SourceEvent>,
         mut requests: mpsc::Receiver<oneshot::Sender<()>>,
     ) -> Result<(), HubEnded> {
-        let (mut unwritten, mut reopened) = (self.archive.unwritten(), self.archive.reopen_count());
+        let (mut unwritten, mut reopened) = (self.archive.unwritten.clone(), self.archive.reopen_count.clone());
         self.begin(initial, namespaces).await;
         if unwritten.borrow().is_some() {
             unwritten.mark_changed();
@@ -213,7 +203,7 @@ impl Tap {
             RestoreResult::Empty | RestoreResult::Unusable => drop(initial),
             RestoreResult::Unavailable => {
                 let (next, pause) = (Instant::now(), HEARD_EVERY);
-                self.restoring = Some(LateRestore { request: None, has_checkpoint: true, next, pause });
+                self.restoring = Some(LateRestore { response: None, since: None, has_checkpoint: true, next, pause });
                 drop(initial);
             }
         }
@@ -256,11 +246,11 @@ impl Tap {
 
     fn note(&mut self, event: &SourceEvent) {
         self.journal.note(event);
-        let request = self.restoring.as_mut().and_then(|restoring| restoring.request.as_mut());
-        if let Some(RestoreRequest { since, .. }) = request
+        if let Some(restoring) = self.restoring.as_mut().filter(|restoring| restoring.response.is_some())
             && let Some(lines) = ObservedLines::from_event(event)
         {
-            *since = since.take().filter(|since| since.len() < MOST_HELD).map(|since| since + &lines.text);
+            let since = restoring.since.take().filter(|since| since.len() < MOST_HELD);
+            restoring.since = since.map(|since| since + &lines.text);
         }
     }
 
@@ -269,13 +259,8 @@ impl Tap {
     }
 
     /// Sends observations to the hub again, whose new timeline does not have them.
-    async fn send_again(&self, text: &str, gaps: Gaps) -> Result<(), HubEnded> {
-        for mut observed in recording::observations(text) {
-            if let Some(Fact::Listed { gap_since_millis, .. }) =
-                observed.fact.as_mut().filter(|_| gaps == Gaps::Dropped)
-            {
-                *gap_since_millis = None;
-            }
+    async fn send_again(&self, observations: impl Iterator<Item = Observed>) -> Result<(), HubEnded> {
+        for observed in observations {
             self.send(SourceEvent::Recorded { observed: Box::new(observed), line: None }).await?;
         }
         Ok(())
@@ -289,11 +274,18 @@ impl Tap {
         );
         tracing::warn!("cannot write history: {why}");
         self.send(SourceEvent::Begins(Box::default())).await?;
-        let held: String =
-            self.identity.take().into_iter().flat_map(|identity| identity.held).map(|lines| lines.text).collect();
-        self.send_again(&held, Gaps::Dropped).await?;
+        // The first list of a cluster follows no gap.
+        let held = self.identity.take().map(|identity| identity.held).unwrap_or_default();
+        let held: String = held.into_iter().map(|lines| lines.text).collect();
+        let without_gaps = recording::observations(&held).map(|mut observed| {
+            if let Some(Fact::Listed { gap_since_millis, .. }) = &mut observed.fact {
+                *gap_since_millis = None;
+            }
+            observed
+        });
+        self.send_again(without_gaps).await?;
         if let SourceEvent::Reset { gap_since_millis, .. } = &mut event {
-            *gap_since_millis = None; // the first list of a cluster follows no gap
+            *gap_since_millis = None;
         }
         self.send(SourceEvent::Unwritten(Some(Unwritten { since_millis: self.now_millis(), why }))).await?;
         self.send(event).await
@@ -306,11 +298,7 @@ impl Tap {
     /// Ends the objects of namespaces that are not watched any more by empty lists, after a gap: no other list of theirs will come.
     fn end_unwatched(&mut self, stored: &mut InitialState, namespaces: &[String]) {
         let (model, heard_millis) = (stored.timeline.model(), stored.heard_millis);
-        let deployments = model.deployments.values().filter(|known| known.deleted_millis.is_none());
-        let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none());
-        let pods = model.pods.values().filter(|known| known.state() != PodState::Gone);
-        let known = deployments.map(|known| &known.namespace).chain(sets.map(|known| &known.namespace));
-        let known = known.chain(pods.map(|known| &known.namespace));
+        let known = existing_objects(model).map(|(.., namespace)| namespace);
         let is_unwatched = |known: &&String| !namespaces.is_empty() && !namespaces.contains(known);
         let unwatched: BTreeSet<String> = known.filter(is_unwatched).cloned().collect();
         if !unwatched.is_empty() {
@@ -335,9 +323,12 @@ impl Tap {
     /// Writes the last response of the cluster, and the index of changed workloads.
     async fn tick(&mut self, namespaces: &[String]) -> Result<(), HubEnded> {
         if self.journal.can_end_gap() {
-            let existing = self.hub.read(|reader| existing_objects(reader.timeline.model())).await?;
-            self.journal.end_gap(existing);
-            self.archive.counters().missed.fetch_add(1, Ordering::Relaxed);
+            let existing = self.hub.read(|reader| {
+                existing_objects(reader.timeline.model()).map(|(kind, uid, _)| (kind, uid)).collect::<Vec<_>>()
+            });
+            let existing = existing.await?;
+            self.journal.end_gap(&existing);
+            self.archive.counters.missed.fetch_add(1, Ordering::Relaxed);
         }
         let is_live = self.connection.borrow().state == ConnectionState::Live;
         if is_live {
@@ -351,22 +342,22 @@ impl Tap {
     /// Requests a history that could not be read at the start. The response may take long.
     fn request_restore(&mut self) {
         let Some(restoring) = &mut self.restoring else { return };
-        let is_due = restoring.request.is_none() && Instant::now() >= restoring.next;
-        if !is_due || !self.journal.has_room() || self.archive.unwritten().borrow().is_some() {
+        let is_due = restoring.response.is_none() && Instant::now() >= restoring.next;
+        if !is_due || !self.journal.has_room() || self.archive.unwritten.borrow().is_some() {
             return;
         }
         restoring.next = Instant::now() + restoring.pause;
         restoring.pause = (restoring.pause * 2).min(LONGEST_PAUSE);
-        let response = self.archive.restore_later(&self.name, restoring.has_checkpoint);
-        restoring.request = Some(RestoreRequest { response, since: Some(String::new()) });
+        restoring.response = Some(self.archive.restore_later(&self.name, restoring.has_checkpoint));
+        restoring.since = Some(String::new());
     }
 
     /// Sends the response to the request, if there is one, to the hub, and the observations since then.
     async fn finish_restore(&mut self, namespaces: &[String]) -> Result<(), HubEnded> {
         let Some(restoring) = &mut self.restoring else { return Ok(()) };
-        let Some(request) = restoring.request.take_if(|request| request.response.is_finished()) else { return Ok(()) };
-        let result = request.response.await.unwrap_or(RestoreResult::Unavailable);
-        match (result, request.since) {
+        let Some(response) = restoring.response.take_if(|response| response.is_finished()) else { return Ok(()) };
+        let result = response.await.unwrap_or(RestoreResult::Unavailable);
+        match (result, restoring.since.take()) {
             (RestoreResult::Unusable, _) if restoring.has_checkpoint => {
                 (restoring.has_checkpoint, restoring.next) = (false, Instant::now());
                 return Ok(());
@@ -377,7 +368,7 @@ impl Tap {
                 self.heard_millis = stored.heard_millis; // a first list that is still to come ends the gap
                 self.end_unwatched(&mut stored, namespaces);
                 self.send(SourceEvent::Begins(stored)).await?;
-                self.send_again(&since, Gaps::Sent).await?;
+                self.send_again(recording::observations(&since)).await?;
             }
         }
         self.restoring = None;
@@ -402,7 +393,7 @@ impl Tap {
             if timeline.seq() == last_seq {
                 return None;
             }
-            let bytes = resume::serialize(&CheckpointState { timeline, history, epoch, observed })?;
+            let bytes = resume::serialize(timeline, history, epoch, observed)?;
             Some((timeline.seq(), observed.map_or(0, |(_, last)| last), bytes))
         });
         let Some((seq, at_millis, bytes)) = checkpoint.await? else { return Ok(()) };

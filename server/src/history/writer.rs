@@ -13,11 +13,11 @@ use timeline::{Millis, Uid};
 use tokio::sync::{oneshot, watch};
 
 use super::activity::ActivityChanges;
-use super::batch;
+use super::batch::Batch;
 use super::continuation::Continuation;
 use super::journal::{JournalEntry, Message, ObservedLines, QueueReceiver};
 use super::recorder::Recorder;
-use super::store::{Checkpoint, Commit, CommitResult, Episode, Lines, Store, StoreError, StoredCluster};
+use super::store::{Commit, CommitResult, Episode, Store, StoreError, StoredCluster};
 use super::watchdog::Watchdog;
 use crate::telemetry::clock;
 
@@ -72,8 +72,8 @@ pub(super) struct Writer {
 
 #[derive(Default)]
 struct ClusterWriter {
-    /// Scope of the last entry; `None` before the first.
-    scope: Option<Arc<str>>,
+    /// An entry came since the start.
+    is_observed: bool,
     recorder: Recorder,
     /// Entries that are in no commit yet.
     pending: Option<Pending>,
@@ -85,10 +85,9 @@ struct ClusterWriter {
 
 #[derive(Default)]
 struct Pending {
-    lines: String,
-    span: Option<(Millis, Millis)>,
+    lines: Option<ObservedLines>,
     heard_millis: Millis,
-    checkpoint: Option<Checkpoint>,
+    checkpoint: Option<Vec<u8>>,
     rollouts: BTreeMap<(Uid, u64, Millis), EpisodeRow>,
     episodes: Vec<Episode>,
 }
@@ -97,13 +96,11 @@ impl ClusterWriter {
     fn add(&mut self, entry: JournalEntry) {
         let (pending, recorder) = (self.pending.get_or_insert_default(), &mut self.recorder);
         match entry {
-            JournalEntry::Lines(ObservedLines { from_millis, to_millis, text }) => {
-                pending.lines.push_str(&text);
-                let (from, to) = pending.span.unwrap_or((from_millis, to_millis));
-                pending.span = Some((from, to.max(to_millis)));
-                pending.heard_millis = pending.heard_millis.max(to_millis);
+            JournalEntry::Lines(lines) => {
+                pending.heard_millis = pending.heard_millis.max(lines.to_millis);
                 pending.checkpoint = None; // it lacks these lines
-                recorder.record(&text);
+                recorder.record(&lines.text);
+                lines.append_to(&mut pending.lines);
             }
             JournalEntry::Heard(at_millis) => pending.heard_millis = pending.heard_millis.max(at_millis),
             JournalEntry::Rollouts(rollouts) => {
@@ -131,16 +128,15 @@ impl ClusterWriter {
     /// Returns the next commit; `None` if nothing is pending, or memory is short.
     fn commit(&mut self, cluster: &Arc<str>, number: u64) -> Option<Commit> {
         let pending = self.pending.take().or_else(|| self.recorder.has_more().then(Pending::default))?;
-        let Pending { lines, span, heard_millis, checkpoint, rollouts, mut episodes } = pending;
-        let lines = match span {
-            Some((from_millis, to_millis)) => Some(Lines { from_millis, to_millis, body: batch::pack(&lines).ok()? }),
+        let Pending { lines, heard_millis, checkpoint, rollouts, mut episodes } = pending;
+        let lines = match lines {
+            Some(lines) => Some(Batch::pack(lines.from_millis, lines.to_millis, &lines.text).ok()?),
             None => None,
         };
-        let (cluster, scope) = (cluster.clone(), self.scope.clone()?);
-        let rollouts = rollouts.into_values().collect();
+        let (cluster, rollouts) = (cluster.clone(), rollouts.into_values().collect());
         let (open, snapshots) = self.recorder.pending_writes();
         episodes.extend(open);
-        Some(Commit { number, cluster, scope, lines, heard_millis, checkpoint, rollouts, episodes, snapshots })
+        Some(Commit { number, cluster, lines, heard_millis, checkpoint, rollouts, episodes, snapshots })
     }
 }
 
@@ -175,7 +171,8 @@ impl Writer {
         self.open_store();
         is_open.send_replace(true);
         loop {
-            let bytes: usize = self.pending().map(|pending| pending.lines.len()).sum();
+            let lines = self.pending().filter_map(|pending| pending.lines.as_ref());
+            let bytes: usize = lines.map(|lines| lines.text.len()).sum();
             let wait = self.wait();
             let message = if bytes > MOST_PENDING {
                 std::thread::sleep(wait);
@@ -184,9 +181,9 @@ impl Writer {
                 inbox.recv_timeout(wait)
             };
             match message {
-                Ok(Message::Entry { cluster, scope, entry }) => self.add(cluster, scope, entry),
-                Ok(Message::Restore { cluster, made_by, is_late, reply }) => {
-                    self.restore(cluster, made_by, is_late, reply);
+                Ok(Message::Entry { cluster, entry }) => self.add(cluster, entry),
+                Ok(Message::Restore { cluster, use_checkpoint, is_late, reply }) => {
+                    self.restore(cluster, use_checkpoint, is_late, reply);
                 }
                 Ok(Message::Close { reply }) => return self.close(reply),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -216,11 +213,11 @@ impl Writer {
         next.saturating_duration_since(Instant::now()).max(Duration::from_millis(1))
     }
 
-    fn add(&mut self, cluster: Arc<str>, scope: Arc<str>, entry: JournalEntry) {
+    fn add(&mut self, cluster: Arc<str>, entry: JournalEntry) {
         self.since.get_or_insert_with(Instant::now);
         let is_checkpoint = matches!(entry, JournalEntry::Checkpoint(..));
         let cluster = self.clusters.entry(cluster).or_default();
-        cluster.scope = Some(scope);
+        cluster.is_observed = true;
         cluster.add(entry);
         if is_checkpoint {
             self.write(); // later entries must not get into the same commit
@@ -231,11 +228,11 @@ impl Writer {
     fn restore(
         &mut self,
         cluster: Arc<str>,
-        made_by: Option<&str>,
+        use_checkpoint: bool,
         is_late: bool,
         reply: oneshot::Sender<Option<StoredCluster>>,
     ) {
-        let mut stored = self.load(&cluster, made_by, is_late);
+        let mut stored = self.load(&cluster, use_checkpoint, is_late);
         let state = stored.as_mut().and_then(|stored| Some(std::mem::take(&mut stored.as_mut()?.recorder)));
         let is_received = stored.is_some_and(|stored| reply.send(stored).is_ok());
         if is_late {
@@ -250,7 +247,7 @@ impl Writer {
     }
 
     /// Reads the stored data of a cluster; `None` if it cannot be read now.
-    fn load(&mut self, name: &Arc<str>, made_by: Option<&str>, is_late: bool) -> Option<Option<StoredCluster>> {
+    fn load(&mut self, name: &Arc<str>, use_checkpoint: bool, is_late: bool) -> Option<Option<StoredCluster>> {
         if is_late {
             self.write();
             // The history of another server may lack what this one observed a moment ago.
@@ -261,7 +258,7 @@ impl Writer {
         }
         let since_millis = self.unwritten_since_millis();
         let (watchdog, store) = (&self.watchdog, self.store.as_mut());
-        let stored = store.map(|store| watchdog.guard(since_millis, || store.resume(name, made_by)));
+        let stored = store.map(|store| watchdog.guard(since_millis, || store.resume(name, use_checkpoint)));
         if let Some(Err(why)) = &stored {
             tracing::warn!("cannot read the history of cluster {name}: {why}");
         }
@@ -406,7 +403,7 @@ impl Writer {
     /// Returns the arrival of the first line that is not written, or the time now.
     fn unwritten_since_millis(&self) -> Millis {
         let unwritten = self.unwritten.iter().filter_map(|commit| Some(commit.lines.as_ref()?.from_millis));
-        let pending = self.pending().filter_map(|pending| Some(pending.span?.0));
+        let pending = self.pending().filter_map(|pending| Some(pending.lines.as_ref()?.from_millis));
         unwritten.chain(pending).min().unwrap_or_else(clock::now_millis)
     }
 
@@ -434,7 +431,7 @@ impl Writer {
     fn close(mut self, reply: oneshot::Sender<()>) {
         // Episodes that go on may take longer than the program waits; the log has their lines.
         self.write();
-        for cluster in self.clusters.values_mut().filter(|cluster| cluster.scope.is_some()) {
+        for cluster in self.clusters.values_mut().filter(|cluster| cluster.is_observed) {
             let open = cluster.recorder.open_episodes();
             if !open.is_empty() {
                 cluster.pending.get_or_insert_default().episodes.extend(open);
@@ -454,7 +451,7 @@ mod tests {
 
     #[test]
     fn episodes_that_begin_at_once_are_written_one_commit_after_the_other() {
-        let mut writer = ClusterWriter { scope: Some("".into()), ..ClusterWriter::default() };
+        let mut writer = ClusterWriter::default();
         let active: Vec<Uid> = (1..=100).map(Uid::from_bits).collect();
         let line = |uid: &Uid| {
             format!(

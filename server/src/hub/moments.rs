@@ -56,13 +56,6 @@ pub struct DeploymentState<'t> {
     pub is_past: bool,
 }
 
-impl CachedHistory {
-    fn read_at<T>(&self, now: Now, is_past: bool, job: impl FnOnce(&DeploymentState<'_>) -> T) -> T {
-        let (deployment, history) = (self.deployment, &self.history);
-        job(&DeploymentState { deployment, model: history.walk().to(now.millis), history, now, is_past })
-    }
-}
-
 /// Finds the history that has a moment: a cached one or a new copy. Runs in the hub's task. Without a moment it is the
 /// present, which stands still while the cluster is not heard.
 fn find(
@@ -148,7 +141,10 @@ impl Handle {
         let (tell, seen) = oneshot::channel();
         tokio::task::spawn_blocking(move || {
             let began = std::time::Instant::now();
-            let _ = tell.send(past.read_at(now, asked_millis.is_some(), job)); // the request may have been cancelled
+            let (deployment, history, is_past) = (past.deployment, &past.history, asked_millis.is_some());
+            let model = &history.at(now.millis);
+            let seen = job(&DeploymentState { deployment, model, history, now, is_past });
+            let _ = tell.send(seen); // the request may have been cancelled
             // The next one has its turn when as much time was left to pages and to everything else: moments take half of a core at most,
             // however many ask for them. Who waits for their turn waits for this, too; the hub does not.
             std::thread::sleep(began.elapsed());

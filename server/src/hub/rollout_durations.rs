@@ -28,13 +28,10 @@ pub struct Series {
 
 /// Durations of the rollouts whose end was observed, by Deployment and outcome.
 #[derive(Debug, Default)]
-pub struct RolloutDurations(Mutex<DurationState>);
-
-#[derive(Debug, Default)]
-struct DurationState {
-    series: BTreeMap<Series, Histogram>,
+pub struct RolloutDurations {
+    series: Mutex<BTreeMap<Series, Histogram>>,
     /// The rollouts counted at the last instant: there may be several changes of one rollout.
-    last: (Millis, BTreeSet<(Uid, u64, &'static str)>),
+    last: Mutex<(Millis, BTreeSet<(Uid, u64, &'static str)>)>,
 }
 
 impl RolloutDurations {
@@ -69,24 +66,25 @@ impl RolloutDurations {
         if is_in_gap || timeline::rollout::is_part_unseen(model, deployment, rollout) {
             return; // its start or end was not observed
         }
-        let mut counted = locked(&self.0);
-        if counted.last.0 != at_millis {
-            counted.last = (at_millis, BTreeSet::new());
+        let mut last = locked(&self.last);
+        if last.0 != at_millis {
+            *last = (at_millis, BTreeSet::new());
         }
-        if !counted.last.1.insert((uid, rollout.revision, outcome)) {
+        if !last.1.insert((uid, rollout.revision, outcome)) {
             return;
         }
         let own = Series { namespace: deployment.namespace.clone(), deployment: deployment.name.clone(), outcome };
-        let is_own = counted.series.len() < MOST_SERIES || counted.series.contains_key(&own);
+        let mut counted = locked(&self.series);
+        let is_own = counted.len() < MOST_SERIES || counted.contains_key(&own);
         let series = if is_own { own } else { Series { outcome, ..Series::default() } };
         let seconds = (at_millis - began) as f64 / 1_000.0;
-        counted.series.entry(series).or_insert_with(|| Histogram::new(BOUNDS)).observe(seconds);
+        counted.entry(series).or_insert_with(|| Histogram::new(BOUNDS)).observe(seconds);
     }
 
     /// Returns the histogram of each series.
     pub fn series(&self) -> Vec<(Series, Histogram)> {
-        let counted = locked(&self.0);
-        counted.series.iter().map(|(series, histogram)| (series.clone(), histogram.clone())).collect()
+        let counted = locked(&self.series);
+        counted.iter().map(|(series, histogram)| (series.clone(), histogram.clone())).collect()
     }
 }
 
@@ -104,7 +102,7 @@ mod tests {
         let recording = Recording::read(&std::fs::read_to_string(text).unwrap());
         let (durations, mut timeline) = (RolloutDurations::default(), Timeline::new());
         let others = (0..before).map(|number| Series { deployment: number.to_string(), ..Series::default() });
-        durations.0.lock().unwrap().series.extend(others.map(|series| (series, Histogram::new(BOUNDS))));
+        durations.series.lock().unwrap().extend(others.map(|series| (series, Histogram::new(BOUNDS))));
         for observed in recording.observed {
             let Some(fact) = observed.fact else { continue };
             for change in timeline.apply(observed.at_millis, fact) {

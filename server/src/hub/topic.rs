@@ -41,16 +41,6 @@ pub(super) struct Topic {
     counters: Arc<HubCounters>,
 }
 
-/// How far the hub is when a topic publishes.
-pub(super) struct Progress {
-    /// Number of the last change.
-    pub(super) seq: u64,
-    /// The time of the cluster.
-    pub(super) now_millis: Millis,
-    /// Sentences change by time alone.
-    pub(super) is_ticking: bool,
-}
-
 /// Whether a publication sends new sentences at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flush {
@@ -103,15 +93,15 @@ impl Topic {
         self.needs_snapshot = true;
     }
 
-    /// Sends the pending changes, and sentences that are due.
+    /// Sends the pending changes up to `seq`, and sentences that are due. While `is_ticking` they change by time alone.
     pub(super) fn publish(
         &mut self,
-        progress: &Progress,
+        (seq, now_millis): (u64, Millis),
+        is_ticking: bool,
         flush: Flush,
         snapshot: impl FnOnce() -> Snapshot,
         said: impl FnOnce() -> Said,
     ) {
-        let Progress { seq, now_millis, is_ticking } = *progress;
         let frame = if self.needs_snapshot {
             self.pending.clear();
             let snapshot = snapshot();

@@ -126,11 +126,11 @@ impl History {
         self.base.pods.get(&pod)
     }
 
-    /// Rebuilds the model at that time; `None` when its changes are not kept any more.
-    pub fn at(&self, at_millis: Millis) -> Option<Model> {
-        let mut walk = self.base_millis.is_none_or(|base| base <= at_millis).then(|| self.walk())?;
+    /// Rebuilds the model at that time, which is not before [`Self::base_millis`].
+    pub fn at(&self, at_millis: Millis) -> Model {
+        let mut walk = self.walk();
         walk.to(at_millis);
-        Some(walk.then)
+        walk.then
     }
 
     /// Returns a cursor at the first known moment of the past.
@@ -308,9 +308,9 @@ mod tests {
             history.push(at_millis, Change::PodState(uid, state, at_millis));
         }
         history.prune(4);
-        let counts = [3, 4].map(|at_millis| history.at(at_millis).unwrap().pod_counts(set));
+        let counts = [3, 4].map(|at_millis| history.at(at_millis).pod_counts(set));
         assert_eq!(counts.map(|counts| (counts.available, counts.failing)), [(1, 0), (0, 1)]);
-        assert_eq!(history.at(2), None);
+        assert_eq!(history.base_millis(), Some(3));
     }
 
     #[test]

@@ -1,15 +1,13 @@
 //! The tables of episodes and of workloads at rest.
 
-use std::collections::BTreeMap;
-
 use timeline::episodes::EpisodeRow;
 use timeline::{Millis, Uid};
 
 use super::{ROLLOUT, batches, read_rollout, to_u32, uid_of};
 use crate::database::Connection;
-use crate::history::batch::{self, Batch};
-use crate::history::rollout_span;
-use crate::history::store::{Episode, EpisodeRecording, RecorderState, Snapshot, StoreError};
+use crate::history::batch;
+use crate::history::rollout_span::{self, LONGEST_MILLIS};
+use crate::history::store::{Episode, EpisodeRecording, RecorderState, StoreError};
 
 /// The recorder may lack lines of this time before the last response of its cluster.
 const UNWRITTEN_MILLIS: Millis = 60_000;
@@ -21,7 +19,7 @@ pub fn write(
     database: &mut Connection,
     cluster: i64,
     episodes: &[Episode],
-    snapshots: &[Snapshot],
+    snapshots: &[(Uid, Vec<u8>)],
 ) -> Result<(), StoreError> {
     for episode in episodes {
         super::write::write_episode_rows(database, cluster, episode)?;
@@ -43,7 +41,7 @@ pub fn write(
         ];
         database.run(row, &values)?;
     }
-    for Snapshot { uid, body } in snapshots {
+    for (uid, body) in snapshots {
         if body.is_empty() {
             let row = "DELETE FROM snapshots WHERE cluster = $1 AND uid = $2";
             database.run(row, &[cluster.into(), uid.to_string().into()])?;
@@ -62,7 +60,7 @@ pub fn recorder_state(
     heard_millis: Millis,
 ) -> Result<RecorderState, StoreError> {
     let snapshots = database.rows("SELECT uid, body FROM snapshots WHERE cluster = $1", &[cluster.into()])?;
-    let snapshot = |(uid, body): (String, _)| Ok(Snapshot { uid: uid_of(&uid)?, body });
+    let snapshot = |(uid, body): (String, _)| Ok((uid_of(&uid)?, body));
     let snapshots = snapshots.into_iter().map(snapshot).collect::<Result<Vec<_>, StoreError>>()?;
     let open = "SELECT uid, from_millis, to_millis, body FROM episodes WHERE cluster = $1 AND is_open = 1 ORDER BY from_millis";
     let open = database.rows(open, &[cluster.into()])?;
@@ -72,36 +70,14 @@ pub fn recorder_state(
         Ok(Episode { uid, from_millis, to_millis, is_open, row_before, row, body })
     };
     let open = open.into_iter().map(episode).collect::<Result<Vec<_>, StoreError>>()?;
-    let batches = unwritten_batches(database, cluster, &open, heard_millis)?;
+    // An episode may have had no line for a day, as that of a paused rollout: the log since then is not read for it.
+    let unwritten = format!(
+        "cluster = $1 AND (to_millis >= $2 OR id IN (SELECT b.id FROM episodes e CROSS JOIN batches b
+         WHERE e.cluster = $1 AND e.is_open = 1 AND b.cluster = e.cluster
+         AND b.to_millis >= e.to_millis AND b.from_millis <= e.to_millis + {OVERDUE_MILLIS}))"
+    );
+    let batches = batches(database, &unwritten, &[cluster.into(), (heard_millis - UNWRITTEN_MILLIS).into()])?;
     Ok(RecorderState { snapshots, open, batches })
-}
-
-/// Returns the batches with lines that open episodes or workloads at rest may lack. An episode may have had no line for a day, as that of a
-/// paused rollout: the log since then is not read for it.
-fn unwritten_batches(
-    database: &mut Connection,
-    cluster: i64,
-    open: &[Episode],
-    heard_millis: Millis,
-) -> Result<Vec<Batch>, StoreError> {
-    let mut spans: Vec<(Millis, Millis)> =
-        open.iter().map(|episode| (episode.to_millis, episode.to_millis + OVERDUE_MILLIS)).collect();
-    spans.push((heard_millis - UNWRITTEN_MILLIS, Millis::MAX));
-    spans.sort_unstable();
-    let mut joined: Vec<(Millis, Millis)> = Vec::new();
-    for (from, to) in spans {
-        match joined.last_mut() {
-            Some((_, last)) if from <= *last => *last = to.max(*last),
-            _ => joined.push((from, to)),
-        }
-    }
-    let mut found = BTreeMap::new();
-    for (from, to) in joined {
-        let condition = "cluster = $1 AND to_millis >= $2 AND from_millis <= $3";
-        let batches = batches(database, condition, &[cluster.into(), from.into(), to.into()])?;
-        found.extend(batches.into_iter().map(|batch| (batch.seq, batch)));
-    }
-    Ok(found.into_values().collect())
 }
 
 /// Returns the recording of a row, cut out of its episode; `None` if that is not stored. It lasts until a later time if that is requested
@@ -116,7 +92,7 @@ pub fn recording(
     let uid = uid.to_string();
     let row = format!("SELECT {ROLLOUT} FROM rollouts r WHERE cluster = $1 AND uid = $2 AND number = $3");
     let row = database.row(&row, &[cluster.into(), uid.as_str().into(), number.into()])?;
-    let Some((Some(rollout), _)) = row.map(read_rollout).transpose()? else { return Ok(None) };
+    let Some(rollout) = row.and_then(read_rollout) else { return Ok(None) };
     // The last episode that began before it.
     let row = "SELECT format, body, to_millis, is_open FROM episodes WHERE cluster = $1 AND uid = $2 AND from_millis <= $3 AND to_millis >= $4
          ORDER BY from_millis DESC LIMIT 1";
@@ -125,7 +101,7 @@ pub fn recording(
         [cluster.into(), uid.as_str().into(), (began_millis + super::CLOCKS_MILLIS).into(), began_millis.into()];
     let episode: Option<(i64, Vec<u8>, Millis, i64)> = database.row(row, &values)?;
     let Some((format, body, episode_to_millis, is_open)) = episode else { return Ok(None) };
-    let text = batch::read(to_u32(format), &body).map_err(|why| StoreError::Failed(why.to_string()))?;
+    let text = batch::read(to_u32(format), &body)?;
     let next = "SELECT min(from_millis) FROM episodes WHERE cluster = $1 AND uid = $2 AND from_millis > $3";
     let next = database.number(next, &[cluster.into(), uid.as_str().into(), episode_to_millis.into()])?;
     let heard = "SELECT heard_millis FROM clusters WHERE id = $1";
@@ -135,8 +111,9 @@ pub fn recording(
     // Between two episodes nothing happened.
     let rest_millis = if is_open != 0 { episode_to_millis } else { next.map_or(heard_millis, |next| next - 1) };
     let until_next = next.map_or(Millis::MAX, |next| next - 1);
-    let most_millis =
-        rollout_span::latest_moment(began_millis, rollout.ended_millis, last_millis).min(until_next).max(shown_millis);
+    // Some hours after its end, and before the next one.
+    let latest_millis = rollout.ended_millis.unwrap_or(began_millis + LONGEST_MILLIS) + LONGEST_MILLIS;
+    let most_millis = latest_millis.min(last_millis.unwrap_or(Millis::MAX)).min(until_next).max(shown_millis);
     let until_millis = until_millis.filter(|until| *until <= most_millis);
     let shown_millis = until_millis.map_or(shown_millis, |until| until.max(shown_millis));
     let to_millis = shown_millis.min(rest_millis.max(episode_to_millis).max(began_millis));

@@ -11,12 +11,11 @@ pub use self::read::{Overview, Reader, Verification};
 pub(super) use self::tidy::tidy;
 pub(super) use self::write::{append, cluster_id, last_response, load};
 
-use serde::Deserialize;
 use timeline::episodes::EpisodeRow;
 use timeline::{Millis, Uid};
 
-use super::batch::{self, Batch};
-use super::store::{Cursor, Lines, StoreError};
+use super::batch::Batch;
+use super::store::StoreError;
 use crate::database::{Connection, Schema, Value};
 
 pub(super) const SCHEMA: Schema = Schema { table: "_sqlx_migrations", migrations: &[include_str!("tables.sql")] };
@@ -39,45 +38,37 @@ pub(super) fn clusters(database: &mut Connection) -> Result<Vec<i64>, StoreError
 
 /// Returns the batches of a condition in their order.
 fn batches(database: &mut Connection, condition: &str, values: &[Value]) -> Result<Vec<Batch>, StoreError> {
-    let rows = format!("SELECT seq, from_millis, to_millis, format, body FROM batches WHERE {condition} ORDER BY seq");
-    let rows: Vec<(i64, Millis, Millis, i64, Vec<u8>)> = database.rows(&rows, values)?;
-    let batch = |(seq, from_millis, to_millis, format, body)| {
-        let format = to_u32(format);
-        Batch { seq, from_millis, to_millis, format, body }
-    };
+    let rows = format!("SELECT from_millis, to_millis, format, body FROM batches WHERE {condition} ORDER BY seq");
+    let rows: Vec<(Millis, Millis, i64, Vec<u8>)> = database.rows(&rows, values)?;
+    let batch = |(from_millis, to_millis, format, body)| Batch { from_millis, to_millis, format: to_u32(format), body };
     Ok(rows.into_iter().map(batch).collect())
 }
 
-fn insert_batch(database: &mut Connection, cluster: i64, seq: i64, lines: &Lines) -> Result<(), StoreError> {
+fn insert_batch(database: &mut Connection, cluster: i64, seq: i64, batch: &Batch) -> Result<(), StoreError> {
     let row =
         "INSERT INTO batches (cluster, seq, from_millis, to_millis, format, body) VALUES ($1, $2, $3, $4, $5, $6)";
-    let (from, to) = (lines.from_millis.into(), lines.to_millis.into());
-    let values = [cluster.into(), seq.into(), from, to, batch::FORMAT.into(), lines.body.as_slice().into()];
+    let Batch { from_millis, to_millis, format, body } = batch;
+    let (from, to) = ((*from_millis).into(), (*to_millis).into());
+    let values = [cluster.into(), seq.into(), from, to, (*format).into(), body.as_slice().into()];
     database.run(row, &values).map(|_| ())
 }
 
-/// What is told of a rollout beside the next one, whatever a later version wrote of it.
-#[derive(Deserialize)]
-struct PreviousRollout {
-    images: String,
-}
-
-/// Returns a rollout, `None` if a later version wrote it in an unknown form, and its cursor.
-fn read_rollout(row: RolloutRow) -> Result<(Option<EpisodeRow>, Cursor), StoreError> {
-    let (text, started_millis, uid, number, first_available, restarts, is_kept, cluster, previous) = row;
-    let cursor = Cursor { started_millis, uid: uid_of(&uid)?, number: to_u32(number), cluster };
-    let rollout: Option<EpisodeRow> = serde_json::from_str(&text).ok();
-    let rollout = rollout.map(|rollout| EpisodeRow {
-        cluster: cursor.cluster.clone(),
-        number: cursor.number,
+/// Returns a rollout; `None` if a later version wrote it in an unknown form.
+fn read_rollout(row: RolloutRow) -> Option<EpisodeRow> {
+    let (text, started_millis, _, number, first_available, restarts, is_kept, cluster, previous) = row;
+    let rollout: EpisodeRow = serde_json::from_str(&text).ok()?;
+    // A later version may have written the one before in an unknown form.
+    let previous: serde_json::Value = serde_json::from_str(&previous).unwrap_or_default();
+    Some(EpisodeRow {
+        cluster,
+        number: to_u32(number),
         started_millis,
         is_kept: is_kept != 0,
         first_available_millis: Some(first_available).filter(|millis| *millis >= 0),
         restarts: u32::try_from(restarts).ok(),
-        images_before: serde_json::from_str(&previous).map(|PreviousRollout { images }| images).unwrap_or_default(),
+        images_before: previous.get("images").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned(),
         ..rollout
-    });
-    Ok((rollout, cursor))
+    })
 }
 
 fn uid_of(text: &str) -> Result<Uid, StoreError> {
@@ -98,8 +89,7 @@ mod tests {
         let (text, uid) = (serde_json::to_string(&rollout).unwrap(), rollout.uid.to_string());
         let previous = r#"{"images":"web:v1","outcome":"unknown"}"#.to_owned();
         let row = (text, 0, uid, 1, -1, -1, 1, "prod".to_owned(), previous);
-        let (read, _) = read_rollout(row).unwrap();
-        assert_eq!(read.unwrap().images_before, "web:v1");
+        assert_eq!(read_rollout(row).unwrap().images_before, "web:v1");
     }
 
     #[test]

@@ -96,11 +96,11 @@ impl Reader {
                  ORDER BY started_millis DESC, r.uid DESC, number DESC, {CLUSTER} DESC LIMIT {limit}",
                 filter.conditions
             );
-            let rows = database.rows(&rows, &filter.values)?;
+            let mut rows: Vec<RolloutRow> = database.rows(&rows, &filter.values)?;
             let is_more = rows.len() > most as usize;
-            let rows = rows.into_iter().take(most as usize).map(read_rollout).collect::<Result<Vec<_>, _>>()?;
-            let next = rows.last().filter(|_| is_more).map(|(_, cursor)| cursor.clone());
-            Ok(EpisodePage { rollouts: rows.into_iter().filter_map(|(rollout, _)| rollout).collect(), next })
+            rows.truncate(most as usize);
+            let next = rows.last().filter(|_| is_more).map(cursor_of).transpose()?;
+            Ok(EpisodePage { rollouts: rows.into_iter().filter_map(read_rollout).collect(), next })
         })
     }
 
@@ -153,7 +153,8 @@ impl Reader {
              ORDER BY number DESC LIMIT $3"
         );
         let values = [cluster.into(), uid.to_string().into(), most.into()];
-        read_rollouts(self.read(|database| database.rows(&rows, &values))?)
+        let rows = self.read(|database| database.rows(&rows, &values))?;
+        Ok(rows.into_iter().filter_map(read_rollout).collect())
     }
 
     /// Returns the number and the begin of one episode of a workload.
@@ -225,7 +226,8 @@ impl Reader {
                 let rows = format!(
                     "SELECT {ROLLOUT} FROM rollouts r WHERE {conditions} AND kind = 'rollout' ORDER BY started_millis DESC, number DESC LIMIT {most}"
                 );
-                overview.last.push(read_rollouts(database.rows(&rows, &values)?)?);
+                let rows = database.rows(&rows, &values)?;
+                overview.last.push(rows.into_iter().filter_map(read_rollout).collect());
             }
             Ok(overview)
         })
@@ -278,8 +280,7 @@ fn verify_bodies(
     }
 }
 
-/// Returns the rollouts of rows, without those that a later version wrote in an unknown form.
-fn read_rollouts(rows: Vec<RolloutRow>) -> Result<Vec<EpisodeRow>, StoreError> {
-    let read = rows.into_iter().map(read_rollout).collect::<Result<Vec<_>, _>>()?;
-    Ok(read.into_iter().filter_map(|(rollout, _)| rollout).collect())
+fn cursor_of((_, started_millis, uid, number, .., cluster, _): &RolloutRow) -> Result<Cursor, StoreError> {
+    let (started_millis, cluster) = (*started_millis, cluster.clone());
+    Ok(Cursor { started_millis, uid: uid_of(uid)?, number: to_u32(*number), cluster })
 }

@@ -3,7 +3,6 @@
 CREATE TABLE clusters (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
-    scope TEXT NOT NULL,           -- namespaces that are watched, with commas; empty for all
     heard_millis INTEGER NOT NULL  -- last word from it
 ) STRICT;
 -- Who wrote last, and which of its commits: one of which the answer was lost is not written twice.

@@ -4,9 +4,9 @@ use timeline::Millis;
 
 use super::{batches, insert_batch};
 use crate::database::Connection;
-use crate::history::batch::{self, Batch};
+use crate::history::batch::Batch;
 use crate::history::options::Limits;
-use crate::history::store::{Lines, StoreError};
+use crate::history::store::StoreError;
 
 /// Most rows that are evicted at a time.
 const AT_A_TIME: i64 = 500;
@@ -65,13 +65,11 @@ fn first_run(sizes: &[(i64, i64)], joined: i64) -> Option<(i64, i64)> {
 }
 
 /// Returns the lines of several batches as one; `None` if one of them is damaged.
-fn join_batches(parts: &[Batch]) -> Option<Lines> {
+fn join_batches(parts: &[Batch]) -> Option<Batch> {
     let text = parts.iter().map(|part| part.text().ok()).collect::<Option<String>>()?;
-    Some(Lines {
-        from_millis: parts.iter().map(|part| part.from_millis).min()?,
-        to_millis: parts.iter().map(|part| part.to_millis).max()?,
-        body: batch::pack(&text).ok()?,
-    })
+    let from_millis = parts.iter().map(|part| part.from_millis).min()?;
+    let to_millis = parts.iter().map(|part| part.to_millis).max()?;
+    Batch::pack(from_millis, to_millis, &text).ok()
 }
 
 /// Condition of the last episode of an existing workload, which is never evicted.

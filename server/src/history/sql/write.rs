@@ -8,15 +8,16 @@ use super::{CLOCKS_MILLIS, batches, insert_batch};
 use crate::database::Connection;
 use crate::history::batch::{self, Batch};
 use crate::history::options::Limits;
+use crate::history::resume::FINGERPRINT;
 use crate::history::rollout_span;
-use crate::history::store::{Checkpoint, Commit, Episode, RecorderState, StoreError, StoredCluster};
+use crate::history::store::{Commit, Episode, RecorderState, StoreError, StoredCluster};
 
 /// End of an open episode in the column `over_millis`.
 pub const OPEN_MILLIS: Millis = Millis::MAX;
 
 /// Returns the id of a cluster, whose row is inserted if it is missing.
 pub fn cluster_id(database: &mut Connection, name: &str) -> Result<i64, StoreError> {
-    let row = "INSERT INTO clusters (name, scope, heard_millis) VALUES ($1, '', 0) ON CONFLICT (name) DO NOTHING";
+    let row = "INSERT INTO clusters (name, heard_millis) VALUES ($1, 0) ON CONFLICT (name) DO NOTHING";
     database.run(row, &[name.into()])?;
     let id = "SELECT id FROM clusters WHERE name = $1";
     let gone = || StoreError::Failed(format!("the database has no cluster {name}"));
@@ -32,12 +33,12 @@ pub fn append(database: &mut Connection, cluster: i64, commit: &Commit) -> Resul
     if let Some(lines) = &commit.lines {
         insert_batch(database, cluster, seq, lines)?;
     }
-    let heard = "UPDATE clusters SET scope = $2, heard_millis = CASE WHEN heard_millis > $3 THEN heard_millis ELSE $3 END WHERE id = $1";
-    database.run(heard, &[cluster.into(), (&*commit.scope).into(), commit.heard_millis.into()])?;
-    if let Some(Checkpoint { made_by, body }) = &commit.checkpoint {
+    let heard = "UPDATE clusters SET heard_millis = $2 WHERE id = $1 AND heard_millis < $2";
+    database.run(heard, &[cluster.into(), commit.heard_millis.into()])?;
+    if let Some(checkpoint) = &commit.checkpoint {
         let row = "INSERT INTO checkpoints (cluster, seq, made_by, body) VALUES ($1, $2, $3, $4)
              ON CONFLICT (cluster) DO UPDATE SET seq = $2, made_by = $3, body = $4";
-        database.run(row, &[cluster.into(), seq.into(), made_by.as_str().into(), body.as_slice().into()])?;
+        database.run(row, &[cluster.into(), seq.into(), FINGERPRINT.into(), checkpoint.as_slice().into()])?;
     }
     for rollout in &commit.rollouts {
         match known_row(database, cluster, rollout)? {
@@ -221,18 +222,18 @@ pub fn last_response(database: &mut Connection, cluster: &str) -> Result<Option<
 pub fn load(
     database: &mut Connection,
     cluster: &str,
-    made_by: Option<&str>,
+    use_checkpoint: bool,
     limits: &Limits,
 ) -> Result<Option<StoredCluster>, StoreError> {
     let row = "SELECT id, heard_millis FROM clusters WHERE name = $1";
     let Some((id, heard_millis)) = database.row::<(i64, Millis)>(row, &[cluster.into()])? else { return Ok(None) };
-    let checkpoint = "SELECT seq, made_by, body FROM checkpoints WHERE cluster = $1 AND made_by = $2";
-    let checkpoint = match made_by {
-        Some(made_by) => database.row(checkpoint, &[id.into(), made_by.into()])?,
-        None => None,
+    let checkpoint = "SELECT seq, body FROM checkpoints WHERE cluster = $1 AND made_by = $2";
+    let checkpoint = match use_checkpoint {
+        true => database.row(checkpoint, &[id.into(), FINGERPRINT.into()])?,
+        false => None,
     };
     let (after, checkpoint) = match checkpoint {
-        Some((seq, made_by, body)) => (seq, Some(Checkpoint { made_by, body })),
+        Some((seq, body)) => (seq, Some(body)),
         None => {
             let newest = i64::try_from(limits.replayed_bytes).unwrap_or(i64::MAX);
             let rest = "SELECT max(seq) FROM (SELECT seq, sum(length(body)) OVER (ORDER BY seq DESC) AS bytes FROM batches WHERE cluster = $1) newest
@@ -252,11 +253,10 @@ pub fn load(
 /// Returns the objects before the log, or the part of it that is read, as a batch.
 fn before_log(recorder: &RecorderState, before_millis: Millis) -> Option<Batch> {
     let open = recorder.open.iter().map(|episode| &episode.body);
-    let bodies = recorder.snapshots.iter().map(|snapshot| &snapshot.body).chain(open);
+    let bodies = recorder.snapshots.iter().map(|(_, body)| body).chain(open);
     let texts: String = bodies.filter_map(|body| batch::unpack(body).ok()).collect();
     let objects = rollout_span::objects_before(&texts, before_millis);
-    let body = batch::pack(&objects).ok().filter(|_| !objects.is_empty())?;
-    Some(Batch { seq: 0, from_millis: 0, to_millis: before_millis, format: batch::FORMAT, body })
+    Batch::pack(0, before_millis, &objects).ok().filter(|_| !objects.is_empty())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::observe::renames;
 use crate::hub::ListedDeployment;
 use crate::hub::answer::{FirstFrame, TopicSubscription, describe_deployment};
 use crate::hub::listed::STEADY_MILLIS;
-use crate::hub::topic::{Flush, Progress, Topic};
+use crate::hub::topic::{Flush, Topic};
 
 /// Changes of a cluster that are searched for those that a viewer missed.
 const MOST_MISSED: u64 = 4_000;
@@ -28,11 +28,10 @@ impl Hub {
     }
 
     fn publish_topic(&self, topic: &mut Topic, workload: &Workload, flush: Flush) {
-        let (seq, now_millis) = (self.timeline.seq(), self.clock.now_millis());
-        let progress = Progress { seq, now_millis, is_ticking: self.is_ticking() };
+        let now = (self.timeline.seq(), self.clock.now_millis());
         let snapshot = || self.snapshot(workload);
         let said = || self.describe(workload.find(self.timeline.model()).map(|d| d.uid));
-        topic.publish(&progress, flush, snapshot, said);
+        topic.publish(now, self.is_ticking(), flush, snapshot, said);
     }
 
     fn describe(&self, deployment: Option<Uid>) -> Said {

@@ -56,7 +56,7 @@ pub(super) async fn page(view: ClientView, RequestAddress(address): RequestAddre
         return refuse_not_found(view, why.to_owned(), request).await;
     };
     let (asked, permissions, days) = (search.clone(), view.permissions().clone(), days(now_millis, &zone));
-    let unwritten = unwritten_notice(view, archive.unwritten().borrow().clone(), &zone);
+    let unwritten = unwritten_notice(view, archive.unwritten.borrow().clone(), &zone);
     let turn = view.history_turn().await;
     let read = archive.read(move |reader| {
         let _turn = turn; // its client may have left

@@ -226,7 +226,7 @@ fn rollouts(view: &ClientView, encoder: &mut DescriptorEncoder<'_>) -> fmt::Resu
 }
 
 fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Result {
-    let counters = archive.counters();
+    let counters = &archive.counters;
     for (name, help, count) in [
         ("rollcast_history_commits", "Commits to the history database.", &counters.commits),
         (
@@ -243,7 +243,7 @@ fn history(encoder: &mut DescriptorEncoder<'_>, archive: &Archive) -> fmt::Resul
     ] {
         encode_figure(encoder, name, help, &counter(count))?;
     }
-    let is_failing = archive.unwritten().borrow().is_some();
+    let is_failing = archive.unwritten.borrow().is_some();
     let help = "Whether history cannot be written right now.";
     encode_figure(encoder, "rollcast_history_failing", help, &ConstGauge::new(i64::from(is_failing)))
 }

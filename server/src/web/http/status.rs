@@ -58,7 +58,7 @@ async fn gather(view: &ClientView) -> Result<StatusPayload, HubEnded> {
     let server = view.sees_all().then(|| ServerStatus {
         viewers: rollcast.viewers.count() as u64,
         viewer_resyncs: rollcast.resyncs.load(Ordering::Relaxed),
-        history_missed: view.archive().map(|archive| archive.counters().missed.load(Ordering::Relaxed)),
+        history_missed: view.archive().map(|archive| archive.counters.missed.load(Ordering::Relaxed)),
     });
     let notice = rollcast.site.restart_notice.as_ref().filter(|_| view.sees_all());
     let notice = notice.map(|notice| notice.borrow().clone()).filter(|notice| !notice.is_empty());

@@ -5,12 +5,12 @@
 use std::time::{Duration, Instant};
 
 use server::feed::recording::lines;
-use server::history::batch::pack;
+use server::history::batch::Batch;
 use server::history::index;
 use server::history::recorder::Recorder;
-use server::history::resume::{self, CheckpointState};
+use server::history::resume;
 use server::history::sqlite::Sqlite;
-use server::history::store::{Commit, Lines, Store};
+use server::history::store::{Commit, Store};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
 use timeline::episodes::EpisodeRow;
@@ -200,15 +200,8 @@ fn at(event: &SourceEvent) -> Millis {
 }
 
 pub fn commit(text: &str, span: (Millis, Millis)) -> Commit {
-    let lines = Lines { from_millis: span.0, to_millis: span.1, body: pack(text).unwrap() };
-    Commit {
-        number: 0,
-        cluster: "prod".into(),
-        scope: "".into(),
-        lines: Some(lines),
-        heard_millis: span.1,
-        ..Commit::default()
-    }
+    let lines = Batch::pack(span.0, span.1, text).unwrap();
+    Commit { number: 0, cluster: "prod".into(), lines: Some(lines), heard_millis: span.1, ..Commit::default() }
 }
 
 /// Writes events in batches as the writer does, of one workload that is at rest at their end; returns the time it took and how many there
@@ -277,12 +270,9 @@ pub fn keep(store: &mut Sqlite, many: u64) -> KeptDay {
         while store.tidy(began).unwrap() {}
     }
     // What waits for a checkpoint is not joined yet; a server puts one down every five minutes.
-    let standing = CheckpointState { timeline: &timeline, history: &History::default(), epoch: 0, observed: None };
-    let done = Commit {
-        lines: None,
-        checkpoint: resume::serialize(&standing).and_then(|bytes| resume::compress(&bytes)),
-        ..commit("", (0, 0))
-    };
+    let checkpoint = resume::serialize(&timeline, &History::default(), 0, None);
+    let checkpoint = checkpoint.and_then(|bytes| resume::compress(&bytes));
+    let done = Commit { lines: None, checkpoint, ..commit("", (0, 0)) };
     store.commit(&[done]).unwrap();
     while store.tidy(START_MILLIS).unwrap() {}
     KeptDay { took, events, rollouts }

@@ -5,7 +5,6 @@ use server::feed::recording::Recording;
 use server::history::batch::pack;
 use server::history::options::Limits;
 use server::history::recorder::Recorder;
-use server::history::resume::{CheckpointState, FINGERPRINT};
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
 use timeline::Millis;
@@ -35,10 +34,10 @@ fn what_is_too_old_goes_and_what_exists_stays() {
         }
         store.commit(&[Commit { snapshots: recorder.pending_writes().1, ..commit(None, None) }]).unwrap();
         while store.tidy(batches.last().unwrap().1 + 2_000).unwrap() {}
-        let stored = store.resume("c", None).unwrap().unwrap();
+        let stored = store.resume("c", false).unwrap().unwrap();
         assert_eq!(stored.batches.len(), 1, "what existed before the log, and no log");
         let there = |names: Vec<String>| names.into_iter().filter(|name| !name.ends_with(" gone")).collect::<Vec<_>>();
-        let resumed = resumed(&mut *store, None);
+        let resumed = resumed(&mut *store, false);
         assert_eq!(there(existing(resumed.timeline.model())), there(existing(whole.model())));
     }
 }
@@ -67,10 +66,10 @@ fn without_a_checkpoint_the_newest_part_of_the_log_is_read_and_what_exists_is_kn
         let (episodes, snapshots) = recorder.pending_writes();
         assert_eq!(episodes.is_empty(), is_at_rest);
         store.commit(&[Commit { episodes, snapshots, ..commit(None, None) }]).unwrap();
-        let stored = store.resume("c", None).unwrap().unwrap();
+        let stored = store.resume("c", false).unwrap().unwrap();
         assert_eq!(stored.batches.len(), 1 + 3, "the objects before them, too");
         let there = |names: Vec<String>| names.into_iter().filter(|name| !name.ends_with(" gone")).collect::<Vec<_>>();
-        let resumed = resumed(&mut *store, None);
+        let resumed = resumed(&mut *store, false);
         assert_eq!(there(existing(resumed.timeline.model())), there(existing(whole.model())));
     }
 }
@@ -133,15 +132,14 @@ fn what_follows_a_checkpoint_is_read_though_all_batches_before_it_are_gone() {
         let mut store = place.open(Limits { log_millis: 1_000, ..SMALL });
         let (text, later) = (listed(1_000), line(900_000, "Pod", 12, "ADDED"));
         let (timeline, history) = play(&[(1_000, 1_000, text.clone())]);
-        let state =
-            CheckpointState { timeline: &timeline, history: &history, epoch: 1, observed: Some((1_000, 1_000)) };
-        store.commit(&[commit(Some((1_000, 1_000, &text)), checkpoint(&state))]).unwrap();
+        let checkpoint = checkpoint(&timeline, &history, (1_000, 1_000));
+        store.commit(&[commit(Some((1_000, 1_000, &text)), checkpoint)]).unwrap();
         while store.tidy(800_000).unwrap() {}
         drop(store);
         let mut store = place.open(SMALL);
         assert_eq!(store.last_response("c").unwrap(), Some(1_000));
         store.commit(&[commit(Some((900_000, 900_000, &later)), None)]).unwrap();
-        let stored = store.resume("c", Some(FINGERPRINT)).unwrap().unwrap();
+        let stored = store.resume("c", true).unwrap().unwrap();
         assert!(stored.checkpoint.is_some());
         let [batch] = &stored.batches[..] else { panic!("one batch: {:?}", stored.batches) };
         assert_eq!(batch.text().unwrap(), later);

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 #[cfg(target_os = "linux")]
 use rustix::process::getpriority_process;
 use server::history::activity::ActivityChanges;
-use server::history::batch::{Batch, FORMAT};
-use server::history::journal::{JournalEntry, existing_objects};
+use server::history::batch::unpack;
+use server::history::journal::JournalEntry;
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
 use server::history::{Archive, RestoreResult, tap};
@@ -18,7 +18,7 @@ use server::kube::translate::Object;
 use sqlx::Row as _;
 use timeline::fact::{Kind, Seen};
 use timeline::wire::Unwritten;
-use timeline::{Millis, Model, Retention};
+use timeline::{Millis, Retention};
 
 use crate::common::{sqlite, until};
 use crate::history::{SMALL, in_folder};
@@ -52,8 +52,8 @@ impl Store for Faulty {
         self.store.commit(commits)
     }
 
-    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
-        self.store.resume(cluster, by)
+    fn resume(&mut self, cluster: &str, use_checkpoint: bool) -> Result<Option<StoredCluster>, StoreError> {
+        self.store.resume(cluster, use_checkpoint)
     }
 
     fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
@@ -92,8 +92,7 @@ fn set(number: usize, at_millis: Millis) -> SourceEvent {
 /// All lines that are kept.
 fn kept(folder: &Path) -> String {
     let rows = sqlite::rows(&folder.join(FILE), "SELECT body FROM batches ORDER BY seq");
-    let text = |body: Vec<u8>| Batch { seq: 0, from_millis: 0, to_millis: 0, format: FORMAT, body }.text();
-    rows.iter().map(|row| text(row.get(0)).unwrap()).collect()
+    rows.iter().map(|row| unpack(row.get(0)).unwrap()).collect()
 }
 
 fn sets(text: &str) -> usize {
@@ -105,9 +104,9 @@ fn sets(text: &str) -> usize {
 async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, fault) = faulty(folder.path(), FAILS);
-    let mut journal = archive.journal("c", &[]);
+    let mut journal = archive.journal("c");
     (0..100).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
-    let mut unwritten = archive.unwritten();
+    let mut unwritten = archive.unwritten.clone();
     let said = unwritten.wait_for(Option::is_some).await.unwrap().clone();
     assert_eq!(said, Some(Unwritten { since_millis: 1_000, why: "there is no room left".into() }));
     (100..200).for_each(|number| journal.note(&set(number, 1_000 + number as Millis)));
@@ -121,12 +120,12 @@ async fn while_nothing_can_be_written_that_is_said_and_afterwards_everything_is_
 async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_gap() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, fault) = faulty(folder.path(), HANGS);
-    let mut journal = archive.journal("c", &[]);
+    let mut journal = archive.journal("c");
     journal.note(&set(0, 1_000));
     until::until("its first commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
     // Now the queue fills, and the last of each object is held.
     let mut many = 0;
-    while journal.is_complete() {
+    while journal.has_room() {
         journal.note(&set(many, 2_000));
         many += 1;
     }
@@ -146,7 +145,7 @@ async fn a_store_that_does_not_answer_holds_nobody_up_and_what_was_missed_is_a_g
     let mut at_millis = 3_000;
     until::until("all of them", async || {
         at_millis += 1;
-        journal.end_gap(existing_objects(&Model::default()));
+        journal.end_gap(&[]);
         journal.note_response(at_millis);
         sets(&kept(folder.path())) == many
     })
@@ -163,13 +162,13 @@ async fn while_the_queue_is_full_the_hub_is_not_asked() {
     let (archive, fault) = faulty(folder.path(), 0);
     let (hub, events) = tap::start(Some(&archive), "c", &[], Arc::default(), Retention::default());
     events.send(set(0, 1_000)).await.unwrap();
-    until::until("it", async || archive.counters().commits.load(Ordering::Relaxed) > 0).await;
+    until::until("it", async || archive.counters.commits.load(Ordering::Relaxed) > 0).await;
     fault.store(HANGS, Ordering::Relaxed);
-    let mut other = archive.journal("other", &[]);
+    let mut other = archive.journal("other");
     other.note(&set(1, 1_000));
     until::until("a commit", async || fault.load(Ordering::Relaxed) == HUNG).await;
     let mut number = 0;
-    while other.is_complete() {
+    while other.has_room() {
         number += 1;
         other.note(&set(number, 2_000));
     }
@@ -194,9 +193,9 @@ async fn while_the_queue_is_full_the_hub_is_not_asked() {
 async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, fault) = faulty(folder.path(), HANGS);
-    let mut journal = archive.journal("c", &[]);
+    let mut journal = archive.journal("c");
     journal.note(&set(1, 1_000));
-    let mut unwritten = archive.unwritten();
+    let mut unwritten = archive.unwritten.clone();
     let said = unwritten.wait_for(Option::is_some).await.unwrap().clone();
     let why = "the history database does not respond".to_owned();
     assert_eq!(said, Some(Unwritten { since_millis: 1_000, why }));
@@ -204,7 +203,7 @@ async fn a_store_that_does_not_answer_is_told_of_while_it_is_waited_for() {
     unwritten.wait_for(Option::is_none).await.unwrap();
     until::until("it", async || sets(&kept(folder.path())) == 1).await;
     assert_eq!(
-        *archive.reopen_count().borrow(),
+        *archive.reopen_count.borrow(),
         0,
         "a store that was slow lacks nothing, and is not told everything anew"
     );
@@ -220,10 +219,10 @@ async fn a_store_that_was_only_slow_is_told_of_no_more_though_there_is_nothing_t
         }
         Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
     });
-    let mut unwritten = archive.unwritten();
+    let mut unwritten = archive.unwritten.clone();
     unwritten.wait_for(Option::is_some).await.unwrap();
     is_slow.store(false, Ordering::Relaxed);
-    until::until("it is well", async || archive.unwritten().borrow().is_none()).await;
+    until::until("it is well", async || archive.unwritten.borrow().is_none()).await;
 }
 
 #[tokio::test]
@@ -241,12 +240,12 @@ async fn a_store_that_could_not_be_opened_is_opened_and_read_though_there_is_not
         Ok(Box::new(Faulty { store: Sqlite::open(&place, SMALL)?, fault }) as Box<dyn Store>)
     });
     assert!(archive.read(|reader| reader.clusters()).await.is_err());
-    assert!(archive.unwritten().borrow().is_some());
+    assert!(archive.unwritten.borrow().is_some());
     until::until("three tries", async || tries.load(Ordering::Relaxed) >= 3).await;
     assert!(began.elapsed() < Duration::from_secs(8), "one each 2 s, from the start on");
     is_there.store(true, Ordering::Relaxed);
     // Late restores read the log before it is tidied.
-    until::until("it is well", async || archive.unwritten().borrow().is_none()).await;
+    until::until("it is well", async || archive.unwritten.borrow().is_none()).await;
     assert!(archive.read(|reader| reader.clusters()).await.unwrap().is_empty());
 }
 
@@ -260,7 +259,7 @@ impl Store for Noting {
         Ok(CommitResult::all(commits))
     }
 
-    fn resume(&mut self, _: &str, _: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
+    fn resume(&mut self, _: &str, _: bool) -> Result<Option<StoredCluster>, StoreError> {
         Ok(None)
     }
 
@@ -284,7 +283,7 @@ async fn the_last_observations_are_written_before_the_episodes_that_go_on() {
     let noted = commits.clone();
     let archive =
         Archive::with_store(in_folder(folder.path()), move || Ok(Box::new(Noting(noted.clone())) as Box<dyn Store>));
-    let mut journal = archive.journal("c", &[]);
+    let mut journal = archive.journal("c");
     journal.note(&set(1, 1_000));
     let active = vec!["00000000-0000-4000-8000-000000000001".parse().unwrap()];
     journal.add(JournalEntry::Activity(ActivityChanges { active, ..ActivityChanges::default() }));
@@ -311,24 +310,22 @@ async fn the_writer_gives_way_to_hubs_and_pages() {
 }
 
 #[tokio::test]
-async fn what_is_read_late_is_taken_up_whichever_namespaces_were_watched() {
-    for namespaces in [vec![], vec!["n".to_owned()]] {
-        let folder = tempfile::tempdir().unwrap();
-        let first = Archive::start(in_folder(folder.path()));
-        first.journal("c", &[]).note(&set(0, 1_000));
-        first.close().await;
-        let (place, mut times) = (folder.path().to_owned(), 0);
-        let second = Archive::with_store(in_folder(folder.path()), move || {
-            times += 1;
-            if times == 1 {
-                return Err(StoreError::Failed("not now".into()));
-            }
-            Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
-        });
-        assert!(matches!(second.restore("c").await, RestoreResult::Unavailable));
-        second.journal("c", &namespaces).note(&set(1, 9_000));
-        until::until("a commit", async || second.counters().commits.load(Ordering::Relaxed) > 0).await;
-        let RestoreResult::Restored(resumed) = second.restore_later("c", true).await.unwrap() else { panic!() };
-        assert_eq!(resumed.timeline.model().replica_sets.values().count(), 2, "{namespaces:?}");
-    }
+async fn what_is_read_late_is_taken_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = Archive::start(in_folder(folder.path()));
+    first.journal("c").note(&set(0, 1_000));
+    first.close().await;
+    let (place, mut times) = (folder.path().to_owned(), 0);
+    let second = Archive::with_store(in_folder(folder.path()), move || {
+        times += 1;
+        if times == 1 {
+            return Err(StoreError::Failed("not now".into()));
+        }
+        Ok(Box::new(Sqlite::open(&place, SMALL)?) as Box<dyn Store>)
+    });
+    assert!(matches!(second.restore("c").await, RestoreResult::Unavailable));
+    second.journal("c").note(&set(1, 9_000));
+    until::until("a commit", async || second.counters.commits.load(Ordering::Relaxed) > 0).await;
+    let RestoreResult::Restored(resumed) = second.restore_later("c", true).await.unwrap() else { panic!() };
+    assert_eq!(resumed.timeline.model().replica_sets.values().count(), 2);
 }

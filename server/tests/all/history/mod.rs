@@ -27,13 +27,13 @@ use server::cli::commands::history as command;
 use server::cli::terminal::options::DeploymentArgument;
 use server::feed::recording::{LineType, RecordedLine, Recording};
 use server::history::activity::is_at_rest;
-use server::history::batch::pack;
+use server::history::batch::Batch;
 use server::history::index;
 use server::history::options::{Limits, Location, Options};
 use server::history::recorder::Recorder;
-use server::history::resume::{self, CheckpointState, FINGERPRINT};
+use server::history::resume;
 use server::history::sqlite::{FILE, Sqlite};
-use server::history::store::{Checkpoint, Commit, Episode, Lines, Store};
+use server::history::store::{Commit, Episode, Store};
 use server::kube::InitialState;
 use timeline::episodes::EpisodeRow;
 use timeline::view::Now;
@@ -143,16 +143,16 @@ fn longest() -> Vec<(Millis, Millis, String)> {
     batches(&text)
 }
 
-fn commit(lines: Option<(Millis, Millis, &str)>, checkpoint: Option<Checkpoint>) -> Commit {
+fn commit(lines: Option<(Millis, Millis, &str)>, checkpoint: Option<Vec<u8>>) -> Commit {
     let heard_millis = lines.map_or(0, |(_, to, _)| to);
-    let lines = lines.map(|(from_millis, to_millis, text)| Lines { from_millis, to_millis, body: pack(text).unwrap() });
+    let lines = lines.map(|(from_millis, to_millis, text)| Batch::pack(from_millis, to_millis, text).unwrap());
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    Commit { number, cluster: "c".into(), scope: "".into(), lines, heard_millis, checkpoint, ..Commit::default() }
+    Commit { number, cluster: "c".into(), lines, heard_millis, checkpoint, ..Commit::default() }
 }
 
-fn checkpoint(state: &CheckpointState<&Timeline, &History>) -> Option<Checkpoint> {
-    resume::compress(&resume::serialize(state)?)
+fn checkpoint(timeline: &Timeline, history: &History, observed: (Millis, Millis)) -> Option<Vec<u8>> {
+    resume::compress(&resume::serialize(timeline, history, 0, Some(observed))?)
 }
 
 /// What a recorder makes of batches, for a workload that is at rest at their end.
@@ -228,8 +228,8 @@ fn play(batches: &[(Millis, Millis, String)]) -> (Timeline, History) {
     (timeline, history)
 }
 
-fn resumed(store: &mut dyn Store, made_by: Option<&str>) -> InitialState {
-    resume::restore("c", store.resume("c", made_by).unwrap().unwrap()).unwrap()
+fn resumed(store: &mut dyn Store, use_checkpoint: bool) -> InitialState {
+    resume::restore("c", store.resume("c", use_checkpoint).unwrap().unwrap()).unwrap()
 }
 
 fn tidy(store: &mut dyn Store) {
@@ -263,13 +263,8 @@ fn of_every_recording_all_is_kept_however_it_is_tidied() {
             store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
             if index + 1 == until {
                 let (timeline, history) = play(&batches[..until]);
-                let standing = CheckpointState {
-                    timeline: &timeline,
-                    history: &history,
-                    epoch: 0,
-                    observed: Some((batches[0].0, *to)),
-                };
-                store.commit(&[commit(None, checkpoint(&standing))]).unwrap();
+                let checkpoint = checkpoint(&timeline, &history, (batches[0].0, *to));
+                store.commit(&[commit(None, checkpoint)]).unwrap();
             }
             if index % 7 == 0 {
                 tidy(store);
@@ -277,11 +272,11 @@ fn of_every_recording_all_is_kept_however_it_is_tidied() {
         }
         tidy(store);
         let (whole, _) = play(&batches);
-        let from_checkpoint = resumed(store, Some(FINGERPRINT));
+        let from_checkpoint = resumed(store, true);
         assert!(from_checkpoint.timeline.model() == whole.model(), "{name}, from its checkpoint");
-        let from_lines = resumed(store, None);
+        let from_lines = resumed(store, false);
         assert!(from_lines.timeline.model() == whole.model(), "{name}, from its lines");
-        joined += batches.len() - store.resume("c", None).unwrap().unwrap().batches.len();
+        joined += batches.len() - store.resume("c", false).unwrap().unwrap().batches.len();
     }
     let kinds = places().len();
     assert!(joined > 300 * kinds, "{joined} joined");

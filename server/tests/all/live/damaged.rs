@@ -29,8 +29,8 @@ impl Store for Fragile {
         self.store.commit(commits)
     }
 
-    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
-        self.store.resume(cluster, by)
+    fn resume(&mut self, cluster: &str, use_checkpoint: bool) -> Result<Option<StoredCluster>, StoreError> {
+        self.store.resume(cluster, use_checkpoint)
     }
 
     fn last_response(&mut self, cluster: &str) -> Result<Option<Millis>, StoreError> {
@@ -66,7 +66,7 @@ async fn in_the_second_file(folder: &Path) -> (FakeApi, Archive, Watched) {
     let watched = Watched::kept(&api, &archive);
     watched.until_pods(&["web-a", "web-b"]).await;
     live(&watched).await;
-    until("the first file", async || archive.counters().commits.load(Ordering::Relaxed) > 0).await;
+    until("the first file", async || archive.counters.commits.load(Ordering::Relaxed) > 0).await;
     let lists = || LISTED.map(|resource| api.requests(Verb::List, resource));
     let before = lists();
     is_damaged.store(true, Ordering::Relaxed);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use server::history::batch::Batch;
 use server::history::options::{Limits, Location, Options};
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
@@ -152,8 +153,8 @@ impl Store for Slow {
         self.store.commit(commits)
     }
 
-    fn resume(&mut self, cluster: &str, by: Option<&str>) -> Result<Option<StoredCluster>, StoreError> {
-        let stored = self.store.resume(cluster, by);
+    fn resume(&mut self, cluster: &str, use_checkpoint: bool) -> Result<Option<StoredCluster>, StoreError> {
+        let stored = self.store.resume(cluster, use_checkpoint);
         self.is_asked.store(true, Ordering::Relaxed);
         while self.is_slow.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(5)); // a server far away
@@ -253,15 +254,10 @@ async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {
     let mut store = Sqlite::open(folder.path(), Limits::default()).unwrap();
     let line =
         format!("{{\"observedAtMillis\":{ahead_millis},\"kind\":\"Pod\",\"type\":\"BOOKMARK\",\"object\":{{}}}}\n");
-    let lines = server::history::store::Lines {
-        from_millis: ahead_millis,
-        to_millis: ahead_millis,
-        body: server::history::batch::pack(&line).unwrap(),
-    };
+    let lines = Batch::pack(ahead_millis, ahead_millis, &line).unwrap();
     let commit = Commit {
         number: 0,
         cluster: "fake".into(),
-        scope: "".into(),
         lines: Some(lines),
         heard_millis: ahead_millis,
         ..Commit::default()
@@ -360,7 +356,7 @@ async fn a_second_one_says_that_the_first_writes_and_goes_on_without() {
     let connection = until_connection(&other.hub, "unwritten", |connection| connection.unwritten.is_some()).await;
     assert!(connection.unwritten.unwrap().why.contains(said));
     assert!(!is_stale(&watched.hub.connection().borrow(), ""), "the first one writes");
-    assert!(first.unwritten().borrow().is_none());
+    assert!(first.unwritten.borrow().is_none());
     // Once the first is gone, the second takes over.
     first.close().await;
     until_connection(&other.hub, "written", |connection| connection.unwritten.is_none()).await;

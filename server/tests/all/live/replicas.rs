@@ -85,7 +85,7 @@ mod in_postgres {
         let (one, other) = (Watched::kept(&api, &first), Watched::kept(&api, &second));
         live(&one).await;
         live(&other).await;
-        let writes = |archive: &Archive| archive.counters().commits.load(std::sync::atomic::Ordering::Relaxed) > 0;
+        let writes = |archive: &Archive| archive.counters.commits.load(std::sync::atomic::Ordering::Relaxed) > 0;
         until("one that writes", async || writes(&first) || writes(&second)).await;
         let (writer, follower, watched) =
             if writes(&first) { (&first, &second, &other) } else { (&second, &first, &one) };
@@ -94,7 +94,7 @@ mod in_postgres {
             either.until_pods(&["web-a", "web-b", "web-c"]).await;
         }
         assert!(!writes(follower), "what both saw is written once");
-        assert!(follower.unwritten().borrow().is_none());
+        assert!(follower.unwritten.borrow().is_none());
         // The one that writes ends; what happens then is written by the other one.
         writer.close().await;
         api.delete(&pod(12, 2, "web-c"));

@@ -335,7 +335,7 @@ async fn the_page_says_since_when_history_is_not_written() {
     std::fs::write(folder.path().join("plain"), "").unwrap();
     let location = Location::Folder(folder.path().join("plain").join("below"));
     let archive = Archive::start(Options { location, limits: Limits::default() });
-    archive.unwritten().wait_for(Option::is_some).await.unwrap();
+    archive.unwritten.clone().wait_for(Option::is_some).await.unwrap();
     let site = Site { archive: Some(archive), ..Site::default() };
     let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
     let page = fetch(&rollcast, "/history").await.text;

@@ -25,7 +25,7 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
     std::fs::write(&file, "no folder").unwrap();
     let place = Location::Folder(file.join("history"));
     let archive = Archive::start(Options { location: place, limits: Limits::default() });
-    archive.unwritten().wait_for(Option::is_some).await.unwrap();
+    archive.unwritten.clone().wait_for(Option::is_some).await.unwrap();
     let rules = rules(&PROD);
     let (hub, events) = watched_cluster("prod", &rules).await;
     events.send(SourceEvent::Answers { silent: Some((1, WHY.to_owned())) }).await.unwrap();

@@ -233,8 +233,8 @@ async fn a_moment_between_two_rollouts_is_shown_or_the_nearest_one_is_named() {
     let to_come = server::telemetry::clock::now_millis() + hour;
     let to_come = fetch(&rollcast, &format!("{by_itself}&at={to_come}")).await;
     assert!(to_come.text.contains("That moment is in the future"), "{}", to_come.text);
-    archive.journal("rollout", &[]).note_response(ten + hour);
-    let written = async || archive.counters().commits.load(std::sync::atomic::Ordering::Relaxed) > 0;
+    archive.journal("rollout").note_response(ten + hour);
+    let written = async || archive.counters.commits.load(std::sync::atomic::Ordering::Relaxed) > 0;
     crate::common::until::until("it is heard of", written).await;
     let answer = fetch(&rollcast, &format!("{page}&at={two}")).await;
     assert_eq!(answer.location, format!("{by_itself}&at={two}"));

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use server::access::permissions::Permissions;
 use server::database::address::DatabaseServer;
 use server::feed::recording::Recording;
-use server::history::batch::pack;
+use server::history::batch::Batch;
 use server::history::options::{Limits, Location, Options};
 use server::history::sql::Reader;
-use server::history::store::{Commit, CommitResult, Lines, Store, StoreError};
+use server::history::store::{Commit, CommitResult, Store, StoreError};
 use server::history::{Archive, index, resume};
 use server::kube::SourceEvent;
 use server::kube::translate::Object;
@@ -67,7 +67,7 @@ mod in_postgres {
 
     fn commit(number: u64, (from_millis, to_millis, text): &(Millis, Millis, String)) -> Commit {
         let (from_millis, to_millis) = (*from_millis, *to_millis);
-        let lines = Some(Lines { from_millis, to_millis, body: pack(text).unwrap() });
+        let lines = Some(Batch::pack(from_millis, to_millis, text).unwrap());
         Commit { number, cluster: "c".into(), lines, heard_millis: to_millis, ..Commit::default() }
     }
 
@@ -76,7 +76,7 @@ mod in_postgres {
     }
 
     fn kept_of(store: &mut dyn Store, cluster: &str) -> Model {
-        let stored = store.resume(cluster, None).unwrap().unwrap();
+        let stored = store.resume(cluster, false).unwrap().unwrap();
         resume::restore(cluster, stored).unwrap().timeline.model().clone()
     }
 
@@ -321,20 +321,20 @@ mod in_postgres {
         let ages = Millis::MAX / 4;
         let limits = Limits { age_millis: ages, log_millis: ages, ..Limits::default() };
         let archive = Archive::start(Options { location: location.clone(), limits });
-        let mut journal = archive.journal("c", &[]);
+        let mut journal = archive.journal("c");
         let commits = |count: u64| {
             let archive = archive.clone();
-            async move || archive.counters().commits.load(Ordering::Relaxed) >= count
+            async move || archive.counters.commits.load(Ordering::Relaxed) >= count
         };
         (0..100).for_each(|number| journal.note(&set(number)));
         until("the first commit", commits(1)).await;
         happens(&archive).await;
         (100..200).for_each(|number| journal.note(&set(number)));
-        archive.unwritten().wait_for(Option::is_none).await.unwrap();
+        archive.unwritten.clone().wait_for(Option::is_none).await.unwrap();
         archive.close().await;
         let stored = tokio::task::block_in_place(|| {
             let mut store = location.open(Limits::default()).unwrap();
-            let stored = store.resume("c", None).unwrap().unwrap();
+            let stored = store.resume("c", false).unwrap().unwrap();
             drop(store);
             stored
         });
@@ -350,8 +350,8 @@ mod in_postgres {
 
     /// Tells one more, so that writing is tried; waits until that fails.
     async fn until_failing(archive: &Archive) -> String {
-        archive.journal("c", &[]).note(&set(200));
-        let said = archive.unwritten().wait_for(Option::is_some).await.unwrap().clone().unwrap();
+        archive.journal("c").note(&set(200));
+        let said = archive.unwritten.clone().wait_for(Option::is_some).await.unwrap().clone().unwrap();
         assert_eq!(said.since_millis, 1_200, "since the first that is not written");
         said.why
     }
@@ -407,7 +407,7 @@ mod in_postgres {
             let is_named = |unwritten: &Option<Unwritten>| {
                 unwritten.as_ref().is_some_and(|unwritten| unwritten.why.ends_with(": it does not respond"))
             };
-            archive.unwritten().wait_for(is_named).await.unwrap();
+            archive.unwritten.clone().wait_for(is_named).await.unwrap();
             is_cut.store(false, Ordering::Relaxed);
         })
         .await;

@@ -81,7 +81,8 @@ impl Watched {
             counters: counters.clone(),
             hides_messages: false,
             clock: hub.clock(),
-            relist_requests: archive.map_or_else(|| tokio::sync::watch::channel(0).1, Archive::relist_requests),
+            relist_requests: archive
+                .map_or_else(|| tokio::sync::watch::channel(0).1, |archive| archive.relist_requests.clone()),
         };
         kube::start(&cluster, &Kind::ALL, &namespaces);
         Self { hub, counters, viewers: Viewers::default() }

@@ -22,9 +22,9 @@ fn of_a_guest() -> (String, String, DatabaseServer) {
 async fn until_told(archive: &server::history::Archive, why: &str) {
     let is_told =
         |unwritten: &Option<Unwritten>| unwritten.as_ref().is_some_and(|unwritten| unwritten.why.ends_with(why));
-    let mut unwritten = archive.unwritten();
+    let mut unwritten = archive.unwritten.clone();
     let told = tokio::time::timeout(Duration::from_secs(30), unwritten.wait_for(is_told)).await;
-    told.unwrap_or_else(|_| panic!("{why} is never told; told is {:?}", archive.unwritten().borrow())).unwrap();
+    told.unwrap_or_else(|_| panic!("{why} is never told; told is {:?}", archive.unwritten.borrow())).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
