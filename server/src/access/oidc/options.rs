@@ -120,10 +120,10 @@ impl Options {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn options(public: Option<&str>) -> Options {
+    pub(in super::super) fn options(public: Option<&str>) -> Options {
         Options {
             issuer: "https://id.example.com/dex".parse().unwrap(),
             client: ClientId::new("rollcast".to_owned()),

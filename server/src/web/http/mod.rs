@@ -17,7 +17,6 @@ mod metrics;
 mod pages;
 mod playground;
 mod preview;
-mod provider;
 mod qr;
 mod respond;
 mod routes;
