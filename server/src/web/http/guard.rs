@@ -65,48 +65,38 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
         response.headers_mut().entry(header::RETRY_AFTER).or_insert(AGAIN);
     }
     let is_private = rollcast.site.auth.requires_sign_in() && !is_program && !is_for_others;
-    HeaderRules { is_secure_only, is_for_others, is_private }.apply(response.headers_mut());
+    add_headers(response.headers_mut(), is_secure_only, is_for_others, is_private);
     response
 }
 
-/// Rules for the headers of a response.
-struct HeaderRules {
-    /// Browsers may use TLS only.
-    is_secure_only: bool,
-    /// Pages of other sites may show it.
-    is_for_others: bool,
-    /// The response is never cached, whatever the handler sets.
-    is_private: bool,
-}
-
-impl HeaderRules {
-    fn apply(&self, headers: &mut HeaderMap) {
-        if self.is_secure_only {
-            headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
-        }
-        for (name, value) in [
-            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
-            (header::REFERRER_POLICY, "same-origin"),
-        ] {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
-        headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
-        if !self.is_for_others {
-            headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
-        }
-        // A response without a rule of its own is of a cluster, and of this moment.
-        let nowhere = HeaderValue::from_static("private, no-store");
-        if self.is_private {
-            headers.insert(header::CACHE_CONTROL, nowhere);
-        } else {
-            headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
-        }
-        if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
-            && let Ok(value) = HeaderValue::from_str(&policy(""))
-        {
-            headers.insert(header::CONTENT_SECURITY_POLICY, value);
-        }
+/// Adds the headers that every response carries. Browsers may use TLS only if `is_secure_only`; pages of other sites may
+/// show it if `is_for_others`; it is never cached, whatever the handler sets, if `is_private`.
+fn add_headers(headers: &mut HeaderMap, is_secure_only: bool, is_for_others: bool, is_private: bool) {
+    if is_secure_only {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
+        (header::REFERRER_POLICY, "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    if !is_for_others {
+        headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    }
+    // A response without a rule of its own is of a cluster, and of this moment.
+    let nowhere = HeaderValue::from_static("private, no-store");
+    if is_private {
+        headers.insert(header::CACHE_CONTROL, nowhere);
+    } else {
+        headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
+    }
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
+        && let Ok(value) = HeaderValue::from_str(&policy(""))
+    {
+        headers.insert(header::CONTENT_SECURITY_POLICY, value);
     }
 }
 
