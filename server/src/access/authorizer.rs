@@ -60,11 +60,6 @@ pub struct Authorizer {
     all: signal::Sender<Arc<Permissions>>,
 }
 
-/// The permissions of another viewer cannot be checked: there are too many viewers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many viewers at once")]
-pub struct TooManyViewers;
-
 /// Permissions of the viewers with the same users in all clusters.
 struct ViewerState {
     state: Mutex<Inner>,
@@ -98,33 +93,29 @@ impl Authorizer {
         })
     }
 
-    /// Returns the permissions of a viewer, now and whenever they change. The channel closes when the polling ends.
-    pub async fn watch(
-        self: &Arc<Self>,
-        viewer: &Viewer,
-    ) -> Result<signal::Receiver<Arc<Permissions>>, TooManyViewers> {
-        let Some(subjects) = &viewer.subjects else { return Ok(self.all.subscribe()) };
+    /// Returns the permissions of a viewer, now and whenever they change; `None` if there are too many viewers. The
+    /// channel closes when the polling ends.
+    pub async fn watch(self: &Arc<Self>, viewer: &Viewer) -> Option<signal::Receiver<Arc<Permissions>>> {
+        let Some(subjects) = &viewer.subjects else { return Some(self.all.subscribe()) };
         loop {
             if let Some(told) = self.permissions(subjects).await?.subscribe() {
-                return Ok(told);
+                return Some(told);
             }
             self.viewers.invalidate(subjects).await; // its polling ended a moment ago
         }
     }
 
-    /// Returns the state of a viewer. The first check of an unknown viewer is shared by all concurrent requests.
-    async fn permissions(self: &Arc<Self>, subjects: &Arc<Subjects>) -> Result<Arc<ViewerState>, TooManyViewers> {
-        self.viewers
-            .try_get_with_by_ref(subjects, PermissionPoller::start(self, subjects))
-            .await
-            .map_err(|_| TooManyViewers)
+    /// Returns the state of a viewer; `None` if there are too many. The first check of an unknown viewer is shared by
+    /// all concurrent requests.
+    async fn permissions(self: &Arc<Self>, subjects: &Arc<Subjects>) -> Option<Arc<ViewerState>> {
+        self.viewers.optionally_get_with_by_ref(subjects, PermissionPoller::start(self, subjects)).await
     }
 
     /// Returns whether a viewer may see a namespace that they name; `None` if its cluster does not respond. Empty namespaces are
     /// checked as well: something may be there later, or was there a moment ago. Whether the namespace exists makes no difference.
     pub async fn check_namespace(self: &Arc<Self>, viewer: &Viewer, cluster: &str, namespace: &str) -> Option<bool> {
         let Some(subjects) = &viewer.subjects else { return Some(true) };
-        let known = self.permissions(subjects).await.ok()?;
+        let known = self.permissions(subjects).await?;
         let place = (cluster.to_owned(), namespace.to_owned());
         if let Some(said) = known.state().cached_visibility(&place) {
             return said;
@@ -293,9 +284,9 @@ impl Drop for PermissionPoller {
 }
 
 impl PermissionPoller {
-    /// Makes the first reviews, and polls while there are requests.
-    async fn start(authorizer: &Arc<Authorizer>, subjects: &Arc<Subjects>) -> Result<Arc<ViewerState>, TooManyViewers> {
-        let room = authorizer.room.clone().try_acquire_owned().map_err(|_| TooManyViewers)?;
+    /// Makes the first reviews, and polls while there are requests; `None` if there are too many viewers.
+    async fn start(authorizer: &Arc<Authorizer>, subjects: &Arc<Subjects>) -> Option<Arc<ViewerState>> {
+        let room = authorizer.room.clone().try_acquire_owned().ok()?;
         let own = |hub: &Handle| {
             let subject = subjects.of(hub.name())?.clone();
             let (place, reviews) = (hub.reviewer.place(), ClusterReviews::new(reviews::POLICY));
@@ -306,7 +297,7 @@ impl PermissionPoller {
         let mut poller = Self { authorizer, subjects, known: known.clone(), answers, _room: room };
         poller.poll().await;
         tokio::spawn(poller.run());
-        Ok(known)
+        Some(known)
     }
 
     /// Polls while there are requests, and for a while after the last one.

@@ -112,7 +112,7 @@ struct Session<'s, S> {
 
 impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
     async fn start(out: &'s mut S, view: ClientView, stream_request: &'s StreamRequest) -> Result<Self, SessionEnd> {
-        let mut permissions = view.watch_permissions().await.map_err(|_| SessionEnd::Broken)?;
+        let mut permissions = view.watch_permissions().await.ok_or(SessionEnd::Broken)?;
         let told = permissions.borrow_and_update().clone();
         Ok(Self {
             out,

@@ -156,12 +156,9 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
         (Some(_), Some(shares)) => shares.renewed_cookie(request.headers()),
         _ => rollcast.site.auth.renewed_cookie(request.headers()),
     };
-    let view = match ClientView::new(rollcast, viewer).await {
-        Ok(view) => view.from_address(client.address),
-        Err(why) => {
-            rollcast.limits.count_hit(Limit::Viewers);
-            return (name, turn_away(&format!("Try again in a moment: {why}.\n")));
-        }
+    let view = rollcast.limits.count_refusal(Limit::Viewers, ClientView::new(rollcast, viewer).await);
+    let Some(view) = view.map(|view| view.from_address(client.address)) else {
+        return (name, turn_away("Try again in a moment: too many viewers at once.\n"));
     };
     let value = |name| address.as_ref().map(|address| address.value(name)).filter(|value| !value.is_empty());
     let view = match (value("cluster"), value("namespace")) {
