@@ -4,9 +4,10 @@
 //! present, must be that of its own pages, and `Sec-Fetch-Site` must not name another site. Everything but the program itself
 //! requires a known viewer.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -19,7 +20,6 @@ use crate::access::forwarded;
 use crate::access::{AuthError, Viewer};
 use crate::export::assets;
 use crate::web::client_view::ClientView;
-use crate::web::connections::Peer;
 use crate::web::limits::Limit;
 use crate::web::server_address::ServerAddress;
 use crate::web::state::Rollcast;
@@ -32,7 +32,7 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     // Load balancers that speak HTTP/1.0 ask after health without a Host. Browsers, which could be led here by a foreign name, send one.
     let is_nameless = is_health && !request.headers().contains_key(header::HOST);
     let is_known_host = is_nameless || server_address.answers_to(host, is_health);
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     let is_proxy = |address| rollcast.is_proxy(address);
     let from = peer.map(|peer| forwarded::client(peer, request.headers(), is_proxy));
     let is_secure = peer.is_some_and(|peer| forwarded::is_secure(peer, request.headers(), is_proxy));
