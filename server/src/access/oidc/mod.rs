@@ -12,7 +12,6 @@
 //! ```
 //! Renewed and ended sessions are in memory: another Rollcast does not know them.
 
-mod client;
 mod discovery;
 mod identity;
 pub mod options;

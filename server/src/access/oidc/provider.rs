@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use futures::future::BoxFuture;
 use openidconnect::core::{
     CoreAuthenticationFlow, CoreClient, CoreClientAuthMethod, CoreIdToken, CoreIdTokenVerifier,
     CoreJwsSigningAlgorithm as Signed, CoreTokenResponse,
 };
-use openidconnect::http::Request;
 use openidconnect::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use openidconnect::http::{Request, StatusCode};
 use openidconnect::{
     AccessTokenHash, AsyncHttpClient, AuthType, AuthorizationCode, ClaimsVerificationError, CsrfToken,
-    EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, LogoutRequest, Nonce, NonceVerifier,
+    EndpointMaybeSet, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, LogoutRequest, Nonce, NonceVerifier,
     OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, RefreshToken, RequestTokenError, Scope,
     SignatureVerificationError, TokenResponse,
 };
@@ -241,5 +243,23 @@ impl OidcError {
     fn unavailable(why: impl std::fmt::Display) -> Self {
         tracing::warn!("no usable response from the sign-in provider: {}", safe(&why.to_string()));
         Self::Unavailable
+    }
+}
+
+/// The HTTP client of openidconnect: a response without an answer is an error.
+impl AsyncHttpClient<'_> for HttpClient {
+    type Error = FetchError;
+    type Future = BoxFuture<'static, Result<HttpResponse, FetchError>>;
+
+    fn call(&self, request: HttpRequest) -> Self::Future {
+        let client = self.clone(); // the connections are shared
+        Box::pin(async move {
+            let answer = client.send(request.map(Bytes::from)).await?;
+            let status = answer.status();
+            if status.is_redirection() || status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
+                return Err(FetchError::Status(status));
+            }
+            Ok(answer.map(|body| body.to_vec()))
+        })
     }
 }
