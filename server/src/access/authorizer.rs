@@ -94,7 +94,7 @@ impl Authorizer {
     pub async fn watch(self: &Arc<Self>, viewer: &Viewer) -> Option<signal::Receiver<Arc<Permissions>>> {
         let Some(subjects) = &viewer.subjects else { return Some(self.all.subscribe()) };
         loop {
-            if let Some(told) = locked(&*self.permissions(subjects).await?).subscribe() {
+            if let Some(told) = locked(&self.permissions(subjects).await?).subscribe() {
                 return Some(told);
             }
             self.viewers.invalidate(subjects).await; // its polling ended a moment ago
