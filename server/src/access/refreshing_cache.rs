@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+/// Times of a cache.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RefreshPolicy {
+pub struct RefreshPolicy {
     /// A response is refreshed after this time.
     pub refresh_after: Duration,
     /// A response that was not refreshed expires after this time.

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures::{StreamExt, stream};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
 use crate::access::permissions::ClusterPermissions;
@@ -51,7 +51,9 @@ impl ClusterReviews {
             return;
         }
         let has_failed_before = self.has_failed();
-        match self.refresh_until(Instant::now() + REVIEW_TIMEOUT, &hub.reviewer, subject, namespaces).await {
+        let late = || RequestError::Unreachable("the API server did not respond in time".to_owned());
+        let reviewed = timeout(REVIEW_TIMEOUT, self.review_due(&hub.reviewer, subject, namespaces)).await;
+        match reviewed.unwrap_or_else(|_| Err(late())) {
             Ok(()) => self.clear_failure(),
             Err(why) => {
                 if !has_failed_before {
@@ -63,17 +65,15 @@ impl ClusterReviews {
         }
     }
 
-    async fn refresh_until(
+    async fn review_due(
         &mut self,
-        by: Instant,
         reviewer: &Reviewer,
         subject: &Subject,
         namespaces: &BTreeSet<&String>,
     ) -> Result<(), RequestError> {
-        let late = |_| RequestError::Unreachable("the API server did not respond in time".to_owned());
         if self.is_due(&None) {
             let asked_at = Instant::now();
-            let answer = timeout_at(by, reviewer.may_list_pods(subject, None)).await.map_err(late)??;
+            let answer = reviewer.may_list_pods(subject, None).await?;
             self.insert(None, asked_at, answer);
         }
         self.retain(|namespace| namespace.as_ref().is_none_or(|name| namespaces.contains(name)));
@@ -90,7 +90,7 @@ impl ClusterReviews {
             (namespace, asked_at, answer)
         }));
         let mut answers = pin!(asked.buffer_unordered(REVIEWS_AT_ONCE));
-        while let Some((namespace, asked_at, answer)) = timeout_at(by, answers.next()).await.map_err(late)? {
+        while let Some((namespace, asked_at, answer)) = answers.next().await {
             self.insert(namespace, asked_at, answer?);
         }
         Ok(())

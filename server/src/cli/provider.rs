@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use openidconnect::{ClientId, ClientSecret};
 
-use crate::access::oidc::options::{Issuer, IssuerError, Options, Times};
+use crate::access::oidc::options::{Issuer, Options, Times};
 use crate::access::subject::SubjectPrefixes;
 use crate::cli::config::Auth;
 
@@ -88,7 +88,7 @@ pub enum ProviderError {
     #[error("--auth oidc requires an issuer URL and a client ID: set --oidc-issuer and --oidc-client-id")]
     NoProvider,
     #[error("the issuer URL {0:?} is invalid: it {1}")]
-    Issuer(String, IssuerError),
+    Issuer(String, &'static str),
     #[error("cannot read the client secret from {0:?}: {1}")]
     Secret(PathBuf, String),
 }

@@ -11,7 +11,7 @@ use super::provider::{OidcArguments, ProviderError};
 use crate::access::cookie::{SessionKeys, SessionKeysError};
 use crate::access::oidc::Oidc;
 use crate::access::proxy::ProxyAuth;
-use crate::access::share::{PollInterval, ShareError, Shares};
+use crate::access::share::{self, ShareError, Shares};
 use crate::access::subject::SubjectPrefixes;
 use crate::access::token::TokenAuth;
 use crate::access::{Auth, AuthMode};
@@ -121,7 +121,7 @@ impl SignIn {
         let shares = match (kept, shares_file) {
             // With a key that nobody else has, nobody else opens them, and nobody any more once the program has ended.
             (Some(Location::Postgres(server)), None) if keys_file.is_some() => {
-                Shares::in_database(keys, server.clone(), PollInterval::default())
+                Shares::in_database(keys, server.clone(), share::POLICY)
             }
             (_, file) => Shares::open(keys, file)?,
         };

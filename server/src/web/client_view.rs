@@ -12,7 +12,6 @@ use timeline::{Millis, Uid, Workload};
 use tokio::sync::{OwnedMutexGuard, watch as signal};
 
 use crate::access::Viewer;
-use crate::access::authorizer::TooManyViewers;
 use crate::access::clients::{ClientKey, UsageGuard};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::access::scope::LinkScope;
@@ -37,10 +36,10 @@ pub struct ClientView {
 }
 
 impl ClientView {
-    /// Returns the view of a viewer.
-    pub async fn new(rollcast: &Arc<Rollcast>, viewer: Viewer) -> Result<Self, TooManyViewers> {
+    /// Returns the view of a viewer; `None` if there are too many viewers.
+    pub async fn new(rollcast: &Arc<Rollcast>, viewer: Viewer) -> Option<Self> {
         let permissions = viewer.limit(rollcast.authorizer.watch(&viewer).await?.borrow().clone());
-        Ok(Self { rollcast: rollcast.clone(), viewer, permissions, from: None })
+        Some(Self { rollcast: rollcast.clone(), viewer, permissions, from: None })
     }
 
     /// Adds a named namespace, if the viewer may see it: it is checked even if it is empty.
@@ -71,8 +70,8 @@ impl ClientView {
         Self { permissions: self.viewer.limit(permissions), ..self }
     }
 
-    /// Returns their permissions, now and whenever they change.
-    pub async fn watch_permissions(&self) -> Result<signal::Receiver<Arc<Permissions>>, TooManyViewers> {
+    /// Returns their permissions, now and whenever they change; `None` if there are too many viewers.
+    pub async fn watch_permissions(&self) -> Option<signal::Receiver<Arc<Permissions>>> {
         self.rollcast.authorizer.watch(&self.viewer).await
     }
 
@@ -207,7 +206,10 @@ impl ClientView {
     /// Returns a handle of a hub that counts as followed; `None` if the client already follows too many past rollouts,
     /// or links too many excerpts.
     pub fn subscribe_to(&self, hub: Handle) -> Option<Handle> {
-        self.rollcast.subscribe_to(hub, &self.client_key())
+        let (follower, Rollcast { past, excerpts, limits, .. }) = (self.client_key(), &*self.rollcast);
+        let seat = past.hubs.add_follower(hub, &follower);
+        let seat = seat.and_then(|hub| excerpts.hubs.add_follower(hub, &follower));
+        limits.count_refusal(Limit::Rollouts, seat)
     }
 
     /// Returns the hub of the cluster, whichever rollout the workload names.

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{ConnectInfo, Request};
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -64,10 +64,6 @@ const HEADERS_TOO_LARGE: &[u8] =
 const SENT_AHEAD: usize = 256 << 10;
 /// Timeout of these responses, and the pause after a failed accept.
 const REFUSE_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// The other end of a connection.
-#[derive(Debug, Clone, Copy)]
-pub struct Peer(pub SocketAddr);
 
 /// Open connections, limited in all and by address.
 #[derive(Debug)]
@@ -251,7 +247,7 @@ async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + '
     let Caller { peer, is_proxy, router, open, limits } = caller;
     let idle = if is_proxy { IDLE_OF_PROXY } else { HEADERS_TIMEOUT };
     let answer = MapRequest::new(router, move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Peer(peer));
+        request.extensions_mut().insert(ConnectInfo(peer));
         request
     });
     let mut http = auto::Builder::new(TokioExecutor::new());

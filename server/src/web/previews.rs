@@ -49,7 +49,7 @@ pub struct Previews {
 }
 
 /// A permit to draw, which work that cannot be cancelled holds.
-pub struct DrawPermit(#[expect(dead_code, reason = "held until the picture is drawn")] [OwnedSemaphorePermit; 2]);
+pub type DrawPermit = [OwnedSemaphorePermit; 2];
 
 impl Default for Previews {
     fn default() -> Self {
@@ -76,7 +76,7 @@ impl Previews {
     /// Waits for the turn to draw; `None` where too many wait.
     pub async fn draw_permit(&self) -> Option<DrawPermit> {
         let place = self.places.clone().try_acquire_owned().ok()?;
-        Some(DrawPermit([place, self.turns.clone().acquire_owned().await.ok()?]))
+        Some([place, self.turns.clone().acquire_owned().await.ok()?])
     }
 }
 

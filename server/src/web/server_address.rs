@@ -23,15 +23,10 @@ pub struct ServerAddress {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BasePath(String);
 
-/// The text is no path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be a path of letters, digits, - . _ and ~, such as /rollcast, and no page of Rollcast's own")]
-pub struct InvalidBasePath;
-
 impl FromStr for BasePath {
-    type Err = InvalidBasePath;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, InvalidBasePath> {
+    fn from_str(text: &str) -> Result<Self, &'static str> {
         let path = text.strip_suffix('/').unwrap_or(text);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_' | '~');
         let is_segment = |part: &str| !matches!(part, "" | "." | "..") && part.chars().all(is_plain);
@@ -39,7 +34,12 @@ impl FromStr for BasePath {
         // A path of the server's own would be taken off twice.
         let first = |path: &str| path.split('/').nth(1).map(str::to_owned);
         let is_own = !path.is_empty() && Route::ALL.iter().any(|route| first(route.pattern()) == first(path));
-        if is_path && text.starts_with('/') && !is_own { Ok(Self(path.to_owned())) } else { Err(InvalidBasePath) }
+        match is_path && text.starts_with('/') && !is_own {
+            true => Ok(Self(path.to_owned())),
+            false => {
+                Err("must be a path of letters, digits, - . _ and ~, such as /rollcast, and no page of Rollcast's own")
+            }
+        }
     }
 }
 
@@ -58,27 +58,24 @@ pub struct PublicUrl {
     authority: String,
 }
 
-/// The text is no public URL.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must consist of a scheme and a host only, such as https://rollouts.example.com; --base-path is for a path")]
-pub struct InvalidPublicUrl;
-
 impl FromStr for PublicUrl {
-    type Err = InvalidPublicUrl;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, InvalidPublicUrl> {
-        let uri: Uri = text.parse().map_err(|_| InvalidPublicUrl)?;
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let why =
+            "must consist of a scheme and a host only, such as https://rollouts.example.com; --base-path is for a path";
+        let uri: Uri = text.parse().map_err(|_| why)?;
         let is_secure = match uri.scheme_str() {
             Some("https") => true,
             Some("http") => false,
-            _ => return Err(InvalidPublicUrl),
+            _ => return Err(why),
         };
         let authority = uri.authority().map(|authority| authority.as_str().to_ascii_lowercase()).unwrap_or_default();
         let authority = without_usual_port(&authority, is_secure).to_owned();
         let is_bare = uri.path_and_query().is_none_or(|rest| rest.as_str() == "/");
         match (Host::parse(&authority), is_bare) {
             (Some(_), true) => Ok(Self { is_secure, authority }),
-            _ => Err(InvalidPublicUrl),
+            _ => Err(why),
         }
     }
 }
@@ -218,7 +215,7 @@ mod tests {
             "/api/x",
             "/clusters",
         ] {
-            assert_eq!(text.parse::<BasePath>(), Err(InvalidBasePath), "{text}");
+            assert!(text.parse::<BasePath>().is_err(), "{text}");
         }
     }
 
@@ -290,7 +287,7 @@ mod tests {
             "https://rollouts.example.com:x",
             "https://rollouts .example.com",
         ] {
-            assert_eq!(text.parse::<PublicUrl>(), Err(InvalidPublicUrl), "{text}");
+            assert!(text.parse::<PublicUrl>().is_err(), "{text}");
         }
     }
 

@@ -25,11 +25,11 @@ use tokio::sync::watch as signal;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Error as TransportError;
 
-use self::subscription::{Subscription, follow, next, now, resubscribe, send_first};
-use self::transport::{SessionEnd, close, close_with, send, send_frame, send_message};
+use self::subscription::Subscription;
+use self::transport::{SessionEnd, close, close_with, send, send_frame};
 use crate::access::permissions::Permissions;
 use crate::access::{AuthError, Viewer};
-use crate::hub::{FollowedDeployment, Update};
+use crate::hub::Update;
 use crate::telemetry::rate::RateLimit;
 use crate::web::client_view::ClientView;
 use crate::web::limits::{Limit, QUESTION_EVERY, QUESTIONS_AT_ONCE};
@@ -94,7 +94,8 @@ pub async fn refuse(mut socket: WebSocket) {
 }
 
 /// The state of a session: its viewer, their permissions, and what they follow.
-struct Session<'s> {
+struct Session<'s, S> {
+    out: &'s mut S,
     view: ClientView,
     stream_request: &'s StreamRequest,
     permissions: signal::Receiver<Arc<Permissions>>,
@@ -109,11 +110,12 @@ struct Session<'s> {
     allowed_at: Instant,
 }
 
-impl<'s> Session<'s> {
-    async fn start(view: ClientView, stream_request: &'s StreamRequest) -> Result<Self, SessionEnd> {
-        let mut permissions = view.watch_permissions().await.map_err(|_| SessionEnd::Broken)?;
+impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
+    async fn start(out: &'s mut S, view: ClientView, stream_request: &'s StreamRequest) -> Result<Self, SessionEnd> {
+        let mut permissions = view.watch_permissions().await.ok_or(SessionEnd::Broken)?;
         let told = permissions.borrow_and_update().clone();
         Ok(Self {
+            out,
             view: view.with_permissions(told.clone()),
             stream_request,
             permissions,
@@ -125,13 +127,18 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// Takes changed permissions.
-    async fn apply_permissions(&mut self, out: &mut (impl Sink<Message> + Unpin)) -> Result<(), SessionEnd> {
+    /// Takes changed permissions. They do not cover a namespace that is visible by its review: it stays visible until
+    /// the next review.
+    async fn apply_permissions(&mut self) -> Result<(), SessionEnd> {
         let told = self.permissions.borrow_and_update().clone();
         let before = self.view.clone();
-        self.view = with_new_permissions(&before, &self.applied_permissions, &told, &self.subscription);
+        let shared = before.clone().with_permissions(told.clone());
+        self.view = match self.named_only() {
+            Some(workload) => shared.and_namespace(&workload.cluster, &workload.namespace),
+            None => shared,
+        };
         self.applied_permissions = told;
-        if self.pending.is_none() { self.resubscribe(out, &before).await } else { Ok(()) }
+        if self.pending.is_none() { self.resubscribe(&before).await } else { Ok(()) }
     }
 
     /// Takes the result of a check of the viewer.
@@ -147,9 +154,9 @@ impl<'s> Session<'s> {
             }
         }
         if self.review.is_terminated()
-            && let Some(workload) = named_only(&self.view, &self.applied_permissions, &self.subscription)
+            && let Some(workload) = self.named_only()
         {
-            self.review = start_review(&self.view, workload);
+            self.review = self.start_review(workload);
         }
         if let Subscription::List(listed) = &mut self.subscription
             && listed.choice.is_turned_away()
@@ -160,11 +167,7 @@ impl<'s> Session<'s> {
     }
 
     /// Takes the result of a review; `None` if the cluster did not respond.
-    async fn apply_review(
-        &mut self,
-        out: &mut (impl Sink<Message> + Unpin),
-        is_allowed: Option<bool>,
-    ) -> Result<(), SessionEnd> {
+    async fn apply_review(&mut self, is_allowed: Option<bool>) -> Result<(), SessionEnd> {
         match (self.pending.take(), is_allowed) {
             (Some((workload, since)), is_allowed) => {
                 self.reset_view();
@@ -172,7 +175,7 @@ impl<'s> Session<'s> {
                 if is_allowed == Some(true) {
                     self.view = self.view.clone().and_namespace(&workload.cluster, &workload.namespace);
                 }
-                self.follow(out, Scope::Workload(workload), since).await
+                self.follow(Scope::Workload(workload), since).await
             }
             (None, Some(true)) => {
                 self.allowed_at = Instant::now();
@@ -183,61 +186,65 @@ impl<'s> Session<'s> {
             (None, _) => {
                 let before = self.view.clone();
                 self.view = before.clone().with_permissions(self.applied_permissions.clone());
-                self.resubscribe(out, &before).await
+                self.resubscribe(&before).await
             }
         }
     }
 
     /// Does what the viewer asks for.
-    async fn answer_request(
-        &mut self,
-        out: &mut (impl Sink<Message> + Unpin),
-        frame: ViewerFrame,
-    ) -> Result<(), SessionEnd> {
+    async fn answer_request(&mut self, frame: ViewerFrame) -> Result<(), SessionEnd> {
         match frame {
             ViewerFrame::Hello { .. } => Ok(()),
             ViewerFrame::Subscribe { scope, since } => {
-                audit(&self.view, &scope, self.stream_request.from, "followed");
+                self.audit(&scope, "followed");
                 match scope {
                     Scope::Workload(workload) => {
-                        self.review = start_review(&self.view, &workload);
+                        self.review = self.start_review(&workload);
                         self.pending = Some((workload, since));
                         Ok(())
                     }
                     scope => {
                         self.review = Fuse::terminated();
                         self.reset_view();
-                        self.follow(out, scope, since).await
+                        self.follow(scope, since).await
                     }
                 }
             }
-            ViewerFrame::Moment { at_millis } => {
-                let Subscription::Deployment(followed) = &self.subscription else { return Ok(()) };
-                let scope = Scope::Workload(followed.workload.clone());
-                audit(&self.view, &scope, self.stream_request.from, "looked at a moment");
-                moment(out, &self.view, followed, at_millis, &self.permissions).await
-            }
+            ViewerFrame::Moment { at_millis } => self.send_moment(at_millis).await,
         }
     }
 
     /// Sends what is new of the subscription.
-    async fn send_update(&mut self, out: &mut (impl Sink<Message> + Unpin), update: Update) -> Result<(), SessionEnd> {
+    async fn send_update(&mut self, update: Update) -> Result<(), SessionEnd> {
         match (update, &mut self.subscription) {
-            (Update::Frame(bytes), _) => send(out, bytes).await,
+            (Update::Frame(bytes), _) => send(self.out, Message::Binary(bytes)).await,
             (Update::Connection(_), Subscription::Deployment(followed)) => {
                 let (cluster, connection) = (followed.hub.name().to_owned(), self.view.connection(&followed.hub));
-                send_frame(out, &ServerFrame::Connection { cluster, connection }).await?;
+                send_frame(self.out, &ServerFrame::Connection { cluster, connection }).await?;
                 // With the pace of time the time itself is sent: the viewer's clock may have run at another pace.
-                let now_millis = now(&self.subscription);
-                send_frame(out, &ServerFrame::Heartbeat { now_millis }).await
+                let now_millis = self.subscription.now_millis();
+                send_frame(self.out, &ServerFrame::Heartbeat { now_millis }).await
             }
             (Update::Missed, Subscription::Deployment(followed)) => {
                 self.view.rollcast().resyncs.fetch_add(1, Ordering::Relaxed);
                 let first = followed.resubscribe().await.map_err(|_| SessionEnd::Broken)?;
-                send_first(out, &self.view, first).await
+                self.send_first(first).await
             }
             (Update::Connection(_) | Update::Missed, _) => Ok(()),
         }
+    }
+
+    /// Sends the state at another time, unless the permissions changed while it was computed.
+    async fn send_moment(&mut self, at_millis: Millis) -> Result<(), SessionEnd> {
+        let Subscription::Deployment(followed) = &self.subscription else { return Ok(()) };
+        self.audit(&Scope::Workload(followed.workload.clone()), "looked at a moment");
+        let turn = self.view.moment_turn().await;
+        let moment = followed.hub.moment_frame(&followed.workload, at_millis).await.map_err(|_| SessionEnd::Broken)?;
+        drop(turn); // sending may take long
+        if self.permissions.has_changed().unwrap_or(true) {
+            return Ok(()); // the changed permissions are applied first; the page asks again
+        }
+        send(self.out, Message::Binary(moment.ok_or(SessionEnd::Broken)?)).await
     }
 
     /// Shows what the current permissions show, without a namespace that was named before.
@@ -246,25 +253,29 @@ impl<'s> Session<'s> {
         self.view = self.view.clone().with_permissions(self.applied_permissions.clone());
     }
 
-    async fn follow(
-        &mut self,
-        out: &mut (impl Sink<Message> + Unpin),
-        scope: Scope,
-        since: Option<Position>,
-    ) -> Result<(), SessionEnd> {
-        let before = std::mem::replace(&mut self.subscription, Subscription::Nothing);
-        self.subscription = follow(out, &self.view, &self.permissions, before, (scope, since)).await?;
-        Ok(())
+    /// Returns the followed Deployment if it is visible only by the review of its named namespace, not by the
+    /// permissions.
+    fn named_only(&self) -> Option<&Workload> {
+        let Subscription::Deployment(followed) = &self.subscription else { return None };
+        let shared = self.view.clone().with_permissions(self.applied_permissions.clone());
+        (self.view.can_see(&followed.workload) && !shared.can_see(&followed.workload)).then_some(&followed.workload)
     }
 
-    async fn resubscribe(
-        &mut self,
-        out: &mut (impl Sink<Message> + Unpin),
-        before: &ClientView,
-    ) -> Result<(), SessionEnd> {
-        let subscription = std::mem::replace(&mut self.subscription, Subscription::Nothing);
-        self.subscription = resubscribe(out, before, &self.view, &self.permissions, subscription).await?;
-        Ok(())
+    /// Begins to ask whether the namespace of a workload may be seen.
+    fn start_review(&self, workload: &Workload) -> Fuse<BoxFuture<'static, Option<bool>>> {
+        let (view, cluster, namespace) = (self.view.clone(), workload.cluster.clone(), workload.namespace.clone());
+        async move { view.check_namespace(&cluster, &namespace).await }.boxed().fuse()
+    }
+
+    /// Writes what the viewer follows to the audit log, if there is one.
+    fn audit(&self, scope: &Scope, did: &str) {
+        let Some(audit) = &self.view.rollcast().site.audit else { return };
+        let at = match scope {
+            Scope::Nothing => return,
+            Scope::List { .. } => "/".to_owned(),
+            Scope::Workload(workload) => timeline::address::workload(workload),
+        };
+        audit.record(&self.view.viewer().audit_name(), self.stream_request.from, did, &at, 101);
     }
 }
 
@@ -277,9 +288,9 @@ async fn run(
     stream_request: &StreamRequest,
 ) -> Result<Infallible, SessionEnd> {
     let rollcast = view.rollcast().clone();
-    let mut session = Box::pin(Session::start(view, stream_request)).await?;
+    let mut session = Box::pin(Session::start(out, view, stream_request)).await?;
     let hello = ServerFrame::Hello { protocol: PROTOCOL, build: rollcast.build.to_owned() };
-    send_frame(out, &hello).await?;
+    send_frame(session.out, &hello).await?;
     let mut heartbeat = tokio::time::interval(Duration::from_secs(u64::from(HEARTBEAT_SECONDS)));
     heartbeat.reset();
     // Late ticks must not be made up for: a burst of pings leaves no time to answer.
@@ -305,65 +316,37 @@ async fn run(
             biased; // changed permissions apply before anything else is sent
             changed = session.permissions.changed() => {
                 changed.map_err(|_| SessionEnd::Broken)?; // without permissions nothing may be sent
-                Box::pin(session.apply_permissions(out)).await?;
+                Box::pin(session.apply_permissions()).await?;
             }
             _ = check_due.tick(), if check.is_terminated() => {
                 let StreamRequest { headers, peer, from } = stream_request;
                 check = rollcast.viewer(headers, *peer, *from).boxed().fuse();
             }
             viewer = &mut check => Box::pin(session.apply_check(viewer)).await?,
-            is_allowed = &mut session.review => Box::pin(session.apply_review(out, is_allowed)).await?,
+            is_allowed = &mut session.review => Box::pin(session.apply_review(is_allowed)).await?,
             () = tokio::time::sleep_until(end), if is_signed_in => return Err(SessionEnd::Closed(OPEN_AGAIN, String::new())),
             _ = heartbeat.tick() => {
-                let now_millis = now(&session.subscription);
-                send_frame(out, &ServerFrame::Heartbeat { now_millis }).await?;
+                let now_millis = session.subscription.now_millis();
+                send_frame(session.out, &ServerFrame::Heartbeat { now_millis }).await?;
                 heartbeats = (heartbeats + 1) % PING_AFTER;
                 if heartbeats == 0 {
                     if unanswered == MOST_UNANSWERED {
                         return Err(SessionEnd::Broken);
                     }
                     unanswered += 1;
-                    send_message(out, Message::Ping(Bytes::new())).await?;
+                    send(session.out, Message::Ping(Bytes::new())).await?;
                 }
             }
             message = inbox.next(), if session.pending.is_none() => {
                 let message = message.ok_or(SessionEnd::Left)?.map_err(read_error_end)?;
                 unanswered = 0;
                 if let Some(frame) = request(message)? {
-                    Box::pin(session.answer_request(out, frame)).await?;
+                    Box::pin(session.answer_request(frame)).await?;
                 }
             }
-            update = next(&mut session.subscription), if session.pending.is_none() => session.send_update(out, update?).await?,
+            update = session.subscription.next(), if session.pending.is_none() => session.send_update(update?).await?,
         }
     }
-}
-
-/// Returns the followed Deployment if it is visible only by the review of its named namespace, not by the permissions.
-fn named_only<'s>(view: &ClientView, told: &Arc<Permissions>, subscription: &'s Subscription) -> Option<&'s Workload> {
-    let Subscription::Deployment(followed) = subscription else { return None };
-    let shared = view.clone().with_permissions(told.clone());
-    (view.can_see(&followed.workload) && !shared.can_see(&followed.workload)).then_some(&followed.workload)
-}
-
-/// Returns the view with new permissions. They do not cover a namespace that is visible by its review: it stays visible
-/// until the next review.
-fn with_new_permissions(
-    view: &ClientView,
-    before: &Arc<Permissions>,
-    told: &Arc<Permissions>,
-    subscription: &Subscription,
-) -> ClientView {
-    let shared = view.clone().with_permissions(told.clone());
-    match named_only(view, before, subscription) {
-        Some(workload) => shared.and_namespace(&workload.cluster, &workload.namespace),
-        None => shared,
-    }
-}
-
-/// Begins to ask whether the namespace of a workload may be seen.
-fn start_review(view: &ClientView, workload: &Workload) -> Fuse<BoxFuture<'static, Option<bool>>> {
-    let (view, cluster, namespace) = (view.clone(), workload.cluster.clone(), workload.namespace.clone());
-    async move { view.check_namespace(&cluster, &namespace).await }.boxed().fuse()
 }
 
 /// Returns the end of a session whose viewer's message cannot be read.
@@ -394,34 +377,6 @@ fn request(message: Message) -> Result<Option<ViewerFrame>, SessionEnd> {
     }
 }
 
-/// Sends the state at another time, unless the permissions changed while it was computed.
-async fn moment(
-    out: &mut (impl Sink<Message> + Unpin),
-    view: &ClientView,
-    followed: &FollowedDeployment,
-    at_millis: Millis,
-    permissions: &signal::Receiver<Arc<Permissions>>,
-) -> Result<(), SessionEnd> {
-    let turn = view.moment_turn().await;
-    let moment = followed.hub.moment_frame(&followed.workload, at_millis).await.map_err(|_| SessionEnd::Broken)?;
-    drop(turn); // sending may take long
-    if permissions.has_changed().unwrap_or(true) {
-        return Ok(()); // the changed permissions are applied first; the page asks again
-    }
-    send(out, moment.ok_or(SessionEnd::Broken)?).await
-}
-
-/// Writes what a viewer follows to the audit log, if there is one.
-fn audit(view: &ClientView, scope: &Scope, from: Option<IpAddr>, did: &str) {
-    let Some(audit) = &view.rollcast().site.audit else { return };
-    let at = match scope {
-        Scope::Nothing => return,
-        Scope::List { .. } => "/".to_owned(),
-        Scope::Workload(workload) => timeline::address::workload(workload),
-    };
-    audit.record(&view.viewer().audit_name(), from, did, &at, 101);
-}
-
 #[cfg(test)]
 mod tests {
     use timeline::Retention;
@@ -432,24 +387,27 @@ mod tests {
     use crate::telemetry::viewers::Viewers;
     use crate::web::state::{Rollcast, Site};
 
+    fn nameless() -> StreamRequest {
+        StreamRequest { headers: HeaderMap::new(), peer: None, from: None }
+    }
+
     #[tokio::test]
     async fn what_may_not_be_seen_any_more_by_when_it_is_known_is_not_sent() {
         let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
         let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), Site::default());
         let view = ClientView::new(&rollcast, Viewer::anonymous()).await.unwrap();
-        let (told, mut permissions) = signal::channel(Arc::new(Permissions::All));
+        let told = signal::Sender::new(Arc::new(Permissions::All));
         let list = Scope::List { query: Query::default(), window: Window { from: 0, to: 10 } };
         let workload = Scope::Workload(Workload::deployment("prod", "shop", "web"));
-        let mut sent: Vec<Message> = Vec::new();
         for (scope, frames) in [(&list, 1), (&workload, 2)] {
             for is_sent in [true, false] {
-                permissions.mark_unchanged();
+                let (mut sent, request) = (Vec::<Message>::new(), nameless());
+                let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
+                session.permissions = told.subscribe();
                 if !is_sent {
                     told.send_replace(Arc::new(Permissions::none()));
                 }
-                sent.clear();
-                let asked = (scope.clone(), None);
-                let followed = follow(&mut sent, &view, &permissions, Subscription::Nothing, asked).await;
+                let followed = session.follow(scope.clone(), None).await;
                 assert_eq!(followed.is_ok(), is_sent || *scope == list);
                 assert_eq!(sent.len(), if is_sent { frames } else { 0 });
             }
@@ -461,14 +419,18 @@ mod tests {
         let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
         let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), Site::default());
         let only = |namespace: &str| Arc::new(Permissions::none().and("prod", namespace));
-        let view = ClientView::new(&rollcast, Viewer::anonymous()).await.unwrap().with_permissions(only("web"));
-        let view = view.and_namespace("prod", "shop");
+        let view = ClientView::new(&rollcast, Viewer::anonymous()).await.unwrap();
         let workload = Workload::deployment("prod", "shop", "web");
-        let (_, followed) = hub.follow(workload.clone(), None).await.unwrap();
-        let subscription = Subscription::Deployment(Box::new(followed));
-        let is_seen =
-            |before| with_new_permissions(&view, &only(before), &only("api"), &subscription).can_see(&workload);
-        assert!(is_seen("web"));
-        assert!(!is_seen("shop"), "it was told, and is not any more");
+        for (before, is_seen) in [("web", true), ("shop", false)] {
+            let (mut sent, request) = (Vec::<Message>::new(), nameless());
+            let mut session = Session::start(&mut sent, view.clone(), &request).await.ok().unwrap();
+            session.view = view.clone().with_permissions(only("web")).and_namespace("prod", "shop");
+            session.applied_permissions = only(before);
+            session.permissions = signal::Sender::new(only("api")).subscribe();
+            let (_, followed) = hub.follow(workload.clone(), None).await.unwrap();
+            session.subscription = Subscription::Deployment(Box::new(followed));
+            assert!(session.apply_permissions().await.is_ok());
+            assert_eq!(session.view.can_see(&workload), is_seen, "{before}");
+        }
     }
 }

@@ -23,14 +23,24 @@ pub(super) struct Identity {
     pub(super) refresh: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum OidcError {
-    /// The provider does not respond, or its response makes no sense.
-    Unavailable,
-    /// It refuses, or its response cannot be trusted; and why: for the log.
+/// Why a sign-in failed, or a provider does not identify somebody.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say it")]
+pub enum OidcError {
+    #[error("This sign-in started in another window, or too long ago.")]
+    NotStarted,
+    /// The provider refuses, or its response cannot be trusted; and why: for the log.
+    #[error("The provider did not sign you in.")]
     Rejected(String),
-    /// The token has no user name that clusters accept.
+    #[error("The provider sent no user name that the clusters accept.")]
     NoUserName,
+    #[error("The provider sent more data about you than a browser cookie can hold.")]
+    TooLong,
+    /// The provider does not respond, or its response makes no sense.
+    #[error("The sign-in provider does not respond right now.")]
+    Unavailable,
+    #[error("Too many failed sign-ins from your address. Try again in a moment.")]
+    TooManyAttempts,
 }
 
 impl OidcError {
@@ -71,25 +81,15 @@ fn read_claims(options: &Options, claims: &Map<String, Value>, now: i64) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use openidconnect::ClientId;
     use serde_json::json;
 
-    use super::super::options::Times;
+    use super::super::options;
     use super::*;
     use crate::access::subject::SubjectPrefixes;
 
     fn options(user_claim: &str) -> Options {
-        Options {
-            issuer: "https://id.example.com".parse().unwrap(),
-            client: ClientId::new("rollcast".to_owned()),
-            secret: None,
-            scopes: Vec::new(),
-            user_claim: user_claim.to_owned(),
-            groups_claim: "groups".to_owned(),
-            prefixes: SubjectPrefixes { user: "oidc:".to_owned(), groups: String::new() },
-            public: None,
-            times: Times::default(),
-        }
+        let prefixes = SubjectPrefixes { user: "oidc:".to_owned(), groups: String::new() };
+        Options { user_claim: user_claim.to_owned(), prefixes, ..options::tests::options(None) }
     }
 
     fn named(user_claim: &str, claims: Value) -> Result<(String, Vec<String>), OidcError> {

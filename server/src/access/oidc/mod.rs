@@ -12,7 +12,6 @@
 //! ```
 //! Renewed and ended sessions are in memory: another Rollcast does not know them.
 
-mod client;
 mod discovery;
 mod identity;
 pub mod options;
@@ -25,10 +24,11 @@ use std::sync::Arc;
 use axum::http::{HeaderMap, HeaderValue};
 use openidconnect::Nonce;
 use serde::{Deserialize, Serialize};
+use timeline::address::Parameters;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use self::identity::OidcError;
+pub use self::identity::OidcError;
 use self::options::Options;
 use self::provider::Provider;
 use self::session::{Session, Sessions};
@@ -49,7 +49,7 @@ const TURN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 /// Sign-in at one provider.
 pub struct Oidc {
     keys: SessionKeys,
-    provider: Provider,
+    provider: Arc<Provider>,
     sessions: Sessions,
     asking: Semaphore,
     /// Rate limit of rejected sign-ins of each client.
@@ -65,63 +65,6 @@ struct PendingSignIn {
     to: String,
     /// Start, in seconds of the Unix epoch.
     since: i64,
-}
-
-/// Query parameters of the callback.
-#[derive(Debug, Clone, Default)]
-pub struct CallbackParameters {
-    /// Authorization code; may be empty.
-    pub code: String,
-    /// The state of the sign-in.
-    pub state: String,
-    /// The issuer, as the provider names itself.
-    pub issuer: String,
-    /// Why there is no code: for the log.
-    pub error: String,
-    /// The same in words.
-    pub description: String,
-}
-
-/// A session that begins.
-#[derive(Debug)]
-pub struct NewSession {
-    /// The user.
-    pub viewer: Viewer,
-    /// Their session.
-    pub cookie: HeaderValue,
-    /// Address to which the user returns.
-    pub to: String,
-}
-
-/// Why a sign-in failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
-pub enum SignInFailure {
-    #[error("This sign-in started in another window, or too long ago.")]
-    NotStarted,
-    #[error("The provider did not sign you in.")]
-    Rejected,
-    #[error("The provider sent no user name that the clusters accept.")]
-    NoUserName,
-    #[error("The provider sent more data about you than a browser cookie can hold.")]
-    TooLong,
-    #[error("The sign-in provider does not respond right now.")]
-    Unavailable,
-    #[error("Too many failed sign-ins from your address. Try again in a moment.")]
-    TooManyAttempts,
-}
-
-impl From<OidcError> for SignInFailure {
-    fn from(trouble: OidcError) -> Self {
-        match trouble {
-            OidcError::Unavailable => Self::Unavailable,
-            OidcError::Rejected(why) => {
-                tracing::info!("the sign-in provider rejected a sign-in: {why}");
-                Self::Rejected
-            }
-            OidcError::NoUserName => Self::NoUserName,
-        }
-    }
 }
 
 fn now() -> i64 {
@@ -180,7 +123,7 @@ impl Oidc {
     ///
     /// # Errors
     /// When the provider does not answer.
-    pub async fn begin(&self, host: &str, path: &str, to: &str) -> Result<(String, HeaderValue), SignInFailure> {
+    pub async fn begin(&self, host: &str, path: &str, to: &str) -> Result<(String, HeaderValue), OidcError> {
         let redirect = self.provider.options.redirect(host, path);
         let (there, state, nonce, verifier) = self.provider.begin(&redirect).await?;
         let pending = PendingSignIn {
@@ -195,11 +138,12 @@ impl Oidc {
         // If the address is too long for the cookie, the user is led to the list.
         let cookie = seal(&pending)
             .or_else(|| seal(&PendingSignIn { to: "/".to_owned(), ..pending }))
-            .ok_or(SignInFailure::TooLong)?;
+            .ok_or(OidcError::TooLong)?;
         Ok((there, cookie))
     }
 
-    /// Signs in a user who comes back from the provider; `client` is the address that limits count.
+    /// Signs in a user who comes back from the provider with these parameters; `client` is the address that limits
+    /// count. Returns the user, the cookie of their session, and the address to which they return.
     ///
     /// # Errors
     /// When they were not sent to the provider by this browser, or it does not say who they are, or too many of the same client were
@@ -209,46 +153,47 @@ impl Oidc {
         headers: &HeaderMap,
         host: &str,
         path: &str,
-        back: CallbackParameters,
+        back: &Parameters,
         client: Option<IpAddr>,
-    ) -> Result<NewSession, SignInFailure> {
+    ) -> Result<(Viewer, HeaderValue, String), OidcError> {
         let pending = self
             .keys
             .open(SealPurpose::PendingSignIn, headers)
             .and_then(|text| serde_json::from_str::<PendingSignIn>(&text).ok());
         let pending = pending
             .filter(|pending| (0..SIGN_IN_SECONDS).contains(&(now() - pending.since)))
-            .ok_or(SignInFailure::NotStarted)?;
+            .ok_or(OidcError::NotStarted)?;
         // Compared as nonces are: in constant time.
         let is_state = Nonce::new(pending.state);
-        if openidconnect::NonceVerifier::verify(&is_state, Some(&Nonce::new(back.state))).is_err() {
-            return Err(SignInFailure::NotStarted);
+        if openidconnect::NonceVerifier::verify(&is_state, Some(&Nonce::new(back.text("state")))).is_err() {
+            return Err(OidcError::NotStarted);
         }
         // Invented codes take turns, too: genuine ones wait for theirs a while.
         let turn = tokio::time::timeout(TURN_TIMEOUT, self.asking.acquire()).await;
-        let _turn = turn.map_err(|_| SignInFailure::Unavailable)?.map_err(|_| SignInFailure::Unavailable)?;
+        let _turn = turn.map_err(|_| OidcError::Unavailable)?.map_err(|_| OidcError::Unavailable)?;
         let payer = client.map(client_network);
         if payer.is_some_and(|payer| self.attempts.take(&payer).is_err()) {
-            return Err(SignInFailure::TooManyAttempts);
+            return Err(OidcError::TooManyAttempts);
         }
-        if back.code.is_empty() {
-            return Err(OidcError::rejected(format!("no code: {} {}", back.error, back.description)).into());
+        let (code, issuer) = (back.text("code"), back.text("iss"));
+        if code.is_empty() {
+            let (error, description) = (back.text("error"), back.text("error_description"));
+            return Err(OidcError::rejected(format!("no code: {error} {description}")));
         }
-        let issuer = self.provider.options.issuer.url().as_str();
-        if !back.issuer.is_empty() && back.issuer != issuer {
-            return Err(OidcError::rejected(format!("the response is of {}", back.issuer)).into());
+        if !issuer.is_empty() && issuer != self.provider.options.issuer.url().as_str() {
+            return Err(OidcError::rejected(format!("the response is of {issuer}")));
         }
         let redirect = self.provider.options.redirect(host, path);
         let nonce = Nonce::new(pending.nonce);
-        let identity = self.provider.exchange(&redirect, back.code, pending.verifier, &nonce).await;
+        let identity = self.provider.exchange(&redirect, code, pending.verifier, &nonce).await;
         if let Some(payer) = payer.filter(|_| !matches!(identity, Err(OidcError::Rejected(_)))) {
             self.attempts.give_back(&payer);
         }
         let identity = identity?;
         let refresh_after = self.provider.options.times.refresh_after;
         let session = Session::begin(nonce.secret().clone(), identity, now(), refresh_after);
-        let cookie = self.seal(&session).ok_or(SignInFailure::TooLong)?;
-        Ok(NewSession { viewer: session.viewer(), cookie, to: pending.to })
+        let cookie = self.seal(&session).ok_or(OidcError::TooLong)?;
+        Ok((session.viewer(), cookie, pending.to))
     }
 
     /// Ends the session of a request, also for copies of its cookie.

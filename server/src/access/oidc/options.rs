@@ -12,11 +12,6 @@ use crate::kube::loopback::is_this_machine;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issuer(IssuerUrl);
 
-/// An address at which no provider can be trusted.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("must be a URL that begins with https://, or with http:// for this machine, without ?, # and user")]
-pub struct IssuerError;
-
 impl Issuer {
     /// Returns the address that the provider's tokens must name, character by character.
     pub const fn url(&self) -> &IssuerUrl {
@@ -30,16 +25,17 @@ impl Issuer {
 }
 
 impl std::str::FromStr for Issuer {
-    type Err = IssuerError;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, IssuerError> {
-        let url = IssuerUrl::new(text.to_owned()).map_err(|_| IssuerError)?;
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let why = "must be a URL that begins with https://, or with http:// for this machine, without ?, # and user";
+        let url = IssuerUrl::new(text.to_owned()).map_err(|_| why)?;
         let parsed = url.url();
         let host = parsed.host_str().unwrap_or_default();
         let is_plain = parsed.scheme() == "http" && is_this_machine(host);
         let has_user = !parsed.username().is_empty() || parsed.password().is_some();
         let is_whole = parsed.query().is_none() && parsed.fragment().is_none() && !host.is_empty() && !has_user;
-        if is_whole && (is_plain || parsed.scheme() == "https") { Ok(Self(url)) } else { Err(IssuerError) }
+        if is_whole && (is_plain || parsed.scheme() == "https") { Ok(Self(url)) } else { Err(why) }
     }
 }
 
@@ -120,10 +116,10 @@ impl Options {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn options(public: Option<&str>) -> Options {
+    pub(in super::super) fn options(public: Option<&str>) -> Options {
         Options {
             issuer: "https://id.example.com/dex".parse().unwrap(),
             client: ClientId::new("rollcast".to_owned()),

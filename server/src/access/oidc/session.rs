@@ -172,16 +172,6 @@ mod tests {
     }
 
     #[test]
-    fn a_session_goes_on_as_the_same_person_only() {
-        let first = session("a", 1_000);
-        let next = first.renewed(identity(2_000, Some("second")), 1_500, QUARTER).unwrap();
-        assert_eq!((next.id.as_str(), next.began, next.turn, next.until), ("a", 1_000, 1, 2_000));
-        assert_eq!(next.refresh.as_deref(), Some("second"));
-        let other = Identity { sub: "2".to_owned(), ..identity(2_000, None) };
-        assert_eq!(first.renewed(other, 1_500, QUARTER), None);
-    }
-
-    #[test]
     fn a_session_is_text_that_is_no_token() {
         let session = session("a", 1_000);
         let text = session.to_text().unwrap();

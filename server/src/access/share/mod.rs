@@ -30,7 +30,8 @@ use self::postgres::PostgresLinkStore;
 pub use self::store::{LinkChanges, LinkStore, LinkStoreError};
 use super::Viewer;
 use super::cookie::{SealPurpose, SessionKeys};
-use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
+pub use super::refreshing_cache::RefreshPolicy;
+use super::refreshing_cache::RefreshingCache;
 use crate::database::address::DatabaseServer;
 use crate::telemetry::error_chain;
 use crate::telemetry::panics::locked;
@@ -45,20 +46,12 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest wait for the store when an unknown link is opened.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Intervals for reading shared links.
-#[derive(Debug, Clone, Copy)]
-pub struct PollInterval {
-    /// Changes of other servers are read this often.
-    pub poll_every: Duration,
-    /// Cached links expire after this time without a successful read.
-    pub expire_after: Duration,
-}
-
-impl Default for PollInterval {
-    fn default() -> Self {
-        Self { poll_every: Duration::from_secs(1), expire_after: Duration::from_secs(60) }
-    }
-}
+/// Intervals for reading the changes of other servers, successfully or not, and the lifetime of links that were read.
+pub const POLICY: RefreshPolicy = RefreshPolicy {
+    refresh_after: Duration::from_secs(1),
+    expire_after: Duration::from_secs(60),
+    retry_after: Duration::from_secs(1),
+};
 
 /// Why a link is not created or revoked.
 #[derive(Debug, thiserror::Error)]
@@ -127,17 +120,15 @@ impl Shares {
     }
 
     /// Opens the links of a database, which other servers with the same keys share.
-    pub fn in_database(keys: SessionKeys, server: DatabaseServer, pace: PollInterval) -> Arc<Self> {
+    pub fn in_database(keys: SessionKeys, server: DatabaseServer, policy: RefreshPolicy) -> Arc<Self> {
         let store = PostgresLinkStore::new(server, keys.clone());
-        Self::open_shared(keys, Box::new(store), pace)
+        Self::open_shared(keys, Box::new(store), policy)
     }
 
     /// Opens the links of a store that other servers change as well.
-    pub fn open_shared(keys: SessionKeys, store: Box<dyn LinkStore>, pace: PollInterval) -> Arc<Self> {
-        let PollInterval { poll_every, expire_after } = pace;
-        let copy =
-            RefreshingCache::new(RefreshPolicy { refresh_after: poll_every, expire_after, retry_after: poll_every });
-        let shares = Arc::new(Self::from_store(keys, store, Some(Mutex::new(copy))));
+    pub fn open_shared(keys: SessionKeys, store: Box<dyn LinkStore>, policy: RefreshPolicy) -> Arc<Self> {
+        let copy = Mutex::new(RefreshingCache::new(policy));
+        let shares = Arc::new(Self::from_store(keys, store, Some(copy)));
         let held = Arc::downgrade(&shares);
         tokio::spawn(async move {
             let mut is_away = false;
@@ -150,7 +141,7 @@ impl Shares {
                     _ => {}
                 }
                 is_away = looked.is_err();
-                tokio::time::sleep(poll_every).await;
+                tokio::time::sleep(policy.refresh_after).await;
             }
         });
         shares

@@ -17,6 +17,7 @@ use super::export;
 use super::extract::NamedWorkload;
 use super::respond::{Refusal, lost_rollout, refuse_unchecked};
 use super::status::connection;
+use crate::export::ExportRequest;
 use crate::web::client_view::ClientView;
 
 /// A timeline document, with the state of the connection to its cluster.
@@ -82,5 +83,6 @@ pub(super) async fn recording(view: ClientView, NamedWorkload(workload): NamedWo
         let why = "The server is creating other recordings, or still sending one to you. Try again in a moment.";
         return Err(Refusal(StatusCode::SERVICE_UNAVAILABLE, why.to_owned()));
     };
-    export::create(job, async move { export::lines(&view, workload, None, false).await }).await
+    let request = ExportRequest { workload, revision: None, is_redacted: false };
+    export::create(job, async move { export::lines(&view, request).await }).await
 }

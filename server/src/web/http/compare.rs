@@ -4,12 +4,13 @@ use app::compare::ComparePayload;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::Response;
-use timeline::address::{self, InvalidParameter};
+use timeline::address;
 use timeline::words::safe;
 
 use super::extract::{NamedWorkload, RequestAddress};
 use super::history_query::zone;
 use super::respond::{Refusal, refuse, refuse_not_found, render_static, unreadable_history};
+use crate::history::store::StoreError;
 use crate::web::client_view::ClientView;
 use crate::web::rollouts;
 
@@ -23,58 +24,53 @@ pub(super) async fn page(
     let view = &view;
     view.throttle().await; // some of it is assessed in the hub's task
     let name = safe(&workload.name);
-    let instead = |workload| vec![(address::workload(workload), format!("The page of {name}"))];
-    let read = || {
+    let compared = async {
         let (revision, with) = (asked_for.parse::<u64>("revision")?, asked_for.parse::<u64>("with")?);
-        Ok::<_, InvalidParameter>((revision, with, zone(&asked_for)?))
+        let zone = zone(&asked_for)?;
+        let unreadable = |why: StoreError| unreadable_history(view, &why);
+        let Some(uid) = rollouts::find_uid(view, &workload).await.map_err(unreadable)? else { return Ok(None) };
+        let all = rollouts::list(view, &workload, uid).await.map_err(unreadable)?;
+        let place = |revision: u64| all.iter().position(|rollout| rollout.revision == revision);
+        let this = revision.map_or_else(|| (!all.is_empty()).then_some(0), place);
+        let Some((this, before)) = this.and_then(|this| all.get(this..)?.split_first()) else {
+            let why =
+                format!("The history has no rollout of {name} with this revision, or Rollcast did not see its start.");
+            return Err(Refusal(StatusCode::NOT_FOUND, why));
+        };
+        let other = match with {
+            Some(revision) => all.iter().find(|rollout| rollout.revision == revision),
+            None => before.iter().find(|rollout| rollout.complete_millis().is_some()).or_else(|| before.first()),
+        };
+        let Some(course) = rollouts::course(view, &workload, this).await else {
+            let why = format!(
+                "The pods of revision {} of {name} are no longer in the history, or the cluster changed too much to load them.",
+                this.revision
+            );
+            return Err(Refusal(StatusCode::NOT_FOUND, why));
+        };
+        let other = match other {
+            Some(other) => rollouts::course(view, &workload, other).await,
+            None => None,
+        };
+        Ok(Some(ComparePayload {
+            said: rollouts::compare_with_earlier(view, &workload, this, before).await.0,
+            before: before.iter().map(|rollout| (zone.stamp(rollout.started_millis), rollout.clone())).collect(),
+            began: zone.stamp(course.started_millis),
+            zone: zone.label(),
+            workload: workload.clone(),
+            uid,
+            course,
+            other,
+        }))
     };
-    let (revision, with, zone) = match read() {
-        Ok(read) => read,
-        Err(wrong) => return refuse(view, wrong, instead(&workload), request).await,
-    };
-    let uid = match rollouts::find_uid(view, &workload).await {
-        Ok(Some(uid)) => uid,
-        Ok(None) => {
-            return refuse_not_found(view, format!("Rollcast has not seen a Deployment {name} there."), request).await;
+    match compared.await {
+        Ok(Some(payload)) => {
+            render_static(view, StatusCode::OK, request, move |build| app::shell::compare(payload.clone(), build)).await
         }
-        Err(why) => return refuse(view, unreadable_history(view, &why), instead(&workload), request).await,
-    };
-    let all = match rollouts::list(view, &workload, uid).await {
-        Ok(all) => all,
-        Err(why) => return refuse(view, unreadable_history(view, &why), instead(&workload), request).await,
-    };
-    let place = |revision: u64| all.iter().position(|rollout| rollout.revision == revision);
-    let this = revision.map_or_else(|| (!all.is_empty()).then_some(0), place);
-    let found = this.and_then(|this| Some((all.get(this)?, all.get(this + 1..)?)));
-    let Some((this, before)) = found else {
-        let why =
-            format!("The history has no rollout of {name} with this revision, or Rollcast did not see its start.");
-        return refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead(&workload), request).await;
-    };
-    let other = match with {
-        Some(revision) => all.iter().find(|rollout| rollout.revision == revision),
-        None => before.iter().find(|rollout| rollout.complete_millis().is_some()).or_else(|| before.first()),
-    };
-    let Some(course) = rollouts::course(view, &workload, this).await else {
-        let why = format!(
-            "The pods of revision {} of {name} are no longer in the history, or the cluster changed too much to load them.",
-            this.revision
-        );
-        return refuse(view, Refusal(StatusCode::NOT_FOUND, why), instead(&workload), request).await;
-    };
-    let other = match other {
-        Some(other) => rollouts::course(view, &workload, other).await,
-        None => None,
-    };
-    let payload = ComparePayload {
-        said: rollouts::compare_with_earlier(view, &workload, this, before).await.0,
-        before: before.iter().map(|rollout| (zone.stamp(rollout.started_millis), rollout.clone())).collect(),
-        began: zone.stamp(course.started_millis),
-        zone: zone.label(),
-        workload,
-        uid,
-        course,
-        other,
-    };
-    render_static(view, StatusCode::OK, request, move |build| app::shell::compare(payload.clone(), build)).await
+        Ok(None) => refuse_not_found(view, format!("Rollcast has not seen a Deployment {name} there."), request).await,
+        Err(refusal) => {
+            let instead = vec![(address::workload(&workload), format!("The page of {name}"))];
+            refuse(view, refusal, instead, request).await
+        }
+    }
 }

@@ -21,14 +21,6 @@ use crate::hub::DeploymentState;
 use crate::web::client_view::ClientView;
 use crate::web::rollouts;
 
-/// How a detail is found.
-struct Lookup<F> {
-    /// Returns it as of the state of its Deployment.
-    find: F,
-    /// The sentence for when there is none.
-    missing: String,
-}
-
 pub(super) async fn pod(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
     let uid = asked_for.value("uid").to_owned();
     let missing =
@@ -43,7 +35,7 @@ pub(super) async fn pod(view: &ClientView, workload: Workload, asked_for: &Addre
         let detail = PodDetail::from_model((workload, then.deployment), then.model, pod, past, then.now, choices);
         Some(Detail::Pod(Box::new(detail)))
     };
-    answer(view, workload, asked_for, Lookup { find, missing }, request).await
+    answer(view, workload, asked_for, find, missing, request).await
 }
 
 pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
@@ -56,7 +48,7 @@ pub(super) async fn revision(view: &ClientView, workload: Workload, asked_for: &
             RevisionDetail::from_model(workload, then.model, deployment, revision.parse().ok()?, then.now.millis)?;
         Some(Detail::Revision(Box::new(detail)))
     };
-    answer(view, workload, asked_for, Lookup { find, missing }, request).await
+    answer(view, workload, asked_for, find, missing, request).await
 }
 
 pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &Address, request: Request) -> Response {
@@ -79,7 +71,7 @@ pub(super) async fn rollouts(view: &ClientView, workload: Workload, asked_for: &
             then.now.millis,
         )))
     };
-    answer(view, workload, asked_for, Lookup { find, missing }, request).await
+    answer(view, workload, asked_for, find, missing, request).await
 }
 
 /// Returns the rollouts of the Deployment of an address, the last one first.
@@ -121,20 +113,19 @@ pub(super) async fn share(view: &ClientView, workload: Workload, asked_for: &Add
         let past = then.is_past.then_some(then.now.millis);
         Some(Detail::Share(ShareDetail::new(origin.clone(), uid, revision, past, then.now.millis)))
     };
-    answer(view, workload, asked_for, Lookup { find, missing }, request).await
+    answer(view, workload, asked_for, find, missing, request).await
 }
 
-/// Answers a request for a detail, at the moment that its address names.
-async fn answer<F>(
+/// Answers a request for a detail, at the moment that its address names. `find` returns it as of the state of its
+/// Deployment; `missing` is the sentence for when there is none.
+async fn answer(
     view: &ClientView,
     workload: Workload,
     asked_for: &Address,
-    Lookup { find, missing }: Lookup<F>,
+    find: impl Fn(&Workload, &DeploymentState<'_>) -> Option<Detail> + Send + Sync + 'static,
+    missing: String,
     request: Request,
-) -> Response
-where
-    F: Fn(&Workload, &DeploymentState<'_>) -> Option<Detail> + Send + Sync + 'static,
-{
+) -> Response {
     let is_part = asked_for.parameters.has("part");
     let asked = asked_for.workload().and_then(|named| Ok((named.unwrap_or(workload), moment(asked_for)?)));
     let (workload, at_millis) = match asked {

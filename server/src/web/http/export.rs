@@ -37,10 +37,11 @@ pub(super) async fn download(
         let why = "The server is creating other files, or still sending one to you. Try again in a moment.";
         let busy = || Refusal(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
         let (job, shown) = (view.begin_export().ok_or_else(busy)?, view.clone());
+        let asked = ExportRequest { workload, revision, is_redacted };
         let file = create(job, async move {
             match is_recording {
-                true => lines(&shown, workload, revision, is_redacted).await,
-                false => html(&shown, ExportRequest { workload, revision, is_redacted }).await,
+                true => lines(&shown, asked).await,
+                false => html(&shown, asked).await,
             }
         });
         file.await
@@ -108,23 +109,18 @@ async fn stored_rollout(view: &ClientView, workload: &Workload, revision: Option
     Ok(Workload { uid: Some(uid), rollout: Some(rollout), ..workload.clone() })
 }
 
-pub(super) async fn lines(
-    view: &ClientView,
-    workload: Workload,
-    revision: Option<u64>,
-    is_redacted: bool,
-) -> Result<Attachment, Refusal> {
+pub(super) async fn lines(view: &ClientView, request: ExportRequest) -> Result<Attachment, Refusal> {
     if !view.has_history() {
         let why = "This server stores no history, so it has no recording. Create one with `rollcast record`.";
         return Err(Refusal(StatusCode::NOT_FOUND, why.to_owned()));
     }
-    let kept = stored_rollout(view, &workload, revision).await?;
+    let kept = stored_rollout(view, &request.workload, request.revision).await?;
     let (Some(uid), Some(number)) = (kept.uid, kept.rollout) else { return Err(unknown()) };
     let cluster = kept.cluster.clone();
     let cut = view.read_stored(&kept, uid, move |reader| reader.recording(&cluster, uid, number, None)).await;
     let cut = cut.map_err(|why| unreadable_history(view, &why))?.flatten();
     let EpisodeRecording { revision, text, .. } = cut.ok_or_else(unknown)?;
-    let (place, text) = match is_redacted {
+    let (place, text) = match request.is_redacted {
         true => {
             // Looks for each name in up to 16 MB: others are answered meanwhile.
             let redact = move || Names::of_lines(&text).map(|names| names.redact_lines(&text));

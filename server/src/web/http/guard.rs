@@ -4,9 +4,10 @@
 //! present, must be that of its own pages, and `Sec-Fetch-Site` must not name another site. Everything but the program itself
 //! requires a known viewer.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -19,7 +20,6 @@ use crate::access::forwarded;
 use crate::access::{AuthError, Viewer};
 use crate::export::assets;
 use crate::web::client_view::ClientView;
-use crate::web::connections::Peer;
 use crate::web::limits::Limit;
 use crate::web::server_address::ServerAddress;
 use crate::web::state::Rollcast;
@@ -32,7 +32,7 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
     // Load balancers that speak HTTP/1.0 ask after health without a Host. Browsers, which could be led here by a foreign name, send one.
     let is_nameless = is_health && !request.headers().contains_key(header::HOST);
     let is_known_host = is_nameless || server_address.answers_to(host, is_health);
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     let is_proxy = |address| rollcast.is_proxy(address);
     let from = peer.map(|peer| forwarded::client(peer, request.headers(), is_proxy));
     let is_secure = peer.is_some_and(|peer| forwarded::is_secure(peer, request.headers(), is_proxy));
@@ -65,48 +65,38 @@ pub(super) async fn guard(State(rollcast): State<Arc<Rollcast>>, mut request: Re
         response.headers_mut().entry(header::RETRY_AFTER).or_insert(AGAIN);
     }
     let is_private = rollcast.site.auth.requires_sign_in() && !is_program && !is_for_others;
-    HeaderRules { is_secure_only, is_for_others, is_private }.apply(response.headers_mut());
+    add_headers(response.headers_mut(), is_secure_only, is_for_others, is_private);
     response
 }
 
-/// Rules for the headers of a response.
-struct HeaderRules {
-    /// Browsers may use TLS only.
-    is_secure_only: bool,
-    /// Pages of other sites may show it.
-    is_for_others: bool,
-    /// The response is never cached, whatever the handler sets.
-    is_private: bool,
-}
-
-impl HeaderRules {
-    fn apply(&self, headers: &mut HeaderMap) {
-        if self.is_secure_only {
-            headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
-        }
-        for (name, value) in [
-            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
-            (header::REFERRER_POLICY, "same-origin"),
-        ] {
-            headers.insert(name, HeaderValue::from_static(value));
-        }
-        headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
-        if !self.is_for_others {
-            headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
-        }
-        // A response without a rule of its own is of a cluster, and of this moment.
-        let nowhere = HeaderValue::from_static("private, no-store");
-        if self.is_private {
-            headers.insert(header::CACHE_CONTROL, nowhere);
-        } else {
-            headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
-        }
-        if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
-            && let Ok(value) = HeaderValue::from_str(&policy(""))
-        {
-            headers.insert(header::CONTENT_SECURITY_POLICY, value);
-        }
+/// Adds the headers that every response carries. Browsers may use TLS only if `is_secure_only`; pages of other sites may
+/// show it if `is_for_others`; it is never cached, whatever the handler sets, if `is_private`.
+fn add_headers(headers: &mut HeaderMap, is_secure_only: bool, is_for_others: bool, is_private: bool) {
+    if is_secure_only {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
+        (header::REFERRER_POLICY, "same-origin"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert("cross-origin-opener-policy", HeaderValue::from_static("same-origin"));
+    if !is_for_others {
+        headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
+    }
+    // A response without a rule of its own is of a cluster, and of this moment.
+    let nowhere = HeaderValue::from_static("private, no-store");
+    if is_private {
+        headers.insert(header::CACHE_CONTROL, nowhere);
+    } else {
+        headers.entry(header::CACHE_CONTROL).or_insert(nowhere);
+    }
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY)
+        && let Ok(value) = HeaderValue::from_str(&policy(""))
+    {
+        headers.insert(header::CONTENT_SECURITY_POLICY, value);
     }
 }
 
@@ -166,12 +156,9 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
         (Some(_), Some(shares)) => shares.renewed_cookie(request.headers()),
         _ => rollcast.site.auth.renewed_cookie(request.headers()),
     };
-    let view = match ClientView::new(rollcast, viewer).await {
-        Ok(view) => view.from_address(client.address),
-        Err(why) => {
-            rollcast.limits.count_hit(Limit::Viewers);
-            return (name, turn_away(&format!("Try again in a moment: {why}.\n")));
-        }
+    let view = rollcast.limits.count_refusal(Limit::Viewers, ClientView::new(rollcast, viewer).await);
+    let Some(view) = view.map(|view| view.from_address(client.address)) else {
+        return (name, turn_away("Try again in a moment: too many viewers at once.\n"));
     };
     let value = |name| address.as_ref().map(|address| address.value(name)).filter(|value| !value.is_empty());
     let view = match (value("cluster"), value("namespace")) {

@@ -13,8 +13,8 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 use tower_http::timeout::RequestBodyDeadlineLayer;
 
 use super::{
-    api, badge, buffer, compare, export, files, guard, health, history, links, metrics, pages, playground, preview,
-    provider, qr, share_entry, shares, sign_in, status, stream,
+    api, badge, buffer, compare, export, files, guard, health, history, links, metrics, pages, playground, preview, qr,
+    share_entry, shares, sign_in, status, stream,
 };
 use crate::web::state::Rollcast;
 
@@ -55,8 +55,8 @@ fn handler(route: Route) -> MethodRouter<Arc<Rollcast>> {
         Route::ApiRevokeShare => post(shares::api_revoke),
         Route::Stream => get(stream::upgrade),
         Route::SignIn => get(sign_in::page).post(sign_in::sign_in),
-        Route::SignInStart => get(provider::start),
-        Route::SignInCallback => get(provider::finish_sign_in),
+        Route::SignInStart => get(sign_in::start),
+        Route::SignInCallback => get(sign_in::finish_sign_in),
         Route::SignOut => post(sign_in::sign_out),
         Route::Shares => get(shares::page).post(shares::make),
         Route::RevokeShare => post(shares::revoke),

@@ -79,7 +79,7 @@ async fn find_preview(
 
 /// Returns the view of a viewer who may see the scope; `None` for others.
 async fn view_of(rollcast: &Arc<Rollcast>, viewer: Viewer, scope: &LinkScope) -> Option<ClientView> {
-    let view = ClientView::new(rollcast, viewer).await.ok()?;
+    let view = ClientView::new(rollcast, viewer).await?;
     match scope.workload() {
         Some(workload) => Some(view.with_namespace(&workload.cluster, &workload.namespace).await)
             .filter(|view| view.can_see(&workload)),

@@ -1,4 +1,4 @@
-//! Sign-in, sign-out, and the response to unauthenticated requests.
+//! Sign-in, with a token or at an OpenID Connect provider, sign-out, and the response to unauthenticated requests.
 
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use super::extract::{Client, RequestAddress, local};
 use super::respond::{AuditEntry, UNCHECKED, render_bare, turn_away};
 use super::share_entry;
 use crate::access::cookie::{SealPurpose, SessionKeys};
+use crate::access::oidc::OidcError;
 use crate::access::{Auth, AuthError, Viewer};
 use crate::web::limits::Limit;
 use crate::web::state::Rollcast;
@@ -75,8 +76,69 @@ pub(super) async fn sign_in(
     render_page(&rollcast, status, payload, Request::default()).await
 }
 
+/// Redirects to the provider.
+pub(super) async fn start(
+    State(rollcast): State<Arc<Rollcast>>,
+    RequestAddress(address): RequestAddress,
+    headers: HeaderMap,
+) -> Response {
+    let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
+    let to = local(&address.parameters.text("to"));
+    match oidc.begin(host(&headers), &callback(), &to).await {
+        Ok((there, cookie)) => ([(header::SET_COOKIE, cookie)], Redirect::to(&there)).into_response(),
+        Err(failed) => failure_page(&rollcast, failed, to).await,
+    }
+}
+
+/// Redirects a user who comes back from the provider to the requested page. Messages of the provider are logged, and
+/// not shown.
+pub(super) async fn finish_sign_in(
+    State(rollcast): State<Arc<Rollcast>>,
+    Extension(client): Extension<Client>,
+    RequestAddress(address): RequestAddress,
+    headers: HeaderMap,
+) -> Response {
+    let Auth::Oidc(oidc) = &rollcast.site.auth else { return StatusCode::NOT_FOUND.into_response() };
+    let client = rollcast.client(client.address);
+    let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::PendingSignIn))]);
+    match oidc.finish(&headers, host(&headers), &callback(), &address.parameters, client).await {
+        Ok((viewer, cookie, to)) => (gone, signed_in(viewer, cookie, &local(&to))).into_response(),
+        // The cookie is of another sign-in, which may still end.
+        Err(failed @ OidcError::NotStarted) => failure_page(&rollcast, failed, at("/")).await,
+        Err(failed) => (gone, failure_page(&rollcast, failed, at("/")).await).into_response(),
+    }
+}
+
+/// Returns the path to which the provider redirects people after they signed in.
+fn callback() -> String {
+    at(Route::SignInCallback.pattern())
+}
+
+/// Returns the Host header, which the guard has checked.
+fn host(headers: &HeaderMap) -> &str {
+    headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
+}
+
+async fn failure_page(rollcast: &Rollcast, failed: OidcError, to: String) -> Response {
+    let status = match &failed {
+        OidcError::NotStarted | OidcError::TooLong => StatusCode::BAD_REQUEST,
+        OidcError::Rejected(why) => {
+            tracing::info!("the sign-in provider rejected a sign-in: {why}");
+            StatusCode::FORBIDDEN
+        }
+        OidcError::NoUserName => StatusCode::FORBIDDEN,
+        OidcError::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        OidcError::TooManyAttempts => {
+            rollcast.limits.count_hit(Limit::SignIns);
+            StatusCode::TOO_MANY_REQUESTS
+        }
+    };
+    let payload = provider_payload(to, &failed.to_string(), String::new());
+    render_page(rollcast, status, payload, Request::default()).await
+}
+
 /// Begins the session in that cookie. It replaces the cookie of a link that the viewer came by.
-pub(super) fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Response {
+fn signed_in(viewer: Viewer, cookie: HeaderValue, to: &str) -> Response {
     let who = Extension(AuditEntry { who: viewer.name, did: "signed in", at: Route::SignIn.pattern().to_owned() });
     let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))]);
     (who, AppendHeaders([(header::SET_COOKIE, cookie)]), gone, Redirect::to(to)).into_response()
@@ -100,12 +162,7 @@ pub(super) async fn sign_out(State(rollcast): State<Arc<Rollcast>>, headers: Hea
     ([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Session))], Redirect::to(&to)).into_response()
 }
 
-pub(super) async fn render_page(
-    rollcast: &Rollcast,
-    status: StatusCode,
-    payload: SignInPayload,
-    request: Request,
-) -> Response {
+async fn render_page(rollcast: &Rollcast, status: StatusCode, payload: SignInPayload, request: Request) -> Response {
     if !matches!(rollcast.site.auth, Auth::Token(_) | Auth::Oidc(_)) {
         return Redirect::to(&payload.to).into_response();
     }
@@ -153,7 +210,7 @@ pub(super) async fn refuse(rollcast: &Rollcast, error: AuthError, request: Reque
 }
 
 /// Returns the page on which people go to the provider.
-pub(super) fn provider_payload(to: String, trouble: &str, end: String) -> SignInPayload {
+fn provider_payload(to: String, trouble: &str, end: String) -> SignInPayload {
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("to", &to).finish();
     SignInPayload {
         to,

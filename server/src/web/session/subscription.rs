@@ -1,18 +1,16 @@
 //! The subscription of a session: what its viewer follows, as far as they may see it.
 
-use std::sync::Arc;
-
 use axum::extract::ws::Message;
 use futures::Sink;
 use timeline::list::{Query, Window};
 use timeline::wire::{Connection, ConnectionState, Position, Scope, ServerFrame};
 use timeline::{Millis, Workload};
-use tokio::sync::watch as signal;
 
+use super::Session;
 use super::transport::{SessionEnd, send, send_frame};
-use crate::access::permissions::Permissions;
 use crate::history::hub_cache::OpenError;
 use crate::hub::{FirstFrame, FollowedDeployment, Update};
+use crate::telemetry::clock;
 use crate::web::client_view::ClientView;
 use crate::web::followed_list::FollowedList;
 
@@ -27,164 +25,153 @@ pub(super) enum Subscription {
     Deployment(Box<FollowedDeployment>),
 }
 
-/// Follows the same scope again after the permissions changed, as far as the viewer may see it now.
-pub(super) async fn resubscribe(
-    out: &mut (impl Sink<Message> + Unpin),
-    before: &ClientView,
-    view: &ClientView,
-    permissions: &signal::Receiver<Arc<Permissions>>,
-    subscription: Subscription,
-) -> Result<Subscription, SessionEnd> {
-    match subscription {
-        Subscription::List(mut listed) => {
-            listed.follow_anew(view).await;
-            Ok(Subscription::List(listed))
+impl Subscription {
+    pub(super) async fn next(&mut self) -> Result<Update, SessionEnd> {
+        match self {
+            Self::Nothing | Self::Unknown(_) => std::future::pending().await,
+            Self::List(listed) => loop {
+                tokio::time::sleep_until(listed.not_before).await;
+                listed.changed().await.map_err(|_| SessionEnd::Broken)?; // the viewer connects again in a moment
+                if let Some(bytes) = listed.delta() {
+                    return Ok(Update::Frame(bytes));
+                }
+            },
+            Self::Deployment(followed) => followed.next().await.map_err(|_| SessionEnd::Broken),
         }
-        Subscription::Deployment(followed) => {
-            let workload = followed.workload.clone();
-            // A hidden Deployment is followed without objects while something of its cluster is visible.
-            let seen = |view: &ClientView| (view.can_see(&workload), view.has_cluster(&workload.cluster));
-            if seen(before) == seen(view) {
-                return Ok(Subscription::Deployment(followed));
+    }
+
+    pub(super) fn now_millis(&self) -> Millis {
+        match self {
+            Self::Deployment(followed) => followed.hub.now_millis(),
+            _ => clock::now_millis(),
+        }
+    }
+}
+
+impl<S: Sink<Message> + Unpin> Session<'_, S> {
+    /// Follows the same scope again after the permissions changed, as far as the viewer may see it now. `before` is the
+    /// view with the permissions before.
+    pub(super) async fn resubscribe(&mut self, before: &ClientView) -> Result<(), SessionEnd> {
+        let view = &self.view;
+        let workload = match &mut self.subscription {
+            Subscription::List(listed) => {
+                listed.follow_anew(view).await;
+                return Ok(());
             }
-            follow(out, view, permissions, Subscription::Nothing, (Scope::Workload(workload), None)).await
-        }
-        Subscription::Unknown(workload)
-            if before.has_cluster(&workload.cluster) != view.has_cluster(&workload.cluster)
-                || view.can_see(&workload)
-                || before.permissions().is_silent() != view.permissions().is_silent() =>
+            Subscription::Deployment(followed) => {
+                let workload = &followed.workload;
+                // A hidden Deployment is followed without objects while something of its cluster is visible.
+                let seen = |view: &ClientView| (view.can_see(workload), view.has_cluster(&workload.cluster));
+                if seen(before) == seen(view) {
+                    return Ok(());
+                }
+                workload.clone()
+            }
+            Subscription::Unknown(workload)
+                if before.has_cluster(&workload.cluster) != view.has_cluster(&workload.cluster)
+                    || view.can_see(workload)
+                    || before.permissions().is_silent() != view.permissions().is_silent() =>
+            {
+                workload.clone()
+            }
+            Subscription::Nothing | Subscription::Unknown(_) => return Ok(()),
+        };
+        // Its seat is kept until the new one is taken.
+        let _followed = std::mem::replace(&mut self.subscription, Subscription::Nothing);
+        self.follow(Scope::Workload(workload), None).await
+    }
+
+    /// Follows a scope as far as the view shows it. Nothing is sent that became hidden while it was computed.
+    pub(super) async fn follow(&mut self, scope: Scope, since: Option<Position>) -> Result<(), SessionEnd> {
+        let before = std::mem::replace(&mut self.subscription, Subscription::Nothing);
+        self.subscription = match scope {
+            Scope::Nothing => Subscription::Nothing,
+            Scope::List { query, window } => self.follow_list(before, query, window.limited()).await?,
+            Scope::Workload(workload) => self.follow_deployment(before, workload, since).await?,
+        };
+        Ok(())
+    }
+
+    /// Follows some lines of a list, and sends what the viewer lacks of them.
+    async fn follow_list(
+        &mut self,
+        before: Subscription,
+        query: Query,
+        window: Window,
+    ) -> Result<Subscription, SessionEnd> {
+        let mut listed = match before {
+            // The same list, other lines: what the viewer knows of it stays known.
+            Subscription::List(mut listed) if listed.query == query => {
+                listed.window = window;
+                listed
+            }
+            before => {
+                drop(before); // its place is free
+                let choice = self.view.follow(&query).await;
+                Box::new(FollowedList::new(query, window, choice))
+            }
+        };
+        // With changed permissions the list is chosen again before anything is sent.
+        if self.permissions.has_changed().is_ok_and(|has_changed| !has_changed)
+            && let Some(bytes) = listed.delta()
         {
-            follow(out, view, permissions, Subscription::Nothing, (Scope::Workload(workload), None)).await
+            send(self.out, Message::Binary(bytes)).await?;
         }
-        subscription => Ok(subscription),
+        Ok(Subscription::List(listed))
     }
-}
 
-/// Follows a scope as far as the view shows it. Nothing is sent that became hidden while it was computed.
-pub(super) async fn follow(
-    out: &mut (impl Sink<Message> + Unpin),
-    view: &ClientView,
-    permissions: &signal::Receiver<Arc<Permissions>>,
-    before: Subscription,
-    (scope, since): (Scope, Option<Position>),
-) -> Result<Subscription, SessionEnd> {
-    match scope {
-        Scope::Nothing => Ok(Subscription::Nothing),
-        Scope::List { query, window } => follow_list(out, view, permissions, before, (query, window.limited())).await,
-        Scope::Workload(workload) => follow_deployment(out, view, permissions, before, (workload, since)).await,
-    }
-}
-
-/// Follows some lines of a list, and sends what the viewer lacks of them.
-async fn follow_list(
-    out: &mut (impl Sink<Message> + Unpin),
-    view: &ClientView,
-    permissions: &signal::Receiver<Arc<Permissions>>,
-    before: Subscription,
-    (query, window): (Query, Window),
-) -> Result<Subscription, SessionEnd> {
-    let mut listed = match before {
-        // The same list, other lines: what the viewer knows of it stays known.
-        Subscription::List(mut listed) if listed.query == query => {
-            listed.window = window;
-            listed
-        }
-        before => {
-            drop(before); // its place is free
-            let choice = view.follow(&query).await;
-            Box::new(FollowedList::new(query, window, choice))
-        }
-    };
-    // With changed permissions the list is chosen again before anything is sent.
-    if permissions.has_changed().is_ok_and(|has_changed| !has_changed)
-        && let Some(bytes) = listed.delta()
-    {
-        send(out, bytes).await?;
-    }
-    Ok(Subscription::List(listed))
-}
-
-/// Follows a Deployment from a position, and sends what the viewer lacks of it; or why it cannot be followed.
-async fn follow_deployment(
-    out: &mut (impl Sink<Message> + Unpin),
-    view: &ClientView,
-    permissions: &signal::Receiver<Arc<Permissions>>,
-    before: Subscription,
-    (workload, since): (Workload, Option<Position>),
-) -> Result<Subscription, SessionEnd> {
-    // It may become visible again: neither the workload nor its cluster is reported as missing.
-    if view.permissions().is_silent() && !view.can_see(&workload) {
-        let since_millis = crate::telemetry::clock::now_millis();
-        let state = ConnectionState::Stale { since_millis, retry_at_millis: None, why: UNCHECKED.to_owned() };
-        send_state(out, &workload, state).await?;
-        return Ok(Subscription::Unknown(workload));
-    }
-    let hub = match view.hub_at(&workload, None).await {
-        Ok(hub) => hub,
-        Err(OpenError::Unknown) => {
-            send_state(out, &workload, ConnectionState::Unknown).await?;
+    /// Follows a Deployment from a position, and sends what the viewer lacks of it; or why it cannot be followed.
+    async fn follow_deployment(
+        &mut self,
+        before: Subscription,
+        workload: Workload,
+        since: Option<Position>,
+    ) -> Result<Subscription, SessionEnd> {
+        // It may become visible again: neither the workload nor its cluster is reported as missing.
+        if self.view.permissions().is_silent() && !self.view.can_see(&workload) {
+            let since_millis = clock::now_millis();
+            let state = ConnectionState::Stale { since_millis, retry_at_millis: None, why: UNCHECKED.to_owned() };
+            self.send_state(&workload, state).await?;
             return Ok(Subscription::Unknown(workload));
         }
-        // The viewer connects again in a moment, as after a broken connection.
-        Err(_) => return Err(SessionEnd::Broken),
-    };
-    if !hub.watches(&workload.namespace) {
-        send_state(out, &workload, ConnectionState::OtherNamespaces).await?;
-        return Ok(Subscription::Nothing);
-    }
-    drop(before); // its seat is free
-    // Without a free seat the viewer connects again in a moment, as after a broken connection.
-    let hub = view.subscribe_to(hub).ok_or(SessionEnd::Broken)?;
-    view.throttle().await; // the hub's task makes the first frame
-    let (first, followed) = hub.follow(workload, since).await.map_err(|_| SessionEnd::Broken)?;
-    if permissions.has_changed().unwrap_or(true) {
-        let shared = view.clone().with_permissions(permissions.borrow().clone());
-        if view.can_see(&followed.workload) && !shared.can_see(&followed.workload) {
-            return Err(SessionEnd::Broken); // the review is made when they connect again
-        }
-    }
-    send_first(out, view, first).await?;
-    Ok(Subscription::Deployment(Box::new(followed)))
-}
-
-/// Tells the viewer how the connection to the cluster of a workload is.
-async fn send_state(
-    out: &mut (impl Sink<Message> + Unpin),
-    workload: &Workload,
-    state: ConnectionState,
-) -> Result<(), SessionEnd> {
-    let connection = Connection { state, ..Connection::default() };
-    send_frame(out, &ServerFrame::Connection { cluster: workload.cluster.clone(), connection }).await
-}
-
-/// Sends the first frame of a subscription. The heartbeat carries the time: that of a shared snapshot may be older.
-pub(super) async fn send_first(
-    out: &mut (impl Sink<Message> + Unpin),
-    view: &ClientView,
-    first: FirstFrame,
-) -> Result<(), SessionEnd> {
-    let _place = view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
-    send(out, first.frame).await?;
-    send_frame(out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
-}
-
-pub(super) async fn next(subscription: &mut Subscription) -> Result<Update, SessionEnd> {
-    match subscription {
-        Subscription::Nothing | Subscription::Unknown(_) => std::future::pending().await,
-        Subscription::List(listed) => loop {
-            tokio::time::sleep_until(listed.not_before).await;
-            listed.changed().await.map_err(|_| SessionEnd::Broken)?; // the viewer connects again in a moment
-            if let Some(bytes) = listed.delta() {
-                return Ok(Update::Frame(bytes));
+        let hub = match self.view.hub_at(&workload, None).await {
+            Ok(hub) => hub,
+            Err(OpenError::Unknown) => {
+                self.send_state(&workload, ConnectionState::Unknown).await?;
+                return Ok(Subscription::Unknown(workload));
             }
-        },
-        Subscription::Deployment(followed) => followed.next().await.map_err(|_| SessionEnd::Broken),
+            // The viewer connects again in a moment, as after a broken connection.
+            Err(_) => return Err(SessionEnd::Broken),
+        };
+        if !hub.watches(&workload.namespace) {
+            self.send_state(&workload, ConnectionState::OtherNamespaces).await?;
+            return Ok(Subscription::Nothing);
+        }
+        drop(before); // its seat is free
+        // Without a free seat the viewer connects again in a moment, as after a broken connection.
+        let hub = self.view.subscribe_to(hub).ok_or(SessionEnd::Broken)?;
+        self.view.throttle().await; // the hub's task makes the first frame
+        let (first, followed) = hub.follow(workload, since).await.map_err(|_| SessionEnd::Broken)?;
+        if self.permissions.has_changed().unwrap_or(true) {
+            let shared = self.view.clone().with_permissions(self.permissions.borrow().clone());
+            if self.view.can_see(&followed.workload) && !shared.can_see(&followed.workload) {
+                return Err(SessionEnd::Broken); // the review is made when they connect again
+            }
+        }
+        self.send_first(first).await?;
+        Ok(Subscription::Deployment(Box::new(followed)))
     }
-}
 
-pub(super) fn now(subscription: &Subscription) -> Millis {
-    match subscription {
-        Subscription::Deployment(followed) => followed.hub.now_millis(),
-        _ => crate::telemetry::clock::now_millis(),
+    /// Tells the viewer how the connection to the cluster of a workload is.
+    async fn send_state(&mut self, workload: &Workload, state: ConnectionState) -> Result<(), SessionEnd> {
+        let connection = Connection { state, ..Connection::default() };
+        send_frame(self.out, &ServerFrame::Connection { cluster: workload.cluster.clone(), connection }).await
+    }
+
+    /// Sends the first frame of a subscription. The heartbeat carries the time: that of a shared snapshot may be older.
+    pub(super) async fn send_first(&mut self, first: FirstFrame) -> Result<(), SessionEnd> {
+        let _place = self.view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
+        send(self.out, Message::Binary(first.frame)).await?;
+        send_frame(self.out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
     }
 }

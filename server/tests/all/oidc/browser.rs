@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::state::Rollcast;
 use tower::ServiceExt;
@@ -74,7 +74,7 @@ impl Browser {
         }
         let mut request = request.body(Body::empty()).unwrap();
         if let Some(peer) = self.peer {
-            request.extensions_mut().insert(Peer(peer));
+            request.extensions_mut().insert(ConnectInfo(peer));
         }
         let response = router(self.rollcast.clone()).oneshot(request).await.unwrap();
         let (head, body) = response.into_parts();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderName, Request, StatusCode, header};
 use futures::StreamExt;
@@ -22,7 +23,6 @@ use server::history::options::{Limits, Location, Options};
 use server::telemetry::audit::Audit;
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
-use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::limits::Limit;
 use server::web::state::{Rollcast, Site};
@@ -58,7 +58,7 @@ async fn ask_at(
     for (name, value) in headers {
         request.headers_mut().append(HeaderName::from_bytes(name.as_bytes()).unwrap(), value.parse().unwrap());
     }
-    request.extensions_mut().insert(Peer(SocketAddr::new(peer.parse().unwrap(), 4_000)));
+    request.extensions_mut().insert(ConnectInfo(SocketAddr::new(peer.parse().unwrap(), 4_000)));
     let (head, body) = router(rollcast.clone()).oneshot(request).await.unwrap().into_parts();
     (head.status, head.headers, String::from_utf8_lossy(&body.collect().await.unwrap().to_bytes()).into_owned())
 }
@@ -125,7 +125,7 @@ async fn moments_and_links_that_are_taken_away_are_written_down() {
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
             .header("x-forwarded-user", "partly");
         let mut request = request.body(Body::from(body)).unwrap();
-        request.extensions_mut().insert(Peer(SocketAddr::from(([10, 0, 0, 7], 4_000))));
+        request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 7], 4_000))));
         let answer = router(rollcast.clone()).oneshot(request).await.unwrap();
         assert!(answer.status().is_success() || answer.status().is_redirection(), "{path}: {}", answer.status());
         String::from_utf8_lossy(&answer.into_body().collect().await.unwrap().to_bytes()).into_owned()

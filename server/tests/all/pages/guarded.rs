@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use server::access::Auth;
 use server::access::clients::ClientKey;
 use server::telemetry::viewers::Viewers;
-use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::server_address::ServerAddress;
 use server::web::state::{Rollcast, Site};
@@ -247,7 +247,7 @@ async fn who_may_come_again_later_is_told_when() {
     for part in ["preview.svg", "badge.svg"] {
         let mut request =
             Request::get(format!("{page}/{part}")).header(header::HOST, "localhost:7440").body(Body::empty()).unwrap();
-        request.extensions_mut().insert(Peer("127.0.0.1:1".parse::<SocketAddr>().unwrap()));
+        request.extensions_mut().insert(ConnectInfo("127.0.0.1:1".parse::<SocketAddr>().unwrap()));
         assert_eq!(answer(&rollcast, request).await.0, StatusCode::OK, "{part}");
     }
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use server::access::Auth;
 use server::access::cookie::{SealPurpose, SessionKeys};
@@ -13,7 +14,6 @@ use server::access::token::TokenAuth;
 use server::access::{Subjects, Viewer};
 use server::kube::review::Subject;
 use server::telemetry::viewers::Viewers;
-use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use timeline::Workload;
@@ -38,7 +38,7 @@ fn cookie(of: &HeaderValue) -> HeaderValue {
 async fn ask(rollcast: &Arc<Rollcast>, path: &str, cookie: &HeaderValue) -> (StatusCode, HeaderMap) {
     let request = Request::get(path).header(header::HOST, "localhost:7440").header(header::COOKIE, cookie);
     let mut request = request.body(Body::empty()).unwrap();
-    request.extensions_mut().insert(Peer(SocketAddr::from(([10, 0, 0, 9], 4_000))));
+    request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 9], 4_000))));
     let answer = router(rollcast.clone()).oneshot(request).await.unwrap();
     (answer.status(), answer.headers().clone())
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, header};
 use futures::StreamExt;
@@ -23,7 +24,6 @@ use server::kube::review::{Reviewer, Subject};
 use server::kube::{Pace, SourceEvent};
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
-use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
@@ -128,7 +128,7 @@ pub(crate) async fn ask(rollcast: &Arc<Rollcast>, user: Option<&str>, path: &str
         request = request.header("x-forwarded-user", user);
     }
     let mut request = request.body(Body::empty()).unwrap();
-    request.extensions_mut().insert(Peer("10.0.0.7:4000".parse::<SocketAddr>().unwrap()));
+    request.extensions_mut().insert(ConnectInfo("10.0.0.7:4000".parse::<SocketAddr>().unwrap()));
     let response = router(rollcast.clone()).oneshot(request).await.unwrap();
     let status = response.status();
     let mut headers: Vec<String> =

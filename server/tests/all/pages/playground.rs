@@ -1,10 +1,12 @@
 //! The playground's strip over HTTP: only where there is one, only for its own pages, and what is refused is told.
 
 use app::playground::{ActionResponse, Playground as Strip};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::http::{Request, StatusCode, header};
 use axum::response::Response;
 use http_body_util::BodyExt;
@@ -13,7 +15,6 @@ use server::cli::clusters;
 use server::cli::config::Config;
 use server::feed::playground::{Options, Playground};
 use server::telemetry::viewers::Viewers;
-use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use timeline::Retention;
@@ -110,7 +111,7 @@ async fn a_client_of_a_proxy_is_counted_while_it_listens() {
     let listen = async || {
         let request = Request::get("/playground/events").header(header::HOST, "localhost");
         let mut request = request.header("x-forwarded-for", "203.0.113.9").body(Body::empty()).unwrap();
-        request.extensions_mut().insert(Peer("10.0.0.9:4000".parse().unwrap()));
+        request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 9], 4_000))));
         router(rollcast.clone()).oneshot(request).await.unwrap()
     };
     let listening = listen().await;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -15,7 +16,6 @@ use server::access::share::{LinkRequest, Shares};
 use server::access::token::TokenAuth;
 use server::telemetry::clock;
 use server::telemetry::viewers::Viewers;
-use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use timeline::address::Route;
@@ -71,7 +71,7 @@ impl Somebody {
             request = request.header(header::COOKIE, cookie);
         }
         let mut request = request.body(Body::from(body)).unwrap();
-        request.extensions_mut().insert(Peer("10.0.0.7:4000".parse::<SocketAddr>().unwrap()));
+        request.extensions_mut().insert(ConnectInfo("10.0.0.7:4000".parse::<SocketAddr>().unwrap()));
         let response = router(rollcast.clone()).oneshot(request).await.unwrap();
         let said = |name| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
         let (status, to, set) =

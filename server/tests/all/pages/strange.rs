@@ -7,13 +7,13 @@ use std::net::SocketAddr;
 
 use crate::common::addresses::patterns;
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::http::{HeaderName, HeaderValue, Request, StatusCode, header};
 use fastrand::Rng;
 use http_body_util::BodyExt;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use server::access::cookie::{SealPurpose, SessionKeys};
 use server::access::scope::{LinkScope as Shared, WorkloadName};
-use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::server_address::ServerAddress;
 use timeline::address::Address;
@@ -218,7 +218,7 @@ fn request(patterns: &[String], rng: &mut Rng) -> Option<Request<Body>> {
     let body = if rng.bool() { pairs(rng).into_bytes() } else { text(rng).into_bytes() };
     let mut request = request.body(if method == "POST" { Body::from(body) } else { Body::empty() }).ok()?;
     let peer = one(&["10.0.0.7:4000", "10.0.0.8:4000", "[::1]:1"], rng);
-    request.extensions_mut().insert(Peer(peer.parse::<SocketAddr>().unwrap()));
+    request.extensions_mut().insert(ConnectInfo(peer.parse::<SocketAddr>().unwrap()));
     Some(request)
 }
 

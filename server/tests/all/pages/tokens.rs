@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use futures::StreamExt;
@@ -19,7 +20,6 @@ use server::kube::Pace;
 use server::kube::review::Reviewer;
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
-use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::limits::Limit;
 use server::web::session::{StreamRequest, serve_over};
@@ -104,7 +104,7 @@ async fn ask(rollcast: &Arc<Rollcast>, method: &str, path: &str, body: &str, coo
     let request = request.header(header::ORIGIN, "http://localhost:7440").header(header::COOKIE, cookie);
     let request = request.header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
     let mut request = request.body(Body::from(body.to_owned())).unwrap();
-    request.extensions_mut().insert(Peer(SocketAddr::from(([10, 0, 0, 9], 4_000))));
+    request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 0, 0, 9], 4_000))));
     router(rollcast.clone()).oneshot(request).await.unwrap()
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::http::{Method, StatusCode};
 use futures::StreamExt;
 use server::access::cookie::SessionKeys;
-use server::access::share::{LinkChanges, LinkStore, LinkStoreError, PollInterval, Share, Shares};
+use server::access::share::{LinkChanges, LinkStore, LinkStoreError, POLICY, Share, Shares};
 use server::history::store::StoreError;
 use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
@@ -60,7 +60,7 @@ impl LinkStore for Database {
 #[tokio::test(start_paused = true)]
 async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can() {
     let database = Database::default();
-    let shares = Shares::open_shared(SessionKeys::generate(), Box::new(database.clone()), PollInterval::default());
+    let shares = Shares::open_shared(SessionKeys::generate(), Box::new(database.clone()), POLICY);
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let site = Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() };
     let rollcast = Rollcast::new(hubs, "build", Viewers::default(), site);
@@ -139,8 +139,7 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
 #[tokio::test(start_paused = true)]
 async fn a_stream_ends_within_five_seconds_after_its_link_was_revoked_at_another_rollcast() {
     let (database, keys) = (Database::default(), SessionKeys::generate());
-    let one =
-        |keys: &SessionKeys| Shares::open_shared(keys.clone(), Box::new(database.clone()), PollInterval::default());
+    let one = |keys: &SessionKeys| Shares::open_shared(keys.clone(), Box::new(database.clone()), POLICY);
     let (shares, other) = (one(&keys), one(&keys));
     while shares.check_current().is_err() || other.check_current().is_err() {
         tokio::time::sleep(Duration::from_millis(10)).await; // polling

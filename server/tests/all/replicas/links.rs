@@ -9,7 +9,7 @@ mod in_postgres {
     use server::access::cookie::{SealPurpose, SessionKeys};
     use server::access::scope::{LinkScope, WorkloadName};
     use server::access::share::{
-        LinkRequest, LinkStoreError, LinksUnavailable, PollInterval, Reach, ShareError, Shares,
+        LinkRequest, LinkStoreError, LinksUnavailable, POLICY, Reach, RefreshPolicy, ShareError, Shares,
     };
     use server::access::{Subjects, Viewer};
     use server::database::address::DatabaseServer;
@@ -42,16 +42,16 @@ mod in_postgres {
     }
 
     /// A Rollcast that shares links, once it knows which there are.
-    async fn one_of(server: &DatabaseServer, keys: &SessionKeys, pace: PollInterval) -> Arc<Shares> {
-        let shares = Shares::in_database(keys.clone(), server.clone(), pace);
+    async fn one_of(server: &DatabaseServer, keys: &SessionKeys, policy: RefreshPolicy) -> Arc<Shares> {
+        let shares = Shares::in_database(keys.clone(), server.clone(), policy);
         until("it knows which links there are", async || shares.check_current().is_ok()).await;
         shares
     }
 
     /// Two that share the same.
-    async fn two(server: &DatabaseServer, pace: PollInterval) -> (Arc<Shares>, Arc<Shares>) {
+    async fn two(server: &DatabaseServer, policy: RefreshPolicy) -> (Arc<Shares>, Arc<Shares>) {
         let keys = SessionKeys::generate();
-        (one_of(server, &keys, pace).await, one_of(server, &keys, pace).await)
+        (one_of(server, &keys, policy).await, one_of(server, &keys, policy).await)
     }
 
     async fn opens(shares: &Arc<Shares>, secret: &str) -> bool {
@@ -66,7 +66,7 @@ mod in_postgres {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn what_is_made_at_one_opens_at_the_other_and_what_is_revoked_there_is_dead_soon() {
-        let (one, other) = two(&shared().server(), PollInterval::default()).await;
+        let (one, other) = two(&shared().server(), POLICY).await;
         let ann = viewer("ann");
         for at in 0..3 {
             let (share, secret) = one.make(&ann, wanted("web"), now()).await.unwrap();
@@ -100,7 +100,7 @@ mod in_postgres {
     #[tokio::test(flavor = "multi_thread")]
     #[ignore = "nightly"]
     async fn the_links_of_somebody_are_limited_at_all_together() {
-        let (one, other) = two(&shared().server(), PollInterval::default()).await;
+        let (one, other) = two(&shared().server(), POLICY).await;
         let make = |at: &Arc<Shares>, user: &'static str, count: usize| {
             let at = at.clone();
             tokio::spawn(async move {
@@ -136,8 +136,9 @@ mod in_postgres {
     async fn without_the_database_links_open_for_a_while_and_then_nothing_until_it_is_there_again() {
         let mut postgres = Postgres::start();
         let expire_after = Duration::from_secs(3);
-        let pace = PollInterval { poll_every: Duration::from_millis(100), expire_after };
-        let (one, other) = two(&postgres.server(), pace).await;
+        let (refresh_after, retry_after) = (Duration::from_millis(100), Duration::from_millis(100));
+        let policy = RefreshPolicy { refresh_after, expire_after, retry_after };
+        let (one, other) = two(&postgres.server(), policy).await;
         let ann = viewer("ann");
         let (first, first_secret) = one.make(&ann, wanted("web"), now()).await.unwrap();
         let (_, second_secret) = one.make(&ann, wanted("shop"), now()).await.unwrap();
@@ -189,7 +190,7 @@ mod in_postgres {
     async fn who_reads_or_writes_the_table_comes_by_no_link() {
         let (database, server) = shared().named_server();
         let keys = SessionKeys::generate();
-        let one = one_of(&server, &keys, PollInterval::default()).await;
+        let one = one_of(&server, &keys, POLICY).await;
         let (share, secret) = one.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
         let (other, other_secret) = one.make(&viewer("ben"), wanted("shop"), now()).await.unwrap();
         let rows = shared().sql(&database, "SELECT * FROM rollcast.links");
@@ -212,7 +213,7 @@ mod in_postgres {
                     held.replace('\'', "''")
                 ),
             );
-            let again = one_of(&server, &keys, PollInterval::default()).await;
+            let again = one_of(&server, &keys, POLICY).await;
             let known = |user| again.list(&viewer(user), Reach::All, now()).len();
             assert_eq!(known("ann"), 2, "{held}");
             let planted = keys.seal_value(SealPurpose::Link, "planted").unwrap();
@@ -220,7 +221,7 @@ mod in_postgres {
             assert!(opens(&again, &secret).await);
         }
         // A Rollcast with other keys opens none of them, and has its own.
-        let stranger = one_of(&server, &SessionKeys::generate(), PollInterval::default()).await;
+        let stranger = one_of(&server, &SessionKeys::generate(), POLICY).await;
         assert!(stranger.list(&viewer("ann"), Reach::All, now()).is_empty() && !opens(&stranger, &secret).await);
         shared().sql(&database, "UPDATE rollcast.links_edition SET edition = 1000");
         let (_, own) = stranger.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
@@ -235,13 +236,13 @@ mod in_postgres {
         let keys = |lines: &[&str]| SessionKeys::parse(&lines.join("\n")).unwrap();
         let server = shared().server();
         let (old, both, new) = (keys(&[OLD]), keys(&[NEW, OLD]), keys(&[NEW]));
-        let before = one_of(&server, &old, PollInterval::default()).await;
+        let before = one_of(&server, &old, POLICY).await;
         let (share, secret) = before.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
-        let meanwhile = one_of(&server, &both, PollInterval::default()).await;
+        let meanwhile = one_of(&server, &both, POLICY).await;
         assert!(opens(&meanwhile, &secret).await);
         // A browser was given its cookie anew, sealed with the new key.
         let anew = both.seal_value(SealPurpose::Link, &share.id).unwrap();
-        let after = one_of(&server, &new, PollInterval::default()).await;
+        let after = one_of(&server, &new, POLICY).await;
         assert!(opens(&after, &anew).await, "the link is read with the new key alone");
         assert!(!opens(&after, &secret).await, "what the old key sealed ends with it");
     }
@@ -250,7 +251,7 @@ mod in_postgres {
     #[ignore = "nightly"]
     async fn what_lasts_longer_at_one_does_at_the_other_and_rows_of_what_has_ended_go() {
         let (database, server) = shared().named_server();
-        let (one, other) = two(&server, PollInterval::default()).await;
+        let (one, other) = two(&server, POLICY).await;
         let ann = viewer("ann");
         let wall = LinkRequest { scope: LinkScope::Wall { cluster: None, namespace: None }, ..wanted("wall") };
         let (share, secret) = one.make(&ann, wall, 0).await.unwrap();
@@ -276,10 +277,10 @@ mod in_postgres {
     async fn tables_of_a_later_version_open_nothing() {
         let (database, server) = shared().named_server();
         let keys = SessionKeys::generate();
-        let before = one_of(&server, &keys, PollInterval::default()).await;
+        let before = one_of(&server, &keys, POLICY).await;
         let (_, secret) = before.make(&viewer("ann"), wanted("web"), now()).await.unwrap();
         shared().sql(&database, "UPDATE rollcast.links_migrations SET version = 99");
-        let shares = Shares::in_database(keys, server, PollInterval::default());
+        let shares = Shares::in_database(keys, server, POLICY);
         assert_eq!(shares.find_by_secret(&secret, now()).await, Err(LinksUnavailable));
         let refused = shares.make(&viewer("ann"), wanted("web"), now()).await.unwrap_err();
         assert!(matches!(refused, ShareError::Store(LinkStoreError::Database(_))), "{refused}");
