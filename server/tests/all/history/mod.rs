@@ -208,7 +208,7 @@ struct Indexed {
 
 /// The recording of three rollouts, in batches.
 fn indexed() -> Indexed {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let text = common::recording("rollout");
     let batches = batches(&text);
     let (timeline, _) = play(&batches);
     let uid = *timeline.model().deployments.keys().next().unwrap();
@@ -296,7 +296,7 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
             Location::Postgres(server) => format!("no history in {server}"),
         };
         assert_eq!(command::check(&options).unwrap_err().to_string(), nothing);
-        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+        let text = common::recording("rollout");
         let (batches, timeline) = (batches(&text), Recording::read(&text).play());
         let deployment = timeline.model().deployments.values().next().unwrap();
         let now = Now { millis: batches.last().unwrap().1, skew_millis: 0 };

@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::common::until::until;
+use crate::live::program::serve_router;
 use crate::live::support::{deployment, pod, replica_set};
 
 /// A hub whose source is the test.
@@ -308,10 +309,8 @@ async fn the_list_is_told_anew_when_what_is_said_or_a_label_is_another() {
 
 /// What a session sends for a scope, frame by frame.
 async fn session(source: &Source, cluster: &str) -> impl futures::Stream<Item = ServerFrame> + Unpin + use<> {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
     let rollcast = Rollcast::new(vec![source.hub.clone()], "build", Viewers::default(), Site::default());
-    tokio::spawn(async move { axum::serve(listener, server::web::http::router(rollcast)).await });
+    let address = serve_router(server::web::http::router(rollcast)).await;
     let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
     let scope = Scope::Workload(Workload::deployment(cluster, "shop", "web"));
     for frame in [

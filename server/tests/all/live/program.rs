@@ -17,10 +17,15 @@ pub const FOLLOWED: &str = "its state is known";
 
 /// A server that watches it, in this process.
 pub async fn serve(watched: &Watched) -> std::net::SocketAddr {
+    let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Site::default());
+    serve_router(server::web::http::router(rollcast)).await
+}
+
+/// A server with these routes, in this process.
+pub async fn serve_router(router: axum::Router) -> std::net::SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Site::default());
-    tokio::spawn(async move { axum::serve(listener, server::web::http::router(rollcast)).await });
+    tokio::spawn(async move { axum::serve(listener, router).await });
     address
 }
 

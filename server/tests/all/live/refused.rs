@@ -13,9 +13,9 @@ use server::history::sqlite::FILE;
 
 use crate::common::sqlite;
 use crate::common::until::until;
-use crate::live::kept::{archive, live, model, resumed, what_cannot_be_read_at_the_start_is_read_later};
+use crate::live::kept::{archive, model, resumed, what_cannot_be_read_at_the_start_is_read_later};
 use crate::live::program::{Serving, get, kubeconfig};
-use crate::live::support::{Verb, Watched, pod, shop, until_connection};
+use crate::live::support::{Verb, Watched, pod, shop, until_connection, until_live};
 
 fn format(folder: &Path) -> i64 {
     sqlite::number(&folder.join(FILE), "SELECT version FROM _sqlx_migrations")
@@ -116,7 +116,7 @@ async fn a_file_that_is_found_damaged_at_the_start_is_given_up_said_and_another_
     let first = archive(folder.path());
     let watched = Watched::kept(&api, &first);
     watched.until_pods(&["web-a", "web-b"]).await;
-    live(&watched).await;
+    until_live(&watched.hub).await;
     first.checkpoint().await;
     first.close().await;
     drop((watched, first));

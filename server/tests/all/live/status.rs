@@ -1,7 +1,6 @@
 //! How clusters are reached and watched, as `/api/v1/status`, the status page, `/metrics` and `/readyz` tell it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -12,7 +11,9 @@ use timeline::Retention;
 
 use crate::common::until::until;
 use crate::live::program::{Serving, get, kubeconfig};
-use crate::live::support::{FakeApi, Fault, Verb, Watched, is_stale, pod, shop, until_connection};
+use crate::live::support::{
+    FakeApi, Fault, Verb, Watched, impatient, is_stale, pod, shop, until_connection, until_live,
+};
 use crate::pages::api::assert_described;
 use crate::pages::site::fetch;
 
@@ -48,7 +49,7 @@ async fn a_cluster_that_is_well_has_every_figure() {
     let api = shop().await;
     let watched = Watched::start(&api, &[], |_| {});
     watched.until_pods(&["web-a", "web-b"]).await;
-    until_connection(&watched.hub, "live", |connection| connection.state.is_live()).await;
+    until_live(&watched.hub).await;
     let rollcast = site(&watched);
     until("watched", async || api.requests(Verb::Watch, "pods") > 0).await;
     api.put(pod(12, 2, "web-c"));
@@ -96,12 +97,9 @@ async fn a_forbidden_kind_is_said_with_the_permission_to_ask_for() {
 #[tokio::test]
 async fn a_silent_cluster_is_said_everywhere_with_its_last_response() {
     let api = shop().await;
-    let watched = Watched::start(&api, &[], |pace| {
-        pace.probe = Duration::from_millis(50);
-        pace.silence = Duration::from_millis(200);
-    });
+    let watched = Watched::start(&api, &[], impatient);
     watched.until_pods(&["web-a", "web-b"]).await;
-    until_connection(&watched.hub, "live", |connection| connection.state.is_live()).await;
+    until_live(&watched.hub).await;
     let rollcast = site(&watched);
     assert!(fetch(&rollcast, "/readyz").await.status == StatusCode::OK);
     api.stand(Verb::Version, "version", Some(Fault::Hang));

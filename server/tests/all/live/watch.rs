@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use crate::common::network::Network;
 use crate::common::until::until;
-use crate::live::support::{FakeApi, Fault, Verb, Watched, is_stale, pod, shop, until_connection};
+use crate::live::support::{FakeApi, Fault, Verb, Watched, impatient, is_stale, pod, shop, until_connection};
 
 fn quick(_: &mut server::kube::Pace) {}
 
@@ -165,10 +165,7 @@ async fn one_malformed_object_costs_only_itself() {
 #[tokio::test]
 async fn a_server_that_falls_silent_is_stale_and_then_live_again() {
     let api = shop().await;
-    let watched = Watched::start(&api, &[], |pace| {
-        pace.probe = Duration::from_millis(50);
-        pace.silence = Duration::from_millis(200);
-    });
+    let watched = Watched::start(&api, &[], impatient);
     watched.until_pods(&["web-a", "web-b"]).await;
     let state = || watched.hub.connection().borrow().state.clone();
     api.stand(Verb::Version, "version", Some(Fault::Hang));

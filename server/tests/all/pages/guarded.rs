@@ -27,7 +27,7 @@ const FILES: [&str; 3] = ["/rollcast.css", "/theme.js", "/nowhere"];
 
 #[tokio::test]
 async fn every_answer_says_who_may_use_and_keep_it() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
+    let text = common::recording("rollover");
     let rollcast = held("rollover", &text).await;
     let page = "/clusters/rollover/namespaces/rollover/deployments/web";
     let (own, nobody) = (Some("same-origin"), "private, no-store");

@@ -16,7 +16,7 @@ use timeline::rollout::Outcome;
 
 use crate::common;
 use crate::pages::api::assert_described;
-use crate::pages::kept::{found, json, kept};
+use crate::pages::kept::{archive, found, json, kept};
 use crate::pages::site::fetch;
 
 #[tokio::test]
@@ -48,7 +48,7 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
     };
     // What is open in a recording was heard of until its end; that is before `from` for some.
     let heard = |rollout: &EpisodeRow| {
-        let text = common::recordings().into_iter().find(|(name, _)| *name == rollout.cluster).unwrap().1;
+        let text = common::recording(&rollout.cluster);
         Recording::read(&text).span().unwrap().1
     };
     let went_on = |rollout: &EpisodeRow, from: Millis, to: Millis| {
@@ -284,9 +284,7 @@ async fn rows_whose_pods_are_not_kept_say_so_and_have_no_links_to_them() {
     let commit = Commit { cluster, rollouts, ..Commit::default() };
     store.commit(&[commit]).unwrap();
     drop(store);
-    let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
-    let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
-    let site = Site { archive: Some(archive), ..Site::default() };
+    let site = Site { archive: Some(archive(folder.path())), ..Site::default() };
     let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
     let page = fetch(&rollcast, "/history").await.text;
     let rows: Vec<&str> = page.split("data-testid=\"past\"").skip(1).collect();

@@ -33,6 +33,12 @@ pub struct Kept {
     _folder: tempfile::TempDir,
 }
 
+/// An archive in a folder, for which recordings are never too old.
+pub fn archive(folder: &Path) -> Archive {
+    let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
+    Archive::start(Options { location: Location::Folder(folder.to_owned()), limits })
+}
+
 /// Every recording in a store, and no cluster that is watched.
 pub fn kept() -> Kept {
     let folder = tempfile::tempdir().unwrap();
@@ -46,10 +52,8 @@ pub fn kept() -> Kept {
         whole.push((name, timeline));
     }
     drop(store);
-    let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
-    let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
-    let rollcast =
-        Rollcast::new(Vec::new(), "build", Viewers::default(), Site { archive: Some(archive), ..Site::default() });
+    let site = Site { archive: Some(archive(folder.path())), ..Site::default() };
+    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
     let rollouts = Reader::new(&Location::Folder(folder.path().to_owned()))
         .search(&Search::default(), &Permissions::All, None, 10_000)
         .unwrap()
@@ -73,7 +77,7 @@ fn commit(name: &str, text: &str) -> (Commit, Timeline) {
 
 /// Keeps three rollouts of one Deployment in a folder, as of cluster "c".
 pub fn keep_rollouts(folder: &Path) {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let text = common::recording("rollout");
     Sqlite::open(folder, Limits::default()).unwrap().commit(&[commit("c", &text).0]).unwrap();
 }
 

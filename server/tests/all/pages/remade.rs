@@ -156,7 +156,7 @@ async fn a_rollout_is_compared_with_those_before_it() {
     assert!(first.text.contains("Its duration is not compared"), "{}", first.text);
     // The list of rollouts says the same.
     let name = "history-cleanup-and-undo";
-    let (_, text) = common::recordings().into_iter().find(|(known, _)| known == name).unwrap();
+    let text = common::recording(name);
     let (hub, events) = Handle::start(name, Arc::default(), timeline::Retention::default());
     feed(&events, Recording::read(&text).observed).await;
     let archive = everything(&kept.rollcast).await.archive().cloned();

@@ -7,7 +7,6 @@ use std::time::Duration;
 use crate::common::addresses::patterns;
 use axum::http::StatusCode;
 use serde_json::Value;
-use server::history::options::{Limits, Location, Options};
 use server::hub::Handle;
 use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
@@ -15,6 +14,7 @@ use server::web::state::{Rollcast, Site};
 use timeline::{Retention, Workload};
 
 use crate::common::addresses::named;
+use crate::pages::kept;
 use crate::pages::people::{
     PROD, ask, cluster, difference, namespaces, proxy, reviewer, rules, site, timeless, viewer,
 };
@@ -268,10 +268,9 @@ async fn a_uid_leads_to_nothing_of_another_namespace() {
 #[tokio::test]
 async fn what_is_kept_is_seen_as_far_as_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
-    crate::pages::kept::keep_rollouts(folder.path());
+    kept::keep_rollouts(folder.path());
     crate::pages::kinds::keep(folder.path(), "kill-pod");
-    let limits = Limits::new(Some(Duration::from_secs(3_650 * 86_400)), None);
-    let archive = server::history::Archive::start(Options { location: Location::Folder(folder.path().into()), limits });
+    let archive = kept::archive(folder.path());
     let kept = archive.read(|reader| reader.namespaces()).await.unwrap();
     let cluster = kept.first_key_value().unwrap().0;
     let rules = rules(&[("fully", "*"), ("foreign", "elsewhere")]);

@@ -104,6 +104,17 @@ impl Somebody {
         let secret = percent_encoding::percent_decode_str(secret).decode_utf8().unwrap().into_owned();
         (told["id"].as_str().unwrap().to_owned(), secret)
     }
+
+    /// Makes a link with a preview ("yes") or without one; returns its name, and the address of the preview.
+    pub(crate) async fn make_previewed(&self, rollcast: &Arc<Rollcast>, to: &str, preview: &str) -> (String, String) {
+        let form = [("to", to), ("preview", preview)];
+        let answer = self.send(rollcast, Method::POST, Route::ApiShares.pattern(), &form).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
+        let told: Value = serde_json::from_str(&answer.text).unwrap();
+        assert_eq!(told["allowsPreview"], preview == "yes");
+        let link = told["link"].as_str().unwrap().strip_prefix("http://localhost:7440").unwrap();
+        (told["id"].as_str().unwrap().to_owned(), link.split_once('#').unwrap().0.to_owned())
+    }
 }
 
 /// Somebody who hands a link in, and where it leads them.

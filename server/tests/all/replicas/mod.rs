@@ -45,7 +45,7 @@ mod in_postgres {
 
     /// The recording of a rollout, cut in three.
     fn thirds() -> [(Millis, Millis, String); 3] {
-        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+        let text = common::recording("rollout");
         let lines: Vec<&str> = text.lines().collect();
         [0, 1, 2].map(|third| {
             let part = &lines[lines.len() * third / 3..lines.len() * (third + 1) / 3];
@@ -57,7 +57,7 @@ mod in_postgres {
 
     /// What the index tells of that recording.
     fn rollouts() -> Vec<EpisodeRow> {
-        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+        let text = common::recording("rollout");
         let recording = Recording::read(&text);
         let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
         let timeline = recording.play();

@@ -31,6 +31,12 @@ pub fn quick() -> Pace {
     }
 }
 
+/// Hears within a fraction of a second that a server is silent.
+pub fn impatient(pace: &mut Pace) {
+    pace.probe = Duration::from_millis(50);
+    pace.silence = Duration::from_millis(200);
+}
+
 /// A hub that watches the fake API server.
 pub struct Watched {
     pub hub: Handle,
