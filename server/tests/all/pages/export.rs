@@ -56,7 +56,8 @@ fn carried(html: &str, id: &str) -> Vec<u8> {
     zstd::stream::decode_all(STANDARD.decode(packed).unwrap().as_slice()).unwrap()
 }
 
-fn content(html: &str) -> Export {
+/// What the file of a rollout holds.
+pub fn content(html: &str) -> Export {
     wire::decode(&carried(html, "content")).unwrap()
 }
 
