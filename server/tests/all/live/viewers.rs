@@ -1,14 +1,14 @@
 //! Viewers: snapshot, then deltas; encoded once; no viewer costs the cluster anything; nobody sees secrets.
 
-use futures::{SinkExt, StreamExt};
+use futures::StreamExt;
 use serde_json::json;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, Scope, ServerFrame};
 use timeline::{Model, Workload};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::common::until::until;
-use crate::live::program::serve;
+use crate::live::program::{Socket, follow, serve};
 use crate::live::support::{FakeApi, Verb, WATCHED, Watched, pod, shop_of};
 
 struct Site {
@@ -27,7 +27,7 @@ async fn site() -> Site {
 
 /// A viewer as the page is one: a copy that frames keep right.
 struct Viewer {
-    socket: tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>,
+    socket: Socket,
     copy: DeploymentCopy,
     bytes: Vec<u8>,
     /// Snapshots and changes that came.
@@ -36,14 +36,7 @@ struct Viewer {
 
 impl Viewer {
     async fn open(address: std::net::SocketAddr) -> Self {
-        let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
-        let scope = Scope::Workload(web());
-        for frame in [
-            ViewerFrame::Hello { protocol: PROTOCOL, build: "build".into() },
-            ViewerFrame::Subscribe { scope, since: None },
-        ] {
-            socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
-        }
+        let socket = follow(address, [Scope::Workload(web())]).await;
         Self { socket, copy: DeploymentCopy::default(), bytes: Vec::new(), frames: 0 }
     }
 
