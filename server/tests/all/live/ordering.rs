@@ -11,8 +11,7 @@ use server::hub::{FollowedDeployment, Handle, ListedDeployment, Update};
 use server::kube::translate::Object;
 use server::kube::{Health, SourceEvent};
 use server::telemetry::clock::OwnClock;
-use server::telemetry::viewers::Viewers;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::Workload;
 use timeline::fact::{Kind, Seen};
 use timeline::list::Group;
@@ -26,6 +25,7 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::common::until::until;
 use crate::live::program::{follow, serve_router};
 use crate::live::support::{deployment, pod, replica_set};
+use crate::pages::site::site_of;
 
 /// A hub whose source is the test.
 struct Source {
@@ -309,7 +309,7 @@ async fn the_list_is_told_anew_when_what_is_said_or_a_label_is_another() {
 
 /// What a session sends for a scope, frame by frame.
 async fn session(source: &Source, cluster: &str) -> impl futures::Stream<Item = ServerFrame> + Unpin + use<> {
-    let rollcast = Rollcast::new(vec![source.hub.clone()], "build", Viewers::default(), Site::default());
+    let rollcast = site_of(vec![source.hub.clone()], Site::default());
     let address = serve_router(server::web::http::router(rollcast)).await;
     let socket = follow(address, [Scope::Workload(Workload::deployment(cluster, "shop", "web"))]).await;
     Box::pin(socket.filter_map(async |message| match message.unwrap() {

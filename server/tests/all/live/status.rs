@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use server::hub::Handle;
-use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::Retention;
 
@@ -15,7 +14,7 @@ use crate::live::support::{
     FakeApi, Fault, Verb, Watched, impatient, is_stale, pod, shop, until_connection, until_live,
 };
 use crate::pages::api::assert_described;
-use crate::pages::site::fetch;
+use crate::pages::site::{fetch, site_of};
 
 fn site(watched: &Watched) -> Arc<Rollcast> {
     Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Site::default())
@@ -177,7 +176,7 @@ async fn a_lost_position_is_a_relist_with_its_reason_and_a_gap() {
 #[tokio::test]
 async fn readiness_waits_for_the_first_word_of_every_cluster_and_stays() {
     let (first, events) = Handle::start("first", Arc::default(), Retention::default());
-    let rollcast = Rollcast::new(vec![first.clone()], "build", Viewers::default(), Site::default());
+    let rollcast = site_of(vec![first.clone()], Site::default());
     let ready = fetch(&rollcast, "/readyz").await;
     let body: Value = serde_json::from_str(&ready.text).unwrap();
     assert_eq!((ready.status, &body["ready"]), (StatusCode::SERVICE_UNAVAILABLE, &json!(false)));
@@ -213,7 +212,7 @@ async fn why_a_restart_is_needed_is_said_by_the_status_page() {
     let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
     let (notice, restart_notice) = tokio::sync::watch::channel(String::new());
     let site = Site { restart_notice: Some(restart_notice), ..Site::default() };
-    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![hub], site);
     assert_eq!(json(&rollcast, "/api/v1/status").await["trouble"], "");
     notice.send_replace("Restart Rollcast.".to_owned());
     assert_eq!(json(&rollcast, "/api/v1/status").await["trouble"], "Restart Rollcast.");

@@ -11,7 +11,6 @@ use server::access::cookie::SessionKeys;
 use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
 use server::telemetry::clock;
-use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::Workload;
 use timeline::address::Route;
@@ -21,6 +20,7 @@ use tokio::time::Instant;
 use crate::pages::parts::{follow, next, stream};
 use crate::pages::people::{PROD, Rules, cluster, proxy, rules, site, viewer};
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
+use crate::pages::site::site_of;
 
 const HOUR: i64 = 3_600_000;
 /// What is known of a right counts for so long.
@@ -115,7 +115,7 @@ async fn a_preview_ends_when_its_link_does() {
     };
     let (going_on, over) = (made(HOUR / 2).await, made(HOUR + 1).await);
     let site = Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() };
-    let rollcast = Rollcast::new(vec![cluster("prod", &rules).await], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![cluster("prod", &rules).await], site);
     assert!(is_shown(&rollcast, &going_on).await);
     assert!(!is_shown(&rollcast, &over).await);
 }

@@ -12,9 +12,8 @@ use server::export::{ExportError, ExportRequest, html};
 use server::feed::recording::Recording;
 use server::history::rollout_cache;
 use server::hub::Handle;
-use server::telemetry::viewers::Viewers;
 use server::web::http::router;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use simcluster::action::Action;
 use timeline::address;
 use timeline::{Millis, Uid, Workload, wire};
@@ -24,7 +23,7 @@ use crate::common;
 use crate::common::simulated::Recorder;
 use crate::common::until::until;
 use crate::pages::kept::kept;
-use crate::pages::site::{fetch, held};
+use crate::pages::site::{fetch, held, site_of};
 
 /// The goal for a rollout of 50 pods, in bytes.
 const SMALL: usize = 1_100_000;
@@ -300,7 +299,7 @@ async fn files_are_handed_on_by_the_server() {
     }
     let hub = played("rollover", &confidential());
     // Without history there is the page, and instead of a recording a sentence: a hub knows what came of objects, not the objects.
-    let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), Site::default());
+    let rollcast = site_of(vec![hub.clone()], Site::default());
     let (own, _) = rollouts(&hub).await.remove(0);
     let own = address::file(&own, None);
     assert_eq!(fetch(&rollcast, &own).await.status, StatusCode::OK, "{own}");

@@ -15,7 +15,6 @@ use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Lines, Store};
 use server::history::{Archive, index};
-use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::Timeline;
 use timeline::address::Route;
@@ -23,7 +22,7 @@ use timeline::episodes::{EpisodeRow, Search, UNKNOWN_CAUSE};
 use timeline::view::Now;
 
 use crate::common;
-use crate::pages::site::fetch;
+use crate::pages::site::{fetch, site_of};
 
 /// What every recording comes to, and its rollouts.
 pub struct Kept {
@@ -53,7 +52,7 @@ pub fn kept() -> Kept {
     }
     drop(store);
     let site = Site { archive: Some(archive(folder.path())), ..Site::default() };
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
+    let rollcast = site_of(Vec::new(), site);
     let rollouts = Reader::new(&Location::Folder(folder.path().to_owned()))
         .search(&Search::default(), &Permissions::All, None, 10_000)
         .unwrap()

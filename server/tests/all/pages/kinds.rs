@@ -8,15 +8,14 @@ use server::history::options::Limits;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
 use server::hub::Handle;
-use server::telemetry::viewers::Viewers;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::episodes::EpisodeRow;
 use timeline::{EpisodeKind, Retention, address};
 
 use crate::common;
 use crate::pages::api::assert_described;
 use crate::pages::kept::{archive, found, json, keep_rollouts};
-use crate::pages::site::fetch;
+use crate::pages::site::{fetch, site_of};
 
 /// Keeps the episodes of a recording in a folder, as of cluster "c".
 pub fn keep(folder: &Path, name: &str) {
@@ -34,7 +33,7 @@ async fn episodes_without_a_rollout_are_listed_narrowed_and_opened() {
     keep(folder.path(), "kill-pod");
     let (hub, _) = Handle::start("c", Arc::default(), Retention::default());
     let site = Site { archive: Some(archive(folder.path())), ..Site::default() };
-    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![hub], site);
     let all = found(&rollcast, "").await;
     let recoveries = found(&rollcast, "kind=recovery,failure").await;
     let [recovery] = &recoveries[..] else { panic!("{recoveries:?}") };

@@ -15,7 +15,6 @@ use server::feed::recording::Recording;
 use server::hub::Handle;
 use server::kube::Observed;
 use server::kube::SourceEvent;
-use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
 use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
@@ -32,6 +31,7 @@ use crate::common::fed::feed;
 use crate::pages::kept;
 use crate::pages::people::{PROD, proxy, reviewer, rules, site, watched_cluster};
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
+use crate::pages::site::site_of;
 
 const TIMELINE: &str = "/api/v1/clusters/prod/namespaces/rollover/deployments/web/timeline";
 
@@ -281,7 +281,7 @@ async fn a_link_to_a_rollout_that_goes_on_shows_it_as_it_was_when_it_was_opened(
     hub.follow_list().wait_for(|list| !list.is_empty()).await.unwrap();
     let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     let hubs = vec![hub.clone().with_reviewer(reviewer(&rules))];
-    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() });
+    let rollcast = site_of(hubs, Site { auth: proxy(), shares, ..Site::default() });
     let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?revision=2")).await;
     let (visitor, _) = by_link(&rollcast, &secret).await.unwrap();
     let says = "The rollout goes on: this page shows it as it was when you opened it.";
@@ -319,7 +319,7 @@ async fn a_link_to_what_is_only_kept_opens_that_and_nothing_else_of_what_is_kept
     let hubs = vec![hub.with_reviewer(reviewer(&rules(&[("fully", "*")])))];
     let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     let site = Site { auth: proxy(), shares, archive: Some(archive.clone()), ..Site::default() };
-    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), site);
+    let rollcast = site_of(hubs, site);
     let maker = signed_in("fully");
     let all: Value = serde_json::from_str(&maker.get(&rollcast, Route::ApiRollouts.pattern()).await.text).unwrap();
     let known = all["rollouts"].as_array().unwrap();
@@ -400,7 +400,7 @@ async fn a_preview_of_a_cluster_that_does_not_respond_ends_with_its_last_respons
     events.send(SourceEvent::Answers { silent: Some((since_millis, "silent".to_owned())) }).await.unwrap();
     hub.connection().wait_for(|connection| connection.state.is_stale()).await.unwrap();
     let site = Site { auth: proxy(), ..Site::default() };
-    let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![hub.clone()], site);
     let drawn = signed_in("fully").get(&rollcast, &format!("{WEB}/preview.svg")).await.text;
     let workload = Workload::deployment("prod", "rollover", "web");
     let copy = DeploymentCopy::from(hub.page(&workload).await.unwrap());
@@ -413,7 +413,7 @@ async fn what_a_link_opens_no_more_is_asked_for_once_for_all_tabs_and_no_other_l
     let (hub, events) = watched_cluster("prod", &rules).await;
     let site =
         Site { auth: proxy(), shares: Some(Shares::open(SessionKeys::generate(), None).unwrap()), ..Site::default() };
-    let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![hub.clone()], site);
     let mut visitors = Vec::new();
     for revision in [1, 2] {
         let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?revision={revision}")).await;

@@ -14,7 +14,6 @@ use server::access::scope::LinkScope;
 use server::access::share::{LinkRequest, Shares};
 use server::access::token::TokenAuth;
 use server::telemetry::clock;
-use server::telemetry::viewers::Viewers;
 use server::web::connections::Peer;
 use server::web::http::router;
 use server::web::state::{Rollcast, Site};
@@ -24,6 +23,7 @@ use tower::ServiceExt;
 use crate::common::addresses::{named, patterns};
 use crate::pages::api::assert_described_as;
 use crate::pages::people::{PROD, proxy, rules, site, viewer};
+use crate::pages::site::site_of;
 
 /// Somebody: signed in under a name, or with the cookie of a link.
 #[derive(Clone, Default)]
@@ -196,7 +196,7 @@ async fn a_link_opens_whatever_proxies_put_into_the_header_of_tokens() {
         let headers =
             HeaderMap::from_iter([(header::COOKIE, cookie), (header::AUTHORIZATION, HeaderValue::from_static(sent))]);
         let site = Site { auth, shares: Some(shares), ..Site::default() };
-        let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
+        let rollcast = site_of(Vec::new(), site);
         let found = rollcast.viewer(&headers, None, None).await;
         assert_eq!(found.is_ok_and(|found| found.link.is_some()), is_link, "{sent}");
     }

@@ -8,8 +8,7 @@ use futures::StreamExt;
 use server::access::cookie::SessionKeys;
 use server::access::share::{LinkChanges, LinkStore, LinkStoreError, PollInterval, Share, Shares};
 use server::history::store::StoreError;
-use server::telemetry::viewers::Viewers;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::Workload;
 use timeline::address::Route;
 use timeline::wire::ServerFrame;
@@ -19,6 +18,7 @@ use crate::common::until::until;
 use crate::pages::parts::{follow, next, stream};
 use crate::pages::people::{PROD, cluster, proxy, rules};
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
+use crate::pages::site::site_of;
 
 /// A database that does not answer when that is wanted.
 #[derive(Clone, Default)]
@@ -64,7 +64,7 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
     let shares = Shares::open_shared(SessionKeys::generate(), Box::new(database.clone()), PollInterval::default());
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let site = Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() };
-    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), site);
+    let rollcast = site_of(hubs, site);
     until("links are known", async || shares.check_current().is_ok()).await;
     let maker = signed_in("partly");
     let (id, secret) = maker.make(&rollcast, WEB).await;
@@ -141,7 +141,7 @@ async fn a_stream_ends_within_five_seconds_after_its_link_was_revoked_at_another
     let site = async |shares| {
         let hubs = vec![cluster("prod", &rules(&PROD)).await];
         let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
-        Rollcast::new(hubs, "build", Viewers::default(), site)
+        site_of(hubs, site)
     };
     let (rollcast, other) = (site(shares).await, site(other).await);
     for at in 0..4 {
