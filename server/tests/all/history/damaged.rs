@@ -7,6 +7,7 @@ use server::history::store::{Store, StoreError};
 
 use crate::common::sqlite;
 use crate::history::{SMALL, commit, longest, one};
+
 #[test]
 fn a_damaged_file_is_put_aside_and_another_one_begun() {
     let folder = tempfile::tempdir().unwrap();

@@ -236,8 +236,8 @@ fn tidy(store: &mut dyn Store) {
     while store.tidy(0).unwrap() {}
 }
 
-/// Names of what exists.
-fn existing(model: &Model) -> Vec<String> {
+/// Names of what exists, and how pods are.
+pub fn existing(model: &Model) -> Vec<String> {
     let deployments =
         model.deployments.values().filter(|known| known.deleted_millis.is_none()).map(|known| &known.name);
     let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none()).map(|known| &known.name);

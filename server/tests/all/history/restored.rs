@@ -9,6 +9,11 @@ use timeline::{Millis, Uid};
 use crate::history::lines::{HOUR_MILLIS, begun, line, list_done, list_done_of, listed, web};
 use crate::history::{SMALL, commit, places};
 
+/// The first batch of a log.
+fn batch(from_millis: Millis, to_millis: Millis, text: &str) -> Batch {
+    Batch { seq: 1, from_millis, to_millis, format: FORMAT, body: pack(text).unwrap() }
+}
+
 /// The lists in an open episode are of its own objects. At a restart they ended those of other Deployments, which then had failures that
 /// never were.
 #[test]
@@ -60,8 +65,7 @@ fn an_old_list_takes_nothing_away_from_what_was_restored() {
     recorder.record(&log);
     let (_, snapshots) = recorder.pending_writes();
     assert_eq!(snapshots.len(), 1);
-    let body = pack(&log).unwrap();
-    let batches = vec![Batch { seq: 1, from_millis: 1_000, to_millis: 1_000, format: FORMAT, body }];
+    let batches = vec![batch(1_000, 1_000, &log)];
     let mut restored = Recorder::restore(&RecorderState { snapshots, open: Vec::new(), batches });
     restored.begin_episode(uid);
     restored.record(&line(5_000, "Pod", 12, "ADDED"));
@@ -103,8 +107,7 @@ fn what_was_gone_before_a_workload_rested_is_not_restored_from_older_lines() {
     assert!(recorder.settle(uid).is_some());
     let (_, snapshots) = recorder.pending_writes();
     assert_eq!(snapshots.len(), 1);
-    let body = pack(&(log + &tell(4_500, "Pod", 14, "ADDED"))).unwrap();
-    let batches = vec![Batch { seq: 1, from_millis: 1_000, to_millis: 4_500, format: FORMAT, body }];
+    let batches = vec![batch(1_000, 4_500, &(log + &tell(4_500, "Pod", 14, "ADDED")))];
     let mut restored = Recorder::restore(&RecorderState { snapshots, open: Vec::new(), batches });
     let there = [("Deployment", 1), ("ReplicaSet", 2), ("Pod", 10), ("Pod", 14)];
     let there = there.map(|(kind, number)| tell(9_000, kind, number, "LISTED")).concat();
@@ -127,8 +130,7 @@ fn what_went_last_before_a_workload_rested_begins_no_episode_after_a_restart() {
     recorder.begin_episode(uid);
     assert!(recorder.settle(uid).is_some());
     let (_, snapshots) = recorder.pending_writes();
-    let body = pack(&log).unwrap();
-    let batches = vec![Batch { seq: 1, from_millis: 1_000, to_millis: 4_000, format: FORMAT, body }];
+    let batches = vec![batch(1_000, 4_000, &log)];
     let mut restored = Recorder::restore(&RecorderState { snapshots, open: Vec::new(), batches });
     restored.record(&line(9_000, "Pod", 13, "ADDED"));
     restored.begin_episode(uid);
@@ -152,8 +154,7 @@ fn events_of_an_open_episode_are_not_read_again_from_the_log() {
     let lines = line(began + 1_000, "Pod", 10, "ADDED") + &event(began + 2_000);
     recorder.record(&lines);
     let open = recorder.open_episodes();
-    let body = pack(&(lines + &event(began + 3_000))).unwrap();
-    let batches = vec![Batch { seq: 1, from_millis: began, to_millis: began + 3_000, format: FORMAT, body }];
+    let batches = vec![batch(began, began + 3_000, &(lines + &event(began + 3_000)))];
     let mut restored = Recorder::restore(&RecorderState { snapshots: Vec::new(), open, batches });
     let text = unpack(&restored.settle(web()).unwrap().body).unwrap();
     assert_eq!(text.matches("\"kind\":\"Event\"").count(), 2);
