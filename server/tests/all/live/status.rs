@@ -11,7 +11,7 @@ use timeline::Retention;
 use crate::common::until::until;
 use crate::live::program::{Serving, get, kubeconfig};
 use crate::live::support::{
-    FakeApi, Fault, Verb, Watched, impatient, is_stale, pod, shop, until_connection, until_live,
+    FakeApi, Fault, Verb, Watched, impatient, is_stale, pod, shop, until_connection, until_live, watched_shop,
 };
 use crate::pages::api::assert_described;
 use crate::pages::site::{fetch, site_of};
@@ -45,9 +45,7 @@ async fn sample(rollcast: &Arc<Rollcast>, series: &str) -> f64 {
 
 #[tokio::test]
 async fn a_cluster_that_is_well_has_every_figure() {
-    let api = shop().await;
-    let watched = Watched::start(&api, &[], |_| {});
-    watched.until_pods(&["web-a", "web-b"]).await;
+    let (api, watched) = watched_shop(|_| {}).await;
     until_live(&watched.hub).await;
     let rollcast = site(&watched);
     until("watched", async || api.requests(Verb::Watch, "pods") > 0).await;
@@ -95,9 +93,7 @@ async fn a_forbidden_kind_is_said_with_the_permission_to_ask_for() {
 
 #[tokio::test]
 async fn a_silent_cluster_is_said_everywhere_with_its_last_response() {
-    let api = shop().await;
-    let watched = Watched::start(&api, &[], impatient);
-    watched.until_pods(&["web-a", "web-b"]).await;
+    let (api, watched) = watched_shop(impatient).await;
     until_live(&watched.hub).await;
     let rollcast = site(&watched);
     assert!(fetch(&rollcast, "/readyz").await.status == StatusCode::OK);
@@ -155,9 +151,7 @@ async fn an_object_that_cannot_be_decoded_is_counted_for_its_kind() {
 
 #[tokio::test]
 async fn a_lost_position_is_a_relist_with_its_reason_and_a_gap() {
-    let api = shop().await;
-    let watched = Watched::start(&api, &[], |_| {});
-    watched.until_pods(&["web-a", "web-b"]).await;
+    let (api, watched) = watched_shop(|_| {}).await;
     until("watched", async || api.requests(Verb::Watch, "pods") > 0).await;
     let rollcast = site(&watched);
     let expired = r#"rollcast_relists_total{cluster="fake",kind="Pod",reason="expired"}"#;

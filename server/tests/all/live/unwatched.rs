@@ -6,7 +6,7 @@ use timeline::fact::Kind;
 
 use crate::common::until::until;
 use crate::live::kept::{archive, model};
-use crate::live::support::{FakeApi, Fault, Verb, Watched, deployment, shop, until_live};
+use crate::live::support::{FakeApi, Fault, Verb, Watched, deployment, shop, until_live, watched_shop};
 
 fn in_edge() -> Value {
     let mut web = deployment(30, 2);
@@ -109,9 +109,7 @@ async fn two_clusters_of_one_name_do_not_mix() {
 
 #[tokio::test]
 async fn a_kind_that_is_forbidden_later_is_not_seen_until_it_is_granted_again() {
-    let api = shop().await;
-    let watched = Watched::start(&api, &[], |_| {});
-    watched.until_pods(&["web-a", "web-b"]).await;
+    let (api, watched) = watched_shop(|_| {}).await;
     let unseen = async || model(&watched).await.unseen_since(Kind::Pod, "shop").is_some();
     assert!(!unseen().await);
     for verb in [Verb::List, Verb::Watch] {
