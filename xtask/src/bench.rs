@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::cluster::{Cluster, Running};
+use crate::cluster::Running;
 use crate::server::Server;
 use crate::{build, process, setup, story};
 
@@ -62,8 +62,7 @@ pub fn print() -> Result<()> {
         process::print_note("LEFT OUT: latency on a real control plane (no Go here)");
         return Ok(());
     }
-    let cluster = Running(Cluster::named("bench"));
-    cluster.0.up()?;
+    let cluster = Running::start("bench")?;
     let kubeconfig = cluster.0.kubeconfig();
     let kubectl = story::Kubectl::find()?.with("--kubeconfig", &kubeconfig);
     let namespace = "latency";

@@ -9,6 +9,7 @@ mod postgres;
 mod readme;
 mod schemas;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -48,11 +49,6 @@ const HEADER: &str = "\
 struct Refused {
     set: Vec<String>,
     says: String,
-}
-
-#[derive(Deserialize)]
-struct RefusedFile {
-    refused: Vec<Refused>,
 }
 
 /// Checks the chart.
@@ -184,15 +180,16 @@ fn check_version(chart: &str) -> Result<()> {
 /// Each set of values in `refused.toml` is refused with its sentence.
 fn check_refused(helm: &Helm) -> Result<()> {
     let path = process::workspace_path(CHART).join("ci/refused.toml");
-    let file: RefusedFile = toml::from_str(&std::fs::read_to_string(&path)?)?;
-    for Refused { set, says } in &file.refused {
+    let mut file: BTreeMap<String, Vec<Refused>> = toml::from_str(&std::fs::read_to_string(&path)?)?;
+    let refused = file.remove("refused").context("refused.toml has no [[refused]]")?;
+    for Refused { set, says } in &refused {
         let arguments: Vec<&str> = set.iter().flat_map(|one| ["--set", one.as_str()]).collect();
         let output = helm.template(&values_file("default")).args(arguments).output()?;
         let said = String::from_utf8_lossy(&output.stderr);
         ensure!(!output.status.success(), "the chart takes {set:?}, but it should say: {says}");
         ensure!(said.contains(says.as_str()), "the chart refuses {set:?} with {said:?}, but it should say: {says}");
     }
-    process::print_note(&format!("{} sets of wrong values are refused, each with its sentence", file.refused.len()));
+    process::print_note(&format!("{} sets of wrong values are refused, each with its sentence", refused.len()));
     Ok(())
 }
 

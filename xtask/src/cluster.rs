@@ -99,21 +99,19 @@ pub fn run(command: Command) -> Result<()> {
 
 /// Tests the sentences about pods on a real node: the named situations, else all or a sample, on a cluster of their own.
 pub fn test_real_node(tests: &Tests, extent: Extent, situations: &str) -> Result<()> {
-    let running = Running(Cluster::named("real-node"));
-    let cluster = &running.0;
     if setup::ensure_node()?.is_none() {
         process::print_note("LEFT OUT: what is said of pods on a real node (it cannot run here, as said above)");
         return Ok(());
     }
-    cluster.down()?; // of an earlier run, with its namespaces
-    cluster.up()?;
+    let running = Running::start_anew("real-node")?;
+    let cluster = &running.0;
     cluster.add_real_node(&[])?;
     let mut environment: Vec<(&str, OsString)> = vec![
         ("ROLLCAST_TEST_KUBECONFIG", cluster.kubeconfig().into()),
         ("ROLLCAST_RECORDED", process::workspace_path("target/kubelet").into()),
         ("ROLLCAST_TEST_SITUATIONS", situations.into()),
     ];
-    environment.extend(extent.variable().map(|(name, value)| (name, value.into())));
+    environment.extend(extent.variable());
     tests.run_ignored("server", &["kubelet::"], &["--nocapture"], &environment)
 }
 
@@ -333,6 +331,21 @@ impl Cluster {
 
 /// A cluster that goes down with its owner.
 pub struct Running(pub Cluster);
+
+impl Running {
+    /// Starts the cluster of that name, unless it answers already.
+    pub fn start(name: &str) -> Result<Self> {
+        let running = Self(Cluster::named(name));
+        running.0.up()?;
+        Ok(running)
+    }
+
+    /// Starts the cluster of that name without what an earlier run left in it.
+    pub fn start_anew(name: &str) -> Result<Self> {
+        Cluster::named(name).down()?;
+        Self::start(name)
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {

@@ -1,5 +1,6 @@
 //! Pictures of the book: one recorded moment for each page of `docs/picture`. `end2end/measure/moments.toml` lists them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -16,11 +17,6 @@ const WIDTH: u32 = 1120;
 const HEIGHT: u32 = 660;
 /// No picture of the book has more bytes.
 const LIMIT_BYTES: u64 = 60_000;
-
-#[derive(Deserialize)]
-struct Moments {
-    moment: Vec<Moment>,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,7 +64,8 @@ pub fn take(folder: &str) -> Result<()> {
 
 fn read() -> Result<Vec<Moment>> {
     let text = std::fs::read_to_string(process::workspace_path(LIST)).context(LIST)?;
-    Ok(toml::from_str::<Moments>(&text).context(LIST)?.moment)
+    let mut file: BTreeMap<String, Vec<Moment>> = toml::from_str(&text).context(LIST)?;
+    file.remove("moment").with_context(|| format!("{LIST} has no [[moment]]"))
 }
 
 #[cfg(test)]

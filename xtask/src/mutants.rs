@@ -4,48 +4,33 @@ use anyhow::{Context, Result, ensure};
 
 use crate::{process, setup};
 
-/// A changed part of the code, and the tests that have to notice.
-struct Part {
-    package: &'static str,
-    files: &'static [&'static str],
-    tests: &'static [&'static str],
-    timeout_seconds: &'static str,
-}
-
-const TIMELINE: Part = Part {
-    package: "timeline",
-    files: &["timeline/src/**"],
-    // That one takes longer than all others together, and is about time.
-    tests: &["--tests", "--", "--skip", "two_thousand_replica_sets_are_no_trouble"],
-    timeout_seconds: "60",
-};
-const SERVER: Part = Part {
-    package: "server",
-    files: &["server/src/kube/**", "server/src/hub/**"],
-    // Their own unit tests, and those against a fake API server.
-    tests: &["--lib", "--test=all", "--", "kube::", "hub::", "live::"],
-    timeout_seconds: "300",
-};
-
 /// Changes a part of the product and runs the tests of its own package, with more arguments for cargo-mutants.
 pub fn run(only: &str, arguments: &[String]) -> Result<()> {
-    let part = match only {
-        "timeline" => TIMELINE,
-        "server" => SERVER,
+    let (timeout_seconds, changed, tests): (&str, &[&str], &[&str]) = match only {
+        // The test that is left out takes longer than all others together, and is about time.
+        "timeline" => {
+            ("60", &["timeline/src/**"], &["--tests", "--", "--skip", "two_thousand_replica_sets_are_no_trouble"])
+        }
+        // Their own unit tests, and those against a fake API server.
+        "server" => (
+            "300",
+            &["server/src/kube/**", "server/src/hub/**"],
+            &["--lib", "--test=all", "--", "kube::", "hub::", "live::"],
+        ),
         _ => anyhow::bail!("there is no part {only:?}; there are: timeline, server"),
     };
     let program = setup::MUTANTS.ensure().context("cargo-mutants cannot be installed here")?;
     let mut command = process::command(program, &["mutants", "--jobs=1", "--no-shuffle", "--baseline=run"]);
-    command.args(["--package", part.package, "--test-package", part.package, "--timeout", part.timeout_seconds]);
+    command.args(["--package", only, "--test-package", only, "--timeout", timeout_seconds]);
     let out = format!("target/mutants/{only}");
     std::fs::create_dir_all(process::workspace_path(&out))?;
     command.args(["--output", &out]).args(arguments);
     if !arguments.iter().any(|argument| argument.starts_with("--file") || argument == "-f") {
-        for files in part.files {
+        for files in changed {
             command.args(["--file", files]);
         }
     }
-    command.arg("--").args(part.tests);
+    command.arg("--").args(tests);
     // One folder for the dependencies of all runs of a part, of which cargo-mutants lets only one run at a time; nobody debugs a
     // mutant; a few cases find most of what many find.
     command.env("CARGO_TARGET_DIR", process::workspace_path(&out).join("build"));

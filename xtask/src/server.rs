@@ -47,6 +47,12 @@ impl Server {
         Self::start(replay.args(files))
     }
 
+    /// Starts the playground, with its kubeconfig in a file and more arguments.
+    pub fn playground(rollcast: &Path, kubeconfig: &Path, arguments: &[&str]) -> Result<Self> {
+        let mut demo = process::command(rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
+        Self::start(demo.arg(kubeconfig).args(arguments))
+    }
+
     /// Requests a path; each header ends with a line break.
     pub fn get(&self, path: &str, headers: &str) -> Result<Response> {
         get(self.address.trim_start_matches("http://"), path, headers)

@@ -3,9 +3,7 @@
 mod apt;
 mod browser;
 mod cargo_tool;
-mod chart_tools;
 mod control_plane;
-mod engines;
 mod go_tools;
 mod node;
 mod static_linux;
@@ -14,12 +12,10 @@ mod wasm;
 use anyhow::Result;
 
 pub use apt::{POSTGRES, ensure_buildah, ensure_postgres};
-pub use browser::{Browser, ensure_browser, ensure_node_modules};
+pub use browser::{Browser, ensure_browser, ensure_firefox, ensure_node_modules, ensure_webkit};
 pub use cargo_tool::{CYCLONEDX, DENY, MDBOOK, MUTANTS};
-pub use chart_tools::{ChartTools, ensure_chart_tools, ensure_helm};
 pub use control_plane::{Binaries, KUBERNETES, OLDER_KUBERNETES, TEST_KUBERNETES, ensure_binaries, minor};
-pub use engines::{ensure_firefox, ensure_webkit};
-pub use go_tools::{ensure_go_tool, ensure_provider};
+pub use go_tools::{ChartTools, ensure_chart_tools, ensure_go_tool, ensure_helm, ensure_provider};
 pub use node::ensure_node;
 pub use static_linux::{STATIC_TOOLS, ensure_static_linux};
 pub use wasm::{Toolchain, ensure_wasm, flags_without_paths, paths_of_sources};

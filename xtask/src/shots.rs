@@ -71,9 +71,8 @@ pub fn sheet(folder: &str) -> Result<()> {
     let (rollcast, browser, folder) = prepare(folder)?;
     let data = folder.join("data");
     std::fs::create_dir_all(&data)?;
-    let mut demo = process::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
-    demo.arg(data.join("kubeconfig")).arg("--data-dir").arg(&data);
-    let playground = Server::start(&mut demo)?;
+    let stored = format!("--data-dir={}", data.display());
+    let playground = Server::playground(&rollcast, &data.join("kubeconfig"), &[&stored])?;
     let recordings = held(&rollcast, MANY_HELD_AT, &SHEET)?;
     let mut sheet = browser.node("measure/sheet.mjs");
     process::run(sheet.args([&playground.address, &recordings.address]).arg(&folder))
@@ -96,8 +95,7 @@ pub fn take(folder: &str) -> Result<()> {
         shoot(name, &format!("{}{page}", server.address), size, "", "")?;
     }
     // The playground's third story step, by its own clock; what it shows follows from the seed.
-    let mut demo = process::command(&rollcast, &["demo", "--listen", "127.0.0.1:0", "--write-kubeconfig"]);
-    let server = Server::start(demo.arg(std::env::temp_dir().join("rollcast.kubeconfig")))?;
+    let server = Server::playground(&rollcast, &std::env::temp_dir().join("rollcast.kubeconfig"), &[])?;
     let address = format!("{}/playground?theme=light", server.address);
     shoot("playground-light", &address, "1440x900", "#play-more > summary", "Revision 1 down 2 → 1")?;
     println!("{}", folder.display());

@@ -48,8 +48,7 @@ pub fn check(rollcast: &Path) -> Result<()> {
     }
     drop(server);
     let kubeconfig = process::workspace_path("target/size.kubeconfig");
-    let demo = ["demo", "--no-stories", "--listen", "127.0.0.1:0", "--write-kubeconfig"];
-    over.extend(measure(&Server::start(process::command(rollcast, &demo).arg(kubeconfig))?, PLAYGROUND)?);
+    over.extend(measure(&Server::playground(rollcast, &kubeconfig, &["--no-stories"])?, PLAYGROUND)?);
     let (bytes, millis) = many_pods(rollcast)?;
     // How long it takes depends on the build and on what else the machine does: only the bytes are held to their limit.
     println!(

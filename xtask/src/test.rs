@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Result, anyhow, ensure};
 
-use crate::cluster::{Cluster, Running, test_real_node};
+use crate::cluster::{Running, test_real_node};
 use crate::page::{self, Optimization};
 use crate::release::{self, Command as Release, Platform};
 use crate::test_programs::{self, Extent, Tests, WHOLE, XTASK};
@@ -84,26 +84,19 @@ pub fn run(only: &[String], extent: Extent) -> Result<()> {
         rust(&tests, extent)?;
     }
     if wants("page") || wants("cluster") {
-        let wanted = Wanted { pages: wants("page"), clusters: wants("cluster") };
-        in_browsers(&tests, extent, &wanted)?;
+        in_browsers(&tests, extent, wants("page"), wants("cluster"))?;
     }
     if extent.is_whole() && wants("release") { released() } else { Ok(()) }
 }
 
-/// The parts that need browsers.
-struct Wanted {
-    pages: bool,
-    clusters: bool,
-}
-
 /// The pages on recordings and on the playground, and the tests on clusters.
-fn in_browsers(tests: &Tests, extent: Extent, wanted: &Wanted) -> Result<()> {
+fn in_browsers(tests: &Tests, extent: Extent, wants_pages: bool, wants_clusters: bool) -> Result<()> {
     let mut browsers = browsers(extent)?;
-    if wanted.pages {
+    if wants_pages {
         add_pages(&mut browsers, extent)?;
     }
     let mut running = None;
-    let is_recorded = wanted.clusters && clusters(tests, extent, &mut running, &mut browsers)?;
+    let is_recorded = wants_clusters && clusters(tests, extent, &mut running, &mut browsers)?;
     let passed = process::run(&mut browsers);
     if is_recorded {
         // What was recorded is looked at also when a browser test failed: it may say why.
@@ -111,7 +104,7 @@ fn in_browsers(tests: &Tests, extent: Extent, wanted: &Wanted) -> Result<()> {
     }
     passed?;
     drop(running);
-    if extent.is_whole() && wanted.clusters && std::env::var_os(setup::TEST_KUBERNETES).is_none() {
+    if extent.is_whole() && wants_clusters && std::env::var_os(setup::TEST_KUBERNETES).is_none() {
         older_kubernetes()?;
     }
     Ok(())
@@ -160,7 +153,7 @@ fn rust(tests: &Tests, extent: Extent) -> Result<()> {
         environment.push(("ROLLCAST_TEST_NO_POSTGRES", "yes".into()));
         left_out.extend(["--skip", "in_postgres"]);
     }
-    environment.extend(extent.variable().map(|(name, value)| (name, value.into())));
+    environment.extend(extent.variable());
     process::run(&mut process::command("cargo", &XTASK))?;
     let mut all = process::command("cargo", &test_programs::ALL);
     all.envs(environment.iter().cloned());
@@ -232,7 +225,7 @@ fn clusters(tests: &Tests, extent: Extent, running: &mut Option<Running>, browse
         Some(program) => environment.push(("ROLLCAST_KUBECTL", program.into())),
         None => left_out = &["--skip", "the_account_of_the_manifests_may_do"], // said above
     }
-    environment.extend(extent.variable().map(|(name, value)| (name, value.into())));
+    environment.extend(extent.variable());
     // Pods of a real node take their time, and so does a right until it is gone: both wait most of it.
     std::thread::scope(|scope| {
         let node = scope.spawn(|| test_real_node(tests, extent, ""));
@@ -307,8 +300,7 @@ fn kubeconfig(running: &mut Option<Running>) -> Result<Option<std::path::PathBuf
     if !process::is_installed("go") {
         return Ok(None);
     }
-    let cluster = Running(Cluster::named("test"));
-    cluster.0.up()?;
+    let cluster = Running::start("test")?;
     let kubeconfig = cluster.0.kubeconfig();
     *running = Some(cluster);
     Ok(Some(kubeconfig))

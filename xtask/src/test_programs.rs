@@ -34,8 +34,8 @@ impl Extent {
     }
 
     /// Returns the environment variable that tells the tests; `None` for a sample.
-    pub fn variable(self) -> Option<(&'static str, &'static str)> {
-        self.is_whole().then_some((WHOLE, "yes"))
+    pub fn variable(self) -> Option<(&'static str, OsString)> {
+        self.is_whole().then(|| (WHOLE, "yes".into()))
     }
 }
 

@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use anyhow::Context;
 use bytesize::ByteSize;
 use ipnet::IpNet;
 use serde::{Deserialize, Deserializer};
 
 use crate::access::AuthMode;
 use crate::database::address::DatabaseUrl;
-use crate::database::private::{self, ExposedSecret};
+use crate::database::private;
 use crate::telemetry::clock::parse_duration;
 use crate::web::server_address::{BasePath, PublicUrl};
 
@@ -108,29 +109,13 @@ pub struct Cluster {
 /// Accents of clusters: style sheets know each by its place.
 const COLOURS: [&str; 9] = ["none", "blue", "amber", "pink", "green", "violet", "red", "teal", "grey"];
 
-/// A file that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
-pub enum ConfigError {
-    #[error("cannot read {}: {why}", path.display())]
-    File { path: PathBuf, why: std::io::Error },
-    #[error("{} is invalid: {why}", path.display())]
-    Wrong {
-        path: PathBuf,
-        /// Line, key and what is wrong there.
-        why: String,
-    },
-    #[error(transparent)]
-    ExposedSecret(#[from] ExposedSecret),
-}
-
 impl Config {
     /// Reads the named file, or the user's own where that is there. One that merely lies in the current folder is not read: a folder
     /// may come from anybody, and the file names kubeconfigs, which name commands.
     ///
     /// # Errors
     /// When the named file is not there, a file cannot be used, or every user can read a password in it.
-    pub fn read(named: Option<&Path>) -> Result<Self, ConfigError> {
+    pub fn read(named: Option<&Path>) -> anyhow::Result<Self> {
         if named.is_none() && Path::new(NAME).exists() {
             tracing::warn!("the {NAME} in the current folder is ignored; use --config {NAME} to read it");
         }
@@ -139,9 +124,10 @@ impl Config {
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(why) if named.is_none() && why.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(why) => return Err(ConfigError::File { path, why }),
+            Err(why) => return Err(why).with_context(|| format!("cannot read {}", path.display())),
         };
-        let config: Self = text.parse().map_err(|why| ConfigError::Wrong { path: path.clone(), why })?;
+        let config: Self =
+            text.parse().map_err(|why: String| anyhow::anyhow!("{} is invalid: {why}", path.display()))?;
         if config.history.as_ref().is_some_and(DatabaseUrl::has_password) {
             private::check(&path)?;
         }

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use anyhow::Context;
 use bytesize::ByteSize;
 use clap::{Args, Subcommand};
 use timeline::Retention;
 
 use super::DeploymentArgument;
 use crate::cli::config::{Config, parse_size};
-use crate::database::address::{DatabaseUrl, InvalidAddress, PasswordError};
-use crate::database::private::{self, ExposedSecret};
+use crate::database::address::DatabaseUrl;
+use crate::database::private;
 use crate::history::options::{Limits, Location, Options};
 use crate::telemetry::clock::parse_duration;
 
@@ -86,7 +87,7 @@ impl History {
     ///
     /// # Errors
     /// When nothing says where, and this platform has no folder for that, or what is said names no database.
-    pub fn storage(&self, file: &Config) -> Result<Option<Options>, LocationError> {
+    pub fn storage(&self, file: &Config) -> anyhow::Result<Option<Options>> {
         let LocationOptions { data_dir, history, .. } = &self.location;
         let LimitOptions { keep_for, keep_bytes } = self.limits;
         let is_said = data_dir.is_some() || history.is_some() || keep_for.is_some() || keep_bytes.is_some();
@@ -100,16 +101,22 @@ impl History {
 
 impl LocationOptions {
     /// Returns the location; the command line overrides the file.
-    fn merge(&self, file: &Config) -> Result<Location, LocationError> {
+    fn merge(&self, file: &Config) -> anyhow::Result<Location> {
         let password = self.history_password_file.as_ref().or(file.history_password_file.as_ref());
-        if password.is_some() && self.history.is_none() && file.history.is_none() {
-            return Err(LocationError::NoDatabase);
-        }
+        anyhow::ensure!(
+            password.is_none() || self.history.is_some() || file.history.is_some(),
+            "--history-password-file requires --history"
+        );
         match (&self.history, &self.data_dir, &file.history, &file.data_dir) {
-            (Some(url), ..) | (None, None, Some(url), _) => Ok(Location::Postgres(match password {
-                Some(file) => url.server()?.with_password(&read_password(file)?)?,
-                None => url.server()?,
-            })),
+            (Some(url), ..) | (None, None, Some(url), _) => {
+                // The address is not repeated: it holds a password.
+                let server = url.server().context(
+                    "the database URL of --history, ROLLCAST_HISTORY or `history` in the configuration file is invalid",
+                )?;
+                let Some(file) = password else { return Ok(Location::Postgres(server)) };
+                let server = server.with_password(&read_password(file)?);
+                Ok(Location::Postgres(server.context("the password in --history-password-file is invalid")?))
+            }
             (None, Some(folder), ..) | (None, None, None, Some(folder)) => Ok(Location::Folder(folder.clone())),
             (None, None, None, None) => default_location(),
         }
@@ -118,8 +125,8 @@ impl LocationOptions {
 
 /// Reads a password from its file: everything but the end of its last line. No error repeats the path, for which somebody may have taken
 /// the password.
-fn read_password(file: &Path) -> Result<Vec<u8>, LocationError> {
-    let mut password = std::fs::read(file).map_err(LocationError::PasswordFile)?;
+fn read_password(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut password = std::fs::read(file).context("cannot read --history-password-file")?;
     private::check(file)?;
     let length = password.trim_ascii_end().len();
     password.truncate(length);
@@ -127,28 +134,11 @@ fn read_password(file: &Path) -> Result<Vec<u8>, LocationError> {
 }
 
 /// Returns the default folder on this platform; `None` for users without a home.
-fn default_location() -> Result<Location, LocationError> {
-    let folder = dirs::state_dir().or_else(dirs::data_local_dir).ok_or(LocationError::Folder)?;
+fn default_location() -> anyhow::Result<Location> {
+    let folder = dirs::state_dir().or_else(dirs::data_local_dir).context(
+        "this platform has no state folder: name a folder with --data-dir, or turn history off with --no-history",
+    )?;
     Ok(Location::Folder(folder.join("rollcast")))
-}
-
-/// The location of the history is unknown or invalid.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
-pub enum LocationError {
-    #[error("this platform has no state folder: name a folder with --data-dir, or turn history off with --no-history")]
-    Folder,
-    /// The address of the database is none. It is not repeated: it holds a password.
-    #[error("the database URL of --history, ROLLCAST_HISTORY or `history` in the configuration file is invalid: {0}")]
-    Database(#[from] InvalidAddress),
-    #[error("--history-password-file requires --history")]
-    NoDatabase,
-    #[error("cannot read --history-password-file: {0}")]
-    PasswordFile(#[source] std::io::Error),
-    #[error(transparent)]
-    ExposedSecret(#[from] ExposedSecret),
-    #[error("the password in --history-password-file is invalid: {0}")]
-    Password(#[from] PasswordError),
 }
 
 /// Arguments of `rollcast history`.
@@ -196,7 +186,7 @@ impl HistoryArguments {
     ///
     /// # Errors
     /// When nothing says where, and this platform has no folder for that, or what is said names no database.
-    pub fn options(&self) -> Result<Options, LocationError> {
+    pub fn options(&self) -> anyhow::Result<Options> {
         let limits = match self.what {
             HistoryCommand::Compact(LimitOptions { keep_for, keep_bytes }) => Limits::new(keep_for, keep_bytes),
             HistoryCommand::Check | HistoryCommand::Export(_) => Limits::default(),

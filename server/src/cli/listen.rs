@@ -73,23 +73,18 @@ impl ServerOptions {
     }
 }
 
-/// TLS has only one of certificate and key.
-#[derive(Debug, thiserror::Error)]
-#[error("TLS requires both --tls-cert and --tls-key")]
-pub struct IncompleteTls;
-
 impl Listen {
     /// Merges the options; the command line overrides the file.
     ///
     /// # Errors
     /// When of a certificate and its key one is missing.
-    pub fn merge(self, file: &Config) -> Result<ServerOptions, IncompleteTls> {
+    pub fn merge(self, file: &Config) -> anyhow::Result<ServerOptions> {
         let usual = SocketAddr::from(([127, 0, 0, 1], 7440));
         let hosts = if self.allow_host.is_empty() { file.allow_host.clone() } else { self.allow_host };
         let tls = match (self.tls_cert.or(file.tls_cert.clone()), self.tls_key.or(file.tls_key.clone())) {
             (Some(cert), Some(key)) => Some(TlsFiles { cert, key }),
             (None, None) => None,
-            _ => return Err(IncompleteTls),
+            _ => anyhow::bail!("TLS requires both --tls-cert and --tls-key"),
         };
         let public = self.public_url.or(file.public_url.clone());
         let base = self.base_path.or(file.base_path.clone()).unwrap_or_default();

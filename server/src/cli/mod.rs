@@ -24,9 +24,9 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use timeline::wire::PROTOCOL;
 
-pub use self::history::{History, HistoryArguments, HistoryCommand, LocationError, RolloutSelector};
-pub use self::listen::{IncompleteTls, Listen, ServerOptions};
-pub use self::sign_in::{SignIn, SignInError};
+pub use self::history::{History, HistoryArguments, HistoryCommand, RolloutSelector};
+pub use self::listen::{Listen, ServerOptions};
+pub use self::sign_in::SignIn;
 use crate::cli::terminal::options::{DeploymentArgument, FollowOptions, RemoteOptions, ShareArguments, Trace, Wait};
 use crate::feed::playground;
 use crate::feed::replay::ReplayOptions;

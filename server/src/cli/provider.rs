@@ -1,13 +1,16 @@
 //! Options of the OpenID Connect provider.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::Args;
 use openidconnect::{ClientId, ClientSecret};
 
 use crate::access::oidc::options::{Issuer, Options, Times};
 use crate::access::subject::SubjectPrefixes;
 use crate::cli::config::Auth;
+
+const NO_PROVIDER: &str = "--auth oidc requires an issuer URL and a client ID: set --oidc-issuer and --oidc-client-id";
 
 /// The provider at which people sign in by OpenID Connect.
 #[derive(Debug, Args)]
@@ -43,17 +46,19 @@ impl OidcArguments {
         user_prefix: Option<String>,
         groups_prefix: Option<String>,
         public: Option<String>,
-    ) -> Result<Options, ProviderError> {
+    ) -> anyhow::Result<Options> {
         let issuer = match (self.oidc_issuer, file.oidc_issuer) {
             (Some(issuer), _) => issuer,
-            (None, Some(text)) => text.parse().map_err(|why| {
+            (None, Some(text)) => text.parse().map_err(|why: &str| {
                 // One with a user may hold a password as well.
-                ProviderError::Issuer(if text.contains('@') { "…".to_owned() } else { text }, why)
+                let shown = if text.contains('@') { "…" } else { text.as_str() };
+                anyhow::anyhow!("the issuer URL {shown:?} is invalid: it {why}")
             })?,
-            (None, None) => return Err(ProviderError::NoProvider),
+            (None, None) => anyhow::bail!(NO_PROVIDER),
         };
         let client = self.oidc_client_id.or(file.oidc_client_id).filter(|client| !client.is_empty());
-        let secret = self.oidc_client_secret_file.or(file.oidc_client_secret_file).map(secret).transpose()?;
+        let secret = self.oidc_client_secret_file.or(file.oidc_client_secret_file);
+        let secret = secret.as_deref().map(read_secret).transpose()?;
         let usual = || Options::SCOPES.map(str::to_owned).to_vec();
         let scopes =
             if self.oidc_scopes.is_empty() { file.oidc_scopes.unwrap_or_else(usual) } else { self.oidc_scopes };
@@ -61,7 +66,7 @@ impl OidcArguments {
         let user = user_prefix.unwrap_or_else(|| Options::usual_prefix(&issuer, &user_claim));
         Ok(Options {
             issuer,
-            client: ClientId::new(client.ok_or(ProviderError::NoProvider)?),
+            client: ClientId::new(client.context(NO_PROVIDER)?),
             secret,
             scopes,
             user_claim,
@@ -73,22 +78,9 @@ impl OidcArguments {
     }
 }
 
-fn secret(path: PathBuf) -> Result<ClientSecret, ProviderError> {
-    match std::fs::read_to_string(&path).map(|text| text.trim().to_owned()) {
-        Ok(text) if text.is_empty() => Err(ProviderError::Secret(path, "it is empty".to_owned())),
-        Ok(text) => Ok(ClientSecret::new(text)),
-        Err(why) => Err(ProviderError::Secret(path, why.to_string())),
-    }
-}
-
-/// The options name no usable provider.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
-pub enum ProviderError {
-    #[error("--auth oidc requires an issuer URL and a client ID: set --oidc-issuer and --oidc-client-id")]
-    NoProvider,
-    #[error("the issuer URL {0:?} is invalid: it {1}")]
-    Issuer(String, &'static str),
-    #[error("cannot read the client secret from {0:?}: {1}")]
-    Secret(PathBuf, String),
+fn read_secret(path: &Path) -> anyhow::Result<ClientSecret> {
+    let unread = || format!("cannot read the client secret from {path:?}");
+    let text = std::fs::read_to_string(path).with_context(unread)?;
+    anyhow::ensure!(!text.trim().is_empty(), "{}: it is empty", unread());
+    Ok(ClientSecret::new(text.trim().to_owned()))
 }

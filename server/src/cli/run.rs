@@ -26,6 +26,7 @@ use crate::cli::{clusters, commands};
 use crate::database::private;
 use crate::export::assets;
 use crate::feed::playground::Playground;
+use crate::feed::recording::{self, Recording};
 use crate::feed::replay;
 use crate::history::options::{Limits, Location, Options, UNLIMITED_AGE};
 use crate::history::{Archive, tap};
@@ -70,11 +71,7 @@ pub async fn run(cli: Cli) -> anyhow::Result<u8> {
 
 /// Returns whether a command ended because the reader of its output closed the pipe. Network errors are inside other errors.
 pub fn is_output_closed(error: &anyhow::Error) -> bool {
-    let printing = match error.downcast_ref::<commands::history::HistoryError>() {
-        Some(commands::history::HistoryError::Print(why)) => Some(why),
-        _ => error.downcast_ref::<std::io::Error>(),
-    };
-    printing.is_some_and(|why| why.kind() == std::io::ErrorKind::BrokenPipe)
+    error.downcast_ref::<std::io::Error>().is_some_and(|why| why.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
 async fn execute(command: Command) -> anyhow::Result<u8> {
@@ -139,7 +136,7 @@ async fn serve(arguments: Serve) -> anyhow::Result<()> {
     let auth = if matches!(auth, Auth::None) { served.site.auth } else { auth };
     let restart_notice = every_context.map(clusters::watch_contexts);
     let site = Site { auth, shares, audit, archive, restart_notice, ..served.site };
-    Publication { hubs, viewers, listener, tls: served.tls, site, path: "/", opens_browser: false }.publish().await
+    publish(ServerOptions { site, ..served }, listener, hubs, viewers, "/", false).await
 }
 
 /// Serves one namespace on loopback, and opens a page of it in the browser.
@@ -178,16 +175,7 @@ async fn open(arguments: Open) -> anyhow::Result<()> {
         _ => terminal::path(&target.name, &namespace, deployment),
     };
     let (hub, _) = cluster.watch(&WATCHED, Retention::default(), None);
-    let publication = Publication {
-        hubs: vec![hub],
-        viewers: Viewers::default(),
-        listener,
-        tls: None,
-        site: served.site,
-        path: &path,
-        opens_browser: !no_browser,
-    };
-    publication.publish().await
+    publish(served, listener, vec![hub], Viewers::default(), &path, !no_browser).await
 }
 
 /// Opens a page in the browser of the person at this machine. Where that fails, people open the address themselves.
@@ -223,18 +211,17 @@ async fn demo(arguments: Demo) -> anyhow::Result<()> {
     };
     let hubs: Vec<Handle> = wanted.into_iter().map(watch).collect();
     let site = Site { playground: Some(playground), archive, ..served.site };
-    let ended =
-        Publication { hubs, viewers, listener, tls: served.tls, site, path: "/", opens_browser: false }.publish().await;
+    let ended = publish(ServerOptions { site, ..served }, listener, hubs, viewers, "/", false).await;
     let _ = std::fs::remove_file(kubeconfig); // the cluster is gone as well
     ended
 }
 
 async fn replay(arguments: Replay) -> anyhow::Result<()> {
-    let read = if arguments.data_dir.is_some() { replay::read_to_store } else { replay::read };
+    let parse = if arguments.data_dir.is_some() { Recording::read_to_store } else { Recording::read };
     let mut recordings = Vec::new();
     for file in &arguments.files {
         let name = file.file_stem().map_or_else(|| "recording".to_owned(), |stem| stem.to_string_lossy().into_owned());
-        recordings.push((name, read(file)?));
+        recordings.push((name, replay::read(file, parse)?));
     }
     let served = arguments.listen.merge(&Config::default())?;
     let listener = listen(&served, AuthMode::None).await?;
@@ -265,7 +252,7 @@ async fn replay(arguments: Replay) -> anyhow::Result<()> {
         hubs.push(hub);
     }
     let site = Site { archive, ..served.site };
-    Publication { hubs, viewers, listener, tls: served.tls, site, path: "/", opens_browser: false }.publish().await
+    publish(ServerOptions { site, ..served }, listener, hubs, viewers, "/", false).await
 }
 
 /// Names of clusters that are kept. Who plays a recording to keep it can do so later as well: what is wrong is said at once.
@@ -310,7 +297,7 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
             }
             other => {
                 is_begun |= matches!(other, SourceEvent::Page { .. } | SourceEvent::Reset { .. });
-                for line in crate::feed::recording::lines(&other) {
+                for line in recording::lines(&other) {
                     writeln!(out, "{line}")?;
                 }
                 out.flush()?;
@@ -362,7 +349,7 @@ fn history_of(arguments: HistoryArguments) -> anyhow::Result<()> {
 }
 
 fn report(file: &Path) -> anyhow::Result<()> {
-    let recording = replay::read(file)?;
+    let recording = replay::read(file, Recording::read)?;
     let (from, to) = recording.span().unzip();
     let timeline = recording.play();
     let document = serde_json::to_string_pretty(&document::document(timeline.model(), from, to))?;
@@ -392,69 +379,62 @@ async fn listen(served: &ServerOptions, sign_in: AuthMode) -> anyhow::Result<Tcp
     })
 }
 
-/// A server that is ready to start.
-struct Publication<'p> {
+/// Serves until the program is interrupted. `path` is that of the first page, which the browser of the person at this
+/// machine opens if `opens_browser`.
+async fn publish(
+    served: ServerOptions,
+    listener: TcpListener,
     hubs: Vec<Handle>,
     viewers: Viewers,
-    listener: TcpListener,
-    tls: Option<TlsFiles>,
-    site: Site,
-    /// Path of the first page.
-    path: &'p str,
-    /// Opens the first page in the browser of the person at this machine.
+    path: &str,
     opens_browser: bool,
-}
-
-impl Publication<'_> {
-    /// Serves until the program is interrupted.
-    async fn publish(self) -> anyhow::Result<()> {
-        let Self { hubs, viewers, listener, tls, site, path, opens_browser } = self;
-        connections::raise_descriptor_limit();
-        let archive = site.archive.clone();
-        let address = listener.local_addr()?;
-        let tls = tls.map(TlsFiles::open).transpose()?;
-        address::set_base(site.server_address.base.as_str());
-        let rollcast = Rollcast::new(hubs, assets::build(), viewers, site);
-        // Whoever reads the line below may end the program at once.
-        let interrupted = signals::wait_for_interrupt();
-        // The one line for people and scripts alike; logs go to standard error.
-        let here =
-            ServerAddress { public: None, ..rollcast.site.server_address.clone() }.origin(&address.to_string(), false);
-        let page = format!("{here}{}", address::at(below_base(path)));
-        writeln!(print::out(), "Rollcast is at {page}")?;
-        if opens_browser {
-            drop(open_browser(page)); // it goes on beside the server
-        }
-        if let Some(playground) = &rollcast.site.playground {
-            // A script that reads the line above may have closed the pipe since.
-            let _ = write!(print::out(), "{}", playground.welcome(&here));
-        }
-        if matches!(rollcast.site.auth, Auth::Open) {
-            tracing::warn!(
-                "no sign-in: everyone who can connect to {address}, or to a proxy in front of it, sees all rollouts"
-            );
-        }
-        let (connections, trusted) = (rollcast.connections.clone(), rollcast.clone());
-        let is_trusted = move |address| trusted.is_proxy(address);
-        let server = accept(listener, http::router(rollcast), connections, is_trusted, tls);
-        // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
-        tokio::select! {
-            () = server => {}
-            () = interrupted => {}
-        }
-        if let Some(archive) = archive {
-            // A cluster whose history is still being read, and a store that does not respond, may take a while.
-            let again = signals::wait_for_interrupt();
-            tracing::info!("storing the last observations; interrupt again to end at once");
-            let stored = async {
-                archive.checkpoint().await;
-                archive.close().await;
-            };
-            tokio::select! {
-                () = stored => {}
-                () = again => {}
-            }
-        }
-        Ok(())
+) -> anyhow::Result<()> {
+    let ServerOptions { tls, site, .. } = served;
+    connections::raise_descriptor_limit();
+    let archive = site.archive.clone();
+    let address = listener.local_addr()?;
+    let tls = tls.map(TlsFiles::open).transpose()?;
+    address::set_base(site.server_address.base.as_str());
+    let rollcast = Rollcast::new(hubs, assets::build(), viewers, site);
+    // Whoever reads the line below may end the program at once.
+    let interrupted = signals::wait_for_interrupt();
+    // The one line for people and scripts alike; logs go to standard error.
+    let here =
+        ServerAddress { public: None, ..rollcast.site.server_address.clone() }.origin(&address.to_string(), false);
+    let page = format!("{here}{}", address::at(below_base(path)));
+    writeln!(print::out(), "Rollcast is at {page}")?;
+    if opens_browser {
+        drop(open_browser(page)); // it goes on beside the server
     }
+    if let Some(playground) = &rollcast.site.playground {
+        // A script that reads the line above may have closed the pipe since.
+        let _ = write!(print::out(), "{}", playground.welcome(&here));
+    }
+    if matches!(rollcast.site.auth, Auth::Open) {
+        tracing::warn!(
+            "no sign-in: everyone who can connect to {address}, or to a proxy in front of it, sees all rollouts"
+        );
+    }
+    let (connections, trusted) = (rollcast.connections.clone(), rollcast.clone());
+    let is_trusted = move |address| trusted.is_proxy(address);
+    let server = accept(listener, http::router(rollcast), connections, is_trusted, tls);
+    // Not a graceful shutdown: open websockets would keep it waiting for ever, and pages reconnect by themselves.
+    tokio::select! {
+        () = server => {}
+        () = interrupted => {}
+    }
+    if let Some(archive) = archive {
+        // A cluster whose history is still being read, and a store that does not respond, may take a while.
+        let again = signals::wait_for_interrupt();
+        tracing::info!("storing the last observations; interrupt again to end at once");
+        let stored = async {
+            archive.checkpoint().await;
+            archive.close().await;
+        };
+        tokio::select! {
+            () = stored => {}
+            () = again => {}
+        }
+    }
+    Ok(())
 }

@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context;
 use clap::Args;
 use http::HeaderName;
 use ipnet::IpNet;
 
-use super::provider::{OidcArguments, ProviderError};
-use crate::access::cookie::{SessionKeys, SessionKeysError};
+use super::provider::OidcArguments;
+use crate::access::cookie::SessionKeys;
 use crate::access::oidc::Oidc;
 use crate::access::proxy::ProxyAuth;
-use crate::access::share::{self, ShareError, Shares};
+use crate::access::share::{self, Shares};
 use crate::access::subject::SubjectPrefixes;
 use crate::access::token::TokenAuth;
 use crate::access::{Auth, AuthMode};
@@ -91,7 +92,7 @@ impl SignIn {
         hubs: &[Handle],
         public: Option<&PublicUrl>,
         kept: Option<&Location>,
-    ) -> Result<(Auth, Option<Arc<Shares>>), SignInError> {
+    ) -> anyhow::Result<(Auth, Option<Arc<Shares>>)> {
         let (mode, file) = (self.mode(file), file.auth.clone());
         let keys_file = self.session_keys.clone().or(file.session_keys.clone());
         let shares_file = self.shares.clone().or(file.shares.clone());
@@ -115,7 +116,9 @@ impl SignIn {
                 let groups_prefix = self.auth_groups_prefix.or(file.groups_prefix.clone());
                 let options =
                     self.provider.options(file, user_prefix, groups_prefix, public.map(PublicUrl::to_string))?;
-                (Auth::Oidc(Oidc::new(options, keys.clone())?), keys)
+                let oidc = Oidc::new(options, keys.clone());
+                let oidc = oidc.context("this machine has no trusted certificate authorities")?;
+                (Auth::Oidc(oidc), keys)
             }
         };
         let shares = match (kept, shares_file) {
@@ -123,7 +126,7 @@ impl SignIn {
             (Some(Location::Postgres(server)), None) if keys_file.is_some() => {
                 Shares::in_database(keys, server.clone(), share::POLICY)
             }
-            (_, file) => Shares::open(keys, file)?,
+            (_, file) => Shares::open(keys, file).context("cannot read the share links")?,
         };
         Ok((auth, Some(shares)))
     }
@@ -138,14 +141,17 @@ impl SignIn {
         options.into_iter().find_map(|(is_set, option)| is_set.then_some(option))
     }
 
-    fn proxy(self, file: config::Auth) -> Result<ProxyAuth, SignInError> {
+    fn proxy(self, file: config::Auth) -> anyhow::Result<ProxyAuth> {
         let from = if self.auth_proxy_from.is_empty() { file.proxy_from } else { self.auth_proxy_from };
-        if from.is_empty() {
-            return Err(SignInError::NoProxy);
-        }
+        anyhow::ensure!(
+            !from.is_empty(),
+            "--auth proxy requires the address of the proxy: set it with --auth-proxy-from, for example --auth-proxy-from 10.0.0.7"
+        );
         let is_said = self.insecure_auth_proxy_from_anywhere || file.insecure_proxy_from_anywhere;
         if let Some(all) = from.iter().find(|network| network.prefix_len() == 0).filter(|_| !is_said) {
-            return Err(SignInError::FromAnywhere(*all));
+            anyhow::bail!(
+                "--auth-proxy-from {all} trusts the headers of everyone who connects: name the addresses of the proxy, or confirm with --insecure-auth-proxy-from-anywhere that only the proxy can connect"
+            );
         }
         for network in from.iter().filter(|network| is_wide(network)) {
             tracing::warn!(
@@ -154,7 +160,7 @@ impl SignIn {
         }
         let header = |said: Option<HeaderName>, file: Option<String>, usual: &'static str| match (said, file) {
             (Some(header), _) => Ok(header),
-            (None, Some(text)) => text.parse().map_err(|_| SignInError::Header(text)),
+            (None, Some(text)) => text.parse().map_err(|_| anyhow::anyhow!("{text:?} is not a valid header name")),
             (None, None) => Ok(HeaderName::from_static(usual)),
         };
         Ok(ProxyAuth {
@@ -172,30 +178,6 @@ impl SignIn {
 /// Others than a proxy are likely to be in it.
 fn is_wide(network: &IpNet) -> bool {
     network.prefix_len() < if network.addr().is_ipv4() { 24 } else { 64 }
-}
-
-/// The options of sign-in are incomplete or contradict each other.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
-pub enum SignInError {
-    #[error(
-        "--auth proxy requires the address of the proxy: set it with --auth-proxy-from, for example --auth-proxy-from 10.0.0.7"
-    )]
-    NoProxy,
-    #[error(
-        "--auth-proxy-from {0} trusts the headers of everyone who connects: name the addresses of the proxy, or confirm with --insecure-auth-proxy-from-anywhere that only the proxy can connect"
-    )]
-    FromAnywhere(IpNet),
-    #[error("{0:?} is not a valid header name")]
-    Header(String),
-    #[error(transparent)]
-    SessionKeys(#[from] SessionKeysError),
-    #[error("cannot read the share links: {0}")]
-    Shares(#[from] ShareError),
-    #[error(transparent)]
-    Provider(#[from] ProviderError),
-    #[error("this machine has no trusted certificate authorities: {0}")]
-    Authorities(#[from] std::io::Error),
 }
 
 #[cfg(test)]

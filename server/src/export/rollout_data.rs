@@ -79,20 +79,18 @@ pub(super) fn shown_span(
     Some((rollout.revision, from.max(first), to.min(now_millis)))
 }
 
-/// Details of pods and revisions by path, each with its start; unchanged ones are recorded once.
-#[derive(Default)]
-struct RecordedDetails(BTreeMap<String, Vec<(Millis, Detail)>>);
+/// Details of pods and revisions by path, each with its start.
+type RecordedDetails = BTreeMap<String, Vec<(Millis, Detail)>>;
 
-impl RecordedDetails {
-    fn record(&mut self, path: String, at_millis: Millis, detail: Detail) {
-        let known = self.0.entry(path).or_default();
-        let is_same = known.last().is_some_and(|(_, last)| match (last, &detail) {
-            (Detail::Pod(last), Detail::Pod(pod)) => last.as_ref().clone().at(pod.now_millis) == **pod, // but for the time
-            (last, detail) => last == detail,
-        });
-        if !is_same {
-            known.push((at_millis, detail));
-        }
+/// Records a detail, unless it is unchanged.
+fn record_detail(details: &mut RecordedDetails, path: String, at_millis: Millis, detail: Detail) {
+    let known = details.entry(path).or_default();
+    let is_same = known.last().is_some_and(|(_, last)| match (last, &detail) {
+        (Detail::Pod(last), Detail::Pod(pod)) => last.as_ref().clone().at(pod.now_millis) == **pod, // but for the time
+        (last, detail) => last == detail,
+    });
+    if !is_same {
+        known.push((at_millis, detail));
     }
 }
 
@@ -150,7 +148,7 @@ impl RolloutData {
             from_millis: self.from_millis,
             to_millis: self.to_millis,
             told,
-            details: details.0.into_iter().collect(),
+            details: details.into_iter().collect(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         Export { deployment, record }
@@ -208,7 +206,7 @@ impl RolloutData {
                 let past = PodPast { before: self.past.pod_before(pod.uid), changes };
                 let of = (&self.workload, self.deployment);
                 let detail = PodDetail::from_model(of, then, pod, past, now, &mut choices);
-                details.record(address::pod(pod.uid), at_millis, Detail::Pod(Box::new(detail)));
+                record_detail(&mut details, address::pod(pod.uid), at_millis, Detail::Pod(Box::new(detail)));
             }
             if is_changed || is_end {
                 let revisions: BTreeSet<u64> = deployment.rollouts.iter().map(|rollout| rollout.revision).collect();
@@ -216,13 +214,14 @@ impl RolloutData {
                     if let Some(detail) =
                         RevisionDetail::from_model(&self.workload, then, deployment, revision, self.to_millis)
                     {
-                        details.record(address::revision(revision), at_millis, Detail::Revision(Box::new(detail)));
+                        let detail = Detail::Revision(Box::new(detail));
+                        record_detail(&mut details, address::revision(revision), at_millis, detail);
                     }
                 }
             }
             if is_end {
                 let detail = RolloutsDetail::from_model(then, deployment, &[], String::new(), None, self.to_millis);
-                details.record("rollouts".to_owned(), Millis::MIN, Detail::Rollouts(detail));
+                record_detail(&mut details, "rollouts".to_owned(), Millis::MIN, Detail::Rollouts(detail));
             }
             if deltas.len() % WHOLE_EVERY == 0 {
                 said = Said::default();

@@ -79,23 +79,13 @@ pub enum LineType {
     Bookmark,
 }
 
-/// A line that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("line {number}: {}", safe(&why.to_string()))]
-pub struct BadLine {
-    /// Number of the line, from 1.
-    pub number: usize,
-    /// The error in it.
-    pub why: Unusable,
-}
-
 /// A recording in memory.
 #[derive(Debug, Default)]
 pub struct Recording {
     /// Its observations in file order.
     pub observed: Vec<Observed>,
-    /// Lines that cannot be used.
-    pub bad_lines: Vec<BadLine>,
+    /// Errors of lines that cannot be used, with their numbers.
+    pub bad_lines: Vec<String>,
     /// If history stores it: the line of each observation, with the decoded fields only. Lists have their UIDs and the gap
     /// before them, so that their lines may be stored apart.
     pub lines: Vec<String>,
@@ -121,7 +111,9 @@ impl Recording {
                     recording.lines.extend(line);
                     recording.observed.push(observed);
                 }
-                Err(why) => recording.bad_lines.push(BadLine { number: index + 1, why }),
+                Err(why) => {
+                    recording.bad_lines.push(format!("line {}: {}", index + 1, safe(&why.to_string())));
+                }
             }
         }
         recording

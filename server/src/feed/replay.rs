@@ -1,9 +1,10 @@
 //! Plays a recording into a hub, as fast as it happened or faster, once or in a loop.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use anyhow::Context;
 use timeline::Millis;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -35,45 +36,19 @@ pub struct ReplayOptions {
     pub hold_at: Option<f64>,
 }
 
-/// A recording that cannot be played.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
-pub enum ReplayError {
-    #[error("cannot read the recording {}: {error}", path.display())]
-    File { path: PathBuf, error: std::io::Error },
-    #[error("{} contains no valid line{first}", path.display())]
-    Empty {
-        path: PathBuf,
-        /// The first error in it.
-        first: String,
-    },
-}
-
-/// Reads a recording and logs its bad lines.
+/// Reads a recording by [`Recording::read`] or [`Recording::read_to_store`], and logs its bad lines.
 ///
 /// # Errors
 /// When the file cannot be read or has no valid line.
-pub fn read(path: &Path) -> Result<Recording, ReplayError> {
-    read_with(path, Recording::read)
-}
-
-/// Reads a recording that history stores, and logs its bad lines.
-///
-/// # Errors
-/// When the file cannot be read or has no valid line.
-pub fn read_to_store(path: &Path) -> Result<Recording, ReplayError> {
-    read_with(path, Recording::read_to_store)
-}
-
-fn read_with(path: &Path, parse: fn(&str) -> Recording) -> Result<Recording, ReplayError> {
-    let text = std::fs::read(path).map_err(|error| ReplayError::File { path: path.into(), error })?;
+pub fn read(path: &Path, parse: fn(&str) -> Recording) -> anyhow::Result<Recording> {
+    let text = std::fs::read(path).with_context(|| format!("cannot read the recording {}", path.display()))?;
     let recording = parse(&String::from_utf8_lossy(&text));
     for bad in &recording.bad_lines {
         tracing::warn!(error = %bad, recording = %path.display(), "skipped a line of the recording");
     }
     if recording.observed.is_empty() {
         let first = recording.bad_lines.first().map_or_else(String::new, |bad| format!(" ({bad})"));
-        return Err(ReplayError::Empty { path: path.into(), first });
+        anyhow::bail!("{} contains no valid line{first}", path.display());
     }
     Ok(recording)
 }

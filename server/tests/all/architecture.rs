@@ -7,11 +7,16 @@ use std::process::Command;
 use crate::circles::ARROWS;
 use crate::imports::{Arrows, below, between_folders, sources};
 
-#[test]
-fn crates_depend_in_one_direction() {
+/// The packages of the workspace, as cargo tells of them.
+fn packages() -> Vec<serde_json::Value> {
     let output = Command::new(env!("CARGO")).args(["metadata", "--format-version=1", "--no-deps"]).output().unwrap();
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+#[test]
+fn crates_depend_in_one_direction() {
+    let packages = packages();
     let dependencies: BTreeMap<&str, Vec<&str>> = packages
         .iter()
         .map(|package| {
@@ -46,9 +51,7 @@ fn crates_depend_in_one_direction() {
 /// docs/dependencies.md has the reason for each crate.
 #[test]
 fn every_dependency_has_a_reason() {
-    let output = Command::new(env!("CARGO")).args(["metadata", "--format-version=1", "--no-deps"]).output().unwrap();
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
+    let packages = packages();
     let own: BTreeSet<&str> = packages.iter().map(|package| package["name"].as_str().unwrap()).collect();
     let all = packages.iter().flat_map(|package| package["dependencies"].as_array().unwrap());
     let needed = all.map(|dependency| dependency["name"].as_str().unwrap()).filter(|name| !own.contains(name));

@@ -9,6 +9,7 @@ use timeline::fact::{Kind, Meta, Seen};
 use timeline::view::{self, Counts, Now, Tone, View};
 use timeline::{Fact, Millis, Timeline, Uid};
 
+use crate::common::played::in_list;
 use crate::common::{self, chaos, simulated};
 
 /// Recordings of simulated clusters that are joined, too.
@@ -31,15 +32,6 @@ fn meta(fact: &Fact) -> Option<(&Meta, Seen)> {
     }
 }
 
-fn listed(fact: &Fact) -> Fact {
-    match fact.clone() {
-        Fact::Deployment(fact, _) => Fact::Deployment(fact, Seen::InList),
-        Fact::ReplicaSet(fact, _) => Fact::ReplicaSet(fact, Seen::InList),
-        Fact::Pod(fact, _) => Fact::Pod(fact, Seen::InList),
-        other => other,
-    }
-}
-
 /// Everything that exists, as first lists tell it.
 fn started(there: &BTreeMap<Uid, Fact>, at: Millis) -> Timeline {
     let mut timeline = Timeline::new();
@@ -47,7 +39,7 @@ fn started(there: &BTreeMap<Uid, Fact>, at: Millis) -> Timeline {
         let of_kind: Vec<&Fact> = there.values().filter(|fact| fact.kind() == kind).collect();
         let present = of_kind.iter().filter_map(|fact| Some(meta(fact)?.0.uid)).collect();
         for fact in of_kind {
-            timeline.apply(at, listed(fact));
+            timeline.apply(at, in_list(fact));
         }
         timeline.apply(at, Fact::Listed { kind, namespace: None, present, gap_since_millis: None });
     }

@@ -93,8 +93,7 @@ fn moments_before_what_is_kept_are_not_guessed() {
     let (from, to) = recording.span().unwrap();
     let (mut timeline, mut history) = (Timeline::new(), History::default());
     for observed in recording.observed {
-        let changes = observed.fact.map(|fact| timeline.apply(observed.at_millis, fact)).unwrap_or_default();
-        history.note(observed.at_millis, &changes);
+        note(&mut timeline, &mut history, observed);
     }
     let uid = *timeline.model().deployments.keys().next().unwrap();
     let alone = |history: &History| history.only(timeline.model(), uid);

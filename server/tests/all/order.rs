@@ -166,7 +166,7 @@ fn objects_seen_twice_and_listed_again_change_nothing() {
                 if rng.u8(..20) == 0 && !kinds.is_empty() {
                     let kind = kinds[rng.usize(..kinds.len())];
                     let known = there.entry(kind).or_default();
-                    again.extend(known.values().map(|fact| Observed { at_millis, fact: Some(in_list(fact)) }));
+                    again.extend(known.values().map(|fact| Observed { at_millis, fact: Some(played::in_list(fact)) }));
                     let present = known.keys().copied().collect();
                     let fact = Fact::Listed { kind, namespace: None, present, gap_since_millis: None };
                     again.push(Observed { at_millis, fact: Some(fact) });
@@ -174,14 +174,5 @@ fn objects_seen_twice_and_listed_again_change_nothing() {
             }
             assert_eq!(play(again), expected, "{name}, seed {seed}");
         }
-    }
-}
-
-fn in_list(fact: &Fact) -> Fact {
-    match fact.clone() {
-        Fact::Deployment(fact, _) => Fact::Deployment(fact, Seen::InList),
-        Fact::ReplicaSet(fact, _) => Fact::ReplicaSet(fact, Seen::InList),
-        Fact::Pod(fact, _) => Fact::Pod(fact, Seen::InList),
-        other => other,
     }
 }

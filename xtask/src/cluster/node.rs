@@ -101,11 +101,7 @@ pub fn command(
 pub fn remove(folder: &Path) -> Result<()> {
     let Ok(made) = fs::read_to_string(folder.join("node/made.json")) else { return Ok(()) };
     let made: serde_json::Value = serde_json::from_str(&made)?;
-    let number = made
-        .get("number")
-        .and_then(serde_json::Value::as_u64)
-        .and_then(|number| u8::try_from(number).ok())
-        .context("no number")?;
+    let number = number_of(&made)?;
     for cgroup in hierarchies().map(|hierarchy| hierarchy.join(name(number))) {
         process::poll(REMOVE_LIMIT, || {
             ensure!(!cgroup.exists() || remove_cgroup(&cgroup), "the cgroup {} is still in use", cgroup.display());
@@ -130,8 +126,12 @@ fn address(number: u8) -> String {
 /// The address of this machine for the pods of the node below a cluster's folder.
 pub fn gateway(folder: &Path) -> Result<String> {
     let made: serde_json::Value = serde_json::from_str(&fs::read_to_string(folder.join("node/made.json"))?)?;
+    Ok(address(number_of(&made)?))
+}
+
+fn number_of(made: &serde_json::Value) -> Result<u8> {
     let number = made.get("number").and_then(serde_json::Value::as_u64).context("no number")?;
-    Ok(address(u8::try_from(number)?))
+    Ok(u8::try_from(number)?)
 }
 
 /// Of the bridge and the cgroups.

@@ -1,6 +1,7 @@
-//! The npm packages of page and browser tests, and a Chromium to run tests in.
+//! The npm packages of page and browser tests, and browsers to run tests in: a Chromium; the machine's own Firefox, for Playwright has none
+//! that is unchanged; and WebKit, the engine of Safari, in the small browser of Debian's WebKitGTK, with its driver and a screen for it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, ensure};
@@ -10,6 +11,12 @@ use crate::process;
 
 /// Debian's Chromiums, the preferred one first: the one without windows draws the same with a quarter less of the processor.
 const SYSTEM_CHROMIUMS: [&str; 2] = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+/// Debian's first: on other systems `firefox` may be a script that starts a sandbox, which sees no profile of a test.
+const FIREFOXES: [&str; 2] = ["firefox-esr", "firefox"];
+const FIREFOX_ON_MACOS: &str = "/Applications/Firefox.app/Contents/MacOS/firefox";
+/// The place of WebKit's browser among the libraries of a processor, and what drives and shows it.
+const WEBKIT: &str = "webkit2gtk-4.1/MiniBrowser";
+const AROUND_WEBKIT: [&str; 2] = ["WebKitWebDriver", "Xvfb"];
 
 /// Installs the npm packages of `end2end` (browser tests, fonts, wasm-opt, esbuild) as its lock file says.
 pub fn ensure_node_modules() -> Result<()> {
@@ -33,7 +40,7 @@ pub fn ensure_node_modules() -> Result<()> {
 /// A Chromium for tests, screenshots and figures.
 pub struct Browser {
     /// The system's; none where Playwright has one of its own.
-    path: Option<String>,
+    path: Option<PathBuf>,
 }
 
 impl Browser {
@@ -55,19 +62,39 @@ impl Browser {
 
 /// Finds a Chromium: `CHROMIUM`, the system's, or one that Playwright installs.
 pub fn ensure_browser() -> Result<Browser> {
-    if let Ok(path) = std::env::var("CHROMIUM") {
-        return Ok(Browser { path: Some(path) });
-    }
-    let system = || SYSTEM_CHROMIUMS.into_iter().find(|path| Path::new(path).exists());
-    if system().is_none() && !apt_install(&["chromium-headless-shell"]) {
-        apt_install(&["chromium"]); // of Debian before 12
-    }
-    if let Some(path) = system() {
-        return Ok(Browser { path: Some(path.to_owned()) });
+    let find = || SYSTEM_CHROMIUMS.map(PathBuf::from).into_iter().find(|path| path.exists());
+    // Debian before 12 has the second one.
+    let packages = ["chromium-headless-shell", "chromium"];
+    let path = packages.into_iter().find_map(|package| find_or_install("CHROMIUM", &[package], find));
+    if path.is_some() {
+        return Ok(Browser { path });
     }
     process::print_note("no system Chromium: letting Playwright install its own");
     process::run(
         process::command("npx", &["playwright", "install", "chromium"]).current_dir(process::workspace_path("end2end")),
     )?;
     Ok(Browser { path: None })
+}
+
+/// Finds a Firefox: `FIREFOX`, the system's, or Debian's, which is installed. None where there is none to be had.
+pub fn ensure_firefox() -> Option<PathBuf> {
+    find_or_install("FIREFOX", &["firefox-esr"], || {
+        let on_macos = || Some(PathBuf::from(FIREFOX_ON_MACOS)).filter(|program| program.exists());
+        FIREFOXES.into_iter().find_map(process::find).or_else(on_macos)
+    })
+}
+
+/// Finds the browser of WebKit: `ROLLCAST_WEBKIT`, the system's, or Debian's, which is installed. None where there is none to be had.
+pub fn ensure_webkit() -> Option<PathBuf> {
+    // The package of the driver brings the browser.
+    find_or_install("ROLLCAST_WEBKIT", &["webkit2gtk-driver", "xvfb"], || {
+        let library = Path::new("/usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
+        let is_usable = |browser: &PathBuf| browser.exists() && AROUND_WEBKIT.into_iter().all(process::is_installed);
+        Some(library.join(WEBKIT)).filter(is_usable)
+    })
+}
+
+fn find_or_install(variable: &str, packages: &[&str], find: fn() -> Option<PathBuf>) -> Option<PathBuf> {
+    let given = std::env::var_os(variable).map(PathBuf::from);
+    given.or_else(find).or_else(|| apt_install(packages).then(find).flatten())
 }

@@ -1,4 +1,5 @@
-//! Programs in Go: those that are published as modules, each of a pinned version, and those of our modules.
+//! Programs in Go: those that are published as modules, each of a pinned version, and those of our modules. Among them are those that check
+//! the Helm chart.
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,8 @@ use crate::process;
 
 /// Where they are installed.
 const FOLDER: &str = "target/tools/bin";
+const HELM: &str = "helm.sh/helm/v4/cmd/helm@v4.3.1";
+const KUBECONFORM: &str = "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0";
 
 /// Installs the program of a Go package unless it has that version already: `helm.sh/helm/v4/cmd/helm@v4.3.1`.
 pub fn ensure_go_tool(package_at_version: &str) -> Result<PathBuf> {
@@ -57,15 +60,34 @@ pub fn ensure_provider() -> Result<Option<PathBuf>> {
     Ok(Some(made))
 }
 
-/// Go writes package and version into each program.
-fn is_that_version(program: &PathBuf, package: &str, version: &str) -> bool {
+pub struct ChartTools {
+    pub helm: PathBuf,
+    /// Checks objects against JSON schemas.
+    pub kubeconform: PathBuf,
+    /// Decodes objects into the Go types of the projects that define them.
+    pub kinds: PathBuf,
+}
+
+/// Installs or builds what is missing or of another version.
+pub fn ensure_chart_tools() -> Result<ChartTools> {
+    let (helm, kubeconform) = (ensure_helm()?, ensure_go_tool(KUBECONFORM)?);
+    let kinds = process::workspace_path("target/tools/bin/kinds");
+    let what = "the check of the chart's kinds (about a minute the first time)";
+    go_build(&kinds, what, "end2end/chart", &SOURCES, &["."], "-s -w")?;
+    Ok(ChartTools { helm, kubeconform, kinds })
+}
+
+pub fn ensure_helm() -> Result<PathBuf> {
+    ensure_go_tool(HELM)
+}
+
+/// Go writes package and version into each program: lines such as `path PACKAGE` and `mod MODULE VERSION`.
+fn is_that_version(program: &Path, package: &str, version: &str) -> bool {
     let mut go = process::command("go", &["version", "-m"]);
     let Ok(lines) = process::output(go.arg(program)) else { return false };
-    let fields = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let all: Vec<Vec<String>> = lines.lines().map(fields).collect();
-    let has = |kind: &str, is: &dyn Fn(&[String]) -> bool| {
-        all.iter().any(|line| line.first().is_some_and(|first| first == kind) && is(line))
+    let has = |kind: &str, column: usize, value: &str| {
+        let mut lines = lines.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        lines.any(|line| line.first() == Some(&kind) && line.get(column) == Some(&value))
     };
-    has("path", &|line| line.get(1).is_some_and(|path| path == package))
-        && has("mod", &|line| line.get(2).is_some_and(|found| found == version))
+    has("path", 1, package) && has("mod", 2, version)
 }

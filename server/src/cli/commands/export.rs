@@ -9,6 +9,7 @@ use timeline::{Uid, Workload};
 use crate::cli::{self, terminal};
 use crate::export::{ExportRequest, html};
 use crate::feed::recording::Recording;
+use crate::feed::replay;
 use crate::history::rollout_cache;
 use crate::hub::Handle;
 use crate::telemetry::print;
@@ -39,7 +40,7 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
 
 fn read(path: &Path) -> anyhow::Result<Recording> {
     if path.as_os_str() != "-" {
-        return Ok(crate::feed::replay::read(path)?);
+        return replay::read(path, Recording::read);
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes)?;

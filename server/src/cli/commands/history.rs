@@ -2,56 +2,33 @@
 
 use std::io::Write;
 
+use anyhow::{anyhow, ensure};
 use timeline::EpisodeKind;
 use timeline::episodes::{EpisodeRow, Search};
 use timeline::words::count;
 
 use crate::access::permissions::Permissions;
 use crate::cli::RolloutSelector;
-use crate::export::ExportError;
 use crate::export::redact::Names;
 use crate::history::options::Options;
 use crate::history::sql::Reader;
-use crate::history::store::StoreError;
 use crate::telemetry::clock;
 
 /// Rollouts of a Deployment that are searched for the requested one.
 const MOST_SEARCHED: u32 = 10_000;
 
-/// A failure of `rollcast history`.
-#[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
-pub enum HistoryError {
-    #[error("no history in {0}")]
-    None(String),
-    #[error("{0}")]
-    Damaged(String),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("no single rollout matches; choose one with --namespace, --cluster or --revision. The history has: {0}")]
-    Unknown(String),
-    #[error(transparent)]
-    Export(#[from] ExportError),
-    #[error(transparent)]
-    Print(#[from] std::io::Error),
-}
-
-fn reader(options: &Options) -> Result<Reader, HistoryError> {
-    match options.location.has_store()? {
-        true => Ok(Reader::new(&options.location)),
-        false => Err(HistoryError::None(options.location.to_string())),
-    }
+fn reader(options: &Options) -> anyhow::Result<Reader> {
+    ensure!(options.location.has_store()?, "no history in {}", options.location);
+    Ok(Reader::new(&options.location))
 }
 
 /// Reads everything that is kept, and says what there is; also while a Rollcast writes it.
 ///
 /// # Errors
 /// When something is damaged or cannot be read.
-pub fn check(options: &Options) -> Result<String, HistoryError> {
+pub fn check(options: &Options) -> anyhow::Result<String> {
     let found = reader(options)?.verify()?;
-    if !found.damaged.is_empty() {
-        return Err(HistoryError::Damaged(found.damaged.join("\nrollcast: ")));
-    }
+    ensure!(found.damaged.is_empty(), "{}", found.damaged.join("\nrollcast: "));
     let (clusters, rollouts) = (count(found.clusters, "cluster"), count(found.rollouts, "rollout"));
     let others = Some(found.others).filter(|others| *others > 0);
     let others = others.map(|others| format!(", {}", count(others, "other episode"))).unwrap_or_default();
@@ -62,7 +39,7 @@ pub fn check(options: &Options) -> Result<String, HistoryError> {
 ///
 /// # Errors
 /// When a Rollcast writes it, or something cannot be read or written.
-pub fn compact(options: &Options) -> Result<String, HistoryError> {
+pub fn compact(options: &Options) -> anyhow::Result<String> {
     reader(options)?;
     let mut store = options.location.open_alone(options.limits)?;
     let before = store.bytes()?;
@@ -75,7 +52,7 @@ pub fn compact(options: &Options) -> Result<String, HistoryError> {
 ///
 /// # Errors
 /// When it is not kept, or cannot be read or written.
-pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Write) -> Result<(), HistoryError> {
+pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Write) -> anyhow::Result<()> {
     let reader = reader(options)?;
     let search = Search {
         name: selector.deployment.0.clone(),
@@ -91,11 +68,14 @@ pub fn export(options: &Options, selector: &RolloutSelector, out: &mut impl Writ
             format!("{}/{} revision {} in {}", rollout.namespace, rollout.name, rollout.revision, rollout.cluster)
         });
         let known: Vec<String> = known.collect();
-        HistoryError::Unknown(match known.as_slice() {
+        let known = match known.as_slice() {
             [] if of_name.is_empty() => "none of that name".to_owned(),
             [] => "none of that name with pods".to_owned(),
             known => known.join(", "),
-        })
+        };
+        anyhow!(
+            "no single rollout matches; choose one with --namespace, --cluster or --revision. The history has: {known}"
+        )
     };
     let meant = of_name.iter().find(is_meant).ok_or_else(unknown)?;
     let is_another = |other: &EpisodeRow| other.uid != meant.uid && is_meant(&other) && other.place() != meant.place();

@@ -25,10 +25,8 @@ pub enum WaitOutcome {
 /// Why a wait is over.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// The rollout came to its end.
+    /// The rollout came to its end. It failed also if the Deployment that was waited for is gone.
     Ended(WaitOutcome),
-    /// The Deployment that was waited for is gone.
-    Gone,
     /// There is none of that name, and was none when waiting began.
     Missing,
     /// The cluster cannot be watched, and why.
@@ -89,8 +87,8 @@ impl WaitDecider {
         }
         match (self.uid, there) {
             (None, None) if !self.was_there => Some(Decision::Missing),
-            (None, None) => Some(Decision::Gone),
-            (Some(wanted), there) if there != Some(wanted) => Some(Decision::Gone),
+            (None, None) => Some(Decision::Ended(WaitOutcome::Failed)),
+            (Some(wanted), there) if there != Some(wanted) => Some(Decision::Ended(WaitOutcome::Failed)),
             (_, there) => {
                 self.uid = there;
                 // A rollback may keep the condition that says that the deadline of the rollout before passed.

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use anyhow::{anyhow, ensure};
 use futures::{SinkExt, StreamExt};
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderName, Response, StatusCode};
@@ -16,7 +17,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::origin::{Origin, Source};
 use super::server::RemoteServer;
-use crate::hub::{Handle, HubEnded, Update};
+use crate::hub::{Handle, Update};
 use crate::kube::backoff::Backoff;
 
 /// A server that says nothing for this long is not there: two heartbeats and a bit.
@@ -43,24 +44,10 @@ pub(super) enum FeedEvent {
     Lost(String),
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(super) enum FeedError {
-    #[error("cannot follow {address}: {why}")]
-    Unreachable { address: String, why: String },
-    #[error(
-        "{address} runs another version of Rollcast (frames {theirs}, here {PROTOCOL}). Use the same version here."
-    )]
-    Version { address: String, theirs: u16 },
-    #[error(transparent)]
-    Hub(#[from] HubEnded),
-    #[error(transparent)]
-    Unreadable(#[from] wire::Unreadable),
-}
-
 /// Frames that may wait to be looked at.
 const QUEUE: usize = 64;
 
-pub(super) type Feed = mpsc::Receiver<Result<FeedEvent, FeedError>>;
+pub(super) type Feed = mpsc::Receiver<anyhow::Result<FeedEvent>>;
 
 /// Follows a Deployment, in a task of its own that ends with the receiver.
 pub(super) fn open(origin: &Origin, name: &str) -> Feed {
@@ -78,10 +65,10 @@ pub(super) fn open(origin: &Origin, name: &str) -> Feed {
     feed
 }
 
-type FeedSender = mpsc::Sender<Result<FeedEvent, FeedError>>;
+type FeedSender = mpsc::Sender<anyhow::Result<FeedEvent>>;
 
 /// Passes frames on until the follower has left.
-async fn follow_hub(hub: &Handle, workload: Workload, out: &FeedSender) -> Result<(), FeedError> {
+async fn follow_hub(hub: &Handle, workload: Workload, out: &FeedSender) -> anyhow::Result<()> {
     let (first, mut followed) = hub.follow(workload, None).await?;
     let mut frame = wire::decode(&first.frame)?;
     loop {
@@ -101,7 +88,7 @@ async fn follow_hub(hub: &Handle, workload: Workload, out: &FeedSender) -> Resul
 }
 
 /// Passes frames on, over as many connections as it takes, until the follower has left.
-async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> Result<(), FeedError> {
+async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> anyhow::Result<()> {
     let mut backoff = Backoff::default();
     let mut was_open = false;
     while !out.is_closed() {
@@ -110,7 +97,7 @@ async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> 
             Ok(mut socket) => {
                 was_open = true;
                 let opened = Instant::now();
-                let why = forward_frames(&mut socket, &server.address, out).await?;
+                let why = forward_frames(&mut socket, &server, out).await?;
                 lasted = opened.elapsed();
                 why
             }
@@ -118,7 +105,7 @@ async fn follow_server(server: RemoteServer, scope: Scope, out: &FeedSender) -> 
         };
         if let Some(why) = why {
             if !was_open && backoff.failures() + 1 >= FIRST_TRIES {
-                return Err(FeedError::Unreachable { address: server.address, why });
+                return Err(cannot_follow(&server, &why));
             }
             let _ = out.send(Ok(FeedEvent::Lost(why))).await; // the follower may have left
         }
@@ -138,17 +125,19 @@ fn pause(backoff: &mut Backoff, lasted: Duration, chance: f64) -> Duration {
 
 /// Passes on what one connection brings. Returns why it is lost; nothing where the server wants another one in its place, which is no
 /// loss, as what was followed goes on, nor where the follower has left.
-async fn forward_frames(socket: &mut Socket, address: &str, out: &FeedSender) -> Result<Option<String>, FeedError> {
+async fn forward_frames(
+    socket: &mut Socket,
+    server: &RemoteServer,
+    out: &FeedSender,
+) -> anyhow::Result<Option<String>> {
     loop {
         let frame = tokio::select! {
             frame = receive(socket) => frame,
             () = out.closed() => return Ok(None),
         };
         match frame {
-            Ok(Some(ServerFrame::Hello { protocol, .. })) if protocol != PROTOCOL => {
-                return Err(FeedError::Version { address: address.to_owned(), theirs: protocol });
-            }
             Ok(Some(frame)) => {
+                check_version(&frame, server)?;
                 if out.send(Ok(FeedEvent::Frame(Box::new(frame)))).await.is_err() {
                     return Ok(None);
                 }
@@ -166,7 +155,7 @@ pub(super) async fn cluster_of(
     wanted: Option<&str>,
 ) -> anyhow::Result<(String, Vec<(String, String)>)> {
     let address = &server.address;
-    let silent = |_| Err(FeedError::Unreachable { address: address.clone(), why: SILENT.to_owned() });
+    let silent = |_| Err(cannot_follow(server, SILENT));
     // Heartbeats alone do not prolong it.
     let list = tokio::time::timeout(RESPONSE_TIMEOUT, first_list(server, wanted)).await.unwrap_or_else(silent)?;
     let deployments = list.rows().map(|row| (row.summary.namespace.clone(), row.summary.name.clone())).collect();
@@ -194,29 +183,35 @@ pub(super) async fn cluster_of(
     }
 }
 
-async fn first_list(server: &RemoteServer, wanted: Option<&str>) -> Result<ListCopy, FeedError> {
-    let unreachable = |why| FeedError::Unreachable { address: server.address.clone(), why };
+async fn first_list(server: &RemoteServer, wanted: Option<&str>) -> anyhow::Result<ListCopy> {
+    let lost = |why: String| cannot_follow(server, &why);
     let query = Query { cluster: wanted.map(str::to_owned), ..Query::default() };
     let scope = Scope::List { query, window: Window { from: 0, to: MOST_ROWS } };
-    let mut socket = subscribe(server, scope).await.map_err(unreachable)?;
+    let mut socket = subscribe(server, scope).await.map_err(lost)?;
     loop {
-        match receive(&mut socket).await.map_err(unreachable)?.ok_or_else(|| unreachable(CLOSED.to_owned()))? {
-            ServerFrame::Hello { protocol, .. } if protocol != PROTOCOL => {
-                return Err(FeedError::Version { address: server.address.clone(), theirs: protocol });
-            }
-            ServerFrame::List(delta) => {
-                let mut list = ListCopy::default();
-                list.take(*delta);
-                return Ok(list);
-            }
-            ServerFrame::Hello { .. }
-            | ServerFrame::Snapshot(_)
-            | ServerFrame::Delta(_)
-            | ServerFrame::Connection { .. }
-            | ServerFrame::Moment(_)
-            | ServerFrame::Heartbeat { .. } => {}
+        let frame = receive(&mut socket).await.map_err(lost)?.ok_or_else(|| cannot_follow(server, CLOSED))?;
+        check_version(&frame, server)?;
+        if let ServerFrame::List(delta) = frame {
+            let mut list = ListCopy::default();
+            list.take(*delta);
+            return Ok(list);
         }
     }
+}
+
+fn cannot_follow(server: &RemoteServer, why: &str) -> anyhow::Error {
+    anyhow!("cannot follow {server}: {why}")
+}
+
+/// Fails if a frame tells that the server runs another version.
+fn check_version(frame: &ServerFrame, server: &RemoteServer) -> anyhow::Result<()> {
+    if let ServerFrame::Hello { protocol, .. } = frame {
+        ensure!(
+            *protocol == PROTOCOL,
+            "{server} runs another version of Rollcast (frames {protocol}, here {PROTOCOL}). Use the same version here."
+        );
+    }
+    Ok(())
 }
 
 async fn subscribe(server: &RemoteServer, scope: Scope) -> Result<Socket, String> {

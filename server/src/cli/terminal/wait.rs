@@ -218,7 +218,6 @@ async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::R
         }
         let ended = match decision {
             Some(Decision::Ended(ended)) => ended,
-            Some(Decision::Gone) => WaitOutcome::Failed,
             Some(Decision::CannotWatch(why)) => {
                 anyhow::bail!("cannot watch {place} in {}: {why}", plain(&origin.cluster));
             }

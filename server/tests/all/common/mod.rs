@@ -25,6 +25,11 @@ pub fn is_whole() -> bool {
     std::env::var_os("ROLLCAST_TEST_WHOLE").is_some()
 }
 
+/// The text of the recording of that name.
+pub fn recording(name: &str) -> String {
+    std::fs::read_to_string(format!("{}/tests/traces/{name}.jsonl", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
 /// Name and text of each recording, by name.
 pub fn recordings() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traces");

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use futures::executor::block_on;
+use server::history::sqlite::FILE;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _, Row as _};
 
@@ -20,4 +21,20 @@ pub fn rows(path: &Path, sql: &str) -> Vec<SqliteRow> {
 /// The only number that a statement answers.
 pub fn number(path: &Path, sql: &str) -> i64 {
     rows(path, sql)[0].get(0)
+}
+
+/// Spoils every page of the history in a folder but the first ones, which are read when it is opened.
+pub fn spoil(folder: &Path) {
+    let path = folder.join(FILE);
+    let mut bytes = std::fs::read(&path).unwrap();
+    for page in (4 * 4_096..bytes.len()).step_by(4_096) {
+        bytes[page..page + 64].fill(0xff);
+    }
+    std::fs::write(&path, bytes).unwrap();
+}
+
+/// Number of files of history that were put aside.
+pub fn put_aside(folder: &Path) -> usize {
+    let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with("damaged-") && name.ends_with(".db")).count()
 }

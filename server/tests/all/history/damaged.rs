@@ -1,17 +1,12 @@
 //! Files that are damaged.
 
 use std::fs;
-use std::path::Path;
 
 use server::history::sqlite::{FILE, Sqlite};
 use server::history::store::{Store, StoreError};
 
+use crate::common::sqlite;
 use crate::history::{SMALL, commit, longest, one};
-/// Files that were put aside.
-fn aside(folder: &Path) -> usize {
-    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.starts_with("damaged-") && name.ends_with(".db")).count()
-}
 
 #[test]
 fn a_damaged_file_is_put_aside_and_another_one_begun() {
@@ -19,7 +14,7 @@ fn a_damaged_file_is_put_aside_and_another_one_begun() {
     fs::write(folder.path().join(FILE), vec![7; 9_000]).unwrap();
     let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
     store.commit(&[one()]).unwrap();
-    assert_eq!(aside(folder.path()), 1);
+    assert_eq!(sqlite::put_aside(folder.path()), 1);
 }
 
 #[test]
@@ -30,17 +25,11 @@ fn a_damaged_page_is_found_when_it_is_read_and_writing_goes_on_in_another_file()
         store.commit(&[commit(Some((*from, *to, text)), None)]).unwrap();
     }
     drop(store);
-    let path = folder.path().join(FILE);
-    let mut bytes = fs::read(&path).unwrap();
-    // The first pages are read when it is opened.
-    for page in (4 * 4_096..bytes.len()).step_by(4_096) {
-        bytes[page..page + 64].fill(0xff);
-    }
-    fs::write(&path, bytes).unwrap();
+    sqlite::spoil(folder.path());
     let mut store = Sqlite::open(folder.path(), SMALL).unwrap();
     let found = (0..2_000).find_map(|_| store.commit(&[one()]).and_then(|_| store.tidy(0)).err()).unwrap();
     assert!(matches!(found, StoreError::Damaged { .. }), "{found}");
-    assert_eq!(aside(folder.path()), 1);
+    assert_eq!(sqlite::put_aside(folder.path()), 1);
     drop(store);
     Sqlite::open(folder.path(), SMALL).unwrap().commit(&[one()]).unwrap();
 }

@@ -16,13 +16,9 @@ use crate::common;
 use crate::history::lines::{list_done, list_done_of, web};
 use crate::history::{SMALL, commit, episodes, indexed, places};
 
-fn recording(name: &str) -> String {
-    common::recordings().into_iter().find(|(known, _)| known == name).unwrap().1
-}
-
 /// The row of a recorded recovery: a pod is deleted and replaced.
 fn recovery() -> (Episode, EpisodeRow) {
-    let found = episodes(&recording("kill-pod")).into_iter().find_map(|episode| {
+    let found = episodes(&common::recording("kill-pod")).into_iter().find_map(|episode| {
         let row = *episode.row.clone()?;
         Some((episode, row))
     });
@@ -41,7 +37,7 @@ fn every_recorded_episode_without_a_rollout_is_told_by_its_events() {
 /// Nobody served for a while: that is trouble, also where every pod was replaced.
 #[test]
 fn a_recovery_with_an_outage_is_trouble() {
-    let text = recording("node-lost");
+    let text = common::recording("node-lost");
     let lines = || text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let at = |line: &serde_json::Value| line["observedAtMillis"].as_i64().unwrap();
     let began = at(&lines().next().unwrap());

@@ -208,7 +208,7 @@ struct Indexed {
 
 /// The recording of three rollouts, in batches.
 fn indexed() -> Indexed {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let text = common::recording("rollout");
     let batches = batches(&text);
     let (timeline, _) = play(&batches);
     let uid = *timeline.model().deployments.keys().next().unwrap();
@@ -236,8 +236,8 @@ fn tidy(store: &mut dyn Store) {
     while store.tidy(0).unwrap() {}
 }
 
-/// Names of what exists.
-fn existing(model: &Model) -> Vec<String> {
+/// Names of what exists, and how pods are.
+pub fn existing(model: &Model) -> Vec<String> {
     let deployments =
         model.deployments.values().filter(|known| known.deleted_millis.is_none()).map(|known| &known.name);
     let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none()).map(|known| &known.name);
@@ -291,7 +291,7 @@ fn operators_look_through_it_make_it_smaller_and_hand_a_rollout_on() {
             Location::Postgres(server) => format!("no history in {server}"),
         };
         assert_eq!(command::check(&options).unwrap_err().to_string(), nothing);
-        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+        let text = common::recording("rollout");
         let (batches, timeline) = (batches(&text), Recording::read(&text).play());
         let deployment = timeline.model().deployments.values().next().unwrap();
         let now = Now { millis: batches.last().unwrap().1, skew_millis: 0 };

@@ -290,20 +290,26 @@ fn an_outage_of_a_paused_deployment_is_told_although_an_edit_waits() {
     assert_eq!((row.outcome, row.cause), (Outcome::Complete, format!("{headline} {first}")));
 }
 
+/// The last line of a pod, as that of a later change.
+fn modified(batches: &[(Millis, Millis, String)], pod: &Pod, at_millis: Millis) -> Value {
+    let name = format!("\"name\":\"{}\"", pod.name);
+    let mut lines = batches.iter().flat_map(|(.., text)| text.lines());
+    let line = lines.rfind(|line| line.contains("\"kind\":\"Pod\"") && line.contains(&name)).unwrap();
+    let mut line: Value = serde_json::from_str(line).unwrap();
+    (line["observedAtMillis"], line["type"]) = (at_millis.into(), "MODIFIED".into());
+    line["object"]["metadata"]["resourceVersion"] = "999999".into();
+    line
+}
+
 /// A crash loop before the workload was at rest for a minute is trouble of the rollout, which stays complete; a later one is not.
 #[test]
 fn a_crash_loop_right_after_completion_is_the_cause_of_the_rollout() {
     let Indexed { mut batches, timeline, uid, now, rollouts } = indexed();
     let pod = timeline.model().pods.values().find(|pod| pod.gone_millis().is_none()).unwrap();
-    let text: String = batches.iter().map(|(.., text)| text.as_str()).collect();
-    let is_pod =
-        |line: &&str| line.contains("\"kind\":\"Pod\"") && line.contains(&format!("\"name\":\"{}\"", pod.name));
-    let line = text.lines().rfind(is_pod).unwrap();
-    let mut line: Value =
-        serde_json::from_str(&line.replace("\"Ready\",\"status\":\"True\"", "\"Ready\",\"status\":\"False\"")).unwrap();
     let at_millis = now.millis + 40_000;
-    (line["observedAtMillis"], line["type"]) = (at_millis.into(), "MODIFIED".into());
-    line["object"]["metadata"]["resourceVersion"] = "999999".into();
+    let mut line = modified(&batches, pod, at_millis);
+    let conditions = line["object"]["status"]["conditions"].as_array_mut().unwrap();
+    conditions.iter_mut().filter(|of| of["type"] == "Ready").for_each(|ready| ready["status"] = "False".into());
     line["object"]["status"]["containerStatuses"] = json!([{
         "name": line["object"]["spec"]["containers"][0]["name"],
         "restartCount": 3,
@@ -349,13 +355,8 @@ fn a_pod_that_is_deleted_right_after_completion_is_a_loss_of_the_rollout() {
     assert_eq!(rollouts.last().unwrap().losses, None);
     let is_there = |pod: &&Pod| pod.state() == PodState::Available;
     let pod = timeline.model().pods.values().find(is_there).unwrap();
-    let text: String = batches.iter().map(|(.., text)| text.as_str()).collect();
-    let is_pod =
-        |line: &&str| line.contains("\"kind\":\"Pod\"") && line.contains(&format!("\"name\":\"{}\"", pod.name));
-    let mut line: Value = serde_json::from_str(text.lines().rfind(is_pod).unwrap()).unwrap();
     let at_millis = now.millis + 40_000;
-    (line["observedAtMillis"], line["type"]) = (at_millis.into(), "MODIFIED".into());
-    line["object"]["metadata"]["resourceVersion"] = "999999".into();
+    let mut line = modified(&batches, pod, at_millis);
     line["object"]["metadata"]["deletionTimestamp"] = line["object"]["metadata"]["creationTimestamp"].clone();
     line["object"]["metadata"]["deletionGracePeriodSeconds"] = 30.into();
     batches.push((at_millis, at_millis, format!("{line}\n")));

@@ -65,11 +65,7 @@ async fn a_badge_of_a_cluster_that_is_not_heard_of_says_so() {
     };
     assert!(badge().await.contains("Complete"));
     // All kinds lose their connections, and one that came back before another is found lost would be heard of in between.
-    for resource in ["deployments", "replicasets", "pods", "events"] {
-        for verb in [Verb::List, Verb::Watch] {
-            api.stand(verb, resource, Some(Fault::Status(500)));
-        }
-    }
+    api.stand_all(&[Verb::List, Verb::Watch], Some(Fault::Status(500)));
     api.hang_up();
     until("stale", async || state(&watched).is_stale()).await;
     let said = badge().await;

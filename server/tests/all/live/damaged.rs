@@ -12,8 +12,8 @@ use server::history::store::{Commit, CommitResult, EpisodeSelector, Store, Store
 use timeline::{Millis, Model};
 
 use crate::common::until::until;
-use crate::live::kept::{archive, live, model, resumed};
-use crate::live::support::{FakeApi, Verb, Watched, deployment, pod, replica_set, shop, until_connection};
+use crate::live::kept::{archive, model, resumed};
+use crate::live::support::{FakeApi, Verb, Watched, deployment, pod, replica_set, shop, until_connection, until_live};
 
 /// A store that is found damaged when it is told to.
 struct Fragile {
@@ -65,7 +65,7 @@ async fn in_the_second_file(folder: &Path) -> (FakeApi, Archive, Watched) {
     let archive = fragile(folder, &is_damaged);
     let watched = Watched::kept(&api, &archive);
     watched.until_pods(&["web-a", "web-b"]).await;
-    live(&watched).await;
+    until_live(&watched.hub).await;
     until("the first file", async || archive.counters.commits.load(Ordering::Relaxed) > 0).await;
     let lists = || LISTED.map(|resource| api.requests(Verb::List, resource));
     let before = lists();

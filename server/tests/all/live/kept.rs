@@ -19,7 +19,9 @@ use timeline::{Millis, Model};
 use crate::common;
 use crate::common::until::until;
 use crate::live::program::{Serving, get, kubeconfig};
-use crate::live::support::{FakeApi, Fault, Verb, Watched, is_stale, pod, readable, shop, uid, until_connection};
+use crate::live::support::{
+    FakeApi, Fault, Verb, Watched, is_stale, pod, readable, shop, uid, until_connection, until_live,
+};
 
 pub fn archive(folder: &Path) -> Archive {
     Archive::start(Options { location: Location::Folder(folder.to_owned()), limits: Limits::default() })
@@ -27,10 +29,6 @@ pub fn archive(folder: &Path) -> Archive {
 
 pub async fn model(watched: &Watched) -> Model {
     watched.hub.read(|reader| reader.timeline.model().clone()).await.unwrap()
-}
-
-pub async fn live(watched: &Watched) {
-    until_connection(&watched.hub, "live", |connection| connection.state == ConnectionState::Live).await;
 }
 
 /// What was known when the last observation was written.
@@ -49,7 +47,7 @@ fn story(model: &Model) -> Vec<Entry> {
 async fn first_run(api: &FakeApi, archive: Archive) -> Model {
     let watched = Watched::kept(api, &archive);
     watched.until_pods(&["web-a", "web-b"]).await;
-    live(&watched).await;
+    until_live(&watched.hub).await;
     api.put(pod(12, 2, "web-c"));
     api.delete(&pod(11, 2, "web-b"));
     watched.until_pods(&["web-a", "web-c"]).await;
@@ -75,7 +73,7 @@ pub async fn after_a_restart(archive: impl Fn() -> Archive) {
     let began_millis = server::telemetry::clock::now_millis();
     let watched = Watched::kept(&api, &archive());
     watched.until_pods(&["web-c", "web-d"]).await;
-    live(&watched).await;
+    until_live(&watched.hub).await;
     let after = model(&watched).await;
     let told = story(&after);
     assert_eq!(told[..story(&before).len()], story(&before), "what was told stays told");
@@ -222,8 +220,7 @@ async fn a_cluster_that_answers_once_its_past_was_read_late_has_a_gap_since_it_w
     first_run(&api, archive(folder.path())).await;
     let ended_millis = server::telemetry::clock::now_millis();
     api.delete(&pod(10, 2, "web-a"));
-    let kinds = ["deployments", "replicasets", "pods", "events"];
-    kinds.iter().for_each(|kind| api.stand(Verb::List, kind, Some(Fault::Status(500))));
+    api.stand_all(&[Verb::List], Some(Fault::Status(500)));
     let (place, mut times) = (folder.path().to_owned(), 0);
     let options = Options { location: Location::Folder(place.clone()), limits: Limits::default() };
     let second = Archive::with_store(options, move || {
@@ -235,8 +232,8 @@ async fn a_cluster_that_answers_once_its_past_was_read_late_has_a_gap_since_it_w
     });
     let watched = Watched::kept(&api, &second);
     until("its past", async || model(&watched).await.pods.values().any(|pod| pod.name == "web-b")).await;
-    kinds.iter().for_each(|kind| api.stand(Verb::List, kind, None));
-    live(&watched).await;
+    api.stand_all(&[Verb::List], None);
+    until_live(&watched.hub).await;
     watched.until_pods(&["web-c"]).await;
     let after = model(&watched).await;
     let [gap] = after.deployments.values().next().unwrap().gaps[..] else { panic!("one gap") };
@@ -266,7 +263,7 @@ async fn a_clock_that_is_set_back_between_two_runs_turns_nothing_round() {
     drop(store);
     let archive = archive(folder.path());
     let watched = Watched::kept(&api, &archive);
-    live(&watched).await;
+    until_live(&watched.hub).await;
     api.put(pod(13, 2, "web-d"));
     api.delete(&pod(12, 2, "web-c"));
     watched.until_pods(&["web-a", "web-d"]).await;
@@ -284,7 +281,7 @@ async fn a_moment_before_the_restart_is_told_as_it_was() {
     let (said, at_millis) = {
         let archive = archive(folder.path());
         let watched = Watched::kept(&api, &archive);
-        live(&watched).await;
+        until_live(&watched.hub).await;
         watched.until_pods(&["web-a", "web-b"]).await;
         let at_millis = server::telemetry::clock::now_millis();
         api.delete(&pod(11, 2, "web-b"));
@@ -297,7 +294,7 @@ async fn a_moment_before_the_restart_is_told_as_it_was() {
     };
     let archive = archive(folder.path());
     let watched = Watched::kept(&api, &archive);
-    live(&watched).await;
+    until_live(&watched.hub).await;
     let web = timeline::Workload::deployment("fake", "shop", "web");
     assert_eq!(watched.hub.moment(&web, at_millis).await.unwrap().said, Some(said));
 }
@@ -306,9 +303,7 @@ async fn a_moment_before_the_restart_is_told_as_it_was() {
 async fn until_the_cluster_answers_the_page_shows_what_was_and_says_since_when() {
     let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
     let before = first_run(&api, archive(folder.path())).await;
-    for resource in ["deployments", "replicasets", "pods", "events"] {
-        api.stand(Verb::List, resource, Some(Fault::Status(500)));
-    }
+    api.stand_all(&[Verb::List], Some(Fault::Status(500)));
     let archive = archive(folder.path());
     let watched = Watched::kept(&api, &archive);
     let connection = until_connection(&watched.hub, "stale", |connection| connection.state.is_stale()).await;
@@ -317,10 +312,8 @@ async fn until_the_cluster_answers_the_page_shows_what_was_and_says_since_when()
     assert_eq!(model(&watched).await, before);
     let listed = watched.hub.follow_list();
     until("the list", async || listed.borrow().len() == 1).await;
-    for resource in ["deployments", "replicasets", "pods", "events"] {
-        api.stand(Verb::List, resource, None);
-    }
-    live(&watched).await;
+    api.stand_all(&[Verb::List], None);
+    until_live(&watched.hub).await;
     watched.until_pods(&["web-a", "web-c"]).await;
 }
 
@@ -331,12 +324,8 @@ async fn a_cluster_that_is_lost_after_a_restart_is_told_since_then_and_not_since
     let began_millis = server::telemetry::clock::now_millis();
     let archive = archive(folder.path());
     let watched = Watched::kept(&api, &archive);
-    live(&watched).await;
-    for resource in ["deployments", "replicasets", "pods", "events"] {
-        for verb in [Verb::List, Verb::Watch] {
-            api.stand(verb, resource, Some(Fault::Status(500)));
-        }
-    }
+    until_live(&watched.hub).await;
+    api.stand_all(&[Verb::List, Verb::Watch], Some(Fault::Status(500)));
     api.hang_up();
     let connection = until_connection(&watched.hub, "stale", |connection| connection.state.is_stale()).await;
     let ConnectionState::Stale { since_millis, .. } = connection.state else { panic!("{connection:?}") };
@@ -348,11 +337,11 @@ async fn a_second_one_says_that_the_first_writes_and_goes_on_without() {
     let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
     let first = archive(folder.path());
     let watched = Watched::kept(&api, &first);
-    live(&watched).await;
+    until_live(&watched.hub).await;
     let second = archive(folder.path());
     let other = Watched::kept(&api, &second);
     let said = "another server is using the history in";
-    live(&other).await;
+    until_live(&other.hub).await;
     let connection = until_connection(&other.hub, "unwritten", |connection| connection.unwritten.is_some()).await;
     assert!(connection.unwritten.unwrap().why.contains(said));
     assert!(!is_stale(&watched.hub.connection().borrow(), ""), "the first one writes");

@@ -5,26 +5,27 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures::{SinkExt, StreamExt};
+use futures::StreamExt;
 use serde_json::{Value, json};
 use server::hub::{FollowedDeployment, Handle, ListedDeployment, Update};
 use server::kube::translate::Object;
 use server::kube::{Health, SourceEvent};
 use server::telemetry::clock::OwnClock;
-use server::telemetry::viewers::Viewers;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::Workload;
 use timeline::fact::{Kind, Seen};
 use timeline::list::Group;
 use timeline::verdict::KubectlVerdict;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{self, ConnectionState, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, ConnectionState, Scope, ServerFrame};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::common::until::until;
+use crate::live::program::{follow, serve_router};
 use crate::live::support::{deployment, pod, replica_set};
+use crate::pages::site::site_of;
 
 /// A hub whose source is the test.
 struct Source {
@@ -308,18 +309,9 @@ async fn the_list_is_told_anew_when_what_is_said_or_a_label_is_another() {
 
 /// What a session sends for a scope, frame by frame.
 async fn session(source: &Source, cluster: &str) -> impl futures::Stream<Item = ServerFrame> + Unpin + use<> {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(vec![source.hub.clone()], "build", Viewers::default(), Site::default());
-    tokio::spawn(async move { axum::serve(listener, server::web::http::router(rollcast)).await });
-    let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
-    let scope = Scope::Workload(Workload::deployment(cluster, "shop", "web"));
-    for frame in [
-        ViewerFrame::Hello { protocol: PROTOCOL, build: "build".into() },
-        ViewerFrame::Subscribe { scope, since: None },
-    ] {
-        socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
-    }
+    let rollcast = site_of(vec![source.hub.clone()], Site::default());
+    let address = serve_router(server::web::http::router(rollcast)).await;
+    let socket = follow(address, [Scope::Workload(Workload::deployment(cluster, "shop", "web"))]).await;
     Box::pin(socket.filter_map(async |message| match message.unwrap() {
         Message::Binary(bytes) => Some(wire::decode(&bytes).unwrap()),
         _ => None,

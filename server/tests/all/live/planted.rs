@@ -5,10 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use serde_json::json;
-
 use crate::common::until::until;
-use crate::live::program::{Traced, get};
+use crate::live::program::{Traced, config_of, get};
 use crate::live::secrets::{PLANTED, found, streamed};
 use crate::live::support::shop;
 
@@ -59,17 +57,10 @@ fn written(folder: &Path, name: &str, text: &str) -> String {
     path.display().to_string()
 }
 
-fn kubeconfig(server: &str) -> String {
-    json!({ "apiVersion": "v1", "kind": "Config", "current-context": "shop",
-        "contexts": [{ "name": "shop", "context": { "cluster": "c", "user": "u" } }],
-        "clusters": [{ "name": "c", "cluster": { "server": server } }], "users": [{ "name": "u", "user": {} }] })
-    .to_string()
-}
-
 #[test]
 fn the_password_of_a_database_is_in_no_message_however_it_is_given_and_whatever_is_wrong_with_it() {
     let folder = tempfile::tempdir().unwrap();
-    let config = written(folder.path(), "kubeconfig", &kubeconfig("http://127.0.0.1:1"));
+    let config = written(folder.path(), "kubeconfig", &config_of("http://127.0.0.1:1", "shop").to_string());
     let check = ["check", "--kubeconfig", &config];
     for url in databases() {
         for command in [&check[..], &["history", "check"]] {
@@ -134,7 +125,7 @@ fn the_password_of_a_database_is_in_no_message_however_it_is_given_and_whatever_
 #[test]
 fn passwords_in_other_addresses_and_secrets_in_files_are_in_no_message() {
     let folder = tempfile::tempdir().unwrap();
-    let config = written(folder.path(), "kubeconfig", &kubeconfig("http://127.0.0.1:1"));
+    let config = written(folder.path(), "kubeconfig", &config_of("http://127.0.0.1:1", "shop").to_string());
     let serve = ["serve", "--no-history", "--kubeconfig", &config, "--listen", "127.0.0.1:0"];
     for url in ["http://ann:P@127.0.0.1:1", "https://ann:P@id.example.com", "ftp://ann:P@host"] {
         let url = &url.replace('P', PLANTED);
@@ -175,7 +166,8 @@ fn passwords_in_other_addresses_and_secrets_in_files_are_in_no_message() {
 async fn a_database_that_does_not_answer_is_told_without_its_password() {
     let api = shop().await;
     let folder = tempfile::tempdir().unwrap();
-    let config = written(folder.path(), "kubeconfig", &kubeconfig(&format!("http://{}", api.address)));
+    let config =
+        written(folder.path(), "kubeconfig", &config_of(&format!("http://{}", api.address), "shop").to_string());
     let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
     command
         .args(["serve", "--kubeconfig", &config, "--listen", "127.0.0.1:0"])

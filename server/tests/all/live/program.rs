@@ -1,13 +1,18 @@
 //! The program itself, as scripts run it.
 
+use std::fmt::Display;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use futures::SinkExt;
+use serde_json::{Value, json};
 use server::web::state::{Rollcast, Site};
+use timeline::wire::{self, PROTOCOL, Scope, ViewerFrame};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::common::until::until_or;
 use crate::live::support::{FakeApi, Watched};
@@ -17,11 +22,37 @@ pub const FOLLOWED: &str = "its state is known";
 
 /// A server that watches it, in this process.
 pub async fn serve(watched: &Watched) -> std::net::SocketAddr {
+    let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Site::default());
+    serve_router(server::web::http::router(rollcast)).await
+}
+
+/// A server with these routes, in this process.
+pub async fn serve_router(router: axum::Router) -> std::net::SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Site::default());
-    tokio::spawn(async move { axum::serve(listener, server::web::http::router(rollcast)).await });
+    tokio::spawn(async move { axum::serve(listener, router).await });
     address
+}
+
+/// A websocket to a server.
+pub type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
+
+/// The stream of a server that follows these scopes, one after the other.
+pub async fn follow(address: impl Display, scopes: impl IntoIterator<Item = Scope>) -> Socket {
+    let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
+    let hello = ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() };
+    let subscriptions = scopes.into_iter().map(|scope| ViewerFrame::Subscribe { scope, since: None });
+    for frame in std::iter::once(hello).chain(subscriptions) {
+        socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
+    }
+    socket
+}
+
+/// A kubeconfig with one context of that name, for an API server at that URL.
+pub fn config_of(server: &str, context: &str) -> Value {
+    json!({ "apiVersion": "v1", "kind": "Config", "current-context": context,
+        "contexts": [{ "name": context, "context": { "cluster": "c", "user": "u" } }],
+        "clusters": [{ "name": "c", "cluster": { "server": server } }], "users": [{ "name": "u", "user": {} }] })
 }
 
 /// A file with one context of that name.
@@ -32,11 +63,7 @@ pub fn kubeconfig(api: &FakeApi, context: &str) -> String {
 /// A file with one context of that name, for an API server at an address.
 pub fn kubeconfig_of(address: std::net::SocketAddr, context: &str) -> String {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{context}", address.port()));
-    let server = format!("http://{address}");
-    let config = json!({ "apiVersion": "v1", "kind": "Config", "current-context": context,
-        "contexts": [{ "name": context, "context": { "cluster": "c", "user": "u" } }],
-        "clusters": [{ "name": "c", "cluster": { "server": server } }], "users": [{ "name": "u", "user": {} }] });
-    std::fs::write(&path, config.to_string()).unwrap();
+    std::fs::write(&path, config_of(&format!("http://{address}"), context).to_string()).unwrap();
     path.display().to_string()
 }
 
@@ -112,6 +139,13 @@ fn noted(from: impl Read, lines: &Mutex<String>) -> String {
     all
 }
 
+/// Where a rollcast serves, as its first line says.
+fn address_of(child: &mut Child) -> String {
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    line.trim().trim_start_matches("Rollcast is at http://").trim_end_matches('/').to_owned()
+}
+
 /// A rollcast that serves and logs all that it can.
 pub struct Traced {
     child: Child,
@@ -130,9 +164,7 @@ impl Traced {
             log.read_to_end(&mut text).unwrap();
             String::from_utf8_lossy(&text).into_owned()
         });
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().trim_start_matches("Rollcast is at http://").trim_end_matches('/').to_owned();
+        let address = address_of(&mut child);
         Self { child, log, address }
     }
 
@@ -300,9 +332,7 @@ impl Serving {
     pub fn begin(command: &mut Command) -> Self {
         command.env("ROLLCAST_LOG", "off");
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().trim_start_matches("Rollcast is at http://").trim_end_matches('/').to_owned();
+        let address = address_of(&mut child);
         Self { child, address }
     }
 }

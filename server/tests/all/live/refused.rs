@@ -13,9 +13,9 @@ use server::history::sqlite::FILE;
 
 use crate::common::sqlite;
 use crate::common::until::until;
-use crate::live::kept::{archive, live, model, resumed, what_cannot_be_read_at_the_start_is_read_later};
+use crate::live::kept::{archive, model, resumed, what_cannot_be_read_at_the_start_is_read_later};
 use crate::live::program::{Serving, get, kubeconfig};
-use crate::live::support::{Verb, Watched, pod, shop, until_connection};
+use crate::live::support::{Verb, Watched, pod, shop, until_connection, until_live};
 
 fn format(folder: &Path) -> i64 {
     sqlite::number(&folder.join(FILE), "SELECT version FROM _sqlx_migrations")
@@ -94,29 +94,13 @@ async fn who_interrupts_again_does_not_wait_for_a_store_that_does_not_respond() 
     assert!(took < Duration::from_secs(3), "{took:?}");
 }
 
-/// Spoils every page of the file but the first ones, which are read when it is opened.
-fn spoil(folder: &Path) {
-    let path = folder.join(FILE);
-    let mut bytes = fs::read(&path).unwrap();
-    assert!(bytes.len() > 5 * 4_096 && !folder.join(format!("{FILE}-wal")).exists(), "everything is in the file");
-    for page in (4 * 4_096..bytes.len()).step_by(4_096) {
-        bytes[page..page + 64].fill(0xff);
-    }
-    fs::write(&path, bytes).unwrap();
-}
-
-fn put_aside(folder: &Path) -> usize {
-    let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.starts_with("damaged-") && name.ends_with(".db")).count()
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_found_damaged_at_the_start_is_given_up_said_and_another_one_begun() {
     let (api, folder) = (shop().await, tempfile::tempdir().unwrap());
     let first = archive(folder.path());
     let watched = Watched::kept(&api, &first);
     watched.until_pods(&["web-a", "web-b"]).await;
-    live(&watched).await;
+    until_live(&watched.hub).await;
     first.checkpoint().await;
     first.close().await;
     drop((watched, first));
@@ -126,7 +110,8 @@ async fn a_file_that_is_found_damaged_at_the_start_is_given_up_said_and_another_
         !folder.path().join(format!("{FILE}-wal")).exists()
     })
     .await;
-    spoil(folder.path());
+    assert!(fs::metadata(folder.path().join(FILE)).unwrap().len() > 5 * 4_096, "everything is in the file");
+    sqlite::spoil(folder.path());
     let second = archive(folder.path());
     let lists = api.requests(Verb::List, "pods");
     let watched = Watched::kept(&api, &second);
@@ -135,7 +120,7 @@ async fn a_file_that_is_found_damaged_at_the_start_is_given_up_said_and_another_
     assert!(why.contains(&format!("{FILE} is damaged: ")), "{why}");
     watched.until_pods(&["web-a", "web-b"]).await; // meanwhile
     until_connection(&watched.hub, "written again", |connection| connection.unwritten.is_none()).await;
-    assert_eq!(put_aside(folder.path()), 1);
+    assert_eq!(sqlite::put_aside(folder.path()), 1);
     until("what exists is listed for the new file", async || api.requests(Verb::List, "pods") > lists + 1).await;
     api.put(pod(12, 2, "web-c"));
     watched.until_pods(&["web-a", "web-b", "web-c"]).await;
@@ -154,5 +139,5 @@ async fn a_file_that_is_found_damaged_at_the_start_is_given_up_said_and_another_
     })
     .await;
     second.close().await;
-    assert_eq!(put_aside(folder.path()), 1, "the new file is sound");
+    assert_eq!(sqlite::put_aside(folder.path()), 1, "the new file is sound");
 }

@@ -9,8 +9,8 @@ mod in_postgres {
 
     use crate::common::postgres::{Postgres, shared};
     use crate::common::until::until;
-    use crate::live::kept::{after_a_restart, live, model, resumed, what_cannot_be_read_at_the_start_is_read_later};
-    use crate::live::support::{Watched, pod, shop, until_connection};
+    use crate::live::kept::{after_a_restart, model, resumed, what_cannot_be_read_at_the_start_is_read_later};
+    use crate::live::support::{Watched, pod, shop, until_connection, until_live};
 
     fn archives() -> impl Fn() -> Archive {
         let location = Location::Postgres(shared().server());
@@ -83,8 +83,8 @@ mod in_postgres {
         let (api, archive) = (shop().await, archives());
         let (first, second) = (archive(), archive());
         let (one, other) = (Watched::kept(&api, &first), Watched::kept(&api, &second));
-        live(&one).await;
-        live(&other).await;
+        until_live(&one.hub).await;
+        until_live(&other.hub).await;
         let writes = |archive: &Archive| archive.counters.commits.load(std::sync::atomic::Ordering::Relaxed) > 0;
         until("one that writes", async || writes(&first) || writes(&second)).await;
         let (writer, follower, watched) =

@@ -15,8 +15,8 @@ use tokio::time::Instant;
 
 use crate::common;
 use crate::common::fed::feed;
-use crate::live::kept::{archive, live};
-use crate::live::support::{FakeApi, Watched, pod, shop_of};
+use crate::live::kept::archive;
+use crate::live::support::{FakeApi, Watched, pod, shop_of, until_live};
 use crate::live::viewers::web;
 
 /// Parts of a recording, between which viewers come and go.
@@ -104,7 +104,7 @@ async fn after_a_restart_who_comes_back_gets_what_was_missed() {
     let first = archive(folder.path());
     let watched = Watched::kept(&api, &first);
     until_pods(&watched, 10..20).await;
-    live(&watched).await;
+    until_live(&watched.hub).await;
     let mut known = new(&watched.hub, &web()).await;
     first.checkpoint().await;
     api.put(pod(20, 2, "web-20"));
@@ -117,7 +117,7 @@ async fn after_a_restart_who_comes_back_gets_what_was_missed() {
     let second = archive(folder.path());
     let watched = Watched::kept(&api, &second);
     until_pods(&watched, 11..21).await;
-    live(&watched).await;
+    until_live(&watched.hub).await;
     assert!(come_back(&watched.hub, &web(), &mut known).await, "what it missed");
     assert!(!come_back(&watched.hub, &web(), &mut ahead).await, "everything");
     let expected = new(&watched.hub, &web()).await;
@@ -126,7 +126,7 @@ async fn after_a_restart_who_comes_back_gets_what_was_missed() {
 
 #[tokio::test(start_paused = true)]
 async fn who_took_nothing_for_a_while_gets_a_snapshot_and_goes_on_from_there() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let text = common::recording("rollout");
     let observed = Recording::read(&text).observed;
     let (hub, events) = Handle::start("prod", Arc::default(), Retention::default());
     feed(&events, observed.clone()).await;

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use futures::{SinkExt, StreamExt};
+use futures::StreamExt;
 use serde_json::{Value, json};
 use timeline::Workload;
 use timeline::list::{Query, Window};
-use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, Scope, ServerFrame};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::common::until::until;
-use crate::live::program::{Traced, get};
+use crate::live::program::{Traced, follow, get};
 use crate::live::support::{FakeApi, deployment, shop};
 
 /// Each secret has this in it.
@@ -134,16 +134,9 @@ fn kubeconfig(api: &FakeApi, users: &[(&str, Value)]) -> Value {
 
 /// What a stream tells that follows the list and then a Deployment of a cluster, as far as its frames are text.
 pub async fn streamed(address: &str, cluster: &str) -> String {
-    let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
     let list = Scope::List { query: Query::default(), window: Window { from: 0, to: 50 } };
     let workload = Scope::Workload(Workload::deployment(cluster, "shop", "web"));
-    for frame in [
-        ViewerFrame::Hello { protocol: PROTOCOL, build: String::new() },
-        ViewerFrame::Subscribe { scope: list, since: None },
-        ViewerFrame::Subscribe { scope: workload, since: None },
-    ] {
-        socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
-    }
+    let mut socket = follow(address, [list, workload]).await;
     let mut told = String::new();
     loop {
         let frame = tokio::time::timeout(Duration::from_secs(20), socket.next()).await.expect("it tells how it is");

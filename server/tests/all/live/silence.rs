@@ -18,8 +18,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 
 use crate::common::until::until;
-use crate::live::faults::stage::WATCHED;
-use crate::live::support::{Fault, Verb, Watched, is_stale, pod, quick, shop_of, until_connection};
+use crate::live::support::{
+    Fault, Verb, WATCHED, Watched, impatient, is_stale, pod, quick, shop_of, until_connection, until_live,
+};
 
 fn object(number: u8, version: u8) -> String {
     format!(
@@ -170,10 +171,10 @@ async fn what_nobody_saw_begins_with_the_last_word_of_a_watch_that_died() {
 async fn a_quiet_cluster_is_stale_since_it_last_ended_a_watch() {
     let api = shop_of(2, &["web-a"]).await;
     let watched = Watched::start(&api, &[], |pace| pace.watch_seconds = 1);
-    until_connection(&watched.hub, "live", |now| now.state.is_live()).await;
+    until_live(&watched.hub).await;
     let live_millis = server::telemetry::clock::now_millis();
     until("watches that ended in time", async || WATCHED.iter().all(|kind| api.requests(Verb::Watch, kind) >= 2)).await;
-    WATCHED.iter().for_each(|kind| api.stand(Verb::Watch, kind, Some(Fault::Status(503))));
+    api.stand_all(&[Verb::Watch], Some(Fault::Status(503)));
     let stale = until_connection(&watched.hub, "stale", |now| is_stale(now, "503")).await;
     let ConnectionState::Stale { since_millis, .. } = stale.state else { unreachable!() };
     assert!(since_millis > live_millis, "{since_millis} {live_millis}");
@@ -183,10 +184,7 @@ async fn a_quiet_cluster_is_stale_since_it_last_ended_a_watch() {
 async fn a_probe_whose_answer_stops_in_the_middle_is_no_answer() {
     let api = shop_of(2, &["web-a"]).await;
     api.stand(Verb::Version, "version", Some(Fault::Stall("{".into())));
-    let watched = Watched::start(&api, &[], |pace| {
-        pace.probe = Duration::from_millis(50);
-        pace.silence = Duration::from_millis(200);
-    });
+    let watched = Watched::start(&api, &[], impatient);
     let state = || watched.hub.connection().borrow().state.clone();
     until("stale", async || matches!(state(), ConnectionState::Stale { .. })).await;
     api.stand(Verb::Version, "version", None);
@@ -198,10 +196,7 @@ async fn a_probe_whose_answer_stops_in_the_middle_is_no_answer() {
 async fn a_list_that_never_comes_ends_when_the_cluster_falls_silent_and_begins_anew() {
     let api = shop_of(2, &["web-a"]).await;
     api.fault(Verb::List, "pods", Fault::Hang);
-    let watched = Watched::start(&api, &[], |pace| {
-        pace.probe = Duration::from_millis(50);
-        pace.silence = Duration::from_millis(200);
-    });
+    let watched = Watched::start(&api, &[], impatient);
     until("a list", async || api.requests(Verb::List, "pods") == 1).await;
     api.stand(Verb::Version, "version", Some(Fault::Hang));
     let state = || watched.hub.connection().borrow().state.clone();

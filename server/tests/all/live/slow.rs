@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use server::telemetry::viewers::Viewers;
 use server::web::connections::{Connections, serve};
 use server::web::http::router;
 use server::web::limits::Limit;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::live::program::{Serving, kubeconfig};
+use crate::pages::site::site_of;
 
 async fn site() -> (std::net::SocketAddr, Arc<Connections>) {
     site_behind(|_| false).await
@@ -23,7 +23,7 @@ async fn site() -> (std::net::SocketAddr, Arc<Connections>) {
 async fn site_behind(is_trusted: impl Fn(IpAddr) -> bool + Send + 'static) -> (std::net::SocketAddr, Arc<Connections>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Site::default());
+    let rollcast = site_of(Vec::new(), Site::default());
     let connections = rollcast.connections.clone();
     tokio::spawn(serve(listener, router(rollcast), connections.clone(), is_trusted, None));
     (address, connections)
@@ -145,7 +145,7 @@ async fn headers_without_end_are_refused() {
 async fn one_connection_too_many_is_told_to_come_again() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Site::default());
+    let rollcast = site_of(Vec::new(), Site::default());
     let connections = Arc::new(Connections::at_most(1));
     tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, None));
     let first = begin(address, "GET /").await;

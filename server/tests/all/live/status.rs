@@ -1,20 +1,20 @@
 //! How clusters are reached and watched, as `/api/v1/status`, the status page, `/metrics` and `/readyz` tell it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use server::hub::Handle;
-use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::Retention;
 
 use crate::common::until::until;
 use crate::live::program::{Serving, get, kubeconfig};
-use crate::live::support::{FakeApi, Fault, Verb, Watched, is_stale, pod, shop, until_connection};
+use crate::live::support::{
+    FakeApi, Fault, Verb, Watched, impatient, is_stale, pod, shop, until_connection, until_live, watched_shop,
+};
 use crate::pages::api::assert_described;
-use crate::pages::site::fetch;
+use crate::pages::site::{fetch, site_of};
 
 fn site(watched: &Watched) -> Arc<Rollcast> {
     Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), Site::default())
@@ -45,10 +45,8 @@ async fn sample(rollcast: &Arc<Rollcast>, series: &str) -> f64 {
 
 #[tokio::test]
 async fn a_cluster_that_is_well_has_every_figure() {
-    let api = shop().await;
-    let watched = Watched::start(&api, &[], |_| {});
-    watched.until_pods(&["web-a", "web-b"]).await;
-    until_connection(&watched.hub, "live", |connection| connection.state.is_live()).await;
+    let (api, watched) = watched_shop(|_| {}).await;
+    until_live(&watched.hub).await;
     let rollcast = site(&watched);
     until("watched", async || api.requests(Verb::Watch, "pods") > 0).await;
     api.put(pod(12, 2, "web-c"));
@@ -95,13 +93,8 @@ async fn a_forbidden_kind_is_said_with_the_permission_to_ask_for() {
 
 #[tokio::test]
 async fn a_silent_cluster_is_said_everywhere_with_its_last_response() {
-    let api = shop().await;
-    let watched = Watched::start(&api, &[], |pace| {
-        pace.probe = Duration::from_millis(50);
-        pace.silence = Duration::from_millis(200);
-    });
-    watched.until_pods(&["web-a", "web-b"]).await;
-    until_connection(&watched.hub, "live", |connection| connection.state.is_live()).await;
+    let (api, watched) = watched_shop(impatient).await;
+    until_live(&watched.hub).await;
     let rollcast = site(&watched);
     assert!(fetch(&rollcast, "/readyz").await.status == StatusCode::OK);
     api.stand(Verb::Version, "version", Some(Fault::Hang));
@@ -158,9 +151,7 @@ async fn an_object_that_cannot_be_decoded_is_counted_for_its_kind() {
 
 #[tokio::test]
 async fn a_lost_position_is_a_relist_with_its_reason_and_a_gap() {
-    let api = shop().await;
-    let watched = Watched::start(&api, &[], |_| {});
-    watched.until_pods(&["web-a", "web-b"]).await;
+    let (api, watched) = watched_shop(|_| {}).await;
     until("watched", async || api.requests(Verb::Watch, "pods") > 0).await;
     let rollcast = site(&watched);
     let expired = r#"rollcast_relists_total{cluster="fake",kind="Pod",reason="expired"}"#;
@@ -179,7 +170,7 @@ async fn a_lost_position_is_a_relist_with_its_reason_and_a_gap() {
 #[tokio::test]
 async fn readiness_waits_for_the_first_word_of_every_cluster_and_stays() {
     let (first, events) = Handle::start("first", Arc::default(), Retention::default());
-    let rollcast = Rollcast::new(vec![first.clone()], "build", Viewers::default(), Site::default());
+    let rollcast = site_of(vec![first.clone()], Site::default());
     let ready = fetch(&rollcast, "/readyz").await;
     let body: Value = serde_json::from_str(&ready.text).unwrap();
     assert_eq!((ready.status, &body["ready"]), (StatusCode::SERVICE_UNAVAILABLE, &json!(false)));
@@ -215,7 +206,7 @@ async fn why_a_restart_is_needed_is_said_by_the_status_page() {
     let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
     let (notice, restart_notice) = tokio::sync::watch::channel(String::new());
     let site = Site { restart_notice: Some(restart_notice), ..Site::default() };
-    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![hub], site);
     assert_eq!(json(&rollcast, "/api/v1/status").await["trouble"], "");
     notice.send_replace("Restart Rollcast.".to_owned());
     assert_eq!(json(&rollcast, "/api/v1/status").await["trouble"], "Restart Rollcast.");

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rcgen::CertifiedKey;
-use server::telemetry::viewers::Viewers;
 use server::web::connections::{Connections, serve};
 use server::web::http::router;
 use server::web::limits::Limit;
@@ -20,6 +19,8 @@ use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use crate::pages::site::site_of;
 
 /// Writes a new certificate and its key.
 fn write(folder: &Path) -> (TlsFiles, CertificateDer<'static>) {
@@ -35,7 +36,7 @@ fn write(folder: &Path) -> (TlsFiles, CertificateDer<'static>) {
 async fn listening(files: &TlsFiles, site: Site) -> (SocketAddr, Arc<Connections>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
+    let rollcast = site_of(Vec::new(), site);
     let connections = rollcast.connections.clone();
     let acceptor = files.clone().open().unwrap();
     tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, Some(acceptor)));

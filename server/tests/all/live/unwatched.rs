@@ -5,8 +5,8 @@ use server::history::RestoreResult;
 use timeline::fact::Kind;
 
 use crate::common::until::until;
-use crate::live::kept::{archive, live, model};
-use crate::live::support::{FakeApi, Fault, Verb, Watched, deployment, shop};
+use crate::live::kept::{archive, model};
+use crate::live::support::{FakeApi, Fault, Verb, Watched, deployment, shop, until_live, watched_shop};
 
 fn in_edge() -> Value {
     let mut web = deployment(30, 2);
@@ -37,7 +37,7 @@ async fn a_namespace_that_is_watched_no_more_leaves_nothing_behind() {
     {
         let archive = archive(folder.path());
         let watched = Watched::kept_of(&api, &archive, watched_namespaces);
-        live(&watched).await;
+        until_live(&watched.hub).await;
         watched.until_pods(&["web-a", "web-b"]).await;
         let model = model(&watched).await;
         assert_eq!(namespaces(&model), there, "{watched_namespaces:?}");
@@ -62,7 +62,7 @@ async fn the_order_of_namespaces_does_not_matter() {
     for order in [["shop", "edge"], ["edge", "shop"]] {
         let archive = archive(folder.path());
         let watched = Watched::kept_of(&api, &archive, &order);
-        live(&watched).await;
+        until_live(&watched.hub).await;
         let model = model(&watched).await;
         assert_eq!(namespaces(&model), ["edge", "shop"], "{order:?}");
         let seen: Vec<_> = model.deployments.values().map(|known| known.first_seen_millis).collect();
@@ -78,7 +78,7 @@ async fn two_clusters_of_one_name_do_not_mix() {
     let run = async |api: &FakeApi| {
         let archive = archive(folder.path());
         let watched = Watched::kept(api, &archive);
-        live(&watched).await;
+        until_live(&watched.hub).await;
         (watched, archive)
     };
     let (watched, archive) = run(&first).await;
@@ -109,9 +109,7 @@ async fn two_clusters_of_one_name_do_not_mix() {
 
 #[tokio::test]
 async fn a_kind_that_is_forbidden_later_is_not_seen_until_it_is_granted_again() {
-    let api = shop().await;
-    let watched = Watched::start(&api, &[], |_| {});
-    watched.until_pods(&["web-a", "web-b"]).await;
+    let (api, watched) = watched_shop(|_| {}).await;
     let unseen = async || model(&watched).await.unseen_since(Kind::Pod, "shop").is_some();
     assert!(!unseen().await);
     for verb in [Verb::List, Verb::Watch] {

@@ -10,12 +10,12 @@ use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::routing::any;
 use futures::{SinkExt, StreamExt};
 use serde_json::json;
-use timeline::wire::{self, ConnectionState, PROTOCOL, REFUSED, ServerFrame, ViewerFrame};
+use timeline::wire::{self, PROTOCOL, REFUSED, ServerFrame, ViewerFrame};
 use tokio_tungstenite::tungstenite;
 
 use crate::common::until::until;
-use crate::live::program::{FOLLOWED, Running, last, serve};
-use crate::live::support::{FakeApi, Watched, deployment};
+use crate::live::program::{FOLLOWED, Running, last, serve, serve_router};
+use crate::live::support::{FakeApi, Watched, deployment, until_live};
 
 type Spoil = fn(Vec<u8>) -> Vec<u8>;
 
@@ -26,10 +26,7 @@ async fn spoiling(behind: SocketAddr, spoil: Spoil) -> (SocketAddr, Arc<AtomicUs
     let stream = any(async move |upgrade: WebSocketUpgrade| {
         upgrade.on_upgrade(async move |socket| pass(socket, behind, spoil, &count).await)
     });
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, Router::new().route("/api/v1/stream", stream)).await });
-    (address, spoilt)
+    (serve_router(Router::new().route("/api/v1/stream", stream)).await, spoilt)
 }
 
 /// Passes frames on, both ways, until one side has left.
@@ -64,7 +61,7 @@ async fn a_damaged_frame_is_told_in_a_sentence_and_everything_is_fetched_anew() 
         web["status"]["updatedReplicas"] = json!(1);
         api.put(web.clone());
         let watched = Watched::start(&api, &[], |_| {});
-        until("live", async || watched.hub.connection().borrow().state == ConnectionState::Live).await;
+        until_live(&watched.hub).await;
         let (address, snapshots) = spoiling(serve(&watched).await, spoil).await;
         let server = ["--server".to_owned(), format!("http://{address}"), "--timeout".to_owned(), "60s".to_owned()];
         let running = Running::wait(&server);
@@ -81,8 +78,6 @@ async fn a_damaged_frame_is_told_in_a_sentence_and_everything_is_fetched_anew() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_of_another_version_is_told_in_a_sentence() {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
     let stream = any(async |upgrade: WebSocketUpgrade| {
         upgrade.on_upgrade(async |mut socket| {
             let hello = ServerFrame::Hello { protocol: PROTOCOL + 1, build: String::new() };
@@ -90,7 +85,7 @@ async fn a_server_of_another_version_is_told_in_a_sentence() {
             while socket.recv().await.is_some_and(|said| said.is_ok()) {}
         })
     });
-    tokio::spawn(async move { axum::serve(listener, Router::new().route("/api/v1/stream", stream)).await });
+    let address = serve_router(Router::new().route("/api/v1/stream", stream)).await;
     let ended = Running::wait(&["--server".to_owned(), format!("http://{address}")]).ended.await.unwrap();
     assert_eq!(ended.code, Some(2), "{ended:?}");
     let says = format!(

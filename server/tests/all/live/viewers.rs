@@ -1,15 +1,15 @@
 //! Viewers: snapshot, then deltas; encoded once; no viewer costs the cluster anything; nobody sees secrets.
 
-use futures::{SinkExt, StreamExt};
+use futures::StreamExt;
 use serde_json::json;
-use server::web::state::Rollcast;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, ViewerFrame};
+use timeline::wire::{self, Scope, ServerFrame};
 use timeline::{Model, Workload};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::common::until::until;
-use crate::live::support::{FakeApi, Verb, Watched, pod, shop_of};
+use crate::live::program::{Socket, follow, serve};
+use crate::live::support::{FakeApi, Verb, WATCHED, Watched, pod, shop_of};
 
 struct Site {
     address: std::net::SocketAddr,
@@ -21,20 +21,13 @@ async fn site() -> Site {
     let api = shop_of(2, &["web-a"]).await;
     let watched = Watched::start(&api, &[], |_| {});
     watched.until_pods(&["web-a"]).await;
-    for resource in ["deployments", "replicasets", "pods", "events"] {
-        until("every watch", async || api.requests(Verb::Watch, resource) == 1).await;
-    }
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    let rollcast =
-        Rollcast::new(vec![watched.hub.clone()], "build", watched.viewers.clone(), server::web::state::Site::default());
-    tokio::spawn(async move { axum::serve(listener, server::web::http::router(rollcast)).await });
-    Site { address, api, watched }
+    until("every watch", async || WATCHED.iter().all(|resource| api.requests(Verb::Watch, resource) == 1)).await;
+    Site { address: serve(&watched).await, api, watched }
 }
 
 /// A viewer as the page is one: a copy that frames keep right.
 struct Viewer {
-    socket: tokio_tungstenite::WebSocketStream<tokio_tungstenite::MaybeTlsStream<tokio::net::TcpStream>>,
+    socket: Socket,
     copy: DeploymentCopy,
     bytes: Vec<u8>,
     /// Snapshots and changes that came.
@@ -43,14 +36,7 @@ struct Viewer {
 
 impl Viewer {
     async fn open(address: std::net::SocketAddr) -> Self {
-        let (mut socket, _) = tokio_tungstenite::connect_async(format!("ws://{address}/api/v1/stream")).await.unwrap();
-        let scope = Scope::Workload(web());
-        for frame in [
-            ViewerFrame::Hello { protocol: PROTOCOL, build: "build".into() },
-            ViewerFrame::Subscribe { scope, since: None },
-        ] {
-            socket.send(Message::Binary(wire::encode(&frame).unwrap().into())).await.unwrap();
-        }
+        let socket = follow(address, [Scope::Workload(web())]).await;
         Self { socket, copy: DeploymentCopy::default(), bytes: Vec::new(), frames: 0 }
     }
 

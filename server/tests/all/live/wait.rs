@@ -91,7 +91,7 @@ fn wanted(situation: Situation, moment: Moment, way: Way) -> Wanted {
 }
 
 /// The Deployment `web`: rolling out, so many of 2 replicas are updated.
-fn web(number: u64, updated: u32) -> Value {
+pub fn web(number: u64, updated: u32) -> Value {
     let mut web = deployment(number, 2);
     web["status"]["updatedReplicas"] = json!(updated);
     web

@@ -18,7 +18,9 @@ use tokio::time::Instant;
 
 use crate::common::network::Network;
 use crate::common::until::until;
-use crate::live::support::{FakeApi, Fault, Verb, Watched, is_stale, pod, shop, until_connection};
+use crate::live::support::{
+    FakeApi, Fault, Verb, Watched, impatient, is_stale, pod, shop, until_connection, until_stale, watched_shop,
+};
 
 fn quick(_: &mut server::kube::Pace) {}
 
@@ -38,9 +40,7 @@ async fn a_paged_list_and_its_watch_show_every_pod() {
 #[tokio::test]
 async fn an_expired_position_told_as_a_status_lists_again() {
     for code in [410, 400] {
-        let api = shop().await;
-        let watched = Watched::start(&api, &[], quick);
-        watched.until_pods(&["web-a", "web-b"]).await;
+        let (api, watched) = watched_shop(quick).await;
         api.fault(Verb::Watch, "pods", Fault::Status(code));
         api.lose(&pod(10, 2, "web-a"));
         api.hang_up();
@@ -128,7 +128,7 @@ async fn refused_credentials_are_said_in_a_sentence() {
     api.stand(Verb::List, "pods", Some(Fault::Status(401)));
     let watched = Watched::start(&api, &[], quick);
     let words = "the credentials were refused; they may have expired";
-    until_connection(&watched.hub, "refused", |connection| is_stale(connection, words)).await;
+    until_stale(&watched, words).await;
     api.stand(Verb::List, "pods", None);
     watched.until_pods(&["web-a", "web-b"]).await;
 }
@@ -164,12 +164,7 @@ async fn one_malformed_object_costs_only_itself() {
 
 #[tokio::test]
 async fn a_server_that_falls_silent_is_stale_and_then_live_again() {
-    let api = shop().await;
-    let watched = Watched::start(&api, &[], |pace| {
-        pace.probe = Duration::from_millis(50);
-        pace.silence = Duration::from_millis(200);
-    });
-    watched.until_pods(&["web-a", "web-b"]).await;
+    let (api, watched) = watched_shop(impatient).await;
     let state = || watched.hub.connection().borrow().state.clone();
     api.stand(Verb::Version, "version", Some(Fault::Hang));
     until("stale", async || matches!(state(), ConnectionState::Stale { .. })).await;
@@ -256,9 +251,7 @@ async fn dead_connections_of_many_watches_are_found_within_half_a_minute() {
 #[tokio::test]
 async fn a_response_that_is_no_list_is_not_taken_for_an_empty_one() {
     for said in ["{}", r#"{"kind":"Status","status":"Failure"}"#, r#"{"type":"ERROR","object":{"code":410}}"#] {
-        let api = shop().await;
-        let watched = Watched::start(&api, &[], |_| {});
-        watched.until_pods(&["web-a", "web-b"]).await;
+        let (api, watched) = watched_shop(|_| {}).await;
         api.stand(Verb::List, "pods", Some(Fault::Say(said.to_owned())));
         api.expire("pods");
         let before = api.requests(Verb::List, "pods");
@@ -341,15 +334,20 @@ async fn silence_is_told_within_ten_seconds_as_shipped() {
             }
         });
         let mut told = probed(::kube::Client::new(server, "default"));
-        loop {
-            let event = tokio::time::timeout(Duration::from_secs(60), told.recv()).await.expect("silence is told");
-            if matches!(event, Some(SourceEvent::Answers { silent: Some(_) })) {
-                break;
-            }
-        }
+        until_silent(&mut told).await;
         let last = *answered.lock().unwrap().last().unwrap();
         let took = last.elapsed();
         assert!(took <= Duration::from_secs(10), "{took:?} after an answer that took {slowness:?}");
+    }
+}
+
+/// Waits until a source tells that its cluster is silent.
+async fn until_silent(told: &mut mpsc::Receiver<SourceEvent>) {
+    loop {
+        let event = tokio::time::timeout(Duration::from_secs(60), told.recv()).await.expect("silence is told");
+        if matches!(event, Some(SourceEvent::Answers { silent: Some(_) })) {
+            return;
+        }
     }
 }
 
@@ -383,12 +381,7 @@ async fn silence_in_the_middle_of_a_list_is_told_within_ten_seconds_as_shipped()
     });
     let began = Instant::now();
     let mut told = told(::kube::Client::new(server, "default"), &[Kind::Pod], &[]);
-    loop {
-        let event = tokio::time::timeout(Duration::from_secs(60), told.recv()).await.expect("silence is told");
-        if matches!(event, Some(SourceEvent::Answers { silent: Some(_) })) {
-            break;
-        }
-    }
+    until_silent(&mut told).await;
     assert!(began.elapsed() <= PIECE + Duration::from_secs(10), "{:?}", began.elapsed());
 }
 

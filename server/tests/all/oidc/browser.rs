@@ -14,6 +14,8 @@ use server::web::http::router;
 use server::web::state::Rollcast;
 use tower::ServiceExt;
 
+use crate::common::until::until;
+
 /// Where the browser reaches Rollcast.
 pub const HOST: &str = "127.0.0.1:7440";
 
@@ -95,6 +97,27 @@ impl Browser {
     pub async fn list(&mut self) -> (StatusCode, String) {
         let answer = self.ask("GET", "/api/v1/deployments", &[]).await;
         (answer.status, answer.text)
+    }
+
+    /// Looks at the list until the session was renewed.
+    pub async fn until_renewed(&mut self) {
+        let before = self.cookies[SESSION].clone();
+        until("the session is renewed", async || {
+            assert_eq!(self.list().await.0, StatusCode::OK);
+            self.cookies[SESSION] != before
+        })
+        .await;
+    }
+
+    /// Looks at the list until it is shown no more; returns the status.
+    pub async fn until_refused(&mut self) -> StatusCode {
+        let mut last = StatusCode::OK;
+        until("the list is not shown", async || {
+            last = self.list().await.0;
+            last != StatusCode::OK
+        })
+        .await;
+        last
     }
 }
 

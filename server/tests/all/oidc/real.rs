@@ -9,7 +9,6 @@ use server::access::oidc::options::Times;
 use super::browser::{Browser, SESSION, START, at_provider, parameter};
 use super::dex::Dex;
 use super::site::{options, site};
-use crate::common::until::until;
 
 const SENTENCE: &str = "This sign-in started in another window, or too long ago.";
 const REFUSED: &str = "The provider did not sign you in.";
@@ -100,12 +99,7 @@ async fn a_session_goes_on_and_asks_once_however_many_requests_wait_at_dex() {
     sign_in(&mut ann, "ann", "/").await;
     let first = ann.clone();
     for _ in 0..3 {
-        let before = ann.cookies[SESSION].clone();
-        until("the session is renewed", async || {
-            assert_eq!(ann.list().await.0, StatusCode::OK);
-            ann.cookies[SESSION] != before
-        })
-        .await;
+        ann.until_renewed().await;
         // A refresh token that is used twice is the end of a session at Dex: twenty requests may ask once only.
         let all: Vec<Browser> = vec![first.clone(); 20];
         let answers = join_all(all.into_iter().map(|mut browser| async move { browser.list().await.0 })).await;
@@ -144,13 +138,7 @@ async fn without_the_provider_who_is_known_stays_for_a_while_at_dex() {
     sign_in(&mut ann, "ann", "/").await;
     dex.stop();
     let began = std::time::Instant::now();
-    let mut last = StatusCode::OK;
-    until("nobody says who it is", async || {
-        last = ann.list().await.0;
-        last != StatusCode::OK
-    })
-    .await;
-    assert_eq!(last, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(ann.until_refused().await, StatusCode::SERVICE_UNAVAILABLE);
     let after = began.elapsed();
     assert!(after >= Duration::from_secs(4) && after <= Duration::from_secs(8), "{after:?}");
     let silent = "The sign-in provider does not respond right now.";

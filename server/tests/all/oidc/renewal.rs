@@ -49,20 +49,10 @@ async fn what_a_browser_holds_goes_on_in_another_rollcast_with_the_same_keys() {
     let rollcast = || async { with_keys(hasty(&own), keys()).await };
     let mut ann = Browser::new(&rollcast().await);
     own.sign_in(&mut ann).await;
-    let first = ann.cookies.clone();
-    until("it is renewed", async || {
-        assert_eq!(ann.list().await.0, StatusCode::OK);
-        ann.cookies != first
-    })
-    .await;
+    ann.until_renewed().await;
     // Its refresh token is the newest one.
     ann.rollcast = rollcast().await;
-    let second = ann.cookies.clone();
-    until("it is renewed there", async || {
-        assert_eq!(ann.list().await.0, StatusCode::OK);
-        ann.cookies != second
-    })
-    .await;
+    ann.until_renewed().await;
 }
 
 #[tokio::test]
@@ -111,13 +101,7 @@ async fn a_provider_that_is_silent_for_a_while_costs_nobody_a_session() {
     let mut ann = own.signed_in(&rollcast).await;
     own.with(|doings| doings.answers = Answers::Broken);
     let began = std::time::Instant::now();
-    let mut last = StatusCode::OK;
-    until("it is not known who looks", async || {
-        last = ann.list().await.0;
-        last != StatusCode::OK
-    })
-    .await;
-    assert_eq!(last, StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(ann.until_refused().await, StatusCode::SERVICE_UNAVAILABLE);
     assert!(began.elapsed() > Duration::from_millis(2_500), "{:?}", began.elapsed());
     own.with(|doings| doings.answers = Answers::Well);
     until("it goes on", async || ann.list().await.0 == StatusCode::OK).await;
@@ -192,11 +176,7 @@ async fn who_signs_out_takes_back_what_the_provider_gave() {
     let rollcast = site(hasty(&own)).await;
     let mut ann = own.signed_in(&rollcast).await;
     let first = ann.clone();
-    until("it is renewed", async || {
-        assert_eq!(ann.list().await.0, StatusCode::OK);
-        ann.cookies != first.cookies
-    })
-    .await;
+    ann.until_renewed().await;
     let (mut old, mut new) = (first, ann.clone());
     ann.sign_out().await;
     assert_eq!(old.list().await.0, StatusCode::UNAUTHORIZED, "each cookie of it");

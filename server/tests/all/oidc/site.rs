@@ -55,7 +55,7 @@ pub async fn site(options: Options) -> Arc<Rollcast> {
 /// The same, with keys that others have as well.
 pub async fn with_keys(options: Options, keys: SessionKeys) -> Arc<Rollcast> {
     let auth = Auth::Oidc(Oidc::new(options, keys).unwrap());
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
+    let text = common::recording("rollover");
     let retention = Retention { age_millis: i64::MAX / 2, ..Retention::default() };
     let (hub, events) = Handle::start("prod", Arc::default(), retention);
     feed(&events, server::feed::recording::Recording::read(&text).observed).await;

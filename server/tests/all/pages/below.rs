@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use app::payload::Export;
 use axum::http::{Method, StatusCode};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use server::web::state::Rollcast;
 use timeline::address::Route;
-use timeline::wire;
 
+use crate::pages::export::content;
 use crate::pages::people::{PROD, rules, site};
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
 
@@ -82,13 +79,6 @@ async fn a_link_made_below_a_page_opens_what_that_page_names() {
     // Of a revision whose rollout is not known its Deployment is left.
     let offered = maker.get(&rollcast, &format!("/shares?to={WEB}/revisions/9")).await.text;
     assert!(offered.contains(">Deployment rollover / web in prod<") && !offered.contains("revision 9"), "{offered}");
-}
-
-/// What the file of a rollout holds.
-fn content(html: &str) -> Export {
-    let begin = "<script id=\"content\" type=\"application/octet-stream\">";
-    let packed = html.split_once(begin).unwrap().1.split_once("</script>").unwrap().0;
-    wire::decode(&zstd::stream::decode_all(STANDARD.decode(packed).unwrap().as_slice()).unwrap()).unwrap()
 }
 
 #[tokio::test]

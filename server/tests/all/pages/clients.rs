@@ -21,7 +21,6 @@ use server::access::{Auth, Viewer};
 use server::history::Archive;
 use server::history::options::{Limits, Location, Options};
 use server::telemetry::audit::Audit;
-use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
 use server::web::http::router;
 use server::web::limits::Limit;
@@ -34,6 +33,7 @@ use tower::ServiceExt;
 
 use crate::common::until::until;
 use crate::pages::people::{PROD, cluster, proxy, rules, snapshot, stream};
+use crate::pages::site::site_of;
 
 const PAGE: &str = "/clusters/prod/namespaces/rollover/deployments/web";
 
@@ -41,7 +41,7 @@ async fn behind(auth: Auth, audit: Option<&Path>) -> Arc<Rollcast> {
     let proxies = vec!["10.0.0.0/24".parse().unwrap()];
     let audit = audit.map(|path| Audit::open(path).unwrap());
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    Rollcast::new(hubs, "build", Viewers::default(), Site { auth, proxies, audit, ..Site::default() })
+    site_of(hubs, Site { auth, proxies, audit, ..Site::default() })
 }
 
 async fn ask(rollcast: &Arc<Rollcast>, peer: &str, headers: &[(&str, &str)]) -> (StatusCode, HeaderMap, String) {
@@ -113,7 +113,7 @@ async fn moments_and_links_that_are_taken_away_are_written_down() {
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let (shares, audit) = (Shares::open(SessionKeys::generate(), None).ok(), Audit::open(&file).ok());
     let site = Site { auth: proxy(), shares, audit, ..Site::default() };
-    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), site);
+    let rollcast = site_of(hubs, site);
     let (said, mut heard) = stream(&rollcast, "partly", "rollover").await;
     snapshot(&mut heard).await;
     let moment = wire::encode(&ViewerFrame::Moment { at_millis: 1_000 }).unwrap();
@@ -289,7 +289,7 @@ async fn rollouts_that_a_history_knows_wait_for_nothing() {
     let archive = Archive::start(Options { location, limits: Limits::default() });
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let site = Site { auth: Auth::None, archive: Some(archive.clone()), ..Site::default() };
-    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), site);
+    let rollcast = site_of(hubs, site);
     let ask = async |path: String| ask_at(&rollcast, &path, "198.51.100.1", &[]).await.0;
     let began = Instant::now();
     let lists = join_all((0..60).map(|number| ask(format!("{}?q=word{number}", Route::ApiDeployments.pattern()))));

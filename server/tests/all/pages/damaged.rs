@@ -15,16 +15,16 @@ use server::kube::Pace;
 use server::kube::credentials::Credentials;
 use server::kube::kubeconfig::Contexts;
 use server::kube::review::{Reviewer, Subject, TokenSender};
-use server::telemetry::viewers::Viewers;
 use server::web::connections::serve;
 use server::web::http::router;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::Workload;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::common;
 use crate::common::damage::damaged;
+use crate::pages::site::site_of;
 use crate::pages::strange::seeds;
 
 /// Names of the threads whose panics are counted: other tests of this process panic on purpose.
@@ -69,7 +69,7 @@ async fn send_damaged_heads() {
     let before = panics.load(Ordering::Relaxed);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Site::default());
+    let rollcast = site_of(Vec::new(), Site::default());
     tokio::spawn(serve(listener, router(rollcast.clone()), rollcast.connections.clone(), |_| true, None));
     let (mut answered, mut refused) = (0, 0);
     for seed in seeds(600) {

@@ -7,12 +7,10 @@ use axum::extract::ws::Message;
 use axum::http::{Method, StatusCode};
 use futures::StreamExt;
 use futures::channel::mpsc;
-use serde_json::Value;
 use server::access::cookie::SessionKeys;
 use server::access::scope::{LinkScope, WorkloadName};
 use server::access::share::{LinkRequest, Shares};
 use server::telemetry::clock;
-use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::Workload;
 use timeline::address::Route;
@@ -22,6 +20,7 @@ use tokio::time::Instant;
 use crate::pages::parts::{follow, next, stream};
 use crate::pages::people::{PROD, Rules, cluster, proxy, rules, site, viewer};
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
+use crate::pages::site::site_of;
 
 const HOUR: i64 = 3_600_000;
 /// What is known of a right counts for so long.
@@ -29,16 +28,6 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// Locks somebody out, and lets them in again.
 type Locks = fn(&mut Rules, bool);
-
-/// Makes a link with a preview; returns its name, and the address of the preview.
-async fn previewed(rollcast: &Arc<Rollcast>, maker: &Somebody, to: &str) -> (String, String) {
-    let answer =
-        maker.send(rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", to), ("preview", "yes")]).await;
-    assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
-    let told: Value = serde_json::from_str(&answer.text).unwrap();
-    let link = told["link"].as_str().unwrap().strip_prefix("http://localhost:7440").unwrap();
-    (told["id"].as_str().unwrap().to_owned(), link.split_once('#').unwrap().0.to_owned())
-}
 
 /// Whether chats are shown something there: words and picture come and go together.
 async fn is_shown(rollcast: &Arc<Rollcast>, address: &str) -> bool {
@@ -60,7 +49,7 @@ async fn a_preview_dies_with_its_makers_right_and_with_the_link() {
     let rollcast = site(&rules).await;
     let maker = signed_in("partly");
     for to in [WEB.to_owned(), format!("{WEB}?revision=2")] {
-        let (id, address) = previewed(&rollcast, &maker, &to).await;
+        let (id, address) = maker.make_previewed(&rollcast, &to, "yes").await;
         assert!(is_shown(&rollcast, &address).await, "{to}");
         rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
         tokio::time::sleep(MINUTE).await; // how long a right counts
@@ -89,7 +78,7 @@ async fn the_preview_of_a_wall_dies_with_its_makers_right() {
     let rules = rules(&PROD);
     let rollcast = site(&rules).await;
     for to in ["/wall?namespace=rollover", "/wall?cluster=prod&namespace=rollover"] {
-        let (_, address) = previewed(&rollcast, &signed_in("partly"), to).await;
+        let (_, address) = signed_in("partly").make_previewed(&rollcast, to, "yes").await;
         let is_named = async || Somebody::default().get(&rollcast, &address).await.text.contains("rollover");
         assert!(is_named().await, "{to}");
         rules.lock().unwrap().allowed.remove(&("partly".to_owned(), "rollover".to_owned()));
@@ -126,7 +115,7 @@ async fn a_preview_ends_when_its_link_does() {
     };
     let (going_on, over) = (made(HOUR / 2).await, made(HOUR + 1).await);
     let site = Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() };
-    let rollcast = Rollcast::new(vec![cluster("prod", &rules).await], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![cluster("prod", &rules).await], site);
     assert!(is_shown(&rollcast, &going_on).await);
     assert!(!is_shown(&rollcast, &over).await);
 }

@@ -12,9 +12,8 @@ use server::export::{ExportError, ExportRequest, html};
 use server::feed::recording::Recording;
 use server::history::rollout_cache;
 use server::hub::Handle;
-use server::telemetry::viewers::Viewers;
 use server::web::http::router;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use simcluster::action::Action;
 use timeline::address;
 use timeline::{Millis, Uid, Workload, wire};
@@ -24,7 +23,7 @@ use crate::common;
 use crate::common::simulated::Recorder;
 use crate::common::until::until;
 use crate::pages::kept::kept;
-use crate::pages::site::{fetch, held};
+use crate::pages::site::{fetch, held, site_of};
 
 /// The goal for a rollout of 50 pods, in bytes.
 const SMALL: usize = 1_100_000;
@@ -56,7 +55,8 @@ fn carried(html: &str, id: &str) -> Vec<u8> {
     zstd::stream::decode_all(STANDARD.decode(packed).unwrap().as_slice()).unwrap()
 }
 
-fn content(html: &str) -> Export {
+/// What the file of a rollout holds.
+pub fn content(html: &str) -> Export {
     wire::decode(&carried(html, "content")).unwrap()
 }
 
@@ -173,7 +173,7 @@ async fn a_rollout_of_fifty_pods_is_a_small_file_that_loads_nothing() {
 
 /// A recording in which every name that may be taken out says so.
 fn confidential() -> String {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
+    let text = common::recording("rollover");
     let text = text.replace("rollover", "confidential-shop").replace("\"node-", "\"confidential-node-");
     text.replace("\"image\":\"web:", "\"image\":\"registry.confidential.example:5000/team/web:")
 }
@@ -215,7 +215,7 @@ async fn names_are_taken_out_of_all_that_is_in_a_file() {
 
 #[tokio::test]
 async fn images_that_only_messages_name_are_taken_out_too() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "image-missing").unwrap();
+    let text = common::recording("image-missing");
     // What an admission controller added to the pod stands in no template.
     let added = "Back-off pulling image \\\"sidecar.confidential.example/proxy:7\\\"";
     let text = text.replace("Back-off pulling image", added);
@@ -232,7 +232,6 @@ async fn images_that_only_messages_name_are_taken_out_too() {
 
 #[tokio::test]
 async fn names_that_only_sentences_tell_are_taken_out_too() {
-    let recording = |name: &str| common::recordings().into_iter().find(|(known, _)| known == name).unwrap().1;
     // A pod is nominated for a node on which no pod is, and an admission controller gave another one an image of its own.
     let waits = "\"status\":{\"phase\":\"Pending\",";
     let nominated = format!("{waits}\"nominatedNodeName\":\"confidential-node-7\",");
@@ -241,7 +240,7 @@ async fn names_that_only_sentences_tell_are_taken_out_too() {
     for (name, text, says) in [
         (
             "unschedulable",
-            recording("unschedulable").replace(
+            common::recording("unschedulable").replace(
                 &format!("{waits}\"conditions\":[{{\"type\":\"PodScheduled\",\"status\":\"False\""),
                 &format!("{nominated}\"conditions\":[{{\"type\":\"PodScheduled\",\"status\":\"False\""),
             ),
@@ -249,7 +248,7 @@ async fn names_that_only_sentences_tell_are_taken_out_too() {
         ),
         (
             "image-missing",
-            recording("image-missing").replace(pulls, &mirrored),
+            common::recording("image-missing").replace(pulls, &mirrored),
             "Image mirror.confidential.example/web:missing",
         ),
     ] {
@@ -300,7 +299,7 @@ async fn files_are_handed_on_by_the_server() {
     }
     let hub = played("rollover", &confidential());
     // Without history there is the page, and instead of a recording a sentence: a hub knows what came of objects, not the objects.
-    let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), Site::default());
+    let rollcast = site_of(vec![hub.clone()], Site::default());
     let (own, _) = rollouts(&hub).await.remove(0);
     let own = address::file(&own, None);
     assert_eq!(fetch(&rollcast, &own).await.status, StatusCode::OK, "{own}");
@@ -315,8 +314,7 @@ async fn files_are_handed_on_by_the_server() {
 /// Whoever asks may leave: making goes on, and counts.
 #[tokio::test]
 async fn a_file_is_counted_until_it_is_made_though_whoever_asked_has_left() {
-    let (name, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
-    let rollcast = held(&name, &text).await;
+    let rollcast = held("rollover", &common::recording("rollover")).await;
     let is_counted = || {
         let two = [rollcast.exports.begin(ClientKey::Shared), rollcast.exports.begin(ClientKey::Shared)];
         two.iter().any(Option::is_none)

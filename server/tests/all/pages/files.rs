@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
-use server::telemetry::viewers::Viewers;
 use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use tower::ServiceExt;
 
+use crate::pages::site::site_of;
+
 const SHEET: &str = "/pkg/rollcast.css";
 
 async fn ask(method: Method, path: &str, said: &[(&str, &str)]) -> (StatusCode, HeaderMap, Vec<u8>) {
-    let rollcast: Arc<Rollcast> = Rollcast::new(Vec::new(), "build", Viewers::default(), Site::default());
+    let rollcast: Arc<Rollcast> = site_of(Vec::new(), Site::default());
     let mut request = Request::builder().method(method).uri(path).header("host", "localhost");
     for (name, value) in said {
         request = request.header(*name, *value);

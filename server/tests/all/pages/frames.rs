@@ -11,10 +11,9 @@ use futures::channel::mpsc;
 use server::feed::recording::Recording;
 use server::hub::Handle;
 use server::kube::Observed;
-use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
 use server::web::session::{StreamRequest, serve_over};
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::list::{Query, Window};
 use timeline::wire::{self, PROTOCOL, Scope, ViewerFrame};
 use timeline::{Retention, Workload};
@@ -23,6 +22,7 @@ use crate::common;
 use crate::common::fed::feed;
 use crate::common::heard::{SORTS, sort};
 use crate::pages::people::{PROD, proxy, reviewer, rules};
+use crate::pages::site::site_of;
 
 /// The sort of a frame that viewers send, with what they may follow. A new one does not compile before it stands here, and is sent below.
 const fn sent(frame: &ViewerFrame) -> &'static str {
@@ -95,7 +95,7 @@ async fn every_frame_tells_each_viewer_of_what_they_may_see() {
             }
         }
         let site = Site { auth: proxy(), ..Site::default() };
-        let rollcast = Rollcast::new(vec![prod.clone(), secret.clone()], "build", Viewers::default(), site);
+        let rollcast = site_of(vec![prod.clone(), secret.clone()], site);
         let header = HeaderName::from_static("x-forwarded-user");
         let headers: HeaderMap = user.iter().map(|user| (header.clone(), HeaderValue::from_static(user))).collect();
         let peer = Some("10.0.0.7".parse().unwrap());

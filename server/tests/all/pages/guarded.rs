@@ -10,7 +10,6 @@ use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use http_body_util::BodyExt;
 use server::access::Auth;
 use server::access::clients::ClientKey;
-use server::telemetry::viewers::Viewers;
 use server::web::http::router;
 use server::web::server_address::ServerAddress;
 use server::web::state::{Rollcast, Site};
@@ -20,14 +19,14 @@ use crate::common;
 use crate::common::addresses::{named, patterns};
 use crate::common::strangers::{STRANGE_HOSTS, STRANGE_ORIGINS};
 use crate::pages::people::{PROD, cluster, proxy, rules};
-use crate::pages::site::held;
+use crate::pages::site::{held, site_of};
 
 /// Files of the program, beside all addresses.
 const FILES: [&str; 3] = ["/rollcast.css", "/theme.js", "/nowhere"];
 
 #[tokio::test]
 async fn every_answer_says_who_may_use_and_keep_it() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
+    let text = common::recording("rollover");
     let rollcast = held("rollover", &text).await;
     let page = "/clusters/rollover/namespaces/rollover/deployments/web";
     let (own, nobody) = (Some("same-origin"), "private, no-store");
@@ -82,7 +81,7 @@ async fn only_health_is_told_to_whoever_names_no_host() {
 }
 
 async fn with(site: Site) -> Arc<Rollcast> {
-    Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site)
+    site_of(vec![cluster("prod", &rules(&PROD)).await], site)
 }
 
 /// What is answered: status, headers, text. Of an answer without end, the head.

@@ -6,8 +6,7 @@ use server::history::Archive;
 use server::history::options::{Limits, Location, Options};
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
-use server::telemetry::viewers::Viewers;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::Millis;
 use timeline::address;
 use timeline::address::Route;
@@ -16,8 +15,8 @@ use timeline::rollout::Outcome;
 
 use crate::common;
 use crate::pages::api::assert_described;
-use crate::pages::kept::{found, json, kept};
-use crate::pages::site::fetch;
+use crate::pages::kept::{archive, found, json, kept};
+use crate::pages::site::{fetch, site_of};
 
 #[tokio::test]
 async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
@@ -48,7 +47,7 @@ async fn rollouts_are_found_by_what_is_asked_for_page_after_page() {
     };
     // What is open in a recording was heard of until its end; that is before `from` for some.
     let heard = |rollout: &EpisodeRow| {
-        let text = common::recordings().into_iter().find(|(name, _)| *name == rollout.cluster).unwrap().1;
+        let text = common::recording(&rollout.cluster);
         Recording::read(&text).span().unwrap().1
     };
     let went_on = |rollout: &EpisodeRow, from: Millis, to: Millis| {
@@ -131,7 +130,7 @@ async fn answers_are_as_described_and_what_makes_no_sense_is_told() {
         assert_described(&description, Route::ApiRollouts.pattern(), status, &answer);
         assert!(answer["error"].as_str().unwrap().contains("is invalid"), "{answer}");
     }
-    let nothing = Rollcast::new(Vec::new(), "build", Viewers::default(), Site::default());
+    let nothing = site_of(Vec::new(), Site::default());
     let (status, answer) = json(&nothing, Route::ApiRollouts.pattern()).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
     assert_described(&description, Route::ApiRollouts.pattern(), status, &answer);
@@ -284,10 +283,8 @@ async fn rows_whose_pods_are_not_kept_say_so_and_have_no_links_to_them() {
     let commit = Commit { cluster, rollouts, ..Commit::default() };
     store.commit(&[commit]).unwrap();
     drop(store);
-    let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
-    let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
-    let site = Site { archive: Some(archive), ..Site::default() };
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
+    let site = Site { archive: Some(archive(folder.path())), ..Site::default() };
+    let rollcast = site_of(Vec::new(), site);
     let page = fetch(&rollcast, "/history").await.text;
     let rows: Vec<&str> = page.split("data-testid=\"past\"").skip(1).collect();
     assert!(!rows.is_empty());
@@ -337,7 +334,7 @@ async fn the_page_says_since_when_history_is_not_written() {
     let archive = Archive::start(Options { location, limits: Limits::default() });
     archive.unwritten.clone().wait_for(Option::is_some).await.unwrap();
     let site = Site { archive: Some(archive), ..Site::default() };
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
+    let rollcast = site_of(Vec::new(), site);
     let page = fetch(&rollcast, "/history").await.text;
     assert!(page.contains("History has not been written since ") && page.contains("cannot create "), "{page}");
 }

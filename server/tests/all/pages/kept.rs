@@ -15,7 +15,6 @@ use server::history::sql::Reader;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
 use server::history::{Archive, index};
-use server::telemetry::viewers::Viewers;
 use server::web::state::{Rollcast, Site};
 use timeline::Timeline;
 use timeline::address::Route;
@@ -23,7 +22,7 @@ use timeline::episodes::{EpisodeRow, Search, UNKNOWN_CAUSE};
 use timeline::view::Now;
 
 use crate::common;
-use crate::pages::site::fetch;
+use crate::pages::site::{fetch, site_of};
 
 /// What every recording comes to, and its rollouts.
 pub struct Kept {
@@ -31,6 +30,12 @@ pub struct Kept {
     pub whole: Vec<(String, Timeline)>,
     pub rollouts: Vec<EpisodeRow>,
     _folder: tempfile::TempDir,
+}
+
+/// An archive in a folder, for which recordings are never too old.
+pub fn archive(folder: &Path) -> Archive {
+    let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
+    Archive::start(Options { location: Location::Folder(folder.to_owned()), limits })
 }
 
 /// Every recording in a store, and no cluster that is watched.
@@ -46,10 +51,8 @@ pub fn kept() -> Kept {
         whole.push((name, timeline));
     }
     drop(store);
-    let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
-    let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
-    let rollcast =
-        Rollcast::new(Vec::new(), "build", Viewers::default(), Site { archive: Some(archive), ..Site::default() });
+    let site = Site { archive: Some(archive(folder.path())), ..Site::default() };
+    let rollcast = site_of(Vec::new(), site);
     let rollouts = Reader::new(&Location::Folder(folder.path().to_owned()))
         .search(&Search::default(), &Permissions::All, None, 10_000)
         .unwrap()
@@ -73,7 +76,7 @@ fn commit(name: &str, text: &str) -> (Commit, Timeline) {
 
 /// Keeps three rollouts of one Deployment in a folder, as of cluster "c".
 pub fn keep_rollouts(folder: &Path) {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let text = common::recording("rollout");
     Sqlite::open(folder, Limits::default()).unwrap().commit(&[commit("c", &text).0]).unwrap();
 }
 

@@ -13,7 +13,6 @@ use server::access::share::{LinkRequest, Shares};
 use server::access::token::TokenAuth;
 use server::access::{Subjects, Viewer};
 use server::kube::review::Subject;
-use server::telemetry::viewers::Viewers;
 use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use timeline::Workload;
@@ -21,6 +20,7 @@ use tower::ServiceExt;
 
 use crate::pages::damaged::reviewer;
 use crate::pages::people::{PROD, cluster, proxy, rules};
+use crate::pages::site::site_of;
 
 const OLD: &str = "0123456789abcdef0123456789abcdef";
 const NEW: &str = "fedcba9876543210fedcba9876543210";
@@ -61,7 +61,7 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let auth = Auth::Token(TokenAuth::new(both.clone(), vec![("prod".to_owned(), reviewer(answer.to_vec()))]));
     let hubs = async || vec![cluster("prod", &rules(&PROD)).await];
     let site = Site { auth, has_public_pictures: true, ..Site::default() };
-    let rollcast = Rollcast::new(hubs().await, "build", Viewers::default(), site);
+    let rollcast = site_of(hubs().await, site);
     let session = TokenAuth::new(old.clone(), Vec::new()).begin("a.good.token").unwrap();
     is_given_anew(&rollcast, "/api/v1/deployments", SealPurpose::Session, session.clone()).await;
     // What caches may hand to others has nobody's cookie.
@@ -75,6 +75,6 @@ async fn tokens_and_links_that_an_older_key_sealed_are_given_anew() {
     let wanted = LinkRequest { scope, to: PAGE.to_owned(), lasts_millis: 86_400_000, allows_preview: false };
     let (share, _) = shares.make(&maker, wanted, server::telemetry::clock::now_millis()).await.unwrap();
     let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
-    let rollcast = Rollcast::new(hubs().await, "build", Viewers::default(), site);
+    let rollcast = site_of(hubs().await, site);
     is_given_anew(&rollcast, PAGE, SealPurpose::Link, old.seal(SealPurpose::Link, &share.id).unwrap()).await;
 }

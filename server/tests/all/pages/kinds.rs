@@ -4,24 +4,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use server::history::Archive;
-use server::history::options::{Limits, Location, Options};
+use server::history::options::Limits;
 use server::history::sqlite::Sqlite;
 use server::history::store::{Commit, Store};
 use server::hub::Handle;
-use server::telemetry::viewers::Viewers;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::episodes::EpisodeRow;
 use timeline::{EpisodeKind, Retention, address};
 
 use crate::common;
 use crate::pages::api::assert_described;
-use crate::pages::kept::{found, json, keep_rollouts};
-use crate::pages::site::fetch;
+use crate::pages::kept::{archive, found, json, keep_rollouts};
+use crate::pages::site::{fetch, site_of};
 
 /// Keeps the episodes of a recording in a folder, as of cluster "c".
 pub fn keep(folder: &Path, name: &str) {
-    let (_, text) = common::recordings().into_iter().find(|(known, _)| known == name).unwrap();
+    let text = common::recording(name);
     let episodes = crate::history::episodes(&text);
     let heard_millis = episodes.iter().map(|episode| episode.to_millis).max().unwrap_or_default();
     let commit = Commit { cluster: "c".into(), episodes, heard_millis, ..Commit::default() };
@@ -33,11 +31,9 @@ async fn episodes_without_a_rollout_are_listed_narrowed_and_opened() {
     let folder = tempfile::tempdir().unwrap();
     keep_rollouts(folder.path());
     keep(folder.path(), "kill-pod");
-    let limits = Limits { age_millis: i64::MAX / 4, ..Limits::default() };
-    let archive = Archive::start(Options { location: Location::Folder(folder.path().to_owned()), limits });
     let (hub, _) = Handle::start("c", Arc::default(), Retention::default());
-    let site = Site { archive: Some(archive), ..Site::default() };
-    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), site);
+    let site = Site { archive: Some(archive(folder.path())), ..Site::default() };
+    let rollcast = site_of(vec![hub], site);
     let all = found(&rollcast, "").await;
     let recoveries = found(&rollcast, "kind=recovery,failure").await;
     let [recovery] = &recoveries[..] else { panic!("{recoveries:?}") };

@@ -140,7 +140,7 @@ async fn what_a_link_leads_to_is_there() {
 /// After a restart only what is there is known: of earlier revisions their ReplicaSets, and no moments.
 #[tokio::test]
 async fn a_revision_from_before_leads_to_what_is_known_of_it() {
-    let (_, text) = crate::common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let text = crate::common::recording("rollout");
     let mut last: std::collections::BTreeMap<String, serde_json::Value> = Default::default();
     for line in text.lines() {
         let line: serde_json::Value = serde_json::from_str(line).unwrap();

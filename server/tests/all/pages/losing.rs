@@ -6,7 +6,6 @@ use axum::extract::ws::Message;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use futures::StreamExt;
 use futures::channel::mpsc;
-use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
 use server::web::state::{Rollcast, Site};
 use timeline::Workload;
@@ -16,6 +15,7 @@ use timeline::wire::{self, ConnectionState, ServerFrame};
 use crate::pages::people::{
     PROD, answer_pings, ask, cluster, namespaces, only, proxy, rules, site, snapshot, stream, viewer,
 };
+use crate::pages::site::site_of;
 
 #[tokio::test(start_paused = true)]
 async fn a_right_that_is_taken_away_ends_within_a_minute() {
@@ -71,7 +71,7 @@ async fn a_cluster_that_does_not_answer_shows_what_it_said_for_a_minute_and_then
 async fn a_cluster_that_never_answers_prolongs_no_right_neither_its_own_nor_anothers() {
     let (rules, other) = (rules(&PROD), crate::pages::people::rules(&[("partly", "kill-pod")]));
     let hubs = vec![cluster("prod", &rules).await, cluster("mute", &other).await];
-    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), Site { auth: proxy(), ..Site::default() });
+    let rollcast = site_of(hubs, Site { auth: proxy(), ..Site::default() });
     let view = ClientView::new(&rollcast, viewer("partly")).await.unwrap();
     let mut sight = view.watch_permissions().await.unwrap();
     assert_eq!(namespaces(&sight.borrow_and_update(), "mute"), only("kill-pod"));

@@ -8,7 +8,7 @@ use timeline::fact::Kind;
 use tower::ServiceExt;
 
 use crate::common;
-use crate::pages::site::held;
+use crate::pages::site::{fetch, held};
 
 /// Name of the family, its type, and its sample.
 const FAMILIES: [(&str, &str, &str); 15] = [
@@ -75,20 +75,13 @@ async fn every_figure_has_its_type_and_names_of_clusters_are_escaped() {
     assert_eq!((lines.next(), lines.next()), (Some("# EOF"), None));
 }
 
-async fn told(rollcast: &std::sync::Arc<server::web::state::Rollcast>) -> String {
-    let request = Request::get("/metrics").header("host", "localhost").body(Body::empty()).unwrap();
-    let response = router(rollcast.clone()).oneshot(request).await.unwrap();
-    let bytes = axum::body::to_bytes(response.into_body(), usize::MAX).await.unwrap();
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
 /// Every rollout of every recording that ended is counted once, with the time that it took.
 #[tokio::test]
 async fn how_long_rollouts_took_and_how_they_ended_is_counted() {
     let mut ended = 0;
     for (name, recording) in common::recordings() {
         let timeline = server::feed::recording::Recording::read(&recording).play();
-        let text = told(&held(&name, &recording).await).await;
+        let text = fetch(&held(&name, &recording).await, "/metrics").await.text;
         let (mut expected, mut seconds) = (std::collections::BTreeMap::<String, u64>::new(), 0.0);
         for deployment in timeline.model().deployments.values() {
             let mut count = |outcome: &str, started: Option<i64>, at: Option<i64>| {
@@ -127,8 +120,8 @@ async fn how_long_rollouts_took_and_how_they_ended_is_counted() {
 async fn the_dashboard_asks_for_figures_that_exist() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/chart/files/grafana-dashboard.json");
     let dashboard: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let (_, recording) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
-    let text = told(&held("c", &recording).await).await;
+    let recording = common::recording("rollout");
+    let text = fetch(&held("c", &recording).await, "/metrics").await.text;
     let mut asked = 0;
     for panel in dashboard["panels"].as_array().unwrap() {
         for target in panel["targets"].as_array().into_iter().flatten() {

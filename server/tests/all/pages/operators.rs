@@ -7,13 +7,13 @@ use server::access::share::Shares;
 use server::history::Archive;
 use server::history::options::{Limits, Location, Options};
 use server::kube::SourceEvent;
-use server::telemetry::viewers::Viewers;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::address::Route;
 use timeline::wire::ConnectionState;
 
 use crate::pages::people::{PROD, proxy, rules, watched_cluster};
 use crate::pages::shared::{WEB, by_link, signed_in};
+use crate::pages::site::site_of;
 
 /// A place that is the operator's business.
 const WHY: &str = "cannot read /etc/operators/kubeconfig";
@@ -33,7 +33,7 @@ async fn why_something_is_wrong_is_told_to_those_who_see_everything() {
     hub.connection().wait_for(|connection| is_stale(&connection.state)).await.unwrap();
     let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     let site = Site { auth: proxy(), shares, archive: Some(archive), has_public_pictures: true, ..Site::default() };
-    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![hub], site);
     let fully = signed_in("fully");
     let page = fully.get(&rollcast, WEB).await.text;
     assert!(page.contains(WHY), "{page}");

@@ -12,12 +12,9 @@ use serde_json::Value;
 use server::access::cookie::SessionKeys;
 use server::access::share::Shares;
 use server::feed::recording::Recording;
-use server::history::Archive;
-use server::history::options::{Limits, Location, Options};
 use server::hub::Handle;
 use server::kube::Observed;
 use server::kube::SourceEvent;
-use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
 use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
@@ -31,8 +28,10 @@ use tokio::time::Instant;
 use crate::common;
 use crate::common::addresses::named;
 use crate::common::fed::feed;
+use crate::pages::kept;
 use crate::pages::people::{PROD, proxy, reviewer, rules, site, watched_cluster};
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
+use crate::pages::site::site_of;
 
 const TIMELINE: &str = "/api/v1/clusters/prod/namespaces/rollover/deployments/web/timeline";
 
@@ -263,7 +262,7 @@ async fn a_link_to_a_moment_opens_it_and_nothing_else() {
 
 #[tokio::test(start_paused = true)]
 async fn a_link_to_a_rollout_that_goes_on_shows_it_as_it_was_when_it_was_opened() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollover").unwrap();
+    let text = common::recording("rollover");
     let (_, known) = rollouts(&site(&rules(&PROD)).await).await;
     let mut first = Recording::read(&text).observed;
     let then = first.partition_point(|observed| observed.at_millis <= known[1].1 + 1_000);
@@ -282,7 +281,7 @@ async fn a_link_to_a_rollout_that_goes_on_shows_it_as_it_was_when_it_was_opened(
     hub.follow_list().wait_for(|list| !list.is_empty()).await.unwrap();
     let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     let hubs = vec![hub.clone().with_reviewer(reviewer(&rules))];
-    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() });
+    let rollcast = site_of(hubs, Site { auth: proxy(), shares, ..Site::default() });
     let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?revision=2")).await;
     let (visitor, _) = by_link(&rollcast, &secret).await.unwrap();
     let says = "The rollout goes on: this page shows it as it was when you opened it.";
@@ -314,14 +313,13 @@ async fn a_link_to_a_rollout_that_goes_on_shows_it_as_it_was_when_it_was_opened(
 #[tokio::test]
 async fn a_link_to_what_is_only_kept_opens_that_and_nothing_else_of_what_is_kept() {
     let folder = tempfile::tempdir().unwrap();
-    crate::pages::kept::keep_rollouts(folder.path());
-    let limits = Limits::new(Some(Duration::from_secs(3_650 * 86_400)), None);
-    let archive = Archive::start(Options { location: Location::Folder(folder.path().into()), limits });
+    kept::keep_rollouts(folder.path());
+    let archive = kept::archive(folder.path());
     let (hub, _) = Handle::start("c", Arc::default(), Retention::default());
     let hubs = vec![hub.with_reviewer(reviewer(&rules(&[("fully", "*")])))];
     let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
     let site = Site { auth: proxy(), shares, archive: Some(archive.clone()), ..Site::default() };
-    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), site);
+    let rollcast = site_of(hubs, site);
     let maker = signed_in("fully");
     let all: Value = serde_json::from_str(&maker.get(&rollcast, Route::ApiRollouts.pattern()).await.text).unwrap();
     let known = all["rollouts"].as_array().unwrap();
@@ -363,16 +361,7 @@ async fn previews_of_links_are_shown_where_their_maker_allowed_it() {
     let maker = signed_in("fully");
     let nobody = Somebody::default();
     let plain = nobody.get(&rollcast, "/shared").await.text;
-    let make = async |to: &str, preview: &str| {
-        let answer =
-            maker.send(&rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", to), ("preview", preview)]).await;
-        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
-        let told: Value = serde_json::from_str(&answer.text).unwrap();
-        assert_eq!(told["allowsPreview"], preview == "yes");
-        let link = told["link"].as_str().unwrap().strip_prefix("http://localhost:7440").unwrap().to_owned();
-        (told["id"].as_str().unwrap().to_owned(), link.split_once('#').unwrap().0.to_owned())
-    };
-    assert_eq!(make(WEB, "no").await.1, "/shared", "it says nothing");
+    assert_eq!(maker.make_previewed(&rollcast, WEB, "no").await.1, "/shared", "it says nothing");
     let wrong =
         maker.send(&rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", WEB), ("preview", "maybe")]).await;
     assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
@@ -381,7 +370,7 @@ async fn previews_of_links_are_shown_where_their_maker_allowed_it() {
         (WEB.to_owned(), "Deployment rollover / web in prod"),
         (format!("{WEB}?revision=2"), "The rollout of revision 2 of Deployment rollover / web in prod"),
     ] {
-        let (id, address) = make(&to, "yes").await;
+        let (id, address) = maker.make_previewed(&rollcast, &to, "yes").await;
         let page = nobody.get(&rollcast, &address).await;
         assert_eq!(page.status, StatusCode::OK);
         assert!(page.text.contains("noindex") && page.text.contains(says), "{}", page.text);
@@ -398,7 +387,7 @@ async fn previews_of_links_are_shown_where_their_maker_allowed_it() {
         assert!(!nobody.get(&rollcast, &address).await.text.contains("og:"), "it stopped responding");
     }
     assert_ne!(pictures[0], pictures[1]);
-    let (_, wall) = make("/wall?cluster=prod", "yes").await;
+    let (_, wall) = maker.make_previewed(&rollcast, "/wall?cluster=prod", "yes").await;
     let page = nobody.get(&rollcast, &wall).await.text;
     assert!(page.contains("The wall of prod") && !page.contains("og:image"), "{page}");
     assert!(!plain.contains("og:"), "{plain}");
@@ -411,7 +400,7 @@ async fn a_preview_of_a_cluster_that_does_not_respond_ends_with_its_last_respons
     events.send(SourceEvent::Answers { silent: Some((since_millis, "silent".to_owned())) }).await.unwrap();
     hub.connection().wait_for(|connection| connection.state.is_stale()).await.unwrap();
     let site = Site { auth: proxy(), ..Site::default() };
-    let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![hub.clone()], site);
     let drawn = signed_in("fully").get(&rollcast, &format!("{WEB}/preview.svg")).await.text;
     let workload = Workload::deployment("prod", "rollover", "web");
     let copy = DeploymentCopy::from(hub.page(&workload).await.unwrap());
@@ -424,7 +413,7 @@ async fn what_a_link_opens_no_more_is_asked_for_once_for_all_tabs_and_no_other_l
     let (hub, events) = watched_cluster("prod", &rules).await;
     let site =
         Site { auth: proxy(), shares: Some(Shares::open(SessionKeys::generate(), None).unwrap()), ..Site::default() };
-    let rollcast = Rollcast::new(vec![hub.clone()], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![hub.clone()], site);
     let mut visitors = Vec::new();
     for revision in [1, 2] {
         let (_, secret) = signed_in("partly").make(&rollcast, &format!("{WEB}?revision={revision}")).await;

@@ -22,7 +22,6 @@ use server::access::{Auth, Subjects, Viewer};
 use server::hub::Handle;
 use server::kube::review::{Reviewer, Subject};
 use server::kube::{Pace, SourceEvent};
-use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
 use server::web::http::router;
 use server::web::session::{StreamRequest, serve_over};
@@ -34,7 +33,7 @@ use tower::ServiceExt;
 use crate::common;
 use crate::common::fed::feed;
 use crate::common::reviewer::answered;
-use crate::pages::site::listed;
+use crate::pages::site::{listed, site_of};
 
 /// What a cluster says of people: who may see which namespace.
 #[derive(Default)]
@@ -116,7 +115,7 @@ pub(crate) fn proxy() -> Auth {
 pub(crate) async fn site(rules: &Shared) -> Arc<Rollcast> {
     let hubs = vec![cluster("prod", rules).await, cluster("secret-eu", &self::rules(&[("fully", "*")])).await];
     let shares = Some(Shares::open(SessionKeys::generate(), None).unwrap());
-    Rollcast::new(hubs, "build", Viewers::default(), Site { auth: proxy(), shares, ..Site::default() })
+    site_of(hubs, Site { auth: proxy(), shares, ..Site::default() })
 }
 
 pub(crate) const PROD: [(&str, &str); 3] = [("partly", "rollover"), ("foreign", "elsewhere"), ("fully", "*")];

@@ -30,7 +30,7 @@ async fn playground(name: &str) -> Arc<Rollcast> {
     let config = std::fs::read_to_string(&kubeconfig).unwrap();
     std::fs::remove_file(kubeconfig).unwrap();
     assert!(config.contains("http://127.0.0.1:"), "it listens on loopback only: {config}");
-    Rollcast::new(Vec::new(), "build", Viewers::default(), Site { playground: Some(playground), ..Site::default() })
+    site::site_of(Vec::new(), Site { playground: Some(playground), ..Site::default() })
 }
 
 async fn started(name: &str) -> (Arc<Playground>, PathBuf) {
@@ -104,7 +104,7 @@ async fn a_client_of_a_proxy_is_counted_while_it_listens() {
     std::fs::remove_file(kubeconfig).unwrap();
     let proxies = vec!["10.0.0.9/32".parse().unwrap()];
     let site = Site { playground: Some(playground), proxies, ..Site::default() };
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
+    let rollcast = site::site_of(Vec::new(), site);
     let own: std::net::IpAddr = "203.0.113.9".parse().unwrap();
     let mut held: Vec<_> = std::iter::from_fn(|| rollcast.connections.serve_client(own)).collect();
     held.pop();
@@ -176,12 +176,7 @@ async fn at_every_speed_its_pages_are_in_the_clusters_time() {
     let wanted = clusters::cluster_configs(&clusters, &[], &Config::default()).unwrap().remove(0);
     let (hub, events) = wanted.watch(&Kind::ALL, Retention::default(), None);
     tokio::spawn(playground.clone().send_clock(events));
-    let rollcast = Rollcast::new(
-        vec![hub.clone()],
-        "build",
-        Viewers::default(),
-        Site { playground: Some(playground), ..Site::default() },
-    );
+    let rollcast = site::site_of(vec![hub.clone()], Site { playground: Some(playground), ..Site::default() });
     let rolled_out = async |revision: u64| {
         let is_over = async || {
             let document = hub.document(&timeline::Workload::deployment("", "default", "web")).await.unwrap();

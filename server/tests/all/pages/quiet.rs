@@ -6,19 +6,20 @@ use axum::extract::ws::Message;
 use axum::http::HeaderMap;
 use futures::StreamExt;
 use futures::channel::mpsc;
-use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
 use server::web::session::{StreamRequest, serve_over};
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::wire::{MAX_VIEWER_FRAME, REFUSED};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::error::CapacityError;
 
+use crate::pages::site::site_of;
+
 type Inbox = mpsc::UnboundedSender<Result<Message, axum::Error>>;
 
 async fn stream() -> (Inbox, mpsc::UnboundedReceiver<Message>) {
-    let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), Site::default());
+    let rollcast = site_of(Vec::new(), Site::default());
     let viewer = rollcast.viewer(&HeaderMap::new(), None, None).await.unwrap();
     let view = ClientView::new(&rollcast, viewer).await.unwrap();
     let ((said, inbox), (out, heard)) = (mpsc::unbounded(), mpsc::unbounded());

@@ -7,8 +7,7 @@ use axum::http::StatusCode;
 use server::feed::recording::Recording;
 use server::history::rollout_cache;
 use server::hub::Handle;
-use server::telemetry::viewers::Viewers;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::address;
 use timeline::episodes::EpisodeRow;
 use timeline::model::PodState;
@@ -20,7 +19,7 @@ use timeline::{Millis, Workload};
 use crate::common;
 use crate::common::fed::feed;
 use crate::pages::kept::kept;
-use crate::pages::site::{everything, fetch};
+use crate::pages::site::{everything, fetch, site_of};
 
 #[tokio::test]
 async fn every_rollout_is_made_again_as_it_was() {
@@ -156,11 +155,11 @@ async fn a_rollout_is_compared_with_those_before_it() {
     assert!(first.text.contains("Its duration is not compared"), "{}", first.text);
     // The list of rollouts says the same.
     let name = "history-cleanup-and-undo";
-    let (_, text) = common::recordings().into_iter().find(|(known, _)| known == name).unwrap();
+    let text = common::recording(name);
     let (hub, events) = Handle::start(name, Arc::default(), timeline::Retention::default());
     feed(&events, Recording::read(&text).observed).await;
     let archive = everything(&kept.rollcast).await.archive().cloned();
-    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
+    let rollcast = site_of(vec![hub], Site { archive, ..Site::default() });
     let rollouts = address::below(&of(6).workload(), "rollouts");
     let list = fetch(&rollcast, &rollouts).await.text;
     assert!(list.contains(&format!("Revision 6, the last one: {}", said.replacen('T', "t", 1))), "{list}");
@@ -185,7 +184,7 @@ async fn a_link_to_what_the_hub_does_not_hold_leads_to_what_is_kept() {
     // The cluster is watched, by a hub that was just started.
     let (hub, _) = Handle::start("rollout", Arc::default(), timeline::Retention::default());
     let archive = everything(&kept.rollcast).await.archive().cloned();
-    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), Site { archive, ..Site::default() });
+    let rollcast = site_of(vec![hub], Site { archive, ..Site::default() });
     let page = timeline::address::whatever_bears_the_name(&rollout.workload());
     let by_itself = format!("{page}?uid={}&rollout={}", rollout.uid, rollout.number);
     let last = kept.rollouts.iter().filter(|of| of.uid == rollout.uid).map(|of| of.number).max().unwrap();
@@ -217,7 +216,7 @@ async fn a_moment_between_two_rollouts_is_shown_or_the_nearest_one_is_named() {
     let (hub, _) = Handle::start("rollout", Arc::default(), timeline::Retention::default());
     let archive = everything(&kept.rollcast).await.archive().cloned().unwrap();
     let site = Site { archive: Some(archive.clone()), ..Site::default() };
-    let rollcast = Rollcast::new(vec![hub], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![hub], site);
     let page = address::permanent(&last.workload(), last.uid, None);
     let by_itself = address::workload(&last.by_itself());
     let hour = 3_600_000;

@@ -13,7 +13,7 @@ use crate::common::until::until;
 
 #[tokio::test]
 async fn a_recording_may_begin_with_its_first_viewer() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let text = common::recording("rollout");
     let (hub, events) = Handle::start("rollout", Arc::default(), Retention::default());
     let style = ReplayOptions { speed: 10.0, r#loop: false, when_watched: false, hold_at: None };
     let viewers = Viewers::default();
@@ -33,7 +33,7 @@ async fn a_recording_may_begin_with_its_first_viewer() {
 
 #[tokio::test]
 async fn a_line_that_is_stamped_before_the_first_one_is_played() {
-    let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+    let text = common::recording("rollout");
     let mut recording = Recording::read(&text);
     recording.observed[0].at_millis += 1; // four tasks stamp the lines of four kinds
     let (hub, events) = Handle::start("rollout", Arc::default(), Retention::default());

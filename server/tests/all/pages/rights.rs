@@ -7,17 +7,17 @@ use std::time::Duration;
 use crate::common::addresses::patterns;
 use axum::http::StatusCode;
 use serde_json::Value;
-use server::history::options::{Limits, Location, Options};
 use server::hub::Handle;
-use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::{Retention, Workload};
 
 use crate::common::addresses::named;
+use crate::pages::kept;
 use crate::pages::people::{
     PROD, ask, cluster, difference, namespaces, proxy, reviewer, rules, site, timeless, viewer,
 };
+use crate::pages::site::site_of;
 
 /// Every pattern of an address that shows something of one workload, with what stands after the workload's own address.
 pub(crate) fn of_workloads() -> Vec<String> {
@@ -197,7 +197,7 @@ async fn a_namespace_in_which_nothing_is_yet_is_seen_by_who_may_see_it() {
 async fn a_cluster_that_is_hidden_takes_as_long_and_costs_as_much_as_one_that_is_not_there() {
     let (prod, secret) = (rules(&PROD), rules(&[("fully", "*")]));
     let hubs = vec![cluster("prod", &prod).await, cluster("secret-eu", &secret).await];
-    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), Site { auth: proxy(), ..Site::default() });
+    let rollcast = site_of(hubs, Site { auth: proxy(), ..Site::default() });
     let asked = || [&prod, &secret].map(|rules| rules.lock().unwrap().asked);
     prod.lock().unwrap().takes = Duration::from_millis(3);
     secret.lock().unwrap().takes = Duration::from_millis(250);
@@ -268,21 +268,15 @@ async fn a_uid_leads_to_nothing_of_another_namespace() {
 #[tokio::test]
 async fn what_is_kept_is_seen_as_far_as_what_is_there() {
     let folder = tempfile::tempdir().unwrap();
-    crate::pages::kept::keep_rollouts(folder.path());
+    kept::keep_rollouts(folder.path());
     crate::pages::kinds::keep(folder.path(), "kill-pod");
-    let limits = Limits::new(Some(Duration::from_secs(3_650 * 86_400)), None);
-    let archive = server::history::Archive::start(Options { location: Location::Folder(folder.path().into()), limits });
+    let archive = kept::archive(folder.path());
     let kept = archive.read(|reader| reader.namespaces()).await.unwrap();
     let cluster = kept.first_key_value().unwrap().0;
     let rules = rules(&[("fully", "*"), ("foreign", "elsewhere")]);
     let (hub, _) = Handle::start(cluster, Arc::default(), Retention::default());
     let hubs = vec![hub.with_reviewer(reviewer(&rules))];
-    let rollcast = Rollcast::new(
-        hubs,
-        "build",
-        Viewers::default(),
-        Site { auth: proxy(), archive: Some(archive.clone()), ..Site::default() },
-    );
+    let rollcast = site_of(hubs, Site { auth: proxy(), archive: Some(archive.clone()), ..Site::default() });
     let told = async |user: &str, path: &str| ask(&rollcast, Some(user), path).await;
     let (_, _, all) = told("fully", "/api/v1/rollouts?kind=rollout").await;
     let rollout = serde_json::from_str::<Value>(&all).unwrap()["rollouts"][0].clone();

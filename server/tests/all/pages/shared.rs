@@ -15,7 +15,6 @@ use server::access::scope::LinkScope;
 use server::access::share::{LinkRequest, Shares};
 use server::access::token::TokenAuth;
 use server::telemetry::clock;
-use server::telemetry::viewers::Viewers;
 use server::web::http::router;
 use server::web::state::{Rollcast, Site};
 use timeline::address::Route;
@@ -24,6 +23,7 @@ use tower::ServiceExt;
 use crate::common::addresses::{named, patterns};
 use crate::pages::api::assert_described_as;
 use crate::pages::people::{PROD, proxy, rules, site, viewer};
+use crate::pages::site::site_of;
 
 /// Somebody: signed in under a name, or with the cookie of a link.
 #[derive(Clone, Default)]
@@ -103,6 +103,17 @@ impl Somebody {
         let secret = link.strip_prefix("http://localhost:7440/shared#").unwrap();
         let secret = percent_encoding::percent_decode_str(secret).decode_utf8().unwrap().into_owned();
         (told["id"].as_str().unwrap().to_owned(), secret)
+    }
+
+    /// Makes a link with a preview ("yes") or without one; returns its name, and the address of the preview.
+    pub(crate) async fn make_previewed(&self, rollcast: &Arc<Rollcast>, to: &str, preview: &str) -> (String, String) {
+        let form = [("to", to), ("preview", preview)];
+        let answer = self.send(rollcast, Method::POST, Route::ApiShares.pattern(), &form).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.text);
+        let told: Value = serde_json::from_str(&answer.text).unwrap();
+        assert_eq!(told["allowsPreview"], preview == "yes");
+        let link = told["link"].as_str().unwrap().strip_prefix("http://localhost:7440").unwrap();
+        (told["id"].as_str().unwrap().to_owned(), link.split_once('#').unwrap().0.to_owned())
     }
 }
 
@@ -185,7 +196,7 @@ async fn a_link_opens_whatever_proxies_put_into_the_header_of_tokens() {
         let headers =
             HeaderMap::from_iter([(header::COOKIE, cookie), (header::AUTHORIZATION, HeaderValue::from_static(sent))]);
         let site = Site { auth, shares: Some(shares), ..Site::default() };
-        let rollcast = Rollcast::new(Vec::new(), "build", Viewers::default(), site);
+        let rollcast = site_of(Vec::new(), site);
         let found = rollcast.viewer(&headers, None, None).await;
         assert_eq!(found.is_ok_and(|found| found.link.is_some()), is_link, "{sent}");
     }

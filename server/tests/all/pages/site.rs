@@ -20,6 +20,11 @@ use tower::ServiceExt;
 use crate::common;
 use crate::common::fed::feed;
 
+/// A site with these clusters, which nobody looks at yet.
+pub fn site_of(hubs: Vec<Handle>, site: Site) -> Arc<Rollcast> {
+    Rollcast::new(hubs, "build", Viewers::default(), site)
+}
+
 /// Every recording, played to its end, as a cluster of its own.
 pub async fn site() -> (Arc<Rollcast>, Vec<String>) {
     let mut hubs = Vec::new();
@@ -27,12 +32,12 @@ pub async fn site() -> (Arc<Rollcast>, Vec<String>) {
         hubs.push(played(&name, &text).await);
     }
     let names = hubs.iter().map(|hub| hub.name().to_owned()).collect();
-    (Rollcast::new(hubs, "build", Viewers::default(), Site::default()), names)
+    (site_of(hubs, Site::default()), names)
 }
 
 /// One recording, played to its end.
 pub async fn held(name: &str, text: &str) -> Arc<Rollcast> {
-    Rollcast::new(vec![played(name, text).await], "build", Viewers::default(), Site::default())
+    site_of(vec![played(name, text).await], Site::default())
 }
 
 /// What somebody sees who may see everything.

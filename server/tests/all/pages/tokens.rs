@@ -18,7 +18,6 @@ use server::access::token::TokenAuth;
 use server::access::{Auth, Viewer};
 use server::kube::Pace;
 use server::kube::review::Reviewer;
-use server::telemetry::viewers::Viewers;
 use server::web::client_view::ClientView;
 use server::web::http::router;
 use server::web::limits::Limit;
@@ -28,6 +27,7 @@ use tower::ServiceExt;
 
 use crate::common::reviewer::{self, Answer, answered};
 use crate::pages::people::{PROD, answer_pings, cluster, rules};
+use crate::pages::site::site_of;
 
 /// A cluster that takes the token "good" for somebody's, and never says anything of another one.
 fn reviewer() -> Reviewer {
@@ -60,7 +60,7 @@ async fn a_client_does_not_have_clusters_asked_about_made_up_tokens_without_end(
     let (reviewer, asked) = quick_reviewer();
     let tokens = TokenAuth::new(SessionKeys::generate(), vec![("prod".to_owned(), reviewer)]);
     let site = Site { auth: Auth::Token(tokens), ..Site::default() };
-    let rollcast = Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
     let session = session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let before = asked.load(Ordering::Relaxed);
     let mut told = Vec::new();
@@ -92,7 +92,7 @@ async fn a_token_that_fits_into_no_cookie_is_good_for_programs() {
         assert!(tokens.authenticate(&wrong, None).await.is_err());
     }
     let site = Site { auth: Auth::Token(tokens), ..Site::default() };
-    let rollcast = Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
     let answer = ask(&rollcast, "POST", "/sign-in", &format!("token={long}&to=/"), "").await;
     assert_eq!(answer.status(), StatusCode::BAD_REQUEST);
     let text = answer.into_body().collect().await.unwrap().to_bytes();
@@ -117,7 +117,7 @@ fn session(answer: &Response<Body>) -> String {
 #[tokio::test]
 async fn who_signed_out_is_out_whoever_kept_the_cookie() {
     let site = Site { auth: Auth::Token(tokens()), ..Site::default() };
-    let rollcast = Rollcast::new(vec![cluster("prod", &rules(&PROD)).await], "build", Viewers::default(), site);
+    let rollcast = site_of(vec![cluster("prod", &rules(&PROD)).await], site);
     let sign_in = async || session(&ask(&rollcast, "POST", "/sign-in", "token=good&to=/", "").await);
     let list = async |cookie: &str| ask(&rollcast, "GET", "/api/v1/deployments", "", cookie).await.status();
     let (first, second) = (sign_in().await, sign_in().await);
@@ -191,7 +191,7 @@ async fn a_stream_goes_on_while_one_of_the_clusters_does_not_say_whose_token_it_
     let clusters = vec![("prod".to_owned(), reviewer()), ("mute".to_owned(), mute)];
     let auth = Auth::Token(TokenAuth::new(SessionKeys::generate(), clusters));
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
-    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), Site { auth, ..Site::default() });
+    let rollcast = site_of(hubs, Site { auth, ..Site::default() });
     let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static("Bearer good"))]);
     let viewer = rollcast.viewer(&headers, None, None).await.unwrap();
     let view = ClientView::new(&rollcast, viewer).await.unwrap();

@@ -8,16 +8,17 @@ use futures::StreamExt;
 use server::access::cookie::SessionKeys;
 use server::access::share::{LinkChanges, LinkStore, LinkStoreError, POLICY, Share, Shares};
 use server::history::store::StoreError;
-use server::telemetry::viewers::Viewers;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::Workload;
 use timeline::address::Route;
 use timeline::wire::ServerFrame;
 use tokio::time::Instant;
 
+use crate::common::until::until;
 use crate::pages::parts::{follow, next, stream};
 use crate::pages::people::{PROD, cluster, proxy, rules};
 use crate::pages::shared::{Somebody, WEB, by_link, signed_in};
+use crate::pages::site::site_of;
 
 /// A database that does not answer when that is wanted.
 #[derive(Clone, Default)]
@@ -63,18 +64,12 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
     let shares = Shares::open_shared(SessionKeys::generate(), Box::new(database.clone()), POLICY);
     let hubs = vec![cluster("prod", &rules(&PROD)).await];
     let site = Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() };
-    let rollcast = Rollcast::new(hubs, "build", Viewers::default(), site);
-    while shares.check_current().is_err() {
-        tokio::time::sleep(Duration::from_millis(10)).await; // polling
-    }
+    let rollcast = site_of(hubs, site);
+    until("links are known", async || shares.check_current().is_ok()).await;
     let maker = signed_in("partly");
     let (id, secret) = maker.make(&rollcast, WEB).await;
     let (_, revoked_secret) = maker.make(&rollcast, WEB).await;
-    let made =
-        maker.send(&rollcast, Method::POST, Route::ApiShares.pattern(), &[("to", WEB), ("preview", "yes")]).await;
-    let made: serde_json::Value = serde_json::from_str(&made.text).unwrap();
-    let preview = made["link"].as_str().unwrap().strip_prefix("http://localhost:7440").unwrap();
-    let preview = preview.split_once('#').unwrap().0;
+    let (_, preview) = maker.make_previewed(&rollcast, WEB, "yes").await;
     let (visitor, _) = by_link(&rollcast, &secret).await.unwrap();
     let (said, mut heard) = stream(&rollcast, &visitor).await;
     follow(&said, Workload::deployment("prod", "rollover", "web"));
@@ -114,7 +109,7 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
     assert!(handed_in.text.contains("Cannot check right now whether this link is still valid"), "{}", handed_in.text);
     let picture = Somebody::default().get(&rollcast, &format!("{preview}/preview.png")).await;
     assert_eq!(picture.status, StatusCode::SERVICE_UNAVAILABLE);
-    assert!(!Somebody::default().get(&rollcast, preview).await.text.contains("og:"));
+    assert!(!Somebody::default().get(&rollcast, &preview).await.text.contains("og:"));
     // What is not sealed here needs no database, and who signed in sees what they see.
     let foreign = Somebody::default().send(&rollcast, Method::POST, "/shared", &[("secret", "x")]).await;
     assert_eq!(foreign.status, StatusCode::FORBIDDEN);
@@ -125,9 +120,7 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
     // Another one took a link away meanwhile.
     database.0.lock().unwrap().1.retain(|link| link.id == id);
     database.is_away(false);
-    while shares.check_current().is_err() {
-        tokio::time::sleep(Duration::from_millis(10)).await; // polling
-    }
+    until("links are known", async || shares.check_current().is_ok()).await;
     assert_eq!(visitor.get(&rollcast, WEB).await.status, StatusCode::OK, "it opens again by itself");
     assert!(by_link(&rollcast, &revoked_secret).await.is_none());
     let listed = maker.get(&rollcast, "/shares").await;
@@ -141,13 +134,13 @@ async fn a_stream_ends_within_five_seconds_after_its_link_was_revoked_at_another
     let (database, keys) = (Database::default(), SessionKeys::generate());
     let one = |keys: &SessionKeys| Shares::open_shared(keys.clone(), Box::new(database.clone()), POLICY);
     let (shares, other) = (one(&keys), one(&keys));
-    while shares.check_current().is_err() || other.check_current().is_err() {
-        tokio::time::sleep(Duration::from_millis(10)).await; // polling
+    for shares in [&shares, &other] {
+        until("links are known", async || shares.check_current().is_ok()).await;
     }
     let site = async |shares| {
         let hubs = vec![cluster("prod", &rules(&PROD)).await];
         let site = Site { auth: proxy(), shares: Some(shares), ..Site::default() };
-        Rollcast::new(hubs, "build", Viewers::default(), site)
+        site_of(hubs, site)
     };
     let (rollcast, other) = (site(shares).await, site(other).await);
     for at in 0..4 {

@@ -21,12 +21,13 @@ use timeline::episodes::{EpisodeRow, Search};
 use timeline::fact::{Kind, Seen};
 use timeline::view::Now;
 use timeline::wire::Unwritten;
-use timeline::{Millis, Model};
+use timeline::{Millis, Model, Timeline};
 use tokio::io::copy_bidirectional;
 
 use crate::common;
 use crate::common::postgres::{Postgres, shared};
 use crate::common::until::until;
+use crate::history::existing;
 
 /// Left out as one where there is no PostgreSQL.
 mod in_postgres {
@@ -45,7 +46,7 @@ mod in_postgres {
 
     /// The recording of a rollout, cut in three.
     fn thirds() -> [(Millis, Millis, String); 3] {
-        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+        let text = common::recording("rollout");
         let lines: Vec<&str> = text.lines().collect();
         [0, 1, 2].map(|third| {
             let part = &lines[lines.len() * third / 3..lines.len() * (third + 1) / 3];
@@ -55,9 +56,14 @@ mod in_postgres {
         })
     }
 
+    /// What they come to together.
+    fn whole(thirds: &[(Millis, Millis, String)]) -> Timeline {
+        Recording::read(&thirds.iter().map(|(.., text)| text.as_str()).collect::<String>()).play()
+    }
+
     /// What the index tells of that recording.
     fn rollouts() -> Vec<EpisodeRow> {
-        let (_, text) = common::recordings().into_iter().find(|(name, _)| name == "rollout").unwrap();
+        let text = common::recording("rollout");
         let recording = Recording::read(&text);
         let now = Now { millis: recording.span().unwrap().1, skew_millis: 0 };
         let timeline = recording.play();
@@ -78,16 +84,6 @@ mod in_postgres {
     fn kept_of(store: &mut dyn Store, cluster: &str) -> Model {
         let stored = store.resume(cluster, false).unwrap().unwrap();
         resume::restore(cluster, stored).unwrap().timeline.model().clone()
-    }
-
-    /// Names of what exists, and how pods are.
-    fn existing(model: &Model) -> Vec<String> {
-        let sets = model.replica_sets.values().filter(|known| known.removed_millis.is_none()).map(|known| &known.name);
-        let pods = model.pods.values().filter(|known| known.gone_millis().is_none());
-        let mut names: Vec<String> =
-            pods.map(|known| format!("{} {}", known.name, known.state().name())).chain(sets.cloned()).collect();
-        names.sort();
-        names
     }
 
     fn batches(database: &str) -> String {
@@ -123,7 +119,7 @@ mod in_postgres {
         let heard = thirds[0].1;
         let written = written_at_last(&mut *second, 3, &thirds[2]);
         assert!(written.is_takeover && written.clusters.contains("c"));
-        let whole = Recording::read(&thirds.iter().map(|(.., text)| text.as_str()).collect::<String>()).play();
+        let whole = whole(&thirds);
         let model = kept(&mut *second);
         assert_eq!(existing(&model), existing(whole.model()));
         let gaps: Vec<Millis> =
@@ -173,7 +169,7 @@ mod in_postgres {
             store.commit(&[commit(number, &thirds[number as usize - 1])]).unwrap();
         }
         assert_eq!(batches(&database), "3");
-        let whole = Recording::read(&thirds.iter().map(|(.., text)| text.as_str()).collect::<String>()).play();
+        let whole = whole(&thirds);
         assert!(kept(&mut *store) == *whole.model());
     }
 
@@ -434,7 +430,7 @@ mod in_postgres {
         shared().sql(database, &mine);
         let written = written_at_last(&mut *first, 3, &thirds[2]);
         assert!(written.is_takeover);
-        let whole = Recording::read(&thirds.iter().map(|(.., text)| text.as_str()).collect::<String>()).play();
+        let whole = whole(&thirds);
         assert_eq!(existing(&kept(&mut *first)), existing(whole.model()));
     }
 

@@ -8,50 +8,28 @@ use timeline::{Fact, Millis};
 
 #[test]
 fn a_replica_set_that_somebody_else_scales_is_no_step_of_its_deployment() {
-    let mut web = Web::live(3).at(60_000);
-    web.set(2, |set| set.now.counts.desired = 1);
-    web.wait(100).set(2, |set| set.now.counts.desired = 3);
-    assert_eq!(
-        since(&web, 60_000),
-        [
-            "60000 The ReplicaSet of revision 1 was scaled 3 → 1, not by its Deployment.",
-            "60100 The Deployment controller scaled the ReplicaSet of revision 1 back 1 → 3."
-        ]
-    );
+    for (web, steps, desired_replicas) in [
+        (Web::live(3), [3, 1, 3], None),
+        (Web::live(3), [3, 4, 3], None),
+        (Web::reported(), [0, 1, 0], None),
+        // It may then say another number of replicas of the Deployment.
+        (Web::reported(), [0, 2, 0], Some(4)),
+    ] {
+        let (mut web, [before, scaled, back]) = (web.at(60_000), steps);
+        web.set(2, |set| set.now.counts.desired = scaled);
+        web.wait(100).set(2, |set| {
+            set.now.counts.desired = back;
+            set.now.desired_replicas = desired_replicas.or(set.now.desired_replicas);
+        });
+        let told = [
+            format!("60000 The ReplicaSet of revision 1 was scaled {before} → {scaled}, not by its Deployment."),
+            format!("60100 The Deployment controller scaled the ReplicaSet of revision 1 back {scaled} → {back}."),
+        ];
+        assert_eq!(since(&web, 60_000), told);
+    }
     let mut web = Web::replaced().at(60_000);
     web.set(SECOND, |set| set.now.counts.desired = 2);
     assert_eq!(since(&web, 60_000), ["60000 The ReplicaSet of revision 2 was scaled 3 → 2, not by its Deployment."]);
-    let mut web = Web::live(3).at(60_000);
-    web.set(2, |set| set.now.counts.desired = 4);
-    web.wait(100).set(2, |set| set.now.counts.desired = 3);
-    assert_eq!(
-        since(&web, 60_000),
-        [
-            "60000 The ReplicaSet of revision 1 was scaled 3 → 4, not by its Deployment.",
-            "60100 The Deployment controller scaled the ReplicaSet of revision 1 back 4 → 3."
-        ]
-    );
-    let mut web = Web::reported().at(60_000);
-    web.set(2, |set| set.now.counts.desired = 1);
-    web.wait(100).set(2, |set| set.now.counts.desired = 0);
-    assert_eq!(
-        since(&web, 60_000),
-        [
-            "60000 The ReplicaSet of revision 1 was scaled 0 → 1, not by its Deployment.",
-            "60100 The Deployment controller scaled the ReplicaSet of revision 1 back 1 → 0."
-        ]
-    );
-    // It may then say another number of replicas of the Deployment.
-    let mut web = Web::reported().at(60_000);
-    web.set(2, |set| set.now.counts.desired = 2);
-    web.wait(100).set(2, |set| (set.now.counts.desired, set.now.desired_replicas) = (0, Some(4)));
-    assert_eq!(
-        since(&web, 60_000),
-        [
-            "60000 The ReplicaSet of revision 1 was scaled 0 → 2, not by its Deployment.",
-            "60100 The Deployment controller scaled the ReplicaSet of revision 1 back 2 → 0."
-        ]
-    );
     // Beside a later revision, or with pods of an older one, it may be a step; to none it may be Recreate.
     let step = |mut web: Web, set: u128, desired: u32| {
         web.set(set, |set| set.now.counts.desired = desired);

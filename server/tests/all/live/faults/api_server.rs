@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use timeline::Millis;
 
-use super::stage::{Row, Stage, WATCHED};
+use super::stage::{Row, Stage};
 use crate::common::network::NetworkFault;
 use crate::live::support::{EXPIRED, Fault, Verb, deployment, pod, replica_set};
 
@@ -343,12 +343,12 @@ pub const ROWS: &[Row] = &[
         said_within: None,
         run: |stage| {
             Box::pin(async {
-                WATCHED.iter().for_each(|name| stage.api.stand(Verb::Watch, name, Some(Fault::Mute)));
+                stage.api.stand_all(&[Verb::Watch], Some(Fault::Mute));
                 stage.api.hang_up();
                 stage.pass(1).await;
                 stage.lose(10);
                 stage.until_list().await;
-                WATCHED.iter().for_each(|name| stage.api.stand(Verb::Watch, name, None));
+                stage.api.stand_all(&[Verb::Watch], None);
             })
         },
         ..OF_ALL

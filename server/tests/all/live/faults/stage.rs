@@ -20,11 +20,8 @@ use tokio::time::{Instant, sleep};
 
 use super::viewer::Viewer;
 use crate::common::network::Network;
-use crate::live::support::{FakeApi, Fault, Verb, deployment, pod, replica_set};
+use crate::live::support::{FakeApi, Fault, Verb, WATCHED, deployment, pod, replica_set};
 use crate::live::viewers::web;
-
-/// Resources that are watched.
-pub const WATCHED: [&str; 4] = ["deployments", "replicasets", "pods", "events"];
 
 /// Longest time until the picture is right, after a fault has ended.
 pub const CONVERGED_WITHIN: Duration = Duration::from_secs(5);
@@ -202,9 +199,7 @@ impl Stage {
 
     /// Each request meets this.
     pub fn stand_all(&self, fault: Option<Fault>) {
-        for verb in [Verb::List, Verb::Watch] {
-            WATCHED.iter().for_each(|name| self.api.stand(verb, name, fault.clone()));
-        }
+        self.api.stand_all(&[Verb::List, Verb::Watch], fault.clone());
         self.api.stand(Verb::Version, "version", fault);
         self.api.hang_up();
     }

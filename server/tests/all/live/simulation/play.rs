@@ -16,9 +16,9 @@ use tokio::time::Instant;
 use super::schedule::{DEPLOYMENTS, HURRIED_MILLIS, Schedule, Step, VIEWERS, What};
 use super::witness::Witness;
 use crate::common::{chaos, simulated};
-use crate::live::faults::stage::{CONVERGED_WITHIN, REQUESTS_PER_MINUTE, Stage, WATCHED};
+use crate::live::faults::stage::{CONVERGED_WITHIN, REQUESTS_PER_MINUTE, Stage};
 use crate::live::faults::viewer::Viewer;
-use crate::live::support::{Fault, Verb};
+use crate::live::support::{Fault, Verb, WATCHED};
 
 const NAMESPACE: &str = "shop";
 /// The time of the cluster when a simulation begins.
@@ -214,7 +214,7 @@ impl Simulation<'_> {
     fn stand(&self) {
         let verbs = [Verb::List, Verb::Next, Verb::Stream, Verb::Watch];
         let api = &self.stage.api;
-        WATCHED.iter().for_each(|kind| verbs.iter().for_each(|verb| api.stand(*verb, kind, None)));
+        api.stand_all(&verbs, None);
         api.stand(Verb::Version, "version", None);
         for number in &self.standing {
             let What::Requests(verbs, kinds, fault) = &self.schedule.faults[*number].what else { continue };

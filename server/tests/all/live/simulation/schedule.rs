@@ -7,8 +7,7 @@ use fastrand::Rng;
 use timeline::Millis;
 
 use crate::common::network::NetworkFault;
-use crate::live::faults::stage::WATCHED;
-use crate::live::support::{EXPIRED, Fault, Verb};
+use crate::live::support::{EXPIRED, Fault, Verb, WATCHED};
 
 /// Deployments that people act on, and viewers look at.
 pub const DEPLOYMENTS: [&str; 2] = ["web", "api"];

@@ -43,6 +43,9 @@ pub enum Fault {
     Mute,
 }
 
+/// Resources that are watched.
+pub const WATCHED: [&str; 4] = ["deployments", "replicasets", "pods", "events"];
+
 /// Which request a fault is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verb {
@@ -196,6 +199,13 @@ impl FakeApi {
             Some(fault) => world.standing.insert((verb as u8, resource.to_owned()), fault),
             None => world.standing.remove(&(verb as u8, resource.to_owned())),
         };
+    }
+
+    /// The same for each resource that is watched.
+    pub fn stand_all(&self, verbs: &[Verb], fault: Option<Fault>) {
+        for verb in verbs {
+            WATCHED.iter().for_each(|resource| self.stand(*verb, resource, fault.clone()));
+        }
     }
 
     /// From now on pages hold so many objects at most, and take that long.

@@ -16,6 +16,7 @@ use timeline::wire::{Connection, ConnectionState};
 
 use crate::common::until::until;
 use crate::live::support::fake_api::FakeApi;
+use crate::live::support::objects::shop;
 
 /// Times short enough for tests; how much each watch earns in time is as in the product.
 pub fn quick() -> Pace {
@@ -29,6 +30,12 @@ pub fn quick() -> Pace {
         most_watch_seconds: 0,
         ..Pace::default()
     }
+}
+
+/// Hears within a fraction of a second that a server is silent.
+pub fn impatient(pace: &mut Pace) {
+    pace.probe = Duration::from_millis(50);
+    pace.silence = Duration::from_millis(200);
 }
 
 /// A hub that watches the fake API server.
@@ -106,6 +113,14 @@ impl Watched {
         })
         .await;
     }
+}
+
+/// A Deployment that is watched, once its two pods are seen.
+pub async fn watched_shop(pace: impl FnOnce(&mut Pace)) -> (FakeApi, Watched) {
+    let api = shop().await;
+    let watched = Watched::start(&api, &[], pace);
+    watched.until_pods(&["web-a", "web-b"]).await;
+    (api, watched)
 }
 
 /// Waits until a hub's connection is so, and returns it; fails after a deadline that only a defect reaches.

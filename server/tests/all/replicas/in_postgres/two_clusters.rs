@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use server::feed::recording::Recording;
 use server::history::store::{Commit, CommitResult};
 use timeline::Millis;
 
-use super::{commit, existing, kept_of, open, thirds};
+use super::{commit, existing, kept_of, open, thirds, whole};
 use crate::common::postgres::shared;
 
 fn of(cluster: &str, number: u64, third: &(Millis, Millis, String)) -> Commit {
@@ -58,7 +57,7 @@ fn each_writes_the_cluster_that_it_has_and_the_one_that_stays_takes_the_other_ov
     };
     assert!(taken.is_takeover, "what came before is written anew");
     assert_eq!(written(second.commit(&[of("b", number, &thirds[2])]).unwrap()), clusters(&["b"]));
-    let whole = Recording::read(&thirds.iter().map(|(.., text)| text.as_str()).collect::<String>()).play();
+    let whole = whole(&thirds);
     let gaps = ["a", "b"].map(|cluster| {
         let model = kept_of(&mut *second, cluster);
         assert_eq!(existing(&model), existing(whole.model()), "{cluster}");
