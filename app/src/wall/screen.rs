@@ -57,13 +57,8 @@ impl WallScreen {
         let is_begun = known.is_some();
         let live_list = known.unwrap_or_default();
         set_if_new(&board.heard_millis, present_millis(&live_list, page_millis()));
-        let state = State {
-            is_begun,
-            live_list,
-            seats: Seats::default(),
-            looked_at: f64::NEG_INFINITY,
-            is_dirty: true,
-        };
+        let state =
+            State { is_begun, live_list, seats: Seats::default(), looked_at: f64::NEG_INFINITY, is_dirty: true };
         Self { board, settings, followed, state: RefCell::new(state) }
     }
 
