@@ -104,7 +104,8 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
         move || board.zone.replace_times(read(&words.read()), board.now_millis())
     };
     let sentence = said(|words| &words.sentence);
-    let explanation = said(|words| &words.why);
+    let why_words = said(|words| &words.why);
+    let explanation = Memo::new(move |_| why_words());
     // A whole image leaves no room for what the headline says of it.
     let images = Memo::new(move |_| picture.images());
     let headline = Memo::new(move |_| with_short_images(&sentence(), images.read().iter().map(String::as_str)));
@@ -141,7 +142,7 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
                         on:click=move |_| cut.toggle()
                         on:blur=move |_| cut.measure()
                     >
-                        {move || unbroken(&explanation())}
+                        {move || unbroken(&explanation.read())}
                     </p>
                 </div>
                 <Remedy remedy/>
