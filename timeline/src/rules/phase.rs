@@ -357,7 +357,7 @@ mod tests {
         };
         assert_eq!(ends(Role::Sidecar, 0), (PodState::Starting, "Init 0 of 1".to_owned()), "its first end");
         assert_eq!(ends(Role::Sidecar, 1), (PodState::Failing, "Completed".to_owned()));
-        assert_eq!(ends(Role::Init, 1), (PodState::Starting, String::new()), "it is done");
+        assert_eq!(ends(Role::Init, 1), (PodState::Starting, "PodInitializing".to_owned()), "it is done");
     }
 
     #[test]
