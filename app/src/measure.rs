@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
-use timeline::words::{capitalized, count, duration};
+use timeline::words::{capitalized, count, duration_in_words};
 
 /// So many must there be to tell an end in advance, and to speak of a rule.
 pub(crate) const ENOUGH: usize = 3;
@@ -55,7 +55,7 @@ impl Measure {
                     rank => format!("to complete, {rank}"),
                 };
                 let sentence = comparison_words(millis, took).unwrap_or_default();
-                Some(Figure { value: duration(millis), words, sentence })
+                Some(Figure { value: duration_in_words(millis), words, sentence })
             }
             RolloutProgress::GoingOn(_) => {
                 let gone_on_millis = now_millis - self.started_millis;
@@ -98,12 +98,12 @@ fn rank(millis: Millis, took: &[Millis]) -> String {
 /// Where one that was complete after this time stands among earlier ones; `None` where there are none.
 pub(crate) fn comparison_words(millis: Millis, took: &[Millis]) -> Option<String> {
     let (fastest, slowest) = (took.first()?, took.last()?);
-    let (this, many) = (duration(millis), took.len());
+    let (this, many) = (duration_in_words(millis), took.len());
     if many < ENOUGH {
-        let others: Vec<String> = took.iter().map(|took| duration(*took)).collect();
+        let others: Vec<String> = took.iter().map(|took| duration_in_words(*took)).collect();
         return Some(format!("Took {this}; {} took {}.", earlier(many), others.join(" and ")));
     }
-    let (median, span) = (duration(median(took.iter().copied())?), span(*fastest, *slowest));
+    let (median, span) = (duration_in_words(median(took.iter().copied())?), span(*fastest, *slowest));
     Some(format!("Took {this}, {} ones: median {median}, {span}.", rank(millis, took)))
 }
 
@@ -115,13 +115,13 @@ fn remaining(millis: Millis, took: &[Millis]) -> Option<(Millis, Millis)> {
 
 /// "12 s to 39 s".
 fn span(from: Millis, to: Millis) -> String {
-    let (from, to) = (duration(from), duration(to));
+    let (from, to) = (duration_in_words(from), duration_in_words(to));
     if from == to { from } else { format!("{from} to {to}") }
 }
 
 /// "12 s to 39 s", or "up to 39 s" where it may be complete at any moment.
 fn time_left(soonest: Millis, latest: Millis) -> String {
-    if soonest < SOON_MILLIS { format!("up to {}", duration(latest)) } else { span(soonest, latest) }
+    if soonest < SOON_MILLIS { format!("up to {}", duration_in_words(latest)) } else { span(soonest, latest) }
 }
 
 /// When one that has gone on for this time may be complete, or how many were by then; `None` where there is no ground.
@@ -134,7 +134,7 @@ pub(crate) fn expected(millis: Millis, took: &[Millis]) -> Option<String> {
     let Some((soonest, latest)) = remaining(millis, took) else {
         let of =
             if shorter == many { format!("all {}", earlier(many)) } else { format!("{shorter} of {}", earlier(many)) };
-        return Some(format!("In progress for {}: {of} were complete by then.", duration(millis)));
+        return Some(format!("In progress for {}: {of} were complete by then.", duration_in_words(millis)));
     };
     let of = if shorter == 0 { earlier(many) } else { format!("the {} slowest of {}", many - shorter, earlier(many)) };
     let took = span(soonest + millis, latest + millis);

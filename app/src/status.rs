@@ -50,6 +50,17 @@ pub struct StatusPayload {
     pub server: Option<ServerStatus>,
 }
 
+impl StatusPayload {
+    /// Returns the time of the one cluster that is seen: a playground's may run ahead of this machine's. `None` for several clusters, and
+    /// for a recording, whose time is past.
+    pub fn cluster_millis(&self) -> Option<Millis> {
+        match self.clusters.as_slice() {
+            [cluster] if cluster.connection.state != "recording" => Some(cluster.now_millis),
+            _ => None,
+        }
+    }
+}
+
 /// Figures of the whole server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -199,6 +210,26 @@ mod tests {
                 (ConnectionStatus::new(&Connection { state, ..Connection::default() }, 7), told.1, told.2.to_owned());
             assert_eq!(state, ConnectionStatus { state: told.0, since_millis, why });
         }
+    }
+
+    #[test]
+    fn one_cluster_tells_the_time() {
+        let cluster = |state| ClusterStatus {
+            name: "a".to_owned(),
+            connection: ConnectionStatus::new(&Connection { state, ..Connection::default() }, 7),
+            words: String::new(),
+            advice: Vec::new(),
+            now_millis: 60_000,
+            figures: None,
+            kinds: Vec::new(),
+        };
+        let told = |states: Vec<ConnectionState>| {
+            let clusters = states.into_iter().map(cluster).collect();
+            StatusPayload { clusters, ..StatusPayload::default() }.cluster_millis()
+        };
+        assert_eq!(told(vec![ConnectionState::Live]), Some(60_000));
+        assert_eq!(told(vec![ConnectionState::Live, ConnectionState::Live]), None);
+        assert_eq!(told(vec![ConnectionState::Replay { name: "r".into() }]), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use timeline::Millis;
 use timeline::episodes::EpisodeRow;
-use timeline::words::{count, duration};
+use timeline::words::{count, duration_in_words};
 
 use crate::measure::{ENOUGH, RolloutProgress, comparison_words, earlier, expected, median};
 
@@ -37,7 +37,7 @@ pub fn sentences(this: &EpisodeRow, progress: RolloutProgress, before: &[Episode
     let firsts: Vec<Millis> = alike.iter().filter_map(|other| other.first_available_millis).collect();
     if let (Some(first), true) = (this.first_available_millis, firsts.len() >= ENOUGH) {
         let usual = median(firsts.iter().copied()).unwrap_or_default();
-        let (first, usual) = (duration(first), duration(usual));
+        let (first, usual) = (duration_in_words(first), duration_in_words(usual));
         said.push(format!("First pod available after {first}; median of {} {usual}.", earlier(firsts.len())));
     }
     let restarts: Vec<u32> = alike.iter().filter_map(|other| other.restarts).collect();
@@ -84,6 +84,18 @@ mod tests {
 
     fn told(progress: RolloutProgress, took: &[Millis]) -> Vec<String> {
         sentences(&of_size(4), progress, &before(took))
+    }
+
+    #[test]
+    fn what_took_no_time_is_told_in_the_same_words_everywhere() {
+        let this = EpisodeRow { first_available_millis: Some(40), ..of_size(4) };
+        assert_eq!(
+            sentences(&this, RolloutProgress::Complete(60), &before(&[80, 80, 80])),
+            [
+                "Took less than 0.1 s, no slower than any of 3 earlier ones: median less than 0.1 s, less than 0.1 s.",
+                "First pod available after less than 0.1 s; median of 3 earlier ones less than 0.1 s.",
+            ]
+        );
     }
 
     #[test]

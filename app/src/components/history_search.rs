@@ -8,6 +8,8 @@ use timeline::episodes::{LENGTHS, OUTCOMES, Search, TIMES};
 
 /// Times that are always in view.
 const FIRST_TIMES: [&str; 3] = ["hour", "day", "week"];
+/// How a time is written in a field; what stands there while a field is empty.
+const TIME_FORMAT: &str = "yyyy-mm-dd hh:mm";
 
 /// The form: everything but the time is written in one field. Each choice and each filter that is in force is a link.
 #[component]
@@ -42,7 +44,8 @@ pub fn HistorySearch(
     let [since, until] =
         times.map(|time| if search.when.is_empty() { (time, String::new()) } else { (String::new(), time) });
     let field = |name: &'static str, (value, stands_for): (String, String)| {
-        view! { <input type="text" name=name value=value placeholder=stands_for title="Such as 2026-11-21 14:02" autocomplete="off"/> }
+        let hint = if stands_for.is_empty() { TIME_FORMAT.to_owned() } else { stands_for };
+        view! { <input type="text" name=name value=value placeholder=hint title="Such as 2026-11-21 14:02" autocomplete="off"/> }
     };
     let kept =
         [("tz", search.zone.clone()), ("when", search.when.clone())].into_iter().filter(|(_, value)| !value.is_empty());

@@ -35,7 +35,7 @@ pub fn PastRolloutRow(
         <tr class="past-rollout" data-testid="past" data-row=row>
             <td class="status"><span class=format!("sign {}", mark.name())>{word}</span>{(!note.is_empty()).then(|| view! { " "<small>{note}</small> })}</td>
             <td class="workload"><span class="cut"><a class="place" href=place.address() title=where_words.clone()>{where_words.clone()}</a>" / "{named}</span></td>
-            <td class="revision"><span class="unit">"revision "</span>{rollout.revision}</td>
+            <td class="revision">{rollout.revision}</td>
             <td class="images mono" title=all_images>{images.to_string()}</td>
             <td class="cause" title=cause.clone()><span>{cause.clone()}</span></td>
             <td class="took">{rollout.duration_words()}</td>

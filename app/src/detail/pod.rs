@@ -76,7 +76,7 @@ pub struct ContainerDetail {
     pub state: String,
     /// Number of restarts.
     pub restarts: u32,
-    /// The last exit, in words; empty when that was well or it did not end.
+    /// The code of the last exit, with its reason; empty when it did not end.
     pub last_end: String,
 }
 
@@ -184,8 +184,8 @@ fn container(of: &fact::Container, pod: PodState) -> ContainerDetail {
         }
     };
     let last_end = of.last_exit.as_ref().map(|exit| match safe(&exit.reason).as_str() {
-        "" => format!("exit code {}", exit.code),
-        reason => format!("exit code {} ({reason})", exit.code),
+        "" => exit.code.to_string(),
+        reason => format!("{} ({reason})", exit.code),
     });
     ContainerDetail {
         name: safe(&of.name),
@@ -261,6 +261,16 @@ mod tests {
         };
         let all = [ConditionStatus::True, ConditionStatus::False, ConditionStatus::Unknown];
         assert_eq!(all.map(told), ["true", "false", "unknown"]);
+    }
+
+    #[test]
+    fn an_exit_is_told_by_its_code_and_reason() {
+        let told = |reason: &str| {
+            let exit = fact::Exit { reason: reason.to_owned(), ..fact::Exit::default() };
+            let of = fact::Container { last_exit: Some(exit.into()), ..fact::Container::new("web".into(), Role::App) };
+            container(&of, PodState::Available).last_end
+        };
+        assert_eq!(["", "Completed"].map(told), ["0", "0 (Completed)"]);
     }
 
     #[test]

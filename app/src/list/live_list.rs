@@ -88,6 +88,14 @@ impl LiveList {
         }
     }
 
+    /// Returns the present of the one cluster that is seen: a playground's may run ahead of the browser's. `None` for several clusters, and
+    /// for a recording, whose time is past.
+    pub fn cluster_millis(&self, page_millis: f64) -> Option<Millis> {
+        let ([cluster], [clock]) = (self.copy.overall.clusters.as_slice(), self.clocks.as_slice()) else { return None };
+        let is_recorded = matches!(cluster.connection.state, ConnectionState::Replay { .. });
+        (!is_recorded).then(|| clock.running_millis(page_millis))
+    }
+
     /// The clusters' clocks now.
     pub fn ages(&self, page_millis: f64) -> Ages {
         Ages {
@@ -141,6 +149,22 @@ mod tests {
         assert_eq!(told(&list.ages(120_000.0), &row), (40_000, "3 min".to_owned()));
         row.summary.lately = Lately { from_millis: 0, steps: vec![(50_000, [1, 0, 0, 0, 0])] };
         assert_eq!(list.ages(120_000.0).known_until(&row), 50_000, "another namespace is heard");
+    }
+
+    #[test]
+    fn one_cluster_tells_the_time() {
+        let told = |states: Vec<ConnectionState>| {
+            let clusters = states.into_iter().map(|state| {
+                let mut cluster = ClusterState { now_millis: 60_000, ..cluster("a", state) };
+                cluster.connection.speed_percent = 1_000;
+                cluster
+            });
+            let overall = Overall { clusters: clusters.collect(), ..Overall::default() };
+            LiveList::from_copy(copy(overall, &[]), 0.0).cluster_millis(2_000.0)
+        };
+        assert_eq!(told(vec![ConnectionState::Live]), Some(80_000), "it is ten times as fast");
+        assert_eq!(told(vec![ConnectionState::Live, ConnectionState::Live]), None);
+        assert_eq!(told(vec![ConnectionState::Replay { name: "r".into() }]), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use timeline::Millis;
 use timeline::address;
 use timeline::episodes::EpisodeRow;
-use timeline::words::{count, duration, duration_in_words, is_are, safe};
+use timeline::words::{count, duration_in_words, is_are, safe};
 
 use crate::compare::earlier::{is_alike, why_not_compared};
 use crate::compare::startup::Startup;
@@ -107,7 +107,7 @@ fn table<const N: usize>(columns: [&str; N], row_id: &'static str, rows: Vec<[An
 
 /// The cells of one of those before it; its revision leads to both laid over each other.
 fn cells(began: String, before: &EpisodeRow, link: String, is_other: bool) -> [AnyView; 6] {
-    let first = before.first_available_millis.map(|millis| format!("after {}", brief(millis)));
+    let first = before.first_available_millis.map(|millis| format!("after {}", duration_in_words(millis)));
     let images = ImageText::change(&before.images_before, &before.images).to_string();
     let cause = before.cause_words();
     let cause = (!cause.is_empty()).then(|| view! { <p class="muted">{cause}</p> });
@@ -121,11 +121,6 @@ fn cells(began: String, before: &EpisodeRow, link: String, is_other: bool) -> [A
         first.unwrap_or_else(unknown).into_any(),
         restarts.unwrap_or_else(unknown).into_any(),
     ]
-}
-
-/// A duration; one that is nearly nothing without a figure that looks like none.
-fn brief(millis: Millis) -> String {
-    if millis < NO_TIME_MILLIS { format!("< {}", duration(NO_TIME_MILLIS)) } else { duration(millis) }
 }
 
 /// A round step of an axis with at most nine of them: of seconds, minutes, an hour, or whole days. A rollout may go on for months.
@@ -270,12 +265,12 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
     });
     let lines = lines.collect_view();
     let (half, slowest) = whole;
-    let (half_at, slowest_words) = (x(half), duration(slowest));
+    let (half_at, slowest_words) = (x(half), duration_in_words(slowest));
     let median = (half > 0).then(|| {
         view! { <line class="median" x1=rounded(half_at) x2=rounded(half_at) y1="0" y2=rounded(height)></line> }
     });
     let said = if half > 0 {
-        format!("Median from creation to available: {} (the line); slowest {slowest_words}.", duration(half))
+        format!("Median from creation to available: {} (the line); slowest {slowest_words}.", duration_in_words(half))
     } else {
         "None of these pods was available.".to_owned()
     };
@@ -287,8 +282,8 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
         [
             (key, step.name).into_any(),
             step.pods.to_string().into_any(),
-            brief(step.median_millis).into_any(),
-            duration(step.slowest_millis).into_any(),
+            duration_in_words(step.median_millis).into_any(),
+            duration_in_words(step.slowest_millis).into_any(),
             view! { <span class="mono">{step.slowest}</span> }.into_any(),
         ]
     });

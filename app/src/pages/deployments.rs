@@ -73,7 +73,7 @@ pub fn DeploymentsPage() -> impl IntoView {
         <Banner test_id="banner" words=lost countdown=next/>
         <Banner test_id="trouble" words=move || words::trouble(&overall.read(), zone) countdown=move || words::next_retry(&overall.read(), zone)/>
         <main class=class data-testid="overview">
-            <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href=at("/")>"All"</a><span class="muted recorded">{recorded}</span></h1>
+            <h1>{move || words::heading(&query.read())}" "<a class=move || if is_part() { "choice" } else { "unused" } href=at("/") aria-label="All Deployments">"All"</a><span class="muted recorded">{recorded}</span></h1>
             <Filter board search/>
             // Below the links of the filter: those stay where they are, however the question changes.
             <Banner test_id="mistake" words=move || overall.read().trouble.clone()/>

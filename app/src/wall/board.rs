@@ -25,7 +25,7 @@ pub struct WallBoard {
     pub overall: RwSignal<Overall>,
     /// The page has a connection to the server, or is making its first.
     pub is_linked: RwSignal<bool>,
-    /// The last word from the server, by the browser's clock.
+    /// The last word from the server, by the clock of `now_millis`.
     pub heard_millis: RwSignal<Millis>,
     /// Text about Deployments that are done or wait.
     pub strip: RwSignal<Vec<String>>,
@@ -35,7 +35,7 @@ pub struct WallBoard {
     pub is_stable: RwSignal<bool>,
     /// Text about the last one that was done.
     pub last: RwSignal<String>,
-    /// Time of day, by the browser's clock; 0 until the page is alive.
+    /// Time of day, of the one cluster that is seen, else by the browser's clock; 0 until the page is alive.
     pub now_millis: RwSignal<Millis>,
     /// The seats of the stage.
     pub seats: [Seat; SEATS],

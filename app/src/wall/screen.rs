@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use leptos::prelude::*;
+use timeline::Millis;
 use timeline::list::{ClusterState, Group, ListCopy, Row, Window};
 use timeline::wire::{ConnectionState, Scope, ServerFrame};
 
@@ -12,7 +13,7 @@ use super::board::{Seat, WallBoard};
 use super::settings::Settings;
 use super::stage::{Key, Seats};
 use super::{ROWS, SeatState, last_finished, of_group, strip, unseated};
-use crate::browser::now_millis;
+use crate::browser::{now_millis, page_millis};
 use crate::list::LiveList;
 use crate::live::client::{Client, Live, Screen, ScreenRequest};
 use crate::live::link::LinkState;
@@ -53,14 +54,11 @@ impl WallScreen {
             (screen, client)
         };
         let followed = board.seats.iter().map(follow).collect();
-        set_if_new(&board.heard_millis, now_millis());
-        let state = State {
-            is_begun: known.is_some(),
-            live_list: known.unwrap_or_default(),
-            seats: Seats::default(),
-            looked_at: f64::NEG_INFINITY,
-            is_dirty: true,
-        };
+        let is_begun = known.is_some();
+        let live_list = known.unwrap_or_default();
+        set_if_new(&board.heard_millis, present_millis(&live_list, page_millis()));
+        let state =
+            State { is_begun, live_list, seats: Seats::default(), looked_at: f64::NEG_INFINITY, is_dirty: true };
         Self { board, settings, followed, state: RefCell::new(state) }
     }
 
@@ -84,7 +82,6 @@ impl Screen for WallScreen {
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
         let state = &mut *self.state.borrow_mut();
-        set_if_new(&self.board.heard_millis, now_millis());
         let before = names(&state.live_list.copy);
         if state.live_list.apply_frames(frames, &mut state.is_begun, page_millis) {
             if before != names(&state.live_list.copy) {
@@ -93,6 +90,7 @@ impl Screen for WallScreen {
             state.is_dirty = true;
             self.board.set_overall(&state.live_list.copy.overall);
         }
+        set_if_new(&self.board.heard_millis, present_millis(&state.live_list, page_millis));
         None
     }
 
@@ -104,6 +102,11 @@ impl Screen for WallScreen {
         }
         None
     }
+}
+
+/// Returns the present, by the clock that the cluster's times are told with.
+fn present_millis(live_list: &LiveList, page_millis: f64) -> Millis {
+    live_list.cluster_millis(page_millis).unwrap_or_else(now_millis)
 }
 
 fn names(copy: &ListCopy) -> Vec<String> {
@@ -151,7 +154,7 @@ impl WallScreen {
         set_if_new(&board.unseated, unseated(copy, &seated));
         set_if_new(&board.is_stable, is_stable);
         set_if_new(&board.last, last_finished(copy, &ages));
-        set_if_new(&board.now_millis, minute(now_millis()));
+        set_if_new(&board.now_millis, minute(present_millis(&state.live_list, page_millis)));
     }
 }
 

@@ -26,7 +26,7 @@ test("what was rolled out is there after the server was killed, as a list, as a 
   const second = await serve(() => first.again());
   await page.goto(history(second));
   await expect(past).toHaveCount(3);
-  await expect(past.first()).toContainText("revision 3");
+  await expect(past.first().locator(".revision")).toHaveText("3");
   await expect(past.first()).toContainText("Complete");
   await openLive(page, second.page("rollcast-test", story.namespace, "nginx"));
   await expect(page.getByTestId("story")).toContainText("Revision 2 is complete");

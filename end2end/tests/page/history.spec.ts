@@ -43,7 +43,7 @@ async function kept(serve: Serve): Promise<[Server, Kept[]]> {
 
 /// The rows of the page: which rollout each is of.
 const rows = (page: Page) => page.getByTestId("past").evaluateAll((rows) => rows.map((row) => [".workload", ".revision"].map((cell) => row.querySelector(cell)?.textContent).join(", ")));
-const rowOf = ({ cluster, namespace, name, revision }: Kept) => `${cluster} / ${namespace} / ${name}, revision ${revision}`;
+const rowOf = ({ cluster, namespace, name, revision }: Kept) => `${cluster} / ${namespace} / ${name}, ${revision}`;
 const parameter = (page: Page, name: string) => new URL(page.url()).searchParams.get(name) ?? "";
 const field = (page: Page, name: string) => page.locator(`form.filter input[name=${name}]`);
 

@@ -214,6 +214,8 @@ test.describe("without scripts", () => {
     await expect(page.getByTestId("deployment")).toHaveCount(1);
     await page.goto(`${server.address}/clusters/rollout`);
     await expect(page.getByRole("heading", { level: 1 })).toContainText("Deployments of rollout");
+    await expect(page.getByRole("link", { name: "All", exact: true }), "that of the status").toHaveCount(1);
+    await expect(page.getByRole("link", { name: "All Deployments" })).toHaveAttribute("href", "/");
     await expect(page.getByTestId("deployment")).toHaveCount(1);
     await page.goto(`${server.address}/?sort=name&order=desc`);
     await expect(page.getByTestId("deployment").first()).toContainText("deadline-exceeded");

@@ -331,6 +331,21 @@ test("a new version reloads the wall, once, and once more ten minutes later", as
     .toBe(3);
 });
 
+test("where a cluster's time runs faster, the clock of the wall and the status page tell that time", async ({ page, serve }) => {
+  const server = await serve(() => Server.simulating(["--speed", "20"]));
+  await openLive(page, `${server.address}/wall`);
+  const clusterMillis = async () => ((await (await page.request.get(`${server.address}/api/v1/status`)).json()) as { clusters: { nowMillis: number }[] }).clusters[0]!.nowMillis;
+  const minute = (millis: number) => new Date(millis).toISOString().slice(11, 16);
+  await expect.poll(async () => (await clusterMillis()) - Date.now(), { timeout: 30_000 }).toBeGreaterThan(180_000);
+  const told = async () => [await page.getByTestId("clock").textContent(), `${minute(await clusterMillis())} UTC`];
+  await expect.poll(async () => new Set(await told()).size, "one minute").toBe(1);
+  const toldByStatus = async () => {
+    await page.goto(`${server.address}/status`);
+    return (await page.getByTestId("status").textContent())!.includes(`At ${minute(await clusterMillis())}:`);
+  };
+  await expect.poll(toldByStatus).toBe(true);
+});
+
 test("a wall stays while only its tiles hear of another build and protocol", async ({ page, serve }) => {
   await page.clock.install();
   // Of servers that are being updated behind one address: the connection of the wall itself is made after those of its four tiles.

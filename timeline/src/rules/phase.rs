@@ -163,12 +163,20 @@ fn failed_container(containers: &[Container]) -> Option<(&str, &str)> {
             Some((reason.as_str(), message.as_str()))
         }
         Some(ContainerState::Terminated { exit_code, reason, message })
-            if *exit_code != 0 && reason != RESTARTING_ALL && !awaits_init_container(container, containers) =>
+            if (*exit_code != 0 || is_sidecar_in_loop(container))
+                && reason != RESTARTING_ALL
+                && !awaits_init_container(container, containers) =>
         {
             Some((if reason.is_empty() { "Error" } else { reason.as_str() }, message.as_str()))
         }
         _ => None,
     })
+}
+
+/// Returns whether the container is a sidecar that ends again and again. Before the app containers run, its kubelet tells of no back-off
+/// of it: it has ended, with exit code 0 where it ends well when its startup probe fails.
+fn is_sidecar_in_loop(container: &Container) -> bool {
+    container.role == Role::Sidecar && container.ends_again_and_again()
 }
 
 /// Returns whether every app container runs. One that ended well and is not started again is no step of a start any
@@ -331,6 +339,25 @@ mod tests {
         };
         assert_eq!(starts(true), (PodState::Starting, "Init 0 of 2".to_owned()));
         assert_eq!(starts(false), (PodState::Starting, "Init 1 of 2".to_owned()));
+    }
+
+    #[test]
+    fn a_sidecar_that_ends_well_again_and_again_fails() {
+        let ends = |role, restarts| {
+            reads(move |pod| {
+                let reason = "Completed".to_owned();
+                let state = ContainerState::Terminated { exit_code: 0, reason: reason.clone(), message: String::new() };
+                let last_exit = Some(Exit { reason, ran_millis: Some(9_000), ..Exit::default() }.into());
+                pod.phase = Phase::Pending;
+                pod.containers = vec![
+                    Container { restarts, last_exit, ..container(role, Some(state)) },
+                    container(Role::App, waiting("PodInitializing")),
+                ];
+            })
+        };
+        assert_eq!(ends(Role::Sidecar, 0), (PodState::Starting, "Init 0 of 1".to_owned()), "its first end");
+        assert_eq!(ends(Role::Sidecar, 1), (PodState::Failing, "Completed".to_owned()));
+        assert_eq!(ends(Role::Init, 1), (PodState::Starting, "PodInitializing".to_owned()), "it is done");
     }
 
     #[test]

@@ -80,13 +80,13 @@ fn Start(pod: Memo<Box<PodDetail>>, now_millis: Signal<Millis>) -> impl IntoView
 fn Containers(pod: Memo<Box<PodDetail>>) -> impl IntoView {
     let line = |of: ContainerDetail| {
         view! {
-            <tr><td>{of.name}</td><td>{of.role.label()}</td><td>{of.state}</td><td>{of.restarts}</td><td>{of.last_end}</td></tr>
+            <tr><td>{of.name}" "<span class="muted">{of.role.label()}</span></td><td>{of.state}</td><td>{of.restarts}</td><td>{of.last_end}</td></tr>
         }
     };
     view! {
         <h3>"Containers"</h3>
-        <table>
-            <thead><tr><th>"Name"</th><th>"Role"</th><th>"State"</th><th>"Restarts"</th><th>"Ended last with"</th></tr></thead>
+        <table class="containers">
+            <thead><tr><th>"Name"</th><th>"State"</th><th>"Restarts"</th><th>"Last exit code"</th></tr></thead>
             <tbody>{lines(move || pod.read().containers.clone(), line)}</tbody>
         </table>
     }

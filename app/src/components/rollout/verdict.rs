@@ -53,22 +53,44 @@ impl VerdictContent {
     }
 }
 
-/// A headline in pieces: a revision's number stays beside its word.
-fn unbroken(sentence: &str) -> Vec<AnyView> {
-    let mut pieces = Vec::new();
-    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned().into_any());
-    let mut rest = sentence;
-    while let Some(at) = rest.find("evision ").map(|at| at - usize::from(at > 0)) {
-        let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
-        let (_, number) = from.split_once(' ').unwrap_or_default();
-        let after = number.trim_start_matches(|of: char| of.is_ascii_digit());
-        let kept = from.strip_suffix(after).unwrap_or(from);
-        pieces.extend(text(before));
-        pieces.push(view! { <span class="unbroken">{kept.to_owned()}</span> }.into_any());
-        rest = after;
+/// Longest word that stays beside a figure; a longer one is broken itself where a line is too short for it.
+const LONGEST_UNIT: usize = 12;
+
+/// Splits a text into pieces, each with whether it stays in one line: a figure beside its unit or noun, and a revision's number beside its
+/// word.
+fn pieces(text: &str) -> Vec<(String, bool)> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let (mut pieces, mut plain) = (Vec::new(), String::new());
+    for (index, run) in words.chunk_by(|word, next| stays_beside(word, next)).enumerate() {
+        if index > 0 {
+            plain.push(' ');
+        }
+        if run.len() == 1 {
+            plain.push_str(&run.concat());
+        } else {
+            pieces.push((std::mem::take(&mut plain), false));
+            pieces.push((run.join(" "), true));
+        }
     }
-    pieces.extend(text(rest));
+    pieces.push((plain, false));
+    pieces.retain(|(piece, _)| !piece.is_empty());
     pieces
+}
+
+/// Returns whether no line may end between these two words.
+fn stays_beside(word: &str, next: &str) -> bool {
+    let is_digit = |of: Option<char>| of.is_some_and(|of| of.is_ascii_digit());
+    let figure = word.trim_start_matches('(');
+    let is_figure = is_digit(figure.chars().next()) && is_digit(figure.chars().last());
+    (is_figure && next.len() <= LONGEST_UNIT) || (word.ends_with("evision") && is_digit(next.chars().next()))
+}
+
+/// Renders a text of which some pieces stay in one line.
+fn unbroken(text: &str) -> Vec<AnyView> {
+    let render = |(piece, is_unbroken): (String, bool)| {
+        if is_unbroken { view! { <span class="unbroken">{piece}</span> }.into_any() } else { piece.into_any() }
+    };
+    pieces(text).into_iter().map(render).collect()
 }
 
 /// The verdict line: badge, sentence, reason and figures.
@@ -82,6 +104,8 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
         move || board.zone.replace_times(read(&words.read()), board.now_millis())
     };
     let sentence = said(|words| &words.sentence);
+    let why_words = said(|words| &words.why);
+    let explanation = Memo::new(move |_| why_words());
     // A whole image leaves no room for what the headline says of it.
     let images = Memo::new(move |_| picture.images());
     let headline = Memo::new(move |_| with_short_images(&sentence(), images.read().iter().map(String::as_str)));
@@ -118,7 +142,7 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
                         on:click=move |_| cut.toggle()
                         on:blur=move |_| cut.measure()
                     >
-                        {said(|words| &words.why)}
+                        {move || unbroken(&explanation.read())}
                     </p>
                 </div>
                 <Remedy remedy/>
@@ -305,5 +329,23 @@ impl MeasureQuery {
                 });
             }
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_ends_between_a_figure_and_its_unit() {
+        let unbroken = |text| {
+            let all = pieces(text);
+            assert_eq!(all.iter().map(|(piece, _)| piece.as_str()).collect::<String>(), text);
+            all.into_iter().filter(|(_, stays)| *stays).map(|(piece, _)| piece).collect::<Vec<_>>()
+        };
+        let told = "Revision 2 crashes: 0 of 12 pods run (3 s).";
+        assert_eq!(unbroken(told), ["Revision 2 crashes:", "0 of", "12 pods", "(3 s)."]);
+        assert_eq!(unbroken("In 5. Pod 779994c9bc-x waits. 443 https://registry.example.com"), [""; 0]);
+        assert_eq!(unbroken(""), [""; 0]);
     }
 }

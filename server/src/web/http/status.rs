@@ -40,7 +40,8 @@ pub(super) async fn page(view: ClientView, request: Request) -> Response {
             (StatusPayload { trouble, ..StatusPayload::default() }, StatusCode::SERVICE_UNAVAILABLE)
         }
     };
-    let made = format!("{} UTC", words::clock(clock::now_millis()));
+    let now_millis = status.cluster_millis().unwrap_or_else(clock::now_millis);
+    let made = format!("{} UTC", words::clock(now_millis));
     let shell = move |build| app::shell::status(status.clone(), made.clone(), build);
     render_static(&view, code, request, shell).await
 }

@@ -176,6 +176,8 @@ async fn the_page_tells_of_each_and_has_its_link() {
 async fn each_workload_has_its_last_rollouts_as_a_small_picture_that_leads_to_them() {
     let kept = kept();
     let page = fetch(&kept.rollcast, "/history").await.text;
+    let hints = page.matches("placeholder=\"yyyy-mm-dd hh:mm\"").count();
+    assert_eq!(hints, 2, "an empty field of a time says how it is written");
     let pictures: Vec<&str> = page.split("data-testid=\"workload\"").skip(1).collect();
     let of_page = found(&kept.rollcast, "").await.into_iter().take(50);
     let workloads: std::collections::BTreeSet<_> = of_page.map(|rollout| (rollout.cluster, rollout.uid)).collect();
