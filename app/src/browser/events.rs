@@ -15,21 +15,10 @@ where
     on_cleanup(move || handle.remove());
 }
 
-/// Something that listens to the whole window, until it is dropped.
-pub struct EventListener(Option<WindowListenerHandle>);
-
-impl Drop for EventListener {
-    fn drop(&mut self) {
-        if let Some(handle) = self.0.take() {
-            handle.remove();
-        }
-    }
-}
-
-/// Listens to the whole window for an event by its name.
+/// Listens to the whole window for an event by its name, until the handle is removed.
 #[must_use]
-pub fn listen(event: &str, run: impl Fn(Event) + 'static) -> EventListener {
-    EventListener(Some(window_event_listener_untyped(event, run)))
+pub fn listen(event: &str, run: impl Fn(Event) + 'static) -> WindowListenerHandle {
+    window_event_listener_untyped(event, run)
 }
 
 /// A click that is not meant to open another tab or window: what the page does by itself may take its place.

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use leptos::leptos_dom::helpers::{IntervalHandle, WindowListenerHandle};
 use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use timeline::Millis;
@@ -14,7 +15,7 @@ use timeline::wire::{
 };
 
 use super::link::{LinkEffect, LinkEvent, LinkState, step};
-use crate::browser::{self, EventListener, Interval, Socket, SocketEvent, page_millis};
+use crate::browser::{self, Socket, SocketEvent, page_millis};
 use crate::exported::Exported;
 use crate::rows::set_if_new;
 
@@ -148,7 +149,7 @@ struct Inner {
     queue: RefCell<Vec<ServerFrame>>,
     is_over: Cell<bool>,
     /// What looks at the link again and again, and when the page wakes up.
-    watch: RefCell<Option<(Option<Interval>, [EventListener; 3])>>,
+    watch: RefCell<Option<(Option<IntervalHandle>, [WindowListenerHandle; 3])>>,
 }
 
 impl Client {
@@ -198,14 +199,17 @@ impl Client {
             browser::listen(event, move |_| client.handle_event(LinkEvent::WokeUp))
         };
         let listeners = ["online", "pageshow", "focus"].map(listener);
-        self.0.watch.replace(Some((Interval::new(TICK, tick), listeners)));
+        self.0.watch.replace(Some((browser::start_interval(TICK, tick), listeners)));
     }
 
     pub fn stop(&self) {
         self.0.is_over.set(true);
         self.0.followed.replace(None);
         self.0.socket.replace(None);
-        self.0.watch.replace(None);
+        if let Some((interval, listeners)) = self.0.watch.take() {
+            interval.iter().for_each(IntervalHandle::clear);
+            listeners.into_iter().for_each(WindowListenerHandle::remove);
+        }
     }
 
     /// Shows something else from here on.
