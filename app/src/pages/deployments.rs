@@ -1,7 +1,6 @@
 //! The list of Deployments: of every cluster, of one, or of a namespace. Live: only the rows in view travel, and whatever changes in
 //! them is shown.
 
-use leptos::ev;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
 use timeline::address::{self, Parameters, at};
@@ -32,13 +31,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     let board = ListBoard::new(query);
     let search = NodeRef::new();
     let rendered = begin(board);
-    Effect::new(move |_| {
-        browser::on_window(ev::keydown, move |event| {
-            if keys::handle_key(&event, search, board) {
-                event.prevent_default();
-            }
-        });
-    });
+    Effect::new(move |_| browser::on_key(move |event| keys::handle_key(event, search, board)));
     let zone = Zone::of_page();
     let overall = board.overall;
     let live = Live::of_app();
