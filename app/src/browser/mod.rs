@@ -24,7 +24,7 @@ mod view;
 pub use address::{
     base, block_links, go_to, load, origin, parameter, path, path_with_search, readdress, reload, search,
 };
-pub use answer::{FormValues, HttpResponse, fetch, send_form};
+pub use answer::{HttpResponse, fetch, send_form};
 pub use awake::WakeLock;
 pub use clipboard::copy;
 pub use document::{
