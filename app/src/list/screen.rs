@@ -67,10 +67,6 @@ impl ListScreen {
         Self { board, state: RefCell::new(state) }
     }
 
-    pub fn scope(&self) -> Scope {
-        self.state.borrow().scope()
-    }
-
     /// The list as it is left.
     pub fn save(&self) -> (Query, SavedList) {
         let state = self.state.borrow();
@@ -79,6 +75,11 @@ impl ListScreen {
 }
 
 impl Screen for ListScreen {
+    fn scope(&self) -> Scope {
+        let state = self.state.borrow();
+        Scope::List { query: state.query.clone(), window: state.list.window }
+    }
+
     fn link(&self, link: LinkState, page_millis: f64) {
         let is_linked = !link.is_lost();
         set_if_new(&self.board.is_linked, is_linked);
@@ -143,11 +144,7 @@ impl State {
         if let Some(query) = query {
             self.query = query;
         }
-        Some(ScreenRequest::Follow(Box::new(self.scope())))
-    }
-
-    fn scope(&self) -> Scope {
-        Scope::List { query: self.query.clone(), window: self.list.window }
+        Some(ScreenRequest::Snapshot)
     }
 
     /// Other rows than those that were asked for, where some in view are not among these.

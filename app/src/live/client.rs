@@ -34,6 +34,8 @@ const UNREADABLE: &str = "Rollcast was updated. Reload this page.";
 
 /// A screen that shows frames.
 pub trait Screen {
+    /// Returns what the screen follows.
+    fn scope(&self) -> Scope;
     /// Takes how the connection to the server is now.
     fn link(&self, state: LinkState, page_millis: f64);
     /// Frames that arrived since the last ones. What is seen of a hidden tab, such as its title, follows here.
@@ -48,12 +50,10 @@ pub trait Screen {
 
 /// Request of a screen after it took frames.
 pub enum ScreenRequest {
-    /// Everything anew: frames are missing.
+    /// Everything anew: frames are missing, or the screen follows something else from here on.
     Snapshot,
     /// The verdict and the story at that time.
     Moment(Millis),
-    /// Something else from here on.
-    Follow(Box<Scope>),
 }
 
 /// The connection of the whole application, kept while the viewer goes from page to page. Copies are handles of the same one.
@@ -98,17 +98,16 @@ impl Live {
     /// Shows what a screen follows once the page is alive, until the component around this is gone; the screen is given back then.
     pub fn show<S: Screen + 'static>(
         self,
-        begin: impl FnOnce() -> (S, Scope) + 'static,
+        begin: impl FnOnce() -> S + 'static,
         left: impl FnOnce(&S) + Send + Sync + 'static,
     ) {
         let mut begin = Some(begin);
         let shown: StoredValue<Option<SendWrapper<Rc<S>>>> = StoredValue::new(None);
         Effect::new(move |_| {
             let Some(begin) = begin.take() else { return };
-            let (screen, scope) = begin();
-            let screen = Rc::new(screen);
+            let screen = Rc::new(begin());
             shown.set_value(Some(SendWrapper::new(screen.clone())));
-            self.follow(screen, scope);
+            self.follow(screen);
         });
         on_cleanup(move || {
             let Some(screen) = shown.try_update_value(Option::take).flatten() else { return };
@@ -118,12 +117,12 @@ impl Live {
         });
     }
 
-    fn follow(self, screen: Rc<dyn Screen>, scope: Scope) {
+    fn follow(self, screen: Rc<dyn Screen>) {
         let client = self.client.try_update_value(|client| {
             client.get_or_insert_with(|| SendWrapper::new(Client::start_main(self))).clone()
         });
         if let Some(client) = client {
-            client.follow(screen, scope);
+            client.follow(screen);
         }
     }
 
@@ -143,7 +142,7 @@ struct Inner {
     exported: Option<Exported>,
     /// The page as a whole is as live as this client.
     is_main: bool,
-    followed: RefCell<Option<(Rc<dyn Screen>, Scope)>>,
+    followed: RefCell<Option<Rc<dyn Screen>>>,
     state: Cell<LinkState>,
     socket: RefCell<Option<Socket>>,
     queue: RefCell<Vec<ServerFrame>>,
@@ -213,18 +212,18 @@ impl Client {
     }
 
     /// Shows something else from here on.
-    pub fn follow(&self, screen: Rc<dyn Screen>, scope: Scope) {
+    pub fn follow(&self, screen: Rc<dyn Screen>) {
         self.0.queue.borrow_mut().clear(); // of what was followed before
         screen.link(self.0.state.get(), page_millis());
         let since = screen.position();
-        self.0.followed.replace(Some((screen, scope)));
+        self.0.followed.replace(Some(screen));
         if self.0.state.get().is_open() {
             self.subscribe(since);
         }
     }
 
     fn leave(&self, screen: &Rc<dyn Screen>) {
-        let is_it = self.0.followed.borrow().as_ref().is_some_and(|(known, _)| Rc::ptr_eq(known, screen));
+        let is_it = self.0.followed.borrow().as_ref().is_some_and(|known| Rc::ptr_eq(known, screen));
         if is_it {
             self.0.followed.replace(None);
             self.send_frame(&ViewerFrame::Subscribe { scope: Scope::Nothing, since: None });
@@ -232,7 +231,7 @@ impl Client {
     }
 
     fn screen(&self) -> Option<Rc<dyn Screen>> {
-        self.0.followed.borrow().as_ref().map(|(screen, _)| screen.clone())
+        self.0.followed.borrow().clone()
     }
 
     fn handle_event(&self, event: LinkEvent) {
@@ -310,7 +309,7 @@ impl Client {
     }
 
     fn subscribe(&self, since: Option<Position>) {
-        let scope = self.0.followed.borrow().as_ref().map_or(Scope::Nothing, |(_, scope)| scope.clone());
+        let scope = self.screen().map_or(Scope::Nothing, |screen| screen.scope());
         self.send_frame(&ViewerFrame::Subscribe { scope, since });
     }
 
@@ -336,12 +335,6 @@ impl Client {
         match request {
             None => {}
             Some(ScreenRequest::Snapshot) => self.subscribe(None),
-            Some(ScreenRequest::Follow(wanted)) => {
-                if let Some((_, scope)) = self.0.followed.borrow_mut().as_mut() {
-                    *scope = *wanted;
-                }
-                self.subscribe(None);
-            }
             Some(ScreenRequest::Moment(at_millis)) => self.send_frame(&ViewerFrame::Moment { at_millis }),
         }
     }

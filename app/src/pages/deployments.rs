@@ -108,9 +108,7 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
             // Without either the viewer came by a link.
             None => saved.unwrap_or_else(|| SavedList::from_top(LiveList::default(), FIRST)),
         };
-        let screen = ListScreen::new(board, list);
-        let scope = screen.scope();
-        (screen, scope)
+        ListScreen::new(board, list)
     };
     let keep = move |screen: &ListScreen| {
         let (query, left) = screen.save();

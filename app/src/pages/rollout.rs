@@ -146,15 +146,14 @@ fn draw(deployment: Option<Uid>, shown: ShownMoment) -> (Picture, FrameStyles, S
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.
 fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, scope: Scope, controls: Controls) {
     let live = Live::of_app();
-    let told = Callback::new(move |(is_news, page_millis)| controls.panel.look_again(is_news, page_millis));
     let begin = move || {
-        let screen = RolloutScreen::new(board, picture, rendered, told);
+        let screen = RolloutScreen::new(board, picture, rendered, scope, Some(controls.panel));
         controls.attach(screen.clone());
         screen.play_if_asked();
         let (before, after) = (screen.clone(), screen.clone());
         browser::on_window(leptos::ev::beforeprint, move |_| before.set_printing(true));
         browser::on_window(leptos::ev::afterprint, move |_| after.set_printing(false));
-        (screen, scope)
+        screen
     };
     live.show(begin, |_| ());
 }

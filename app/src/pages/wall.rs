@@ -101,9 +101,7 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
     let live = Live::of_app();
     let begin = move || {
         let known = copy.map(|copy| LiveList::from_copy(copy, browser::page_millis()));
-        let screen = WallScreen::new(live, board, settings, known);
-        let scope = screen.scope();
-        (screen, scope)
+        WallScreen::new(live, board, settings, known)
     };
     live.show(begin, WallScreen::stop);
     Effect::new(move |_| {

@@ -8,10 +8,11 @@ use std::rc::Rc;
 use leptos::prelude::*;
 use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{Delta, Moment, Position, ServerFrame, Snapshot};
+use timeline::wire::{Delta, Moment, Position, Scope, ServerFrame, Snapshot};
 use timeline::{Millis, rollout, say};
 
 use super::board::{Board, RenderedPage, said_then};
+use super::panel::PanelState;
 use super::picture::{FrameStyles, Picture};
 use super::pointer::Pointer;
 use super::scroll::Scroll;
@@ -64,12 +65,14 @@ pub(super) struct Inner {
     pub(super) state: RefCell<State>,
     /// The file that the page is, where there is no server.
     pub(super) exported: Option<Exported>,
-    /// Runs when there are news or another moment is shown (true), and with every frame.
-    pub(super) on_news: Callback<(bool, f64)>,
+    /// The panel beside the picture; on a wall there is none.
+    pub(super) panel: Option<PanelState>,
 }
 
 /// State of the screen: its copy of the Deployment, and how it is shown.
 pub(super) struct State {
+    /// What the screen follows.
+    scope: Scope,
     pub(super) copy: DeploymentCopy,
     pub(super) clock: Clock,
     /// The rollout that the page is about, where it is a rollout by itself that is over.
@@ -141,12 +144,19 @@ impl State {
 
 impl RolloutScreen {
     /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
-    pub fn new(board: Board, picture: Picture, first: Option<RenderedPage>, on_news: Callback<(bool, f64)>) -> Self {
+    pub fn new(
+        board: Board,
+        picture: Picture,
+        first: Option<RenderedPage>,
+        scope: Scope,
+        panel: Option<PanelState>,
+    ) -> Self {
         let RenderedPage { copy, told_millis: now_millis, moment } = first.unwrap_or_else(RenderedPage::empty);
         let over = board.ended_rollout(&copy);
         let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);
         let window_millis = scale::fitting_millis(over, &copy.model, copy.deployment(), shown_millis);
         let state = State {
+            scope,
             clock: Clock::new(now_millis, page_millis()),
             over,
             frame: Frame::unmeasured(shown_millis, window_millis),
@@ -180,17 +190,24 @@ impl RolloutScreen {
             copy,
         };
         let (state, exported) = (RefCell::new(state), Exported::of_app());
-        let screen = Self(Rc::new(Inner { board, picture, state, exported, on_news }));
+        let screen = Self(Rc::new(Inner { board, picture, state, exported, panel }));
         screen.set_pace(page_millis());
         screen
     }
 
-    /// Starts over for another Deployment.
-    pub fn reset(&self) {
+    /// Starts over for another Deployment, or for none.
+    pub fn reset(&self, scope: Scope) {
         let mut state = self.0.state.borrow_mut();
-        state.copy = DeploymentCopy::default();
+        (state.scope, state.copy) = (scope, DeploymentCopy::default());
         (state.motion, state.pods, state.is_dirty) = (Motion::default(), 0, true);
         state.scroll.reset();
+    }
+
+    /// There are news or another moment is shown (`is_news`), or time passed.
+    pub(super) fn tell_panel(&self, is_news: bool, page_millis: f64) {
+        if let Some(panel) = self.0.panel {
+            panel.look_again(is_news, page_millis);
+        }
     }
 
     fn set_pace(&self, page_millis: f64) {
@@ -361,6 +378,10 @@ impl RolloutScreen {
 }
 
 impl Screen for RolloutScreen {
+    fn scope(&self) -> Scope {
+        self.0.state.borrow().scope.clone()
+    }
+
     fn link(&self, link: LinkState, page_millis: f64) {
         let board = &self.0.board;
         if !(board.link.get_untracked().is_live() && link.is_live()) {
@@ -417,7 +438,7 @@ impl Screen for RolloutScreen {
             set_if_new(&board.view, state.copy.said.view.clone());
         }
         drop(state);
-        self.0.on_news.run((true, page_millis));
+        self.tell_panel(true, page_millis);
         request
     }
 
@@ -461,7 +482,7 @@ impl Screen for RolloutScreen {
         }
         self.time_passes();
         self.tell_time(moment, page_millis);
-        self.0.on_news.run((false, page_millis));
+        self.tell_panel(false, page_millis);
         self.request_moment(moment, page_millis)
     }
 

@@ -78,7 +78,7 @@ impl RolloutScreen {
         if self.0.exported.is_none() {
             remember(self.moment());
         }
-        self.0.on_news.run((true, page_millis));
+        self.tell_panel(true, page_millis);
     }
 
     /// Shows a moment while a pointer moves; the address follows once it rests.

@@ -47,9 +47,9 @@ impl WallScreen {
     /// A screen of a wall of which those rows are known, or nothing yet. Called from effects.
     pub fn new(live: Live, board: WallBoard, settings: Settings, known: Option<LiveList>) -> Self {
         let follow = |seat: &Seat| {
-            let screen = RolloutScreen::new(seat.board, seat.picture, None, Callback::new(|_| ()));
+            let screen = RolloutScreen::new(seat.board, seat.picture, None, Scope::Nothing, None);
             let client = Client::start_tile(live);
-            client.follow(Rc::new(screen.clone()), Scope::Nothing);
+            client.follow(Rc::new(screen.clone()));
             (screen, client)
         };
         let followed = board.seats.iter().map(follow).collect();
@@ -64,11 +64,6 @@ impl WallScreen {
         Self { board, settings, followed, state: RefCell::new(state) }
     }
 
-    /// Returns the scope to follow.
-    pub fn scope(&self) -> Scope {
-        Scope::List { query: self.settings.query.clone(), window: Window { from: 0, to: ROWS } }
-    }
-
     /// Ends the connections of the seats.
     pub fn stop(&self) {
         self.followed.iter().for_each(|(_, client)| client.stop());
@@ -76,6 +71,10 @@ impl WallScreen {
 }
 
 impl Screen for WallScreen {
+    fn scope(&self) -> Scope {
+        Scope::List { query: self.settings.query.clone(), window: Window { from: 0, to: ROWS } }
+    }
+
     fn link(&self, link: LinkState, page_millis: f64) {
         let is_linked = !link.is_lost();
         set_if_new(&self.board.is_linked, is_linked);
@@ -163,6 +162,6 @@ fn follow_row((screen, client): &(RolloutScreen, Client), seat: &Seat, seen: Opt
         set_if_new(&seat.board.workload, workload.clone());
         Scope::Workload(workload)
     });
-    screen.reset();
-    client.follow(Rc::new(screen.clone()), scope);
+    screen.reset(scope);
+    client.follow(Rc::new(screen.clone()));
 }
