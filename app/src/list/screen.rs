@@ -47,9 +47,9 @@ struct State {
 }
 
 /// The part of a list that is in view, and a little more.
-pub fn in_view(SavedList { live_list, view, .. }: &SavedList) -> VisibleRows {
-    let from = view.scrolled_px - view.top_px;
-    rows_between(&live_list.copy.overall, view.row_px, from - MORE_PX, from + view.view_px + MORE_PX)
+pub fn in_view(list: &SavedList) -> VisibleRows {
+    let from = list.scrolled_px - list.top_px;
+    rows_between(&list.live_list.copy.overall, list.row_px, from - MORE_PX, from + list.view_px + MORE_PX)
 }
 
 impl ListScreen {
@@ -57,7 +57,7 @@ impl ListScreen {
     pub fn new(board: ListBoard, list: SavedList) -> Self {
         let state = State {
             query: board.query.get_untracked(),
-            is_to_scroll: list.view.scrolled_px > 0.0,
+            is_to_scroll: list.scrolled_px > 0.0,
             list,
             made_at_px: f64::NEG_INFINITY,
             looked_at: f64::NEG_INFINITY,
@@ -98,14 +98,14 @@ impl Screen for ListScreen {
     fn animate(&self, page_millis: f64) -> Option<ScreenRequest> {
         let state = &mut *self.state.borrow_mut();
         if std::mem::take(&mut state.is_to_scroll) {
-            browser::scroll_to_px(state.list.view.scrolled_px);
+            browser::scroll_to_px(state.list.scrolled_px);
         }
-        state.list.view.scrolled_px = browser::scrolled_px();
+        state.list.scrolled_px = browser::scrolled_px();
         if page_millis - state.looked_at > LOOK_AGAIN_MILLIS {
             (state.looked_at, state.is_dirty) = (page_millis, true);
             state.measure(self.board);
         }
-        let scrolled = state.list.view.scrolled_px;
+        let scrolled = state.list.scrolled_px;
         if state.is_dirty || (scrolled - state.made_at_px).abs() > STEP_PX {
             (state.is_dirty, state.made_at_px) = (false, scrolled);
             let ages = state.list.live_list.ages(page_millis);
@@ -127,12 +127,12 @@ impl Screen for ListScreen {
 
 impl State {
     fn measure(&mut self, board: ListBoard) {
-        self.list.view.view_px = browser::window_height_px().unwrap_or(VIEW_PX);
+        self.list.view_px = browser::window_height_px().unwrap_or(VIEW_PX);
         let Some(element) = board.element.get_untracked() else { return };
-        self.list.view.top_px = element.get_bounding_client_rect().top() + self.list.view.scrolled_px;
+        self.list.top_px = element.get_bounding_client_rect().top() + self.list.scrolled_px;
         // On narrow screens rows are higher.
         if let Some(row) = board.first_row() {
-            self.list.view.row_px = row.get_bounding_client_rect().height().max(20.0);
+            self.list.row_px = row.get_bounding_client_rect().height().max(20.0);
         }
     }
 
