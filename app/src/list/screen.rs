@@ -13,7 +13,6 @@ use super::visible_rows::{VisibleRows, rows_between};
 use crate::browser;
 use crate::keep_focus::keep_focus;
 use crate::live::client::{Screen, ScreenRequest};
-use crate::live::link::LinkState;
 use crate::rows::set_if_new;
 
 /// Made above and below what is in view, in pixels.
@@ -80,10 +79,9 @@ impl Screen for ListScreen {
         Scope::List { query: state.query.clone(), window: state.list.window }
     }
 
-    fn link(&self, link: LinkState, page_millis: f64) {
-        let is_linked = !link.is_lost();
+    fn link(&self, is_linked: bool, page_millis: f64) {
         set_if_new(&self.board.is_linked, is_linked);
-        self.state.borrow_mut().list.live_list.link(is_linked, link.silent_since().unwrap_or(page_millis));
+        self.state.borrow_mut().list.live_list.link(is_linked, page_millis);
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {

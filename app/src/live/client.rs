@@ -36,8 +36,9 @@ const UNREADABLE: &str = "Rollcast was updated. Reload this page.";
 pub trait Screen {
     /// Returns what the screen follows.
     fn scope(&self) -> Scope;
-    /// Takes how the connection to the server is now.
-    fn link(&self, state: LinkState, page_millis: f64);
+    /// Takes whether there is a connection to the server, or its first is being made. Without one, `page_millis` is that of the last word, which
+    /// came before its absence was noticed.
+    fn link(&self, is_linked: bool, page_millis: f64);
     /// Frames that arrived since the last ones. What is seen of a hidden tab, such as its title, follows here.
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest>;
     /// An animation frame; none comes while the tab is hidden.
@@ -214,7 +215,7 @@ impl Client {
     /// Shows something else from here on.
     pub fn follow(&self, screen: Rc<dyn Screen>) {
         self.0.queue.borrow_mut().clear(); // of what was followed before
-        screen.link(self.0.state.get(), page_millis());
+        self.tell_link(&*screen);
         let since = screen.position();
         self.0.followed.replace(Some(screen));
         if self.0.state.get().is_open() {
@@ -234,6 +235,11 @@ impl Client {
         self.0.followed.borrow().clone()
     }
 
+    fn tell_link(&self, screen: &dyn Screen) {
+        let state = self.0.state.get();
+        screen.link(!state.is_lost(), state.silent_since().unwrap_or_else(page_millis));
+    }
+
     fn handle_event(&self, event: LinkEvent) {
         if self.0.is_over.get() {
             return;
@@ -244,7 +250,7 @@ impl Client {
         if state != before
             && let Some(screen) = self.screen()
         {
-            screen.link(state, page_millis());
+            self.tell_link(&*screen);
         }
         if self.0.is_main {
             set_if_new(&self.0.live.retry_seconds, state.retry_seconds(page_millis()));

@@ -11,7 +11,6 @@ use timeline::{Millis, Model, Workload};
 
 use crate::connection::known_until_millis;
 use crate::exported::Exported;
-use crate::live::link::LinkState;
 use crate::payload::DeploymentPayload;
 use crate::scoped::ScopedSignal;
 use crate::score::frame::Frame;
@@ -65,8 +64,8 @@ pub struct Board {
     pub now: RwSignal<Option<View>>,
     /// Connection of the server to the cluster.
     pub connection: RwSignal<Connection>,
-    /// Connection of this page to the server.
-    pub link: RwSignal<LinkState>,
+    /// The page has a connection to the server, or is making its first.
+    pub is_linked: RwSignal<bool>,
     /// Which moment is shown, and whether it moves on.
     pub time: RwSignal<Time>,
     /// Where the slider stands, of [`SLIDER`].
@@ -92,6 +91,7 @@ impl Board {
         let is_over = is_file || workload.rollout.is_some();
         let board = Self { zone: Zone::of_page(), is_file, is_over, linked_revision, ..Self::default() };
         board.workload.set(workload);
+        board.is_linked.set(true);
         board.slider_position.set(SLIDER);
         board.compare_with(0, false);
         board
@@ -135,7 +135,7 @@ impl Board {
 
     /// The time in the picture stands still: the page or the server has no word. Follows both.
     pub fn is_stale(self) -> bool {
-        self.connection.read().state.is_stale() || self.link.get().is_lost()
+        self.connection.read().state.is_stale() || !self.is_linked.get()
     }
 
     /// Returns whether a recording is shown: its present is not that of a cluster. Follows the connection.

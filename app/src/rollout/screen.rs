@@ -22,7 +22,6 @@ use crate::exported::Exported;
 use crate::keep_focus::keep_focus;
 use crate::live::client::{Screen, ScreenRequest};
 use crate::live::clock::Clock;
-use crate::live::link::LinkState;
 use crate::live::question::Question;
 use crate::rows::set_if_new;
 use crate::score::frame::Frame;
@@ -79,7 +78,6 @@ pub(super) struct State {
     over: Option<EndedRollout>,
     /// The stretch of time shown, and the room for it.
     pub(super) frame: Frame,
-    pub(super) is_linked: bool,
     pub(super) is_dirty: bool,
     /// When frames were, by the page's clock: the last one, the last that drew, the last that measured.
     framed_at: f64,
@@ -160,7 +158,6 @@ impl RolloutScreen {
             clock: Clock::new(now_millis, page_millis()),
             over,
             frame: Frame::unmeasured(shown_millis, window_millis),
-            is_linked: true,
             is_dirty: true,
             framed_at: page_millis(),
             drawn_at: page_millis(),
@@ -212,8 +209,9 @@ impl RolloutScreen {
 
     fn set_pace(&self, page_millis: f64) {
         let state = &mut *self.0.state.borrow_mut();
+        let is_linked = self.0.board.is_linked.get_untracked();
         let until_millis = self.0.board.connection.with_untracked(|known| {
-            state.clock.set_pace(known, state.is_linked, page_millis);
+            state.clock.set_pace(known, is_linked, page_millis);
             known_until_millis(&state.copy, known)
         });
         let mut heard_millis = state.clock.now_millis(page_millis);
@@ -221,7 +219,7 @@ impl RolloutScreen {
             state.clock.stand_at(until_millis);
             heard_millis = state.clock.running_millis(page_millis); // the server is heard
         }
-        if state.is_linked {
+        if is_linked {
             set_if_new(&self.0.board.heard_millis, heard_millis);
         }
     }
@@ -264,15 +262,16 @@ impl RolloutScreen {
     fn draw(&self, now_millis: Millis, moment: Option<Millis>, page_millis: f64) {
         let state = &mut *self.0.state.borrow_mut();
         (state.drawn_at, state.is_dirty) = (page_millis, false);
+        let is_linked = self.0.board.is_linked.get_untracked();
         let (model, said) = match moment.zip(state.copy.deployment) {
             None => (Cow::Borrowed(&state.copy.model), Cow::Borrowed(&state.copy.said)),
             Some((at, uid)) => {
                 // While an answer is on its way the last words stay; without a link none will come.
                 let said = match &state.then {
-                    Some(then) if state.is_linked || then.at_millis == at => {
+                    Some(then) if is_linked || then.at_millis == at => {
                         said_then(then.said.as_ref(), &state.copy.said)
                     }
-                    None if state.is_linked => Cow::Borrowed(&state.copy.said),
+                    None if is_linked => Cow::Borrowed(&state.copy.said),
                     _ => said_then(None, &state.copy.said),
                 };
                 (Cow::Owned(state.copy.model.as_of(uid, at)), said)
@@ -382,19 +381,12 @@ impl Screen for RolloutScreen {
         self.0.state.borrow().scope.clone()
     }
 
-    fn link(&self, link: LinkState, page_millis: f64) {
-        let board = &self.0.board;
-        if !(board.link.get_untracked().is_live() && link.is_live()) {
-            set_if_new(&board.link, link);
+    fn link(&self, is_linked: bool, page_millis: f64) {
+        set_if_new(&self.0.board.is_linked, is_linked);
+        if !is_linked {
+            self.0.state.borrow_mut().question.forget(); // no answer comes over a link that broke
         }
-        let mut state = self.0.state.borrow_mut();
-        state.is_linked = !link.is_lost();
-        if !state.is_linked {
-            state.question.forget(); // no answer comes over a link that broke
-        }
-        drop(state);
-        // What is shown is of the last word, which came before its absence was noticed.
-        self.set_pace(link.silent_since().unwrap_or(page_millis));
+        self.set_pace(page_millis);
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {

@@ -15,7 +15,6 @@ use super::{ROWS, SeatState, last_finished, of_group, strip, unseated};
 use crate::browser::now_millis;
 use crate::list::LiveList;
 use crate::live::client::{Client, Live, Screen, ScreenRequest};
-use crate::live::link::LinkState;
 use crate::rollout::board::minute;
 use crate::rollout::screen::RolloutScreen;
 use crate::rows::set_if_new;
@@ -75,10 +74,9 @@ impl Screen for WallScreen {
         Scope::List { query: self.settings.query.clone(), window: Window { from: 0, to: ROWS } }
     }
 
-    fn link(&self, link: LinkState, page_millis: f64) {
-        let is_linked = !link.is_lost();
+    fn link(&self, is_linked: bool, page_millis: f64) {
         set_if_new(&self.board.is_linked, is_linked);
-        self.state.borrow_mut().live_list.link(is_linked, link.silent_since().unwrap_or(page_millis));
+        self.state.borrow_mut().live_list.link(is_linked, page_millis);
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
