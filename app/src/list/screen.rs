@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use leptos::prelude::*;
+use timeline::address;
 use timeline::list::{Query, Window};
 use timeline::wire::{Scope, ServerFrame};
 
 use super::board::ListBoard;
-use super::memory::{SavedList, VIEW_PX};
+use super::memory::{ListMemory, SavedList, VIEW_PX};
 use super::visible_rows::{VisibleRows, rows_between};
 use crate::browser;
 use crate::keep_focus::keep_focus;
@@ -29,6 +30,7 @@ pub const FIRST: Window = Window { from: 0, to: 2 * MORE_ROWS };
 
 pub struct ListScreen {
     board: ListBoard,
+    memory: ListMemory,
     state: RefCell<State>,
 }
 
@@ -53,7 +55,7 @@ pub fn in_view(list: &SavedList) -> VisibleRows {
 
 impl ListScreen {
     /// A screen of a list as it is known, or as it was left.
-    pub fn new(board: ListBoard, list: SavedList) -> Self {
+    pub fn new(board: ListBoard, memory: ListMemory, list: SavedList) -> Self {
         let state = State {
             query: board.query.get_untracked(),
             is_to_scroll: list.scrolled_px > 0.0,
@@ -63,13 +65,7 @@ impl ListScreen {
             is_begun: false,
             is_dirty: true,
         };
-        Self { board, state: RefCell::new(state) }
-    }
-
-    /// The list as it is left.
-    pub fn save(&self) -> (Query, SavedList) {
-        let state = self.state.borrow();
-        (state.query.clone(), SavedList { row: self.board.last_row.get_value(), ..state.list.clone() })
+        Self { board, memory, state: RefCell::new(state) }
     }
 }
 
@@ -120,6 +116,12 @@ impl Screen for ListScreen {
             }
         }
         state.request_rows(self.board)
+    }
+
+    fn end(&self) {
+        let state = self.state.borrow();
+        let left = SavedList { row: self.board.last_row.get_value(), ..state.list.clone() };
+        self.memory.keep(address::list(&state.query), left);
     }
 }
 

@@ -47,6 +47,8 @@ pub trait Screen {
     fn position(&self) -> Option<Position> {
         None
     }
+    /// Ends what the screen does by itself: its page is left.
+    fn end(&self) {}
 }
 
 /// Request of a screen after it took frames.
@@ -96,24 +98,19 @@ impl Live {
         self.build.get_value()
     }
 
-    /// Shows what a screen follows once the page is alive, until the component around this is gone; the screen is given back then.
-    pub fn show<S: Screen + 'static>(
-        self,
-        begin: impl FnOnce() -> S + 'static,
-        left: impl FnOnce(&S) + Send + Sync + 'static,
-    ) {
+    /// Shows what a screen follows once the page is alive, until the component around this is gone.
+    pub fn show<S: Screen + 'static>(self, begin: impl FnOnce() -> S + 'static) {
         let mut begin = Some(begin);
-        let shown: StoredValue<Option<SendWrapper<Rc<S>>>> = StoredValue::new(None);
+        let shown: StoredValue<Option<SendWrapper<Rc<dyn Screen>>>> = StoredValue::new(None);
         Effect::new(move |_| {
             let Some(begin) = begin.take() else { return };
-            let screen = Rc::new(begin());
+            let screen: Rc<dyn Screen> = Rc::new(begin());
             shown.set_value(Some(SendWrapper::new(screen.clone())));
             self.follow(screen);
         });
         on_cleanup(move || {
             let Some(screen) = shown.try_update_value(Option::take).flatten() else { return };
-            left(&screen);
-            let screen: Rc<dyn Screen> = screen.take();
+            screen.end();
             self.leave(&screen);
         });
     }

@@ -108,13 +108,9 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
             // Without either the viewer came by a link.
             None => saved.unwrap_or_else(|| SavedList::from_top(LiveList::default(), FIRST)),
         };
-        ListScreen::new(board, list)
+        ListScreen::new(board, memory, list)
     };
-    let keep = move |screen: &ListScreen| {
-        let (query, left) = screen.save();
-        memory.keep(address::list(&query), left);
-    };
-    live.show(begin, keep);
+    live.show(begin);
     rendered
 }
 

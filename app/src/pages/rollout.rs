@@ -155,7 +155,7 @@ fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, sc
         browser::on_window(leptos::ev::afterprint, move |_| after.set_printing(false));
         screen
     };
-    live.show(begin, |_| ());
+    live.show(begin);
 }
 
 /// Says that there is no such Deployment, since when it is looked for, and where else to look.

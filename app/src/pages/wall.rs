@@ -103,7 +103,7 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
         let known = copy.map(|copy| LiveList::from_copy(copy, browser::page_millis()));
         WallScreen::new(live, board, settings, known)
     };
-    live.show(begin, WallScreen::stop);
+    live.show(begin);
     Effect::new(move |_| {
         // It ends with the page.
         let awake = StoredValue::new_local(WakeLock::default());

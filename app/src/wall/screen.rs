@@ -62,11 +62,6 @@ impl WallScreen {
         };
         Self { board, settings, followed, state: RefCell::new(state) }
     }
-
-    /// Ends the connections of the seats.
-    pub fn stop(&self) {
-        self.followed.iter().for_each(|(_, client)| client.stop());
-    }
 }
 
 impl Screen for WallScreen {
@@ -100,6 +95,11 @@ impl Screen for WallScreen {
             self.update_seats(state, page_millis);
         }
         None
+    }
+
+    /// The connections of the seats are the wall's own.
+    fn end(&self) {
+        self.followed.iter().for_each(|(_, client)| client.stop());
     }
 }
 
