@@ -15,9 +15,7 @@ use crate::live::client::Live;
 use crate::parts::{self, DeploymentsRoute, DetailRoute, RolloutRoute, WallRoute};
 use crate::payload::Page;
 #[cfg(feature = "ssr")]
-use crate::payload::Payload;
-#[cfg(feature = "ssr")]
-use crate::site::Site;
+use crate::payload::{Payload, Site};
 use crate::zone::Zone;
 
 /// All of Rollcast's pages.
@@ -83,8 +81,7 @@ mod tests {
 
     use super::{App, AppProps};
     use crate::list::test_data;
-    use crate::payload::{ListPayload, Page, Payload};
-    use crate::site::Site;
+    use crate::payload::{ListPayload, Page, Payload, Site};
 
     fn list(query: Query) -> ListPayload {
         let plain = test_data::summary(Tone::Busy);

@@ -1,5 +1,7 @@
 //! The wall: what goes on, told by itself, to be read from across a room. Nobody has to touch it.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
 use timeline::address::Parameters;
@@ -22,11 +24,16 @@ use crate::payload::Payload;
 use crate::rows::set_if_new;
 use crate::score::budget::Limit;
 use crate::score::ink::PodLook;
+use crate::wall;
 use crate::wall::board::WallBoard;
 use crate::wall::screen::WallScreen;
 use crate::wall::settings::Settings;
-use crate::wall::{self, shift};
 use crate::zone::Zone;
+
+/// Against burn-in everything moves this often, and comes back.
+const SHIFT_EVERY: Duration = Duration::from_secs(600);
+/// Where it goes in turn, in pixels.
+const SHIFTS: [u8; 8] = [0, 2, 4, 6, 8, 6, 4, 2];
 
 /// The page. Another address is another wall: its header has a link to the wall of everything.
 #[component]
@@ -65,8 +72,8 @@ fn Wall(settings: Settings) -> impl IntoView {
     let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
     // The place of everything changes now and then.
     let moves = RwSignal::new(0_usize);
-    Effect::new(move |_| browser::run_every(shift::EVERY, move || moves.update(|moves| *moves += 1)));
-    let shifted = Signal::derive(move || if moves.get() == 0 { String::new() } else { shift::style(moves.get()) });
+    Effect::new(move |_| browser::run_every(SHIFT_EVERY, move || moves.update(|moves| *moves += 1)));
+    let shifted = Signal::derive(move || if moves.get() == 0 { String::new() } else { shift(moves.get()) });
     let is_pointed = RwSignal::new(false);
     // A browser may tell of a pointer that is there while a page is loaded as of one that came.
     Effect::new(move |_| {
@@ -144,5 +151,24 @@ fn WallLegend(is_needed: Signal<bool>) -> impl IntoView {
             <li><i class=format!("sample {}", Limit::Floor.name())></i>"floor (replicas − maxUnavailable)"</li>
             <Points/>
         </ul>
+    }
+}
+
+/// The place of everything after so many moves, as a style.
+fn shift(moves: usize) -> String {
+    let at = |step: usize| SHIFTS.get(step % SHIFTS.len()).copied().unwrap_or_default();
+    format!("transform:translate({}px, {}px)", at(moves), at(moves / SHIFTS.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shift;
+
+    #[test]
+    fn every_place_is_near_and_the_first_one_comes_back() {
+        assert_eq!(
+            [0, 1, 8, 64].map(shift),
+            ["0px, 0px", "2px, 0px", "0px, 2px", "0px, 0px"].map(|at| format!("transform:translate({at})"))
+        );
     }
 }
