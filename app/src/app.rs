@@ -10,7 +10,7 @@ use timeline::address;
 use crate::browser;
 use crate::components::notices::Notices;
 use crate::components::page_keys::PageKeys;
-use crate::context::{FirstPayload, OpenedPod, ReachedTitle};
+use crate::context::{OpenedPod, ReachedTitle, provide_payload};
 use crate::live::client::Live;
 use crate::parts::{self, DeploymentsRoute, DetailRoute, RolloutRoute, WallRoute};
 use crate::payload::Page;
@@ -26,7 +26,7 @@ pub fn App(
 ) -> impl IntoView {
     let Page { build, payload, playground, site } = page;
     provide_meta_context();
-    FirstPayload::provide(payload);
+    provide_payload(payload);
     Live::provide(build);
     Zone::provide();
     OpenedPod::provide();

@@ -21,9 +21,7 @@ mod stream;
 mod time;
 mod view;
 
-pub use address::{
-    base, block_links, go_to, load, origin, parameter, path, path_with_search, readdress, reload, search,
-};
+pub use address::{base, block_links, go_to, load, origin, path, path_with_search, readdress, reload, search};
 pub use answer::{HttpResponse, fetch, send_form};
 pub use awake::WakeLock;
 pub use clipboard::copy;

@@ -16,7 +16,7 @@ use crate::components::list::rows::ListRows;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::connection::{next_try, server_unreachable};
-use crate::context::FirstPayload;
+use crate::context::take_payload;
 use crate::list::board::ListBoard;
 use crate::list::memory::{ListMemory, SavedList};
 use crate::list::screen::{FIRST, ListScreen, in_view};
@@ -90,7 +90,7 @@ fn use_query() -> Memo<Query> {
 fn begin(board: ListBoard) -> Option<ListPayload> {
     let (live, memory) = (Live::of_app(), ListMemory::of_app());
     let written = use_url().with_untracked(browser::path_with_search);
-    let rendered = FirstPayload::take(|payload| if let Payload::List(list) = payload { Some(*list) } else { None });
+    let rendered = take_payload(|payload| if let Payload::List(list) = payload { Some(*list) } else { None });
     let recall = || memory.recall(&address::list(&board.query.read_untracked()), &written);
     let saved = if rendered.is_none() { recall() } else { None };
     let first = rendered.as_ref().map(|payload| (payload.copy(), payload.window));

@@ -16,7 +16,7 @@ use crate::components::page_keys::KeyHelp;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::connection::as_it_was;
-use crate::context::FirstPayload;
+use crate::context::take_payload;
 use crate::detail::Detail;
 use crate::payload::{DetailPayload, Payload};
 use crate::zone::Zone;
@@ -41,7 +41,7 @@ pub fn details(place: DetailPlace) -> AnyView {
 /// The page. Whoever comes to it without loading it gets it from the server, which alone knows what it is about.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    let first = FirstPayload::take(|payload| if let Payload::Detail(detail) = payload { Some(*detail) } else { None });
+    let first = take_payload(|payload| if let Payload::Detail(detail) = payload { Some(*detail) } else { None });
     if first.is_none() {
         let url = use_url();
         Effect::new(move |_| url.with_untracked(browser::load));

@@ -22,7 +22,7 @@ use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
 use crate::components::title::PageTitle;
 use crate::connection::title;
-use crate::context::FirstPayload;
+use crate::context::take_payload;
 use crate::link_preview::page_title;
 use crate::live::client::Live;
 use crate::pages::panel::Panel;
@@ -56,7 +56,7 @@ pub fn RolloutPage() -> impl IntoView {
     });
     move || {
         let (workload, revision, at) = asked.get();
-        let payload = FirstPayload::take(|payload| match payload {
+        let payload = take_payload(|payload| match payload {
             Payload::Deployment(payload) => Some(*payload),
             Payload::List(_) | Payload::Wall(_) | Payload::Detail(_) => None,
         });

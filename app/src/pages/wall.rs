@@ -17,7 +17,7 @@ use crate::components::wall::footer::WallFooter;
 use crate::components::wall::sound::Sound;
 use crate::components::wall::tile::Tile;
 use crate::connection::next_try;
-use crate::context::FirstPayload;
+use crate::context::take_payload;
 use crate::list::{self, LiveList};
 use crate::live::client::Live;
 use crate::payload::Payload;
@@ -45,7 +45,7 @@ pub fn WallPage() -> impl IntoView {
 
 #[component]
 fn Wall(settings: Settings) -> impl IntoView {
-    let payload = FirstPayload::take(|payload| if let Payload::Wall(wall) = payload { Some(*wall) } else { None });
+    let payload = take_payload(|payload| if let Payload::Wall(wall) = payload { Some(*wall) } else { None });
     if let Some(payload) = &payload {
         preview(|| payload.wall_preview());
     }
