@@ -117,7 +117,7 @@ impl Live {
 
     fn follow(self, screen: Rc<dyn Screen>) {
         let client = self.client.try_update_value(|client| {
-            client.get_or_insert_with(|| SendWrapper::new(Client::start_main(self))).clone()
+            client.get_or_insert_with(|| SendWrapper::new(Client::start(self, true))).clone()
         });
         if let Some(client) = client {
             client.follow(screen);
@@ -150,17 +150,9 @@ struct Inner {
 }
 
 impl Client {
-    /// Connects the page: as a whole (`html[data-live]`) it is as live as this client. Called from effects.
-    fn start_main(live: Live) -> Self {
-        Self::start(live, true)
-    }
-
-    /// Connects a tile of the wall, beside the client of its page. Called from effects.
-    pub fn start_tile(live: Live) -> Self {
-        Self::start(live, false)
-    }
-
-    fn start(live: Live, is_main: bool) -> Self {
+    /// Connects the page, or a tile of the wall beside it. With `is_main` the page as a whole (`html[data-live]`) is as live as this
+    /// client. Called from effects.
+    pub fn start(live: Live, is_main: bool) -> Self {
         let client = Self(Rc::new(Inner {
             live,
             exported: Exported::of_app(),

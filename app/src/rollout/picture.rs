@@ -129,11 +129,6 @@ pub struct Nodes {
 }
 
 impl Picture {
-    /// Returns an empty picture. `prefix` is before the ids of its patterns.
-    pub fn new(prefix: &'static str) -> Self {
-        Self { prefix, ..Self::default() }
-    }
-
     /// Returns a picture of that scene, drawn for that stretch of time, with these ticks.
     pub fn from_scene(scene: Scene, ticks: Vec<Millis>, frame: Frame) -> Self {
         let picture = Self::default();

@@ -63,7 +63,7 @@ impl WallBoard {
     pub fn new(copy: Option<&ListCopy>) -> Self {
         let seat = |prefix| Seat {
             board: Board::for_workload(Workload::default(), None),
-            picture: Picture::new(prefix),
+            picture: Picture { prefix, ..Picture::default() },
             look: RwSignal::default(),
             age: RwSignal::default(),
             has_new_trouble: StoredValue::default(),

@@ -47,7 +47,7 @@ impl WallScreen {
     pub fn new(live: Live, board: WallBoard, settings: Settings, known: Option<LiveList>) -> Self {
         let follow = |seat: &Seat| {
             let screen = RolloutScreen::new(seat.board, seat.picture, None, Scope::Nothing, None);
-            let client = Client::start_tile(live);
+            let client = Client::start(live, false);
             client.follow(Rc::new(screen.clone()));
             (screen, client)
         };
