@@ -56,7 +56,8 @@ pub fn send_form(
     let request = RequestInit::new();
     request.set_method("POST");
     request.set_headers(&headers);
-    request.set_body(&UrlSearchParams::new_with_str_sequence_sequence(&values).ok()?);
+    let body = UrlSearchParams::new_with_str_sequence_sequence(&values).ok()?;
+    request.set_body(&body);
     Some(response(window().fetch_with_str_and_init(address, &request)))
 }
 
