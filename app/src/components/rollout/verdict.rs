@@ -16,7 +16,7 @@ use crate::detail::Detail;
 use crate::images::with_short_images;
 use crate::measure::{Measure, RolloutProgress};
 use crate::rollout::board::Board;
-use crate::rollout::panel::{self, PanelContent};
+use crate::rollout::panel;
 use crate::rollout::picture::Picture;
 use crate::rows::set_if_new;
 use crate::scoped::ScopedFor;
@@ -288,7 +288,7 @@ impl MeasureQuery {
         let address = self.board.workload.with_untracked(|workload| address::below(workload, "rollouts"));
         spawn_local(async move {
             let told = match panel::fetch_content(&address).await {
-                Some(PanelContent::Detail(Detail::Rollouts(rollouts))) => rollouts.measure,
+                Some(Ok(Detail::Rollouts(rollouts))) => rollouts.measure,
                 _ => None,
             };
             // Meanwhile the rollout may stand otherwise, which was asked for then, or the page be left.
