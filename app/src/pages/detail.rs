@@ -21,20 +21,13 @@ use crate::detail::Detail;
 use crate::payload::{DetailPayload, Payload};
 use crate::zone::Zone;
 
-/// Place in which a detail is shown.
-pub enum DetailPlace {
-    /// A page of its own.
-    Page,
-    /// The panel beside a picture.
-    Panel(Workload, Signal<Detail>),
-}
-
-/// Shows details of pods, revisions and rollouts. Loads their part of the program first.
+/// Shows a detail of a workload in the panel beside its picture; without one, the page of the detail. Loads their part of the program
+/// first.
 #[lazy]
-pub fn details(place: DetailPlace) -> AnyView {
-    match place {
-        DetailPlace::Page => view! { <DetailPage/> }.into_any(),
-        DetailPlace::Panel(workload, detail) => view! { <DetailView workload detail/> }.into_any(),
+pub fn details(in_panel: Option<(Workload, Signal<Detail>)>) -> AnyView {
+    match in_panel {
+        Some((workload, detail)) => view! { <DetailView workload detail/> }.into_any(),
+        None => view! { <DetailPage/> }.into_any(),
     }
 }
 

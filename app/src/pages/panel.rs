@@ -6,7 +6,7 @@ use timeline::Workload;
 use crate::browser;
 use crate::components::detail::following::following;
 use crate::components::detail::frame::Frame;
-use crate::pages::detail::{DetailPlace, details};
+use crate::pages::detail::details;
 use crate::rollout::panel::{PanelContent, PanelState};
 use crate::rows::set_if_new;
 
@@ -25,7 +25,7 @@ pub fn Panel(workload: Workload, panel: PanelState) -> impl IntoView {
         Some(match panel.content.get_untracked()? {
             Ok(first) => {
                 let detail = following(panel.content, first, |shown: &PanelContent| shown.clone()?.ok());
-                Suspend::new(details(DetailPlace::Panel(workload.get_value(), detail.into()))).into_any()
+                Suspend::new(details(Some((workload.get_value(), detail.into())))).into_any()
             }
             Err(first) => {
                 let why = following(panel.content, first, |shown: &PanelContent| shown.clone()?.err());
