@@ -106,27 +106,18 @@ impl Live {
             let Some(begin) = begin.take() else { return };
             let screen: Rc<dyn Screen> = Rc::new(begin());
             shown.set_value(Some(SendWrapper::new(screen.clone())));
-            self.follow(screen);
+            let client = self.client.try_update_value(|client| {
+                client.get_or_insert_with(|| SendWrapper::new(Client::start(self, true))).clone()
+            });
+            if let Some(client) = client {
+                client.follow(screen);
+            }
         });
         on_cleanup(move || {
             let Some(screen) = shown.try_update_value(Option::take).flatten() else { return };
             screen.end();
-            self.leave(&screen);
+            self.client.with_value(|client| client.iter().for_each(|client| client.leave(&screen)));
         });
-    }
-
-    fn follow(self, screen: Rc<dyn Screen>) {
-        let client = self.client.try_update_value(|client| {
-            client.get_or_insert_with(|| SendWrapper::new(Client::start(self, true))).clone()
-        });
-        if let Some(client) = client {
-            client.follow(screen);
-        }
-    }
-
-    /// Nothing is shown any more, unless something else is already.
-    fn leave(self, screen: &Rc<dyn Screen>) {
-        self.client.with_value(|client| client.iter().for_each(|client| client.leave(screen)));
     }
 }
 
@@ -212,6 +203,7 @@ impl Client {
         }
     }
 
+    /// Shows nothing any more, unless something else is shown already.
     fn leave(&self, screen: &Rc<dyn Screen>) {
         let is_it = self.0.followed.borrow().as_ref().is_some_and(|known| Rc::ptr_eq(known, screen));
         if is_it {
@@ -310,7 +302,11 @@ impl Client {
 
     fn send_frame(&self, frame: &ViewerFrame) {
         if let Some(exported) = &self.0.exported {
-            self.0.queue.borrow_mut().extend(exported.record.answer(frame));
+            // The page begins with everything else that there is.
+            if let ViewerFrame::Moment { at_millis } = frame {
+                let moment = exported.record.moment(*at_millis);
+                self.0.queue.borrow_mut().push(ServerFrame::Moment(Box::new(moment)));
+            }
         } else if let Some(socket) = self.0.socket.borrow().as_ref() {
             // A frame of ours can always be encoded.
             if let Ok(bytes) = wire::encode(frame) {
