@@ -102,8 +102,7 @@ mod tests {
         owner.with(|| {
             let memory = ListMemory::default();
             memory.keep("/?q=web".into(), left(700.0));
-            let left =
-                |written| memory.recall("/?q=web", written).map(|left| (left.scrolled_px, left.row.is_some()));
+            let left = |written| memory.recall("/?q=web", written).map(|left| (left.scrolled_px, left.row.is_some()));
             assert_eq!(left("/?q=web"), Some((0.0, false)), "by a link");
             memory.went_to.set_value("/?q=web".into());
             assert_eq!(left("/?q=web"), Some((700.0, true)));

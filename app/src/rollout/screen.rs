@@ -268,9 +268,7 @@ impl RolloutScreen {
             Some((at, uid)) => {
                 // While an answer is on its way the last words stay; without a link none will come.
                 let said = match &state.then {
-                    Some(then) if is_linked || then.at_millis == at => {
-                        said_then(then.said.as_ref(), &state.copy.said)
-                    }
+                    Some(then) if is_linked || then.at_millis == at => said_then(then.said.as_ref(), &state.copy.said),
                     None if is_linked => Cow::Borrowed(&state.copy.said),
                     _ => said_then(None, &state.copy.said),
                 };

@@ -84,7 +84,8 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
     let sentence = said(|words| &words.sentence);
     // A whole image leaves no room for what the headline says of it.
     let images = Memo::new(move |_| picture.images());
-    let headline = Memo::new(move |_| with_short_images(&sentence(), images.read().iter().map(|(_, images)| images.as_str())));
+    let headline =
+        Memo::new(move |_| with_short_images(&sentence(), images.read().iter().map(|(_, images)| images.as_str())));
     let whole_headline = move || Some(sentence()).filter(|sentence| *sentence != *headline.read());
     let remedy = Memo::new(move |_| words.read().remedy.clone());
     let cut = CutText::default();
