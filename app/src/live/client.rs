@@ -36,8 +36,8 @@ const UNREADABLE: &str = "Rollcast was updated. Reload this page.";
 pub trait Screen {
     /// Returns what the screen follows.
     fn scope(&self) -> Scope;
-    /// Takes whether there is a connection to the server, or its first is being made. Without one, `page_millis` is that of the last word, which
-    /// came before its absence was noticed.
+    /// Takes whether there is a connection to the server, or the first one is being made. Without one, `page_millis` is the time of the
+    /// last word, which came before its absence was noticed.
     fn link(&self, is_linked: bool, page_millis: f64);
     /// Frames that arrived since the last ones. What is seen of a hidden tab, such as its title, follows here.
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest>;

@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
 use timeline::address::{self, Parameters, at};
-use timeline::list::{Query, Window};
+use timeline::list::{Overall, Query, Window};
 
 use crate::browser;
 use crate::components::banner::Banner;
@@ -50,10 +50,8 @@ pub fn DeploymentsPage() -> impl IntoView {
     if let Some(page) = &rendered {
         preview(|| page.preview());
     }
-    let pages = rendered.map(|page| {
-        let rows = page.copy().overall.rows();
-        view! { <Pages query=page.query window=page.window rows/> }
-    });
+    let rows = overall.with_untracked(Overall::rows);
+    let pages = rendered.map(|page| view! { <Pages query=page.query window=page.window rows/> });
     let recorded = move || words::recording_days(&overall.read(), |at_millis| zone.date(at_millis));
     // Where there is nothing, there is nothing to search, and no colour to explain.
     let class = move || if overall.read().all == 0 && words::is_whole(&query.read()) { "list empty" } else { "list" };
