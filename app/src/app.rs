@@ -10,14 +10,12 @@ use timeline::address;
 use crate::browser;
 use crate::components::notices::Notices;
 use crate::components::page_keys::PageKeys;
-use crate::context::{FirstPayload, OpenedPod, ReachedTitle};
+use crate::context::{OpenedPod, ReachedTitle, provide_payload};
 use crate::live::client::Live;
 use crate::parts::{self, DeploymentsRoute, DetailRoute, RolloutRoute, WallRoute};
 use crate::payload::Page;
 #[cfg(feature = "ssr")]
-use crate::payload::Payload;
-#[cfg(feature = "ssr")]
-use crate::site::Site;
+use crate::payload::{Payload, Site};
 use crate::zone::Zone;
 
 /// All of Rollcast's pages.
@@ -28,7 +26,7 @@ pub fn App(
 ) -> impl IntoView {
     let Page { build, payload, playground, site } = page;
     provide_meta_context();
-    FirstPayload::provide(payload);
+    provide_payload(payload);
     Live::provide(build);
     Zone::provide();
     OpenedPod::provide();
@@ -83,8 +81,7 @@ mod tests {
 
     use super::{App, AppProps};
     use crate::list::test_data;
-    use crate::payload::{ListPayload, Page, Payload};
-    use crate::site::Site;
+    use crate::payload::{ListPayload, Page, Payload, Site};
 
     fn list(query: Query) -> ListPayload {
         let plain = test_data::summary(Tone::Busy);

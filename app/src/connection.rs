@@ -190,7 +190,5 @@ mod tests {
             "Rollcast has received no pods or events from cluster “prod” since 00:00:00: connection refused. Showing last known pods and events."
         );
         assert_eq!(cluster_unreachable("prod", &Connection::default(), true, clock), None);
-        let titles = [false, true].map(|is_stale| title(is_stale, "1 in progress".to_owned()));
-        assert_eq!(titles, ["1 in progress", "Stale: 1 in progress"]);
     }
 }

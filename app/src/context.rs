@@ -4,21 +4,15 @@ use leptos::prelude::*;
 
 use crate::payload::Payload;
 
-/// The payload of the document: the first page takes it, later pages load their content over the live connection.
-#[derive(Clone, Copy)]
-pub struct FirstPayload(StoredValue<Option<Payload>>);
+/// Provides the payload of the document: the first page takes it, later pages load their content over the live connection.
+pub fn provide_payload(payload: Payload) {
+    provide_context(StoredValue::new(Some(payload)));
+}
 
-impl FirstPayload {
-    /// Provides the payload to all pages.
-    pub fn provide(payload: Payload) {
-        provide_context(Self(StoredValue::new(Some(payload))));
-    }
-
-    /// Takes the payload; `None` if an earlier page took it, or if `select` finds that it is of another page.
-    pub fn take<P>(select: impl FnOnce(Payload) -> Option<P>) -> Option<P> {
-        let first: Self = use_context()?;
-        select(first.0.try_update_value(Option::take)??)
-    }
+/// Takes the payload; `None` if an earlier page took it, or if `select` finds that it is of another page.
+pub fn take_payload<P>(select: impl FnOnce(Payload) -> Option<P>) -> Option<P> {
+    let first: StoredValue<Option<Payload>> = use_context()?;
+    select(first.try_update_value(Option::take)??)
 }
 
 /// Name of the pod whose details are open; empty while none is. The playground's buttons act on it. Copies are handles of the same signal.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 use timeline::Millis;
-use timeline::wire::{Moment, Said, SaidDelta, ServerFrame, ViewerFrame};
+use timeline::wire::{Moment, Said, SaidDelta};
 
 use crate::detail::Detail;
 
@@ -54,15 +54,6 @@ impl Record {
             Detail::Pod(pod) => Detail::Pod(Box::new(pod.as_ref().clone().at(at_millis))),
             detail => detail.clone(),
         })
-    }
-
-    /// Answers a frame as a server does, if a server does.
-    pub fn answer(&self, frame: &ViewerFrame) -> Option<ServerFrame> {
-        match frame {
-            ViewerFrame::Moment { at_millis } => Some(ServerFrame::Moment(Box::new(self.moment(*at_millis)))),
-            // The page begins with everything that there is.
-            ViewerFrame::Hello { .. } | ViewerFrame::Subscribe { .. } => None,
-        }
     }
 }
 

@@ -48,7 +48,6 @@ pub mod scoped;
 pub mod score;
 #[cfg(feature = "ssr")]
 pub mod shell;
-pub mod site;
 pub mod status;
 pub mod wall;
 pub mod zone;

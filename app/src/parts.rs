@@ -9,7 +9,7 @@ use crate::components::playground::strip::Strip;
 use crate::pages::deployments::DeploymentsPage;
 #[cfg(feature = "hydrate")]
 use crate::pages::detail::__preload_details;
-use crate::pages::detail::{DetailPlace, details};
+use crate::pages::detail::details;
 use crate::pages::exported::ExportedPage;
 use crate::pages::rollout::RolloutPage;
 use crate::pages::wall::WallPage;
@@ -144,5 +144,5 @@ route!(
 );
 route!(
     /// The way to the page of a detail.
-    DetailRoute, details(DetailPlace::Page), Part::Details
+    DetailRoute, details(None), Part::Details
 );

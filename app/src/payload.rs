@@ -1,5 +1,6 @@
 //! Payload of a page: rendered by the server and embedded in the document for the browser to take over.
 
+use leptos::prelude::use_context;
 use serde::{Deserialize, Serialize};
 use timeline::address;
 use timeline::list::{ListCopy, ListDelta, Query, Window};
@@ -12,7 +13,6 @@ use crate::exported::Record;
 pub use crate::link_preview::Preview;
 use crate::link_preview::page_title;
 use crate::playground::Playground;
-use crate::site::Site;
 
 /// Id of the element that carries the payload.
 pub const ELEMENT: &str = "payload";
@@ -28,6 +28,22 @@ pub struct Page {
     pub playground: Option<Playground>,
     /// Which pages there are besides those of Deployments.
     pub site: Site,
+}
+
+/// Pages that not every Rollcast has, or not for everybody: the header leads to them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Site {
+    /// Rollouts are kept beyond the life of the server: there is a history.
+    pub has_history: bool,
+    /// The viewer can make links for people without an account.
+    pub has_links: bool,
+}
+
+impl Site {
+    /// The site around this component; without any of these pages where nobody said so.
+    pub fn of_app() -> Self {
+        use_context().unwrap_or_default()
+    }
 }
 
 /// The content of a page.

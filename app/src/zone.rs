@@ -2,6 +2,7 @@
 //! the viewer's zone once the page is alive, so that what was rendered is taken over as it is.
 
 use leptos::prelude::*;
+use timeline::address::Parameters;
 use timeline::{Millis, words};
 
 use crate::browser;
@@ -53,7 +54,8 @@ impl Zone {
         let zone = Self::default();
         provide_context(zone);
         Effect::new(move |_| {
-            let asked = browser::parameter("zone").and_then(|text| Choice::parse(&text));
+            let address = Parameters::parse(browser::search().trim_start_matches('?'));
+            let asked = address.get("zone").and_then(Choice::parse);
             let remembered = || browser::remembered(REMEMBERED).and_then(|text| Choice::parse(&text));
             zone.0.set(asked.or_else(remembered).unwrap_or(Choice::Own));
         });

@@ -28,11 +28,6 @@ pub fn origin() -> String {
     window().location().origin().unwrap_or_default()
 }
 
-/// A parameter of the page's address.
-pub fn parameter(name: &str) -> Option<String> {
-    web_sys::UrlSearchParams::new_with_str(&search()).ok()?.get(name)
-}
-
 /// Changes the page's address without going anywhere.
 pub fn readdress(address: &str) {
     if let Ok(history) = window().history() {

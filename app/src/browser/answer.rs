@@ -1,5 +1,6 @@
 //! Requests to the server, and its responses.
 
+use js_sys::Promise;
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -35,31 +36,31 @@ impl HttpResponse {
 
 /// Requests an address; `None` when no response comes.
 pub async fn fetch(address: &str) -> Option<HttpResponse> {
-    JsFuture::from(window().fetch_with_str(address)).await.ok()?.dyn_into().ok().map(HttpResponse)
+    response(window().fetch_with_str(address)).await
 }
 
-/// Values of a form, with the button that sends it.
-pub struct FormValues(UrlSearchParams);
-
-impl FormValues {
-    /// The form that is about to be sent; `None` where it cannot be read.
-    pub fn from_event(event: &SubmitEvent) -> Option<Self> {
-        let form: HtmlFormElement = event.target()?.dyn_into().ok()?;
-        let data = FormData::new_with_form(&form).ok()?;
-        if let Some(button) = event.submitter().and_then(|by| by.dyn_into::<HtmlButtonElement>().ok()) {
-            data.append_with_str(&button.name(), &button.value()).ok()?;
-        }
-        UrlSearchParams::new_with_str_sequence_sequence(&data).ok().map(Self)
+/// Sends the form that an event is about, with the button that was used, and asks for an answer of that media type. `None` where the
+/// form cannot be read; the answer is `None` when none comes.
+pub fn send_form(
+    event: &SubmitEvent,
+    address: &str,
+    accept: &str,
+) -> Option<impl Future<Output = Option<HttpResponse>> + use<>> {
+    let form: HtmlFormElement = event.target()?.dyn_into().ok()?;
+    let values = FormData::new_with_form(&form).ok()?;
+    if let Some(button) = event.submitter().and_then(|by| by.dyn_into::<HtmlButtonElement>().ok()) {
+        values.append_with_str(&button.name(), &button.value()).ok()?;
     }
-}
-
-/// Sends a form to an address and asks for an answer of that media type; `None` when none comes.
-pub async fn send_form(address: &str, form: &FormValues, accept: &str) -> Option<HttpResponse> {
     let headers = Headers::new().ok()?;
     headers.set("accept", accept).ok()?;
     let request = RequestInit::new();
     request.set_method("POST");
     request.set_headers(&headers);
-    request.set_body(&form.0);
-    JsFuture::from(window().fetch_with_str_and_init(address, &request)).await.ok()?.dyn_into().ok().map(HttpResponse)
+    let body = UrlSearchParams::new_with_str_sequence_sequence(&values).ok()?;
+    request.set_body(&body);
+    Some(response(window().fetch_with_str_and_init(address, &request)))
+}
+
+async fn response(promise: Promise) -> Option<HttpResponse> {
+    JsFuture::from(promise).await.ok()?.dyn_into().ok().map(HttpResponse)
 }

@@ -15,26 +15,32 @@ where
     on_cleanup(move || handle.remove());
 }
 
-/// Something that listens to the whole window, until it is dropped.
-pub struct EventListener(Option<WindowListenerHandle>);
-
-impl Drop for EventListener {
-    fn drop(&mut self) {
-        if let Some(handle) = self.0.take() {
-            handle.remove();
+/// Listens to the whole window for keys that nothing else took, until the component around it is gone: none that is pressed together with
+/// one that makes another thing of it, and none that writes. `handle` returns whether the key meant something.
+pub fn on_key(handle: impl Fn(&ev::KeyboardEvent) -> bool + 'static) {
+    on_window(ev::keydown, move |event| {
+        let is_meant = is_key(&event) && !event.default_prevented() && !is_writing(&event);
+        if is_meant && handle(&event) {
+            event.prevent_default();
         }
-    }
+    });
 }
 
-/// Listens to the whole window for an event by its name.
+/// Listens to the whole window for an event by its name, until the handle is removed.
 #[must_use]
-pub fn listen(event: &str, run: impl Fn(Event) + 'static) -> EventListener {
-    EventListener(Some(window_event_listener_untyped(event, run)))
+pub fn listen(event: &str, run: impl Fn(Event) + 'static) -> WindowListenerHandle {
+    window_event_listener_untyped(event, run)
 }
 
 /// A click that is not meant to open another tab or window: what the page does by itself may take its place.
 pub fn is_plain(event: &ev::MouseEvent) -> bool {
     event.button() == 0 && !event.ctrl_key() && !event.meta_key() && !event.shift_key() && !event.alt_key()
+}
+
+/// Returns whether an event is of a key that is pressed without those that make another thing of it. Browsers that fill in forms tell of
+/// keys that are none.
+pub fn is_key(event: &ev::KeyboardEvent) -> bool {
+    event.is_instance_of::<ev::KeyboardEvent>() && !has_modifier(event)
 }
 
 /// A key that is pressed together with one that makes another thing of it: what the page does with keys is meant without.
@@ -68,6 +74,6 @@ pub fn click(element: &Element) {
 }
 
 /// Something is being written or chosen where a key was pressed; on a slider or a checkbox the page's keys do what they do elsewhere.
-pub fn is_writing(event: &ev::KeyboardEvent) -> bool {
+fn is_writing(event: &ev::KeyboardEvent) -> bool {
     is_on(event, "input:not([type=range], [type=checkbox]), select, textarea")
 }

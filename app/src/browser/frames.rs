@@ -15,24 +15,15 @@ pub fn run_after(wait: Duration, run: impl FnOnce() + 'static) {
 
 /// Runs a function in every `period`, until the component around it is gone. Called from effects.
 pub fn run_every(period: Duration, run: impl Fn() + 'static) {
-    let interval = Interval::new(period, run);
-    on_cleanup(move || drop(interval));
-}
-
-/// Something that is done again and again, until this is dropped.
-pub struct Interval(IntervalHandle);
-
-impl Interval {
-    /// Does it for the first time after so long; `None` where the browser has no timers.
-    pub fn new(period: Duration, run: impl Fn() + 'static) -> Option<Self> {
-        set_interval_with_handle(run, period).ok().map(Self)
+    if let Some(interval) = start_interval(period, run) {
+        on_cleanup(move || interval.clear());
     }
 }
 
-impl Drop for Interval {
-    fn drop(&mut self) {
-        self.0.clear();
-    }
+/// Runs a function in every `period`, until the handle is cleared; `None` where the browser has no timers.
+#[must_use]
+pub fn start_interval(period: Duration, run: impl Fn() + 'static) -> Option<IntervalHandle> {
+    set_interval_with_handle(run, period).ok()
 }
 
 /// A number from 0 to 1, another one every time.

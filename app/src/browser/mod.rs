@@ -4,7 +4,7 @@
 //!
 //! Everything here runs in browsers only, from effects and event handlers. What it asks for and does not get (forbidden storage, no
 //! clipboard, no sound) is told as `None` or `false`, never as a panic. What goes on until somebody ends it is a guard, which ends it
-//! when it is dropped.
+//! when it is dropped, or has a handle of Leptos.
 
 mod address;
 mod answer;
@@ -21,18 +21,16 @@ mod stream;
 mod time;
 mod view;
 
-pub use address::{
-    base, block_links, go_to, load, origin, parameter, path, path_with_search, readdress, reload, search,
-};
-pub use answer::{FormValues, HttpResponse, fetch, send_form};
+pub use address::{base, block_links, go_to, load, origin, path, path_with_search, readdress, reload, search};
+pub use answer::{HttpResponse, fetch, send_form};
 pub use awake::WakeLock;
 pub use clipboard::copy;
 pub use document::{
     InertPage, STOPPED, all_in, bind_style, bytes_of_base64, focus, focus_in_place, focused, has_popup, note,
     show_stopped, style, tab_icon, text_of, toggle_popup,
 };
-pub use events::{EventListener, click, closest, has_modifier, is_on, is_plain, is_writing, listen, on_window};
-pub use frames::{Interval, chance, next_frame, run_after, run_every};
+pub use events::{click, closest, has_modifier, is_key, is_on, is_plain, listen, on_key, on_window};
+pub use frames::{chance, next_frame, run_after, run_every, start_interval};
 pub use notification::Notifications;
 pub use socket::{Socket, SocketEvent};
 pub use sound::Sound;

@@ -1,6 +1,6 @@
 //! Startup of pods: the duration of each step from their creation to their counting.
 
-use timeline::model::Pod;
+use timeline::model::{Pod, PodState};
 use timeline::view::Now;
 use timeline::words::safe;
 use timeline::{Millis, Uid};
@@ -29,6 +29,8 @@ pub struct Startup {
 pub struct StepTimes {
     /// Name of the step: "scheduled".
     pub name: &'static str,
+    /// State of a pod until it has made the step.
+    pub state: PodState,
     /// Number of pods that completed it.
     pub pods: u32,
     /// Half of them within this time.
@@ -68,12 +70,13 @@ impl Startup {
     pub fn from_pods<'p>(pods: impl Iterator<Item = &'p Pod>, now: Now) -> Option<Self> {
         let mut pods: Vec<PodStart> = pods.filter_map(|pod| PodStart::from_pod(pod, now)).collect();
         pods.sort_by(|one, other| (other.whole_millis(), &one.name).cmp(&(one.whole_millis(), &other.name)));
-        let steps = STEPS.iter().enumerate().filter_map(|(index, (name, _))| {
+        let steps = STEPS.into_iter().enumerate().filter_map(|(index, (name, state))| {
             let times: Vec<(Millis, &PodStart)> =
                 pods.iter().filter_map(|pod| pod.steps.get(index).map(|took| (*took, pod))).collect();
             let (slowest_millis, slowest) = times.iter().max_by_key(|(took, _)| *took)?;
             Some(StepTimes {
                 name,
+                state,
                 pods: times.len() as u32,
                 median_millis: median(times.iter().map(|(took, _)| *took))?,
                 slowest_millis: *slowest_millis,

@@ -9,7 +9,7 @@ use timeline::episodes::Search;
 use timeline::words::safe;
 
 use crate::exported::Exported;
-use crate::site::Site;
+use crate::payload::Site;
 
 /// The page of the header that is shown, or that is above the one that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,16 +19,13 @@ const EVERYWHERE: [Key; 2] = [("Z", "your time zone, or UTC"), ("?", "these keys
 pub fn PageKeys() -> impl IntoView {
     let zone = Zone::of_page();
     Effect::new(move |_| {
-        browser::on_window(leptos::ev::keydown, move |event| {
-            if browser::has_modifier(&event) || event.default_prevented() || browser::is_writing(&event) {
-                return;
-            }
+        browser::on_key(move |event| {
             match event.key().as_str() {
                 "z" | "Z" => zone.toggle(),
                 "?" => browser::toggle_popup(LIST),
-                _ => return,
+                _ => return false,
             }
-            event.prevent_default();
+            true
         });
     });
 }

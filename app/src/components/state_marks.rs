@@ -8,21 +8,10 @@ use crate::components::rollout::bars::{dashes, filling};
 use crate::components::tokens::Token;
 use crate::score::ink::{Ink, PodLook};
 
-/// States in the order of a pod's life.
-pub const LIFE: [PodState; 8] = [
-    PodState::Scheduling,
-    PodState::Starting,
-    PodState::Unready,
-    PodState::Ready,
-    PodState::Available,
-    PodState::Failing,
-    PodState::Terminating,
-    PodState::Finished,
-];
-
-/// Returns these without the one that pods of a Deployment seldom come to, for where there is no room for all.
+/// Returns the states in the order of a pod's life, without the one that pods of a Deployment seldom come to. A pod that is gone has no
+/// mark.
 pub fn usual_states() -> impl Iterator<Item = PodState> {
-    LIFE.into_iter().filter(|state| *state != PodState::Finished)
+    PodState::ALL.into_iter().filter(|state| !matches!(state, PodState::Finished | PodState::Gone))
 }
 
 /// A state: its token, a piece of its bar, its name.
@@ -62,16 +51,4 @@ pub fn Points() -> impl IntoView {
         (LineKind::Bad, "something went wrong"),
     ];
     points.map(point).collect_view()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_state_of_a_pod_that_is_there_is_explained() {
-        for state in PodState::ALL.into_iter().filter(|state| *state != PodState::Gone) {
-            assert!(LIFE.contains(&state), "no legend explains {state:?}");
-        }
-    }
 }

@@ -3,10 +3,9 @@
 use leptos::ev::KeyboardEvent;
 use leptos::html;
 use leptos::prelude::*;
-use wasm_bindgen::JsCast;
 
 use super::board::{ListBoard, Slot};
-use crate::browser;
+use crate::browser::{self, is_key};
 use crate::elements::{Neighbour, neighbour_key};
 
 pub const KEYS: [(&str, &str); 4] =
@@ -14,9 +13,6 @@ pub const KEYS: [(&str, &str); 4] =
 
 /// Handles a key that nothing else took; true when it meant something here.
 pub fn handle_key(event: &KeyboardEvent, search: NodeRef<html::Input>, board: ListBoard) -> bool {
-    if !is_key(event) || event.default_prevented() || browser::is_writing(event) {
-        return false;
-    }
     match event.key().as_str() {
         "/" => search.get_untracked().is_some_and(|search| browser::focus(&search)),
         "j" | "k" => board.focus_first(),
@@ -38,11 +34,6 @@ pub fn handle_row_key(event: &KeyboardEvent, board: ListBoard, key: u128) {
         board.focus_beside(key, neighbour); // the last one keeps it
         event.prevent_default();
     }
-}
-
-/// Browsers that fill in forms tell of keys that are none.
-fn is_key(event: &KeyboardEvent) -> bool {
-    event.is_instance_of::<KeyboardEvent>() && !browser::has_modifier(event)
 }
 
 impl ListBoard {

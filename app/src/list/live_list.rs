@@ -8,32 +8,34 @@ use timeline::words::age;
 
 use crate::live::clock::Clock;
 
-/// The clusters' clocks, by the clusters' numbers.
+/// The clusters' clocks, by the clusters' numbers: until when each cluster is known, and the present, which goes on while nothing is
+/// heard. What was 10 s ago then is not so an hour later.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ages {
-    /// Until when each cluster is known.
-    known_until_millis: Vec<Millis>,
-    /// The present, which goes on while nothing is heard: what was 10 s ago then is not so an hour later.
-    present: Vec<Millis>,
-}
+pub struct Ages(Vec<(Millis, Millis)>);
 
 impl Ages {
     /// As they were told.
     pub fn from_overall(overall: &Overall) -> Self {
-        let present: Vec<Millis> = overall.clusters.iter().map(|cluster| cluster.now_millis).collect();
-        let until = |(cluster, now): (&ClusterState, &Millis)| known_until_millis(cluster).unwrap_or(*now);
-        Self { known_until_millis: overall.clusters.iter().zip(&present).map(until).collect(), present }
+        let told = |cluster: &ClusterState| {
+            let now_millis = cluster.now_millis;
+            (known_until_millis(cluster).unwrap_or(now_millis), now_millis)
+        };
+        Self(overall.clusters.iter().map(told).collect())
+    }
+
+    fn of_cluster(&self, row: &Row) -> (Millis, Millis) {
+        self.0.get(usize::from(row.cluster)).copied().unwrap_or_default()
     }
 
     /// Formats the age of a row's last change.
     pub fn age_of(&self, row: &Row) -> String {
-        let present_millis = self.present.get(usize::from(row.cluster)).copied().unwrap_or_default();
+        let (_, present_millis) = self.of_cluster(row);
         age(present_millis - row.summary.since_millis)
     }
 
     /// Returns the time until which the row is known: as its cluster, or until what came later from a part of it that responds.
     pub fn known_until(&self, row: &Row) -> Millis {
-        let known_millis = self.known_until_millis.get(usize::from(row.cluster)).copied().unwrap_or_default();
+        let (known_millis, _) = self.of_cluster(row);
         let lately = &row.summary.lately;
         let changed_millis = lately.steps.last().map(|(after, _)| lately.from_millis + Millis::from(*after));
         changed_millis.map_or(known_millis, |changed| known_millis.max(changed))
@@ -98,10 +100,8 @@ impl LiveList {
 
     /// The clusters' clocks now.
     pub fn ages(&self, page_millis: f64) -> Ages {
-        Ages {
-            known_until_millis: self.clocks.iter().map(|clock| clock.now_millis(page_millis)).collect(),
-            present: self.clocks.iter().map(|clock| clock.running_millis(page_millis)).collect(),
-        }
+        let times = |clock: &Clock| (clock.now_millis(page_millis), clock.running_millis(page_millis));
+        Ages(self.clocks.iter().map(times).collect())
     }
 }
 

@@ -20,27 +20,20 @@ pub struct SavedList {
     pub live_list: LiveList,
     /// Rows that were asked for.
     pub window: Window,
-    /// Where it was on the page.
-    pub view: ScrollView,
-    /// Key of the row that the viewer was at last.
-    pub row: Option<u128>,
-}
-
-impl SavedList {
-    pub fn from_top(live_list: LiveList, window: Window) -> Self {
-        let view = ScrollView { row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0 };
-        Self { live_list, window, view, row: None }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ScrollView {
     pub row_px: f64,
     /// Top of the list on the page, in pixels.
     pub top_px: f64,
     /// Height of the browser's window, in pixels.
     pub view_px: f64,
     pub scrolled_px: f64,
+    /// Key of the row that the viewer was at last.
+    pub row: Option<u128>,
+}
+
+impl SavedList {
+    pub fn from_top(live_list: LiveList, window: Window) -> Self {
+        Self { live_list, window, row_px: ROW_PX, top_px: 0.0, view_px: VIEW_PX, scrolled_px: 0.0, row: None }
+    }
 }
 
 /// The memory. Copies are handles of the same one.
@@ -77,7 +70,7 @@ impl ListMemory {
         };
         let mut left = self.lists.try_with_value(find).flatten()?;
         if !is_back {
-            left.view.scrolled_px = 0.0;
+            left.scrolled_px = 0.0;
             left.row = None;
         }
         Some(left)
@@ -99,8 +92,8 @@ mod tests {
     use super::*;
 
     fn left(scrolled_px: f64) -> SavedList {
-        let view = ScrollView { row_px: 58.0, top_px: 150.0, view_px: 900.0, scrolled_px };
-        SavedList { live_list: LiveList::default(), window: Window { from: 0, to: 60 }, view, row: Some(7) }
+        let list = SavedList::from_top(LiveList::default(), Window { from: 0, to: 60 });
+        SavedList { scrolled_px, row: Some(7), ..list }
     }
 
     #[test]
@@ -109,8 +102,7 @@ mod tests {
         owner.with(|| {
             let memory = ListMemory::default();
             memory.keep("/?q=web".into(), left(700.0));
-            let left =
-                |written| memory.recall("/?q=web", written).map(|left| (left.view.scrolled_px, left.row.is_some()));
+            let left = |written| memory.recall("/?q=web", written).map(|left| (left.scrolled_px, left.row.is_some()));
             assert_eq!(left("/?q=web"), Some((0.0, false)), "by a link");
             memory.went_to.set_value("/?q=web".into());
             assert_eq!(left("/?q=web"), Some((700.0, true)));

@@ -4,16 +4,16 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use leptos::prelude::*;
+use timeline::address;
 use timeline::list::{Query, Window};
 use timeline::wire::{Scope, ServerFrame};
 
 use super::board::ListBoard;
-use super::memory::{SavedList, VIEW_PX};
+use super::memory::{ListMemory, SavedList, VIEW_PX};
 use super::visible_rows::{VisibleRows, rows_between};
 use crate::browser;
 use crate::keep_focus::keep_focus;
 use crate::live::client::{Screen, ScreenRequest};
-use crate::live::link::LinkState;
 use crate::rows::set_if_new;
 
 /// Made above and below what is in view, in pixels.
@@ -30,6 +30,7 @@ pub const FIRST: Window = Window { from: 0, to: 2 * MORE_ROWS };
 
 pub struct ListScreen {
     board: ListBoard,
+    memory: ListMemory,
     state: RefCell<State>,
 }
 
@@ -47,42 +48,36 @@ struct State {
 }
 
 /// The part of a list that is in view, and a little more.
-pub fn in_view(SavedList { live_list, view, .. }: &SavedList) -> VisibleRows {
-    let from = view.scrolled_px - view.top_px;
-    rows_between(&live_list.copy.overall, view.row_px, from - MORE_PX, from + view.view_px + MORE_PX)
+pub fn in_view(list: &SavedList) -> VisibleRows {
+    let from = list.scrolled_px - list.top_px;
+    rows_between(&list.live_list.copy.overall, list.row_px, from - MORE_PX, from + list.view_px + MORE_PX)
 }
 
 impl ListScreen {
     /// A screen of a list as it is known, or as it was left.
-    pub fn new(board: ListBoard, list: SavedList) -> Self {
+    pub fn new(board: ListBoard, memory: ListMemory, list: SavedList) -> Self {
         let state = State {
             query: board.query.get_untracked(),
-            is_to_scroll: list.view.scrolled_px > 0.0,
+            is_to_scroll: list.scrolled_px > 0.0,
             list,
             made_at_px: f64::NEG_INFINITY,
             looked_at: f64::NEG_INFINITY,
             is_begun: false,
             is_dirty: true,
         };
-        Self { board, state: RefCell::new(state) }
-    }
-
-    pub fn scope(&self) -> Scope {
-        self.state.borrow().scope()
-    }
-
-    /// The list as it is left.
-    pub fn save(&self) -> (Query, SavedList) {
-        let state = self.state.borrow();
-        (state.query.clone(), SavedList { row: self.board.last_row.get_value(), ..state.list.clone() })
+        Self { board, memory, state: RefCell::new(state) }
     }
 }
 
 impl Screen for ListScreen {
-    fn link(&self, link: LinkState, page_millis: f64) {
-        let is_linked = !link.is_lost();
+    fn scope(&self) -> Scope {
+        let state = self.state.borrow();
+        Scope::List { query: state.query.clone(), window: state.list.window }
+    }
+
+    fn link(&self, is_linked: bool, page_millis: f64) {
         set_if_new(&self.board.is_linked, is_linked);
-        self.state.borrow_mut().list.live_list.link(is_linked, link.silent_since().unwrap_or(page_millis));
+        self.state.borrow_mut().list.live_list.link(is_linked, page_millis);
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
@@ -97,14 +92,14 @@ impl Screen for ListScreen {
     fn animate(&self, page_millis: f64) -> Option<ScreenRequest> {
         let state = &mut *self.state.borrow_mut();
         if std::mem::take(&mut state.is_to_scroll) {
-            browser::scroll_to_px(state.list.view.scrolled_px);
+            browser::scroll_to_px(state.list.scrolled_px);
         }
-        state.list.view.scrolled_px = browser::scrolled_px();
+        state.list.scrolled_px = browser::scrolled_px();
         if page_millis - state.looked_at > LOOK_AGAIN_MILLIS {
             (state.looked_at, state.is_dirty) = (page_millis, true);
             state.measure(self.board);
         }
-        let scrolled = state.list.view.scrolled_px;
+        let scrolled = state.list.scrolled_px;
         if state.is_dirty || (scrolled - state.made_at_px).abs() > STEP_PX {
             (state.is_dirty, state.made_at_px) = (false, scrolled);
             let ages = state.list.live_list.ages(page_millis);
@@ -122,16 +117,22 @@ impl Screen for ListScreen {
         }
         state.request_rows(self.board)
     }
+
+    fn end(&self) {
+        let state = self.state.borrow();
+        let left = SavedList { row: self.board.last_row.get_value(), ..state.list.clone() };
+        self.memory.keep(address::list(&state.query), left);
+    }
 }
 
 impl State {
     fn measure(&mut self, board: ListBoard) {
-        self.list.view.view_px = browser::window_height_px().unwrap_or(VIEW_PX);
+        self.list.view_px = browser::window_height_px().unwrap_or(VIEW_PX);
         let Some(element) = board.element.get_untracked() else { return };
-        self.list.view.top_px = element.get_bounding_client_rect().top() + self.list.view.scrolled_px;
+        self.list.top_px = element.get_bounding_client_rect().top() + self.list.scrolled_px;
         // On narrow screens rows are higher.
         if let Some(row) = board.first_row() {
-            self.list.view.row_px = row.get_bounding_client_rect().height().max(20.0);
+            self.list.row_px = row.get_bounding_client_rect().height().max(20.0);
         }
     }
 
@@ -143,11 +144,7 @@ impl State {
         if let Some(query) = query {
             self.query = query;
         }
-        Some(ScreenRequest::Follow(Box::new(self.scope())))
-    }
-
-    fn scope(&self) -> Scope {
-        Scope::List { query: self.query.clone(), window: self.list.window }
+        Some(ScreenRequest::Snapshot)
     }
 
     /// Other rows than those that were asked for, where some in view are not among these.

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use leptos::leptos_dom::helpers::{IntervalHandle, WindowListenerHandle};
 use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use timeline::Millis;
@@ -14,7 +15,7 @@ use timeline::wire::{
 };
 
 use super::link::{LinkEffect, LinkEvent, LinkState, step};
-use crate::browser::{self, EventListener, Interval, Socket, SocketEvent, page_millis};
+use crate::browser::{self, Socket, SocketEvent, page_millis};
 use crate::exported::Exported;
 use crate::rows::set_if_new;
 
@@ -33,8 +34,11 @@ const UNREADABLE: &str = "Rollcast was updated. Reload this page.";
 
 /// A screen that shows frames.
 pub trait Screen {
-    /// Takes how the connection to the server is now.
-    fn link(&self, state: LinkState, page_millis: f64);
+    /// Returns what the screen follows.
+    fn scope(&self) -> Scope;
+    /// Takes whether there is a connection to the server, or the first one is being made. Without one, `page_millis` is the time of the
+    /// last word, which came before its absence was noticed.
+    fn link(&self, is_linked: bool, page_millis: f64);
     /// Frames that arrived since the last ones. What is seen of a hidden tab, such as its title, follows here.
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest>;
     /// An animation frame; none comes while the tab is hidden.
@@ -43,16 +47,16 @@ pub trait Screen {
     fn position(&self) -> Option<Position> {
         None
     }
+    /// Ends what the screen does by itself: its page is left.
+    fn end(&self) {}
 }
 
 /// Request of a screen after it took frames.
 pub enum ScreenRequest {
-    /// Everything anew: frames are missing.
+    /// Everything anew: frames are missing, or the screen follows something else from here on.
     Snapshot,
     /// The verdict and the story at that time.
     Moment(Millis),
-    /// Something else from here on.
-    Follow(Box<Scope>),
 }
 
 /// The connection of the whole application, kept while the viewer goes from page to page. Copies are handles of the same one.
@@ -94,41 +98,26 @@ impl Live {
         self.build.get_value()
     }
 
-    /// Shows what a screen follows once the page is alive, until the component around this is gone; the screen is given back then.
-    pub fn show<S: Screen + 'static>(
-        self,
-        begin: impl FnOnce() -> (S, Scope) + 'static,
-        left: impl FnOnce(&S) + Send + Sync + 'static,
-    ) {
+    /// Shows what a screen follows once the page is alive, until the component around this is gone.
+    pub fn show<S: Screen + 'static>(self, begin: impl FnOnce() -> S + 'static) {
         let mut begin = Some(begin);
-        let shown: StoredValue<Option<SendWrapper<Rc<S>>>> = StoredValue::new(None);
+        let shown: StoredValue<Option<SendWrapper<Rc<dyn Screen>>>> = StoredValue::new(None);
         Effect::new(move |_| {
             let Some(begin) = begin.take() else { return };
-            let (screen, scope) = begin();
-            let screen = Rc::new(screen);
+            let screen: Rc<dyn Screen> = Rc::new(begin());
             shown.set_value(Some(SendWrapper::new(screen.clone())));
-            self.follow(screen, scope);
+            let client = self.client.try_update_value(|client| {
+                client.get_or_insert_with(|| SendWrapper::new(Client::start(self, true))).clone()
+            });
+            if let Some(client) = client {
+                client.follow(screen);
+            }
         });
         on_cleanup(move || {
             let Some(screen) = shown.try_update_value(Option::take).flatten() else { return };
-            left(&screen);
-            let screen: Rc<dyn Screen> = screen.take();
-            self.leave(&screen);
+            screen.end();
+            self.client.with_value(|client| client.iter().for_each(|client| client.leave(&screen)));
         });
-    }
-
-    fn follow(self, screen: Rc<dyn Screen>, scope: Scope) {
-        let client = self.client.try_update_value(|client| {
-            client.get_or_insert_with(|| SendWrapper::new(Client::start_main(self))).clone()
-        });
-        if let Some(client) = client {
-            client.follow(screen, scope);
-        }
-    }
-
-    /// Nothing is shown any more, unless something else is already.
-    fn leave(self, screen: &Rc<dyn Screen>) {
-        self.client.with_value(|client| client.iter().for_each(|client| client.leave(screen)));
     }
 }
 
@@ -142,27 +131,19 @@ struct Inner {
     exported: Option<Exported>,
     /// The page as a whole is as live as this client.
     is_main: bool,
-    followed: RefCell<Option<(Rc<dyn Screen>, Scope)>>,
+    followed: RefCell<Option<Rc<dyn Screen>>>,
     state: Cell<LinkState>,
     socket: RefCell<Option<Socket>>,
     queue: RefCell<Vec<ServerFrame>>,
     is_over: Cell<bool>,
     /// What looks at the link again and again, and when the page wakes up.
-    watch: RefCell<Option<(Option<Interval>, [EventListener; 3])>>,
+    watch: RefCell<Option<(Option<IntervalHandle>, [WindowListenerHandle; 3])>>,
 }
 
 impl Client {
-    /// Connects the page: as a whole (`html[data-live]`) it is as live as this client. Called from effects.
-    fn start_main(live: Live) -> Self {
-        Self::start(live, true)
-    }
-
-    /// Connects a tile of the wall, beside the client of its page. Called from effects.
-    pub fn start_tile(live: Live) -> Self {
-        Self::start(live, false)
-    }
-
-    fn start(live: Live, is_main: bool) -> Self {
+    /// Connects the page, or a tile of the wall beside it. With `is_main` the page as a whole (`html[data-live]`) is as live as this
+    /// client. Called from effects.
+    pub fn start(live: Live, is_main: bool) -> Self {
         let client = Self(Rc::new(Inner {
             live,
             exported: Exported::of_app(),
@@ -198,29 +179,33 @@ impl Client {
             browser::listen(event, move |_| client.handle_event(LinkEvent::WokeUp))
         };
         let listeners = ["online", "pageshow", "focus"].map(listener);
-        self.0.watch.replace(Some((Interval::new(TICK, tick), listeners)));
+        self.0.watch.replace(Some((browser::start_interval(TICK, tick), listeners)));
     }
 
     pub fn stop(&self) {
         self.0.is_over.set(true);
         self.0.followed.replace(None);
         self.0.socket.replace(None);
-        self.0.watch.replace(None);
+        if let Some((interval, listeners)) = self.0.watch.take() {
+            interval.iter().for_each(IntervalHandle::clear);
+            listeners.into_iter().for_each(WindowListenerHandle::remove);
+        }
     }
 
     /// Shows something else from here on.
-    pub fn follow(&self, screen: Rc<dyn Screen>, scope: Scope) {
+    pub fn follow(&self, screen: Rc<dyn Screen>) {
         self.0.queue.borrow_mut().clear(); // of what was followed before
-        screen.link(self.0.state.get(), page_millis());
+        self.tell_link(&*screen);
         let since = screen.position();
-        self.0.followed.replace(Some((screen, scope)));
+        self.0.followed.replace(Some(screen));
         if self.0.state.get().is_open() {
             self.subscribe(since);
         }
     }
 
+    /// Shows nothing any more, unless something else is shown already.
     fn leave(&self, screen: &Rc<dyn Screen>) {
-        let is_it = self.0.followed.borrow().as_ref().is_some_and(|(known, _)| Rc::ptr_eq(known, screen));
+        let is_it = self.0.followed.borrow().as_ref().is_some_and(|known| Rc::ptr_eq(known, screen));
         if is_it {
             self.0.followed.replace(None);
             self.send_frame(&ViewerFrame::Subscribe { scope: Scope::Nothing, since: None });
@@ -228,7 +213,12 @@ impl Client {
     }
 
     fn screen(&self) -> Option<Rc<dyn Screen>> {
-        self.0.followed.borrow().as_ref().map(|(screen, _)| screen.clone())
+        self.0.followed.borrow().clone()
+    }
+
+    fn tell_link(&self, screen: &dyn Screen) {
+        let state = self.0.state.get();
+        screen.link(!state.is_lost(), state.silent_since().unwrap_or_else(page_millis));
     }
 
     fn handle_event(&self, event: LinkEvent) {
@@ -241,7 +231,7 @@ impl Client {
         if state != before
             && let Some(screen) = self.screen()
         {
-            screen.link(state, page_millis());
+            self.tell_link(&*screen);
         }
         if self.0.is_main {
             set_if_new(&self.0.live.retry_seconds, state.retry_seconds(page_millis()));
@@ -306,13 +296,17 @@ impl Client {
     }
 
     fn subscribe(&self, since: Option<Position>) {
-        let scope = self.0.followed.borrow().as_ref().map_or(Scope::Nothing, |(_, scope)| scope.clone());
+        let scope = self.screen().map_or(Scope::Nothing, |screen| screen.scope());
         self.send_frame(&ViewerFrame::Subscribe { scope, since });
     }
 
     fn send_frame(&self, frame: &ViewerFrame) {
         if let Some(exported) = &self.0.exported {
-            self.0.queue.borrow_mut().extend(exported.record.answer(frame));
+            // The page begins with everything else that there is.
+            if let ViewerFrame::Moment { at_millis } = frame {
+                let moment = exported.record.moment(*at_millis);
+                self.0.queue.borrow_mut().push(ServerFrame::Moment(Box::new(moment)));
+            }
         } else if let Some(socket) = self.0.socket.borrow().as_ref() {
             // A frame of ours can always be encoded.
             if let Ok(bytes) = wire::encode(frame) {
@@ -332,12 +326,6 @@ impl Client {
         match request {
             None => {}
             Some(ScreenRequest::Snapshot) => self.subscribe(None),
-            Some(ScreenRequest::Follow(wanted)) => {
-                if let Some((_, scope)) = self.0.followed.borrow_mut().as_mut() {
-                    *scope = *wanted;
-                }
-                self.subscribe(None);
-            }
             Some(ScreenRequest::Moment(at_millis)) => self.send_frame(&ViewerFrame::Moment { at_millis }),
         }
     }

@@ -79,17 +79,6 @@ mod tests {
     }
 
     #[test]
-    fn time_stands_still_without_word_and_goes_on_after() {
-        let mut clock = Clock::new(0, 0.0);
-        let live = Connection { state: ConnectionState::Live, ..Connection::default() };
-        clock.set_pace(&live, false, 500.0);
-        assert_eq!(clock.now_millis(9_000.0), 500);
-        assert_eq!(clock.running_millis(9_000.0), 9_000, "what lies far from it has its date");
-        clock.set_pace(&live, true, 9_000.0);
-        assert_eq!(clock.now_millis(9_000.0), 9_000);
-    }
-
-    #[test]
     fn what_was_noticed_late_stands_at_the_last_word() {
         let state = ConnectionState::Stale { since_millis: 0, retry_at_millis: None, why: String::new() };
         let (stale, live) = (Connection { state, ..Connection::default() }, Connection::default());

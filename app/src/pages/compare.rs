@@ -275,10 +275,7 @@ fn StartupPicture(startup: Startup) -> impl IntoView {
         "None of these pods was available.".to_owned()
     };
     let rows = steps.into_iter().filter(|step| step.slowest_millis >= NO_TIME_MILLIS).map(|step| {
-        let state = STEPS.iter().find(|(name, _)| *name == step.name).map(|(_, state)| *state);
-        let key = state.map(|state| {
-            view! { <svg class="step" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" fill=PodLook::In(state).ink().colour.var()></rect></svg> }
-        });
+        let key = view! { <svg class="step" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10" fill=PodLook::In(step.state).ink().colour.var()></rect></svg> };
         [
             (key, step.name).into_any(),
             step.pods.to_string().into_any(),

@@ -1,11 +1,10 @@
 //! The list of Deployments: of every cluster, of one, or of a namespace. Live: only the rows in view travel, and whatever changes in
 //! them is shown.
 
-use leptos::ev;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_url};
 use timeline::address::{self, Parameters, at};
-use timeline::list::{Query, Window};
+use timeline::list::{Overall, Query, Window};
 
 use crate::browser;
 use crate::components::banner::Banner;
@@ -17,7 +16,7 @@ use crate::components::list::rows::ListRows;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::connection::{next_try, server_unreachable};
-use crate::context::FirstPayload;
+use crate::context::take_payload;
 use crate::list::board::ListBoard;
 use crate::list::memory::{ListMemory, SavedList};
 use crate::list::screen::{FIRST, ListScreen, in_view};
@@ -32,13 +31,7 @@ pub fn DeploymentsPage() -> impl IntoView {
     let board = ListBoard::new(query);
     let search = NodeRef::new();
     let rendered = begin(board);
-    Effect::new(move |_| {
-        browser::on_window(ev::keydown, move |event| {
-            if keys::handle_key(&event, search, board) {
-                event.prevent_default();
-            }
-        });
-    });
+    Effect::new(move |_| browser::on_key(move |event| keys::handle_key(event, search, board)));
     let zone = Zone::of_page();
     let overall = board.overall;
     let live = Live::of_app();
@@ -57,10 +50,8 @@ pub fn DeploymentsPage() -> impl IntoView {
     if let Some(page) = &rendered {
         preview(|| page.preview());
     }
-    let pages = rendered.map(|page| {
-        let rows = page.copy().overall.rows();
-        view! { <Pages query=page.query window=page.window rows/> }
-    });
+    let rows = overall.with_untracked(Overall::rows);
+    let pages = rendered.map(|page| view! { <Pages query=page.query window=page.window rows/> });
     let recorded = move || words::recording_days(&overall.read(), |at_millis| zone.date(at_millis));
     // Where there is nothing, there is nothing to search, and no colour to explain.
     let class = move || if overall.read().all == 0 && words::is_whole(&query.read()) { "list empty" } else { "list" };
@@ -97,7 +88,7 @@ fn use_query() -> Memo<Query> {
 fn begin(board: ListBoard) -> Option<ListPayload> {
     let (live, memory) = (Live::of_app(), ListMemory::of_app());
     let written = use_url().with_untracked(browser::path_with_search);
-    let rendered = FirstPayload::take(|payload| if let Payload::List(list) = payload { Some(*list) } else { None });
+    let rendered = take_payload(|payload| if let Payload::List(list) = payload { Some(*list) } else { None });
     let recall = || memory.recall(&address::list(&board.query.read_untracked()), &written);
     let saved = if rendered.is_none() { recall() } else { None };
     let first = rendered.as_ref().map(|payload| (payload.copy(), payload.window));
@@ -115,15 +106,9 @@ fn begin(board: ListBoard) -> Option<ListPayload> {
             // Without either the viewer came by a link.
             None => saved.unwrap_or_else(|| SavedList::from_top(LiveList::default(), FIRST)),
         };
-        let screen = ListScreen::new(board, list);
-        let scope = screen.scope();
-        (screen, scope)
+        ListScreen::new(board, memory, list)
     };
-    let keep = move |screen: &ListScreen| {
-        let (query, left) = screen.save();
-        memory.keep(address::list(&query), left);
-    };
-    live.show(begin, keep);
+    live.show(begin);
     rendered
 }
 

@@ -16,32 +16,25 @@ use crate::components::page_keys::KeyHelp;
 use crate::components::preview::preview;
 use crate::components::title::PageTitle;
 use crate::connection::as_it_was;
-use crate::context::FirstPayload;
+use crate::context::take_payload;
 use crate::detail::Detail;
 use crate::payload::{DetailPayload, Payload};
 use crate::zone::Zone;
 
-/// Place in which a detail is shown.
-pub enum DetailPlace {
-    /// A page of its own.
-    Page,
-    /// The panel beside a picture.
-    Panel(Workload, Signal<Detail>),
-}
-
-/// Shows details of pods, revisions and rollouts. Loads their part of the program first.
+/// Shows a detail of a workload in the panel beside its picture; without one, the page of the detail. Loads their part of the program
+/// first.
 #[lazy]
-pub fn details(place: DetailPlace) -> AnyView {
-    match place {
-        DetailPlace::Page => view! { <DetailPage/> }.into_any(),
-        DetailPlace::Panel(workload, detail) => view! { <DetailView workload detail/> }.into_any(),
+pub fn details(in_panel: Option<(Workload, Signal<Detail>)>) -> AnyView {
+    match in_panel {
+        Some((workload, detail)) => view! { <DetailView workload detail/> }.into_any(),
+        None => view! { <DetailPage/> }.into_any(),
     }
 }
 
 /// The page. Whoever comes to it without loading it gets it from the server, which alone knows what it is about.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    let first = FirstPayload::take(|payload| if let Payload::Detail(detail) = payload { Some(*detail) } else { None });
+    let first = take_payload(|payload| if let Payload::Detail(detail) = payload { Some(*detail) } else { None });
     if first.is_none() {
         let url = use_url();
         Effect::new(move |_| url.with_untracked(browser::load));

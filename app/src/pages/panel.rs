@@ -4,9 +4,9 @@ use leptos::prelude::*;
 use timeline::Workload;
 
 use crate::browser;
-use crate::components::detail::following::{content, following};
+use crate::components::detail::following::following;
 use crate::components::detail::frame::Frame;
-use crate::pages::detail::{DetailPlace, details};
+use crate::pages::detail::details;
 use crate::rollout::panel::{PanelContent, PanelState};
 use crate::rows::set_if_new;
 
@@ -14,7 +14,7 @@ use crate::rows::set_if_new;
 #[component]
 pub fn Panel(workload: Workload, panel: PanelState) -> impl IntoView {
     let workload = StoredValue::new(workload);
-    let kind = Memo::new(move |_| panel.content.with(std::mem::discriminant));
+    let kind = Memo::new(move |_| panel.content.with(|shown| shown.as_ref().map(Result::is_ok)));
     Effect::new(move |_| browser::on_window(leptos::ev::resize, move |_| panel.cover()));
     let opened = panel.opened_pod;
     on_cleanup(move || {
@@ -22,20 +22,17 @@ pub fn Panel(workload: Workload, panel: PanelState) -> impl IntoView {
     });
     let inside = move || {
         let _ = kind.get(); // content of another kind is another view
-        match panel.content.get_untracked() {
-            PanelContent::Detail(first) => {
-                let detail = content!(panel.content, first, PanelContent::Detail);
-                Some(Suspend::new(details(DetailPlace::Panel(workload.get_value(), detail.into()))).into_any())
+        Some(match panel.content.get_untracked()? {
+            Ok(first) => {
+                let detail = following(panel.content, first, |shown: &PanelContent| shown.clone()?.ok());
+                Suspend::new(details(Some((workload.get_value(), detail.into())))).into_any()
             }
-            PanelContent::Trouble(first) => {
-                let why = content!(panel.content, first, PanelContent::Trouble);
-                Some(
-                    view! { <Frame workload test_id="detail-trouble" title="Details"><p class="why">{why}</p></Frame> }
-                        .into_any(),
-                )
+            Err(first) => {
+                let why = following(panel.content, first, |shown: &PanelContent| shown.clone()?.err());
+                view! { <Frame workload test_id="detail-trouble" title="Details"><p class="why">{why}</p></Frame> }
+                    .into_any()
             }
-            PanelContent::Nothing => None,
-        }
+        })
     };
     view! { <section id="detail" class="panel" tabindex="-1" aria-label="Details" node_ref=panel.section>{inside}</section> }
 }

@@ -6,7 +6,7 @@ use leptos_router::hooks::{use_params_map, use_query_map, use_url};
 use timeline::address::at;
 use timeline::wire::Scope;
 use timeline::words::{safe, shell_word};
-use timeline::{Uid, Workload, WorkloadKind};
+use timeline::{Workload, WorkloadKind};
 
 use crate::browser;
 use crate::components::preview::preview;
@@ -22,12 +22,12 @@ use crate::components::rollout::transport::Transport;
 use crate::components::rollout::verdict::VerdictLine;
 use crate::components::title::PageTitle;
 use crate::connection::title;
-use crate::context::FirstPayload;
+use crate::context::take_payload;
 use crate::link_preview::page_title;
 use crate::live::client::Live;
 use crate::pages::panel::Panel;
 use crate::payload::{DeploymentPayload, Payload};
-use crate::rollout::board::{Board, RenderedPage, ShownMoment};
+use crate::rollout::board::{Board, RenderedPage};
 use crate::rollout::controls::Controls;
 use crate::rollout::picture::{FrameStyles, Picture};
 use crate::rollout::screen::RolloutScreen;
@@ -56,7 +56,7 @@ pub fn RolloutPage() -> impl IntoView {
     });
     move || {
         let (workload, revision, at) = asked.get();
-        let payload = FirstPayload::take(|payload| match payload {
+        let payload = take_payload(|payload| match payload {
             Payload::Deployment(payload) => Some(*payload),
             Payload::List(_) | Payload::Wall(_) | Payload::Detail(_) => None,
         });
@@ -82,7 +82,7 @@ pub fn Rollout(
     let (board, rendered) = payload.map(Board::rendered).unzip();
     let board = board.unwrap_or_else(|| Board::for_workload(workload.clone(), revision));
     let (picture, moving, sheet) = match &rendered {
-        Some(rendered) => draw(rendered.copy.deployment, rendered.first_content(board)),
+        Some(rendered) => draw(board, rendered),
         None => (Picture::default(), FrameStyles::at(Frame::unmeasured(0, 60_000.0), 0.0), String::new()),
     };
     let (controls, as_table) = (Controls::provide(), NodeRef::<html::Input>::new());
@@ -134,10 +134,13 @@ pub fn Rollout(
     }
 }
 
-/// The picture as the server renders it, and as the browser takes it over: its signals, its moving styles and its style sheet.
-fn draw(deployment: Option<Uid>, shown: ShownMoment) -> (Picture, FrameStyles, String) {
-    let ShownMoment { model, said, frame } = shown;
-    let scene = scene::scene(&model, deployment, &said, frame, &Motion::default());
+/// The picture as the server renders it, and as the browser takes it over: its signals, its moving styles and its style sheet. The board
+/// tells of the same moment.
+fn draw(board: Board, rendered: &RenderedPage) -> (Picture, FrameStyles, String) {
+    let (model, said, frame) = rendered.first_content(board);
+    board.view.set(said.view.clone());
+    board.second.set(frame.now_millis.div_euclid(1000));
+    let scene = scene::scene(&model, rendered.copy.deployment, &said, frame, &Motion::default());
     let ticks = scale::ticks(frame.now_millis, frame.window_millis, frame.width);
     let (moving, sheet) = (FrameStyles::at(frame, scene.height), style_sheet::sheet(&scene, &ticks, frame));
     (Picture::from_scene(scene, ticks, frame), moving, sheet)
@@ -146,17 +149,16 @@ fn draw(deployment: Option<Uid>, shown: ShownMoment) -> (Picture, FrameStyles, S
 /// Once the page is alive it follows its Deployment, until the viewer leaves it.
 fn come_alive(board: Board, picture: Picture, rendered: Option<RenderedPage>, scope: Scope, controls: Controls) {
     let live = Live::of_app();
-    let told = Callback::new(move |(is_news, page_millis)| controls.panel.look_again(is_news, page_millis));
     let begin = move || {
-        let screen = RolloutScreen::new(board, picture, rendered, told);
+        let screen = RolloutScreen::new(board, picture, rendered, scope, Some(controls.panel));
         controls.attach(screen.clone());
         screen.play_if_asked();
         let (before, after) = (screen.clone(), screen.clone());
         browser::on_window(leptos::ev::beforeprint, move |_| before.set_printing(true));
         browser::on_window(leptos::ev::afterprint, move |_| after.set_printing(false));
-        (screen, scope)
+        screen
     };
-    live.show(begin, |_| ());
+    live.show(begin);
 }
 
 /// Says that there is no such Deployment, since when it is looked for, and where else to look.

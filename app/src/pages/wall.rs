@@ -1,5 +1,7 @@
 //! The wall: what goes on, told by itself, to be read from across a room. Nobody has to touch it.
 
+use std::time::Duration;
+
 use leptos::prelude::*;
 use leptos_router::hooks::use_url;
 use timeline::address::Parameters;
@@ -15,18 +17,23 @@ use crate::components::wall::footer::WallFooter;
 use crate::components::wall::sound::Sound;
 use crate::components::wall::tile::Tile;
 use crate::connection::next_try;
-use crate::context::FirstPayload;
+use crate::context::take_payload;
 use crate::list::{self, LiveList};
 use crate::live::client::Live;
 use crate::payload::Payload;
 use crate::rows::set_if_new;
 use crate::score::budget::Limit;
 use crate::score::ink::PodLook;
+use crate::wall;
 use crate::wall::board::WallBoard;
 use crate::wall::screen::WallScreen;
 use crate::wall::settings::Settings;
-use crate::wall::{self, shift};
 use crate::zone::Zone;
+
+/// Against burn-in everything moves this often, and comes back.
+const SHIFT_EVERY: Duration = Duration::from_secs(600);
+/// Where it goes in turn, in pixels.
+const SHIFTS: [u8; 8] = [0, 2, 4, 6, 8, 6, 4, 2];
 
 /// The page. Another address is another wall: its header has a link to the wall of everything.
 #[component]
@@ -38,7 +45,7 @@ pub fn WallPage() -> impl IntoView {
 
 #[component]
 fn Wall(settings: Settings) -> impl IntoView {
-    let payload = FirstPayload::take(|payload| if let Payload::Wall(wall) = payload { Some(*wall) } else { None });
+    let payload = take_payload(|payload| if let Payload::Wall(wall) = payload { Some(*wall) } else { None });
     if let Some(payload) = &payload {
         preview(|| payload.wall_preview());
     }
@@ -65,8 +72,8 @@ fn Wall(settings: Settings) -> impl IntoView {
     let columns = if columns == 0 { String::new() } else { format!(" columns-{columns}") };
     // The place of everything changes now and then.
     let moves = RwSignal::new(0_usize);
-    Effect::new(move |_| browser::run_every(shift::EVERY, move || moves.update(|moves| *moves += 1)));
-    let shifted = Signal::derive(move || if moves.get() == 0 { String::new() } else { shift::style(moves.get()) });
+    Effect::new(move |_| browser::run_every(SHIFT_EVERY, move || moves.update(|moves| *moves += 1)));
+    let shifted = Signal::derive(move || if moves.get() == 0 { String::new() } else { shift(moves.get()) });
     let is_pointed = RwSignal::new(false);
     // A browser may tell of a pointer that is there while a page is loaded as of one that came.
     Effect::new(move |_| {
@@ -101,11 +108,9 @@ fn follow(board: WallBoard, settings: Settings, copy: Option<ListCopy>) {
     let live = Live::of_app();
     let begin = move || {
         let known = copy.map(|copy| LiveList::from_copy(copy, browser::page_millis()));
-        let screen = WallScreen::new(live, board, settings, known);
-        let scope = screen.scope();
-        (screen, scope)
+        WallScreen::new(live, board, settings, known)
     };
-    live.show(begin, WallScreen::stop);
+    live.show(begin);
     Effect::new(move |_| {
         // It ends with the page.
         let awake = StoredValue::new_local(WakeLock::default());
@@ -146,5 +151,24 @@ fn WallLegend(is_needed: Signal<bool>) -> impl IntoView {
             <li><i class=format!("sample {}", Limit::Floor.name())></i>"floor (replicas − maxUnavailable)"</li>
             <Points/>
         </ul>
+    }
+}
+
+/// The place of everything after so many moves, as a style.
+fn shift(moves: usize) -> String {
+    let at = |step: usize| SHIFTS.get(step % SHIFTS.len()).copied().unwrap_or_default();
+    format!("transform:translate({}px, {}px)", at(moves), at(moves / SHIFTS.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shift;
+
+    #[test]
+    fn every_place_is_near_and_the_first_one_comes_back() {
+        assert_eq!(
+            [0, 1, 8, 64].map(shift),
+            ["0px, 0px", "2px, 0px", "0px, 2px", "0px, 0px"].map(|at| format!("transform:translate({at})"))
+        );
     }
 }

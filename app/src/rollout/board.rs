@@ -11,7 +11,6 @@ use timeline::{Millis, Model, Workload};
 
 use crate::connection::known_until_millis;
 use crate::exported::Exported;
-use crate::live::link::LinkState;
 use crate::payload::DeploymentPayload;
 use crate::scoped::ScopedSignal;
 use crate::score::frame::Frame;
@@ -65,8 +64,8 @@ pub struct Board {
     pub now: RwSignal<Option<View>>,
     /// Connection of the server to the cluster.
     pub connection: RwSignal<Connection>,
-    /// Connection of this page to the server.
-    pub link: RwSignal<LinkState>,
+    /// The page has a connection to the server, or is making its first.
+    pub is_linked: RwSignal<bool>,
     /// Which moment is shown, and whether it moves on.
     pub time: RwSignal<Time>,
     /// Where the slider stands, of [`SLIDER`].
@@ -92,6 +91,7 @@ impl Board {
         let is_over = is_file || workload.rollout.is_some();
         let board = Self { zone: Zone::of_page(), is_file, is_over, linked_revision, ..Self::default() };
         board.workload.set(workload);
+        board.is_linked.set(true);
         board.slider_position.set(SLIDER);
         board.compare_with(0, false);
         board
@@ -119,10 +119,6 @@ impl Board {
         board.compare_with(told_millis, rendered.moment.is_some());
         let tenths = rendered.moment.as_ref().map(|moment| moment.at_millis.div_euclid(100));
         board.time.set(Time { tenths, ..Time::default() });
-        let shown = rendered.first_content(board);
-        board.view.set(shown.said.view.clone());
-        board.second.set(shown.frame.now_millis.div_euclid(1000));
-        drop(shown);
         (board, rendered)
     }
 
@@ -135,7 +131,7 @@ impl Board {
 
     /// The time in the picture stands still: the page or the server has no word. Follows both.
     pub fn is_stale(self) -> bool {
-        self.connection.read().state.is_stale() || self.link.get().is_lost()
+        self.connection.read().state.is_stale() || !self.is_linked.get()
     }
 
     /// Returns whether a recording is shown: its present is not that of a cluster. Follows the connection.
@@ -204,16 +200,6 @@ pub const fn minute(at_millis: Millis) -> Millis {
     at_millis.div_euclid(60_000) * 60_000
 }
 
-/// Content from which a page is rendered: the present, or the moment of its link.
-pub struct ShownMoment<'p> {
-    /// The objects as they were then.
-    pub model: Cow<'p, Model>,
-    /// The verdict and the story as they were then.
-    pub said: Cow<'p, Said>,
-    /// The stretch of time, and the room as long as it was not measured.
-    pub frame: Frame,
-}
-
 /// Data from which a page was rendered, as a viewer holds it.
 pub struct RenderedPage {
     /// The Deployment as it is at present.
@@ -230,8 +216,9 @@ impl RenderedPage {
         Self { copy: DeploymentCopy::default(), told_millis: crate::browser::now_millis(), moment: None }
     }
 
-    /// Returns the first content of the page: the present, or the moment of its link.
-    pub fn first_content(&self, board: Board) -> ShownMoment<'_> {
+    /// Returns the first content of the page, the present or the moment of its link: the objects, the verdict and the story as they were
+    /// then, and the stretch of time, with the room as long as it was not measured.
+    pub fn first_content(&self, board: Board) -> (Cow<'_, Model>, Cow<'_, Said>, Frame) {
         let Self { copy, told_millis, moment } = self;
         let (told_millis, moment) = (*told_millis, moment.as_ref());
         let now_millis = moment.map_or(told_millis, |moment| moment.at_millis);
@@ -244,7 +231,7 @@ impl RenderedPage {
         let deployment = copy.deployment.and_then(|uid| model.deployments.get(&uid));
         let window_millis = scale::fitting_millis(board.ended_rollout(copy), &model, deployment, now_millis);
         let frame = Frame::unmeasured(now_millis, window_millis);
-        ShownMoment { model, said, frame }
+        (model, said, frame)
     }
 }
 
@@ -284,7 +271,7 @@ mod tests {
                 snapshot: Snapshot { now_millis: 600_000, objects, ..Snapshot::default() },
                 ..DeploymentPayload::default()
             };
-            Owner::new().with(|| Board::rendered(payload).0.second.get_untracked())
+            Owner::new().with(|| Board::rendered(payload).1.told_millis.div_euclid(1_000))
         };
         let stale = || ConnectionState::Stale { since_millis: 50_000, retry_at_millis: None, why: String::new() };
         assert_eq!(told(ConnectionState::Live, 40_000), 600);

@@ -23,15 +23,8 @@ const NO_ANSWER: &str = "Rollcast does not respond.";
 /// Text in a file that does not hold the detail.
 const NOT_THERE: &str = "This file has no details of it, or none of this moment.";
 
-#[derive(Debug, Clone, Default, PartialEq)]
-pub enum PanelContent {
-    #[default]
-    Nothing,
-    /// A detail is open, which tells this.
-    Detail(Detail),
-    /// There is nothing to show, for this reason.
-    Trouble(String),
-}
+/// Content of the panel: a detail, or why it cannot be shown; `None` while nothing is open.
+pub type PanelContent = Option<Result<Detail, String>>;
 
 /// State of the panel beside the picture. Copies are handles of the same panel.
 #[derive(Clone, Copy, Default)]
@@ -80,7 +73,7 @@ impl PanelState {
     /// Closes the panel and gives the focus back; false where something was open and what opened it has it not.
     pub(super) fn close(self) -> bool {
         let was_open = self.path.try_update_value(Option::take).flatten().is_some();
-        self.show(PanelContent::Nothing);
+        self.show(None);
         match self.opener.try_update_value(Option::take).flatten() {
             Some(opener) => {
                 browser::focus(&opener);
@@ -112,10 +105,7 @@ impl PanelState {
         let address = format!("{}/{path}{}", browser::path(), browser::search());
         spawn_local(async move {
             let answer = match exported {
-                Some(exported) => {
-                    let detail = exported.detail(&path);
-                    Some(detail.map_or_else(|| PanelContent::Trouble(NOT_THERE.to_owned()), PanelContent::Detail))
-                }
+                Some(exported) => Some(exported.detail(&path).ok_or_else(|| NOT_THERE.to_owned())),
                 None => fetch_content(&address).await,
             };
             // Meanwhile something else may be open, a later question be answered, or the page be another one.
@@ -131,10 +121,10 @@ impl PanelState {
                     return;
                 }
             }
-            let shown = answer.unwrap_or_else(|| PanelContent::Trouble(NO_ANSWER.to_owned()));
+            let shown = answer.unwrap_or_else(|| Err(NO_ANSWER.to_owned()));
             self.answered_millis.set_value(asked_millis);
             self.shown_address.set_value(address);
-            self.show(shown);
+            self.show(Some(shown));
             if known.is_empty() {
                 browser::next_frame(move || {
                     if let Some(section) = self.section.try_get_untracked().flatten() {
@@ -146,12 +136,10 @@ impl PanelState {
     }
 
     fn show(self, shown: PanelContent) {
-        let pod = if let PanelContent::Detail(Detail::Pod(pod)) = &shown { pod.name.clone() } else { String::new() };
+        let pod = if let Some(Ok(Detail::Pod(pod))) = &shown { pod.name.clone() } else { String::new() };
         set_if_new(&self.opened_pod.0, pod);
         let is_known = self.content.try_with_untracked(|known| match (known, &shown) {
-            (PanelContent::Detail(Detail::Share(known)), PanelContent::Detail(Detail::Share(share))) => {
-                share.is_shared_by(known)
-            }
+            (Some(Ok(Detail::Share(known))), Some(Ok(Detail::Share(share)))) => share.is_shared_by(known),
             (known, shown) => known == shown,
         });
         if is_known == Some(false) {
@@ -163,7 +151,7 @@ impl PanelState {
 
     /// Makes the page behind the panel inert while the panel covers the window. Called when either may have changed.
     pub fn cover(self) {
-        let is_open = self.content.with_untracked(|shown| *shown != PanelContent::Nothing);
+        let is_open = self.content.with_untracked(Option::is_some);
         let is_covered = is_open && browser::matches(COVERED);
         if self.behind.with_value(Option::is_some) != is_covered {
             let section = self.section.get_untracked().filter(|_| is_covered);
@@ -173,7 +161,7 @@ impl PanelState {
 }
 
 /// Requests a detail below a page of a Deployment; `None` when no answer comes.
-pub async fn fetch_content(address: &str) -> Option<PanelContent> {
+pub async fn fetch_content(address: &str) -> Option<Result<Detail, String>> {
     let mark = if address.contains('?') { '&' } else { '?' };
     let answer = browser::fetch(&format!("{address}{mark}part")).await?;
     // Some proxies answer without markup.
@@ -184,7 +172,7 @@ pub async fn fetch_content(address: &str) -> Option<PanelContent> {
         let why = answer.text().await?;
         // Markup is what a proxy says in the place of Rollcast.
         let why = Some(why.trim()).filter(|why| !why.is_empty() && !why.starts_with('<'));
-        return why.map(|why| PanelContent::Trouble(why.to_owned()));
+        return why.map(|why| Err(why.to_owned()));
     }
-    wire::decode(&answer.bytes().await?).ok().map(PanelContent::Detail)
+    wire::decode(&answer.bytes().await?).ok().map(Ok)
 }

@@ -129,11 +129,6 @@ pub struct Nodes {
 }
 
 impl Picture {
-    /// Returns an empty picture. `prefix` is before the ids of its patterns.
-    pub fn new(prefix: &'static str) -> Self {
-        Self { prefix, ..Self::default() }
-    }
-
     /// Returns a picture of that scene, drawn for that stretch of time, with these ticks.
     pub fn from_scene(scene: Scene, ticks: Vec<Millis>, frame: Frame) -> Self {
         let picture = Self::default();
@@ -142,10 +137,10 @@ impl Picture {
         picture
     }
 
-    /// The images of each band, joined. Follows the bands.
-    pub fn images(&self) -> Vec<String> {
+    /// The revision and the images of each band, the images joined. Follows the bands.
+    pub fn images(&self) -> Vec<(Option<u64>, String)> {
         let bands = self.bands.order().into_iter().filter_map(|key| self.bands.row(key));
-        bands.map(|band| band.with(|band| band.heading.images.clone())).collect()
+        bands.map(|band| band.with(|band| (band.heading.revision, band.heading.images.clone()))).collect()
     }
 
     /// Shows another scene; only what differs is touched.

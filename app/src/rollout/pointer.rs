@@ -32,20 +32,12 @@ pub(super) struct Pointer {
     at: Option<(f64, f64)>,
     /// The head that has the focus, by its key.
     head: Option<u128>,
-    drag: Option<Drag>,
+    /// While time is dragged: where the button was pressed, in pixels of the browser's window, and the moment that was shown then.
+    drag: Option<(f64, Millis)>,
     /// The head or bar on which the button was pressed last, and where that was, in pixels of the browser's window.
     pressed: Option<(Element, (f64, f64))>,
     /// It moved far enough to be no click since the button was pressed last.
     has_dragged: bool,
-}
-
-/// Time that is dragged.
-#[derive(Debug, Clone, Copy)]
-struct Drag {
-    /// Where the button was pressed, in pixels of the browser's window.
-    from_x: f64,
-    /// The moment that was shown then.
-    from_millis: Millis,
 }
 
 /// Rectangles of the score's parts, in pixels of the browser's window.
@@ -86,12 +78,13 @@ impl RolloutScreen {
             self.release(); // it was let go of elsewhere
         }
         let Pointer { drag, has_dragged, .. } = self.0.state.borrow().pointer;
-        if let Some(drag) = drag.filter(|drag| has_dragged || (at.0 - drag.from_x).abs() > DRAG_PX) {
+        let dragged = drag.filter(|(from_x, _)| has_dragged || (at.0 - from_x).abs() > DRAG_PX);
+        if let Some((from_x, from_millis)) = dragged {
             if !has_dragged {
                 self.begin_drag(event.pointer_id());
             }
             let millis_per_px = self.0.state.borrow().millis_per_px();
-            self.glide(drag.from_millis - ((at.0 - drag.from_x) * millis_per_px) as Millis);
+            self.glide(from_millis - ((at.0 - from_x) * millis_per_px) as Millis);
             return;
         }
         // A finger that touches chooses.
@@ -128,7 +121,7 @@ impl RolloutScreen {
             return;
         }
         let from_millis = self.shown_millis();
-        self.0.state.borrow_mut().pointer.drag = Some(Drag { from_x: x, from_millis });
+        self.0.state.borrow_mut().pointer.drag = Some((x, from_millis));
     }
 
     /// The button was clicked somewhere on the score. Where the picture moved between press and release, browsers send the click to no pod:

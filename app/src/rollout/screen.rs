@@ -8,10 +8,11 @@ use std::rc::Rc;
 use leptos::prelude::*;
 use timeline::playback::Playback;
 use timeline::viewer::{DeploymentCopy, Taken};
-use timeline::wire::{Delta, Moment, Position, ServerFrame, Snapshot};
+use timeline::wire::{Delta, Moment, Position, Scope, ServerFrame, Snapshot};
 use timeline::{Millis, rollout, say};
 
 use super::board::{Board, RenderedPage, said_then};
+use super::panel::PanelState;
 use super::picture::{FrameStyles, Picture};
 use super::pointer::Pointer;
 use super::scroll::Scroll;
@@ -21,7 +22,6 @@ use crate::exported::Exported;
 use crate::keep_focus::keep_focus;
 use crate::live::client::{Screen, ScreenRequest};
 use crate::live::clock::Clock;
-use crate::live::link::LinkState;
 use crate::live::question::Question;
 use crate::rows::set_if_new;
 use crate::score::frame::Frame;
@@ -64,19 +64,20 @@ pub(super) struct Inner {
     pub(super) state: RefCell<State>,
     /// The file that the page is, where there is no server.
     pub(super) exported: Option<Exported>,
-    /// Runs when there are news or another moment is shown (true), and with every frame.
-    pub(super) on_news: Callback<(bool, f64)>,
+    /// The panel beside the picture; on a wall there is none.
+    pub(super) panel: Option<PanelState>,
 }
 
 /// State of the screen: its copy of the Deployment, and how it is shown.
 pub(super) struct State {
+    /// What the screen follows.
+    scope: Scope,
     pub(super) copy: DeploymentCopy,
     pub(super) clock: Clock,
     /// The rollout that the page is about, where it is a rollout by itself that is over.
     over: Option<EndedRollout>,
     /// The stretch of time shown, and the room for it.
     pub(super) frame: Frame,
-    pub(super) is_linked: bool,
     pub(super) is_dirty: bool,
     /// When frames were, by the page's clock: the last one, the last that drew, the last that measured.
     framed_at: f64,
@@ -141,16 +142,22 @@ impl State {
 
 impl RolloutScreen {
     /// A screen of what a page was rendered from; of nothing, where the viewer came from another page. Called from effects.
-    pub fn new(board: Board, picture: Picture, first: Option<RenderedPage>, on_news: Callback<(bool, f64)>) -> Self {
+    pub fn new(
+        board: Board,
+        picture: Picture,
+        first: Option<RenderedPage>,
+        scope: Scope,
+        panel: Option<PanelState>,
+    ) -> Self {
         let RenderedPage { copy, told_millis: now_millis, moment } = first.unwrap_or_else(RenderedPage::empty);
         let over = board.ended_rollout(&copy);
         let shown_millis = moment.as_ref().map_or(now_millis, |moment| moment.at_millis);
         let window_millis = scale::fitting_millis(over, &copy.model, copy.deployment(), shown_millis);
         let state = State {
+            scope,
             clock: Clock::new(now_millis, page_millis()),
             over,
             frame: Frame::unmeasured(shown_millis, window_millis),
-            is_linked: true,
             is_dirty: true,
             framed_at: page_millis(),
             drawn_at: page_millis(),
@@ -180,23 +187,31 @@ impl RolloutScreen {
             copy,
         };
         let (state, exported) = (RefCell::new(state), Exported::of_app());
-        let screen = Self(Rc::new(Inner { board, picture, state, exported, on_news }));
+        let screen = Self(Rc::new(Inner { board, picture, state, exported, panel }));
         screen.set_pace(page_millis());
         screen
     }
 
-    /// Starts over for another Deployment.
-    pub fn reset(&self) {
+    /// Starts over for another Deployment, or for none.
+    pub fn reset(&self, scope: Scope) {
         let mut state = self.0.state.borrow_mut();
-        state.copy = DeploymentCopy::default();
+        (state.scope, state.copy) = (scope, DeploymentCopy::default());
         (state.motion, state.pods, state.is_dirty) = (Motion::default(), 0, true);
         state.scroll.reset();
     }
 
+    /// There are news or another moment is shown (`is_news`), or time passed.
+    pub(super) fn tell_panel(&self, is_news: bool, page_millis: f64) {
+        if let Some(panel) = self.0.panel {
+            panel.look_again(is_news, page_millis);
+        }
+    }
+
     fn set_pace(&self, page_millis: f64) {
         let state = &mut *self.0.state.borrow_mut();
+        let is_linked = self.0.board.is_linked.get_untracked();
         let until_millis = self.0.board.connection.with_untracked(|known| {
-            state.clock.set_pace(known, state.is_linked, page_millis);
+            state.clock.set_pace(known, is_linked, page_millis);
             known_until_millis(&state.copy, known)
         });
         let mut heard_millis = state.clock.now_millis(page_millis);
@@ -204,7 +219,7 @@ impl RolloutScreen {
             state.clock.stand_at(until_millis);
             heard_millis = state.clock.running_millis(page_millis); // the server is heard
         }
-        if state.is_linked {
+        if is_linked {
             set_if_new(&self.0.board.heard_millis, heard_millis);
         }
     }
@@ -247,15 +262,14 @@ impl RolloutScreen {
     fn draw(&self, now_millis: Millis, moment: Option<Millis>, page_millis: f64) {
         let state = &mut *self.0.state.borrow_mut();
         (state.drawn_at, state.is_dirty) = (page_millis, false);
+        let is_linked = self.0.board.is_linked.get_untracked();
         let (model, said) = match moment.zip(state.copy.deployment) {
             None => (Cow::Borrowed(&state.copy.model), Cow::Borrowed(&state.copy.said)),
             Some((at, uid)) => {
                 // While an answer is on its way the last words stay; without a link none will come.
                 let said = match &state.then {
-                    Some(then) if state.is_linked || then.at_millis == at => {
-                        said_then(then.said.as_ref(), &state.copy.said)
-                    }
-                    None if state.is_linked => Cow::Borrowed(&state.copy.said),
+                    Some(then) if is_linked || then.at_millis == at => said_then(then.said.as_ref(), &state.copy.said),
+                    None if is_linked => Cow::Borrowed(&state.copy.said),
                     _ => said_then(None, &state.copy.said),
                 };
                 (Cow::Owned(state.copy.model.as_of(uid, at)), said)
@@ -361,19 +375,16 @@ impl RolloutScreen {
 }
 
 impl Screen for RolloutScreen {
-    fn link(&self, link: LinkState, page_millis: f64) {
-        let board = &self.0.board;
-        if !(board.link.get_untracked().is_live() && link.is_live()) {
-            set_if_new(&board.link, link);
+    fn scope(&self) -> Scope {
+        self.0.state.borrow().scope.clone()
+    }
+
+    fn link(&self, is_linked: bool, page_millis: f64) {
+        set_if_new(&self.0.board.is_linked, is_linked);
+        if !is_linked {
+            self.0.state.borrow_mut().question.forget(); // no answer comes over a link that broke
         }
-        let mut state = self.0.state.borrow_mut();
-        state.is_linked = !link.is_lost();
-        if !state.is_linked {
-            state.question.forget(); // no answer comes over a link that broke
-        }
-        drop(state);
-        // What is shown is of the last word, which came before its absence was noticed.
-        self.set_pace(link.silent_since().unwrap_or(page_millis));
+        self.set_pace(page_millis);
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
@@ -417,7 +428,7 @@ impl Screen for RolloutScreen {
             set_if_new(&board.view, state.copy.said.view.clone());
         }
         drop(state);
-        self.0.on_news.run((true, page_millis));
+        self.tell_panel(true, page_millis);
         request
     }
 
@@ -461,7 +472,7 @@ impl Screen for RolloutScreen {
         }
         self.time_passes();
         self.tell_time(moment, page_millis);
-        self.0.on_news.run((false, page_millis));
+        self.tell_panel(false, page_millis);
         self.request_moment(moment, page_millis)
     }
 

@@ -78,7 +78,7 @@ impl RolloutScreen {
         if self.0.exported.is_none() {
             remember(self.moment());
         }
-        self.0.on_news.run((true, page_millis));
+        self.tell_panel(true, page_millis);
     }
 
     /// Shows a moment while a pointer moves; the address follows once it rests.
@@ -205,7 +205,7 @@ impl RolloutScreen {
     /// Requests the sentences of a moment, as long as somebody can answer.
     pub(super) fn request_moment(&self, moment: Option<Millis>, page_millis: f64) -> Option<ScreenRequest> {
         let mut state = self.0.state.borrow_mut();
-        let shown = moment.filter(|_| state.is_linked);
+        let shown = moment.filter(|_| self.0.board.is_linked.get_untracked());
         shown.and_then(|at| state.question.next_request(at, page_millis)).map(ScreenRequest::Moment)
     }
 

@@ -63,7 +63,7 @@ impl WallBoard {
     pub fn new(copy: Option<&ListCopy>) -> Self {
         let seat = |prefix| Seat {
             board: Board::for_workload(Workload::default(), None),
-            picture: Picture::new(prefix),
+            picture: Picture { prefix, ..Picture::default() },
             look: RwSignal::default(),
             age: RwSignal::default(),
             has_new_trouble: StoredValue::default(),
@@ -126,12 +126,8 @@ impl WallBoard {
 impl Seat {
     /// The images of a revision, joined; empty where its band is not in the picture. Follows the bands.
     pub fn images(self, revision: u64) -> String {
-        let bands = self.picture.bands;
-        let band = bands.order().into_iter().rev().filter_map(|key| bands.row(key));
-        let images = band.map(|band| {
-            band.with(|band| (band.heading.revision == Some(revision)).then(|| band.heading.images.clone()))
-        });
-        images.flatten().next().unwrap_or_default()
+        let bands = self.picture.images().into_iter();
+        bands.rev().find(|(of, _)| *of == Some(revision)).map(|(_, images)| images).unwrap_or_default()
     }
 
     /// Returns the tone of the seat's Deployment, as a class name. Follows it.

@@ -5,7 +5,6 @@ pub mod age;
 pub mod board;
 pub mod screen;
 pub mod settings;
-pub mod shift;
 pub mod stage;
 
 use timeline::Millis;

@@ -16,7 +16,6 @@ use super::{ROWS, SeatState, last_finished, of_group, strip, unseated};
 use crate::browser::{now_millis, page_millis};
 use crate::list::LiveList;
 use crate::live::client::{Client, Live, Screen, ScreenRequest};
-use crate::live::link::LinkState;
 use crate::rollout::board::minute;
 use crate::rollout::screen::RolloutScreen;
 use crate::rows::set_if_new;
@@ -48,9 +47,9 @@ impl WallScreen {
     /// A screen of a wall of which those rows are known, or nothing yet. Called from effects.
     pub fn new(live: Live, board: WallBoard, settings: Settings, known: Option<LiveList>) -> Self {
         let follow = |seat: &Seat| {
-            let screen = RolloutScreen::new(seat.board, seat.picture, None, Callback::new(|_| ()));
-            let client = Client::start_tile(live);
-            client.follow(Rc::new(screen.clone()), Scope::Nothing);
+            let screen = RolloutScreen::new(seat.board, seat.picture, None, Scope::Nothing, None);
+            let client = Client::start(live, false);
+            client.follow(Rc::new(screen.clone()));
             (screen, client)
         };
         let followed = board.seats.iter().map(follow).collect();
@@ -61,23 +60,16 @@ impl WallScreen {
             State { is_begun, live_list, seats: Seats::default(), looked_at: f64::NEG_INFINITY, is_dirty: true };
         Self { board, settings, followed, state: RefCell::new(state) }
     }
-
-    /// Returns the scope to follow.
-    pub fn scope(&self) -> Scope {
-        Scope::List { query: self.settings.query.clone(), window: Window { from: 0, to: ROWS } }
-    }
-
-    /// Ends the connections of the seats.
-    pub fn stop(&self) {
-        self.followed.iter().for_each(|(_, client)| client.stop());
-    }
 }
 
 impl Screen for WallScreen {
-    fn link(&self, link: LinkState, page_millis: f64) {
-        let is_linked = !link.is_lost();
+    fn scope(&self) -> Scope {
+        Scope::List { query: self.settings.query.clone(), window: Window { from: 0, to: ROWS } }
+    }
+
+    fn link(&self, is_linked: bool, page_millis: f64) {
         set_if_new(&self.board.is_linked, is_linked);
-        self.state.borrow_mut().live_list.link(is_linked, link.silent_since().unwrap_or(page_millis));
+        self.state.borrow_mut().live_list.link(is_linked, page_millis);
     }
 
     fn frames(&self, frames: Vec<ServerFrame>, page_millis: f64) -> Option<ScreenRequest> {
@@ -101,6 +93,11 @@ impl Screen for WallScreen {
             self.update_seats(state, page_millis);
         }
         None
+    }
+
+    /// The connections of the seats are the wall's own.
+    fn end(&self) {
+        self.followed.iter().for_each(|(_, client)| client.stop());
     }
 }
 
@@ -166,6 +163,6 @@ fn follow_row((screen, client): &(RolloutScreen, Client), seat: &Seat, seen: Opt
         set_if_new(&seat.board.workload, workload.clone());
         Scope::Workload(workload)
     });
-    screen.reset();
-    client.follow(Rc::new(screen.clone()), scope);
+    screen.reset(scope);
+    client.follow(Rc::new(screen.clone()));
 }

@@ -22,7 +22,7 @@ const ORDERS: [(&str, &str); 5] = [
     // The browser and plain values, then what the server sends, then what is shown.
     (
         "app",
-        "browser rows keep_focus elements scoped debounce images numbers news site postcard_base64 zone connection \
+        "browser rows keep_focus elements scoped debounce images numbers news postcard_base64 zone connection \
          link_preview measure history status detail compare playground exported live list payload context score preview rollout wall \
          components pages parts app shell",
     ),

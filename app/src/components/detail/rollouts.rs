@@ -10,7 +10,7 @@ use crate::components::header::Breadcrumbs;
 use crate::detail::rollouts::RolloutLine;
 use crate::detail::{Detail, RolloutsDetail};
 use crate::exported::Exported;
-use crate::site::Site;
+use crate::payload::Site;
 use crate::zone::Zone;
 
 /// All rollouts of a workload that are known, the last one first.

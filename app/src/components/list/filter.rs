@@ -5,8 +5,8 @@ use leptos::html;
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
-use timeline::address;
-use timeline::list::{By, Column, Group, Query};
+use timeline::address::{self, Parameters};
+use timeline::list::{By, Group, Query};
 use timeline::words::grouped;
 
 use crate::components::page_keys::KeyHelp;
@@ -56,17 +56,23 @@ pub fn Filter(
         let Query { cluster, namespace, .. } = query.get();
         address::list(&Query { cluster, namespace, ..Query::default() })
     };
+    // Hidden fields keep the other parameters of the address when the form is sent without scripts.
+    let kept = move || {
+        let address = address::list(&Query { text: String::new(), labels: String::new(), ..query.get() });
+        let (_, parameters) = address.split_once('?').unwrap_or_default();
+        let field = |(name, value): (&str, &str)| {
+            let (name, value) = (name.to_owned(), value.to_owned());
+            view! { <input type="hidden" name=name value=value/> }
+        };
+        Parameters::parse(parameters).pairs().map(field).collect_view()
+    };
     let pressed = move |event: ev::KeyboardEvent| keys::handle_field_key(&event, board);
     let first = query.get_untracked();
     view! {
         <form class="filter" method="get" role="search" action=place on:submit=submit>
             <input id="q" type="search" name="q" value=first.text node_ref=search on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
             <input id="labels" type="text" name="labels" value=first.labels node_ref=label_selector on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
-            <HiddenParameter name="show" value=Signal::derive(move || query.read().group.map(|group| group.name().to_owned()))/>
-            <HiddenParameter name="by" value=Signal::derive(move || (query.read().by == By::Place).then(|| "namespace".to_owned()))/>
-            <HiddenParameter name="sort" value=Signal::derive(move || Some(query.read().sort.column).filter(|column| *column != Column::default()).map(|column| column.name().to_owned()))/>
-            <HiddenParameter name="order" value=Signal::derive(move || query.read().sort.is_descending.then(|| "desc".to_owned()))/>
-            <HiddenParameter name="namespace" value=Signal::derive(move || query.read().namespace.clone().filter(|_| query.read().cluster.is_none()))/>
+            {kept}
             <button class="search">"Search"</button>
             <Choices board/>
             <span id="found" class="muted" role="status" data-testid="count">
@@ -75,12 +81,6 @@ pub fn Filter(
             <KeyHelp keys=keys::KEYS.to_vec() class="choice keys"/>
         </form>
     }
-}
-
-/// A hidden field that keeps a parameter of the address when the form is sent without scripts.
-#[component]
-fn HiddenParameter(name: &'static str, value: Signal<Option<String>>) -> impl IntoView {
-    move || value.get().map(|value| view! { <input type="hidden" name=name value=value/> })
 }
 
 /// Groups to choose from, and how rows are put together.

@@ -7,7 +7,7 @@ use leptos::task::spawn_local;
 use timeline::address::at;
 use timeline::wire;
 
-use crate::browser::{self, FormValues, Stream};
+use crate::browser::{self, Stream};
 use crate::context::OpenedPod;
 use crate::playground::{ActionResponse, Playground, selected_pod};
 use crate::postcard_base64;
@@ -69,11 +69,15 @@ impl PlaygroundState {
     /// Sends what a form asks for, without loading the page again.
     pub fn submit(self, event: &SubmitEvent) {
         // A form that cannot be read is sent by the browser, as it is without scripts.
-        let Some(form) = FormValues::from_event(event) else { return };
+        let Some(answer) = browser::send_form(event, &at(ADDRESS), BYTES) else { return };
         event.prevent_default();
         spawn_local(async move {
+            let bytes = match answer.await {
+                Some(answer) => answer.bytes().await,
+                None => None,
+            };
             // Without an answer the server is gone, and the page says so by itself.
-            match request_action(&form).await {
+            match bytes.and_then(|bytes| wire::decode(&bytes).ok()) {
                 Some(ActionResponse { is_new: true, .. }) => browser::go_to(&at(ADDRESS)),
                 Some(ActionResponse { playground, .. }) => {
                     set_if_new(&self.now, playground);
@@ -82,9 +86,4 @@ impl PlaygroundState {
             }
         });
     }
-}
-
-async fn request_action(form: &FormValues) -> Option<ActionResponse> {
-    let answer = browser::send_form(&at(ADDRESS), form, BYTES).await?;
-    wire::decode(&answer.bytes().await?).ok()
 }

@@ -22,8 +22,8 @@ pub fn Chip(board: Board) -> impl IntoView {
         (false, None) if board.is_recorded() => "chip recorded",
         (false, None) => "chip live",
     };
-    let words = move || match (board.link.get().is_lost(), board.time.get().tenths) {
-        (true, _) => RECONNECTING.to_owned(),
+    let words = move || match (board.is_linked.get(), board.time.get().tenths) {
+        (false, _) => RECONNECTING.to_owned(),
         (_, Some(tenths)) => as_it_was(&board.dated(tenths * 100)),
         _ if board.is_over => "Recording".to_owned(),
         _ => state_words(&board.connection.read(), |at_millis| board.dated(at_millis)),
@@ -43,7 +43,7 @@ pub fn Chip(board: Board) -> impl IntoView {
 pub fn ConnectionBars(board: Board) -> impl IntoView {
     let retry_seconds = Live::of_app().retry_seconds;
     let next = move || {
-        if board.link.get().is_lost() {
+        if !board.is_linked.get() {
             return next_try(retry_seconds.get());
         }
         progress(&board.connection.read(), |at_millis| board.dated(at_millis))
@@ -65,7 +65,7 @@ fn trouble(board: Board) -> Option<String> {
     let heard = || board.dated(board.heard_millis.get());
     // Where nothing was ever seen, nothing is shown.
     let has_data = board.view.read().is_some();
-    if board.link.get().is_lost() {
+    if !board.is_linked.get() {
         return Some(server_unreachable(Some(&heard()), has_data));
     }
     let cluster = board.workload.with(|workload| workload.cluster.clone());

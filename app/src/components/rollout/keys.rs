@@ -43,25 +43,17 @@ pub fn keys(is_file: bool) -> Vec<Key> {
 pub fn listen(controls: Controls, as_table: NodeRef<html::Input>, is_file: bool) {
     // In a file there is nowhere to go.
     let navigate = (!is_file).then(use_navigate);
-    browser::on_window(leptos::ev::keydown, move |event| {
-        if browser::has_modifier(&event) || event.default_prevented() {
-            return;
-        }
-        let away = navigate.as_ref().filter(|_| event.key() == "/" && !browser::is_writing(&event));
-        if let Some(navigate) = away {
+    browser::on_key(move |event| {
+        if let Some(navigate) = navigate.as_ref().filter(|_| event.key() == "/") {
             navigate(&at("/"), NavigateOptions { resolve: false, ..NavigateOptions::default() });
+            return true;
         }
-        if away.is_some() || handle_key(&event, controls, as_table, is_file) {
-            event.prevent_default();
-        }
+        handle_key(event, controls, as_table, is_file)
     });
 }
 
 /// Handles a key; false when it stands for nothing here.
 fn handle_key(event: &KeyboardEvent, controls: Controls, as_table: NodeRef<html::Input>, is_file: bool) -> bool {
-    if browser::is_writing(event) {
-        return false;
-    }
     let is_shifted = event.shift_key();
     match event.key().as_str() {
         // What has the focus takes it itself: space presses it.

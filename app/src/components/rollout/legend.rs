@@ -5,7 +5,7 @@ use timeline::model::PodState;
 use timeline::view::Hold;
 
 use crate::components::popup::Popup;
-use crate::components::state_marks::{LIFE, Points, StateMarks, Swatch, usual_states};
+use crate::components::state_marks::{Points, StateMarks, Swatch, usual_states};
 use crate::components::tokens::Token;
 use crate::score::budget::{Limit, hold_class};
 use crate::score::ink::PodLook;
@@ -39,7 +39,7 @@ fn Marks() -> impl IntoView {
         |class: &'static str, words: &'static str| view! { <li><i class=format!("sample {class}")></i>{words}</li> };
     view! {
         <ul class="marks-of-states" aria-label="Legend">
-            {LIFE.map(|state| view! { <StateMarks state/> }).into_iter().collect_view()}
+            {usual_states().chain([PodState::Finished]).map(|state| view! { <StateMarks state/> }).collect_view()}
             <li><Swatch look=PodLook::Outside/>"out of rotation: no ReplicaSet controls it any more"</li>
             {line(Limit::Ceiling.name(), "ceiling: replicas + maxSurge, a percentage rounded up; pods being deleted do not count")}
             {line(Limit::Floor.name(), "floor: replicas − maxUnavailable, a percentage rounded down")}

@@ -16,7 +16,7 @@ use crate::detail::Detail;
 use crate::images::with_short_images;
 use crate::measure::{Measure, RolloutProgress};
 use crate::rollout::board::Board;
-use crate::rollout::panel::{self, PanelContent};
+use crate::rollout::panel;
 use crate::rollout::picture::Picture;
 use crate::rows::set_if_new;
 use crate::scoped::ScopedFor;
@@ -108,7 +108,8 @@ pub fn VerdictLine(board: Board, picture: Picture) -> impl IntoView {
     let explanation = Memo::new(move |_| why_words());
     // A whole image leaves no room for what the headline says of it.
     let images = Memo::new(move |_| picture.images());
-    let headline = Memo::new(move |_| with_short_images(&sentence(), images.read().iter().map(String::as_str)));
+    let headline =
+        Memo::new(move |_| with_short_images(&sentence(), images.read().iter().map(|(_, images)| images.as_str())));
     let whole_headline = move || Some(sentence()).filter(|sentence| *sentence != *headline.read());
     let remedy = Memo::new(move |_| words.read().remedy.clone());
     let cut = CutText::default();
@@ -312,7 +313,7 @@ impl MeasureQuery {
         let address = self.board.workload.with_untracked(|workload| address::below(workload, "rollouts"));
         spawn_local(async move {
             let told = match panel::fetch_content(&address).await {
-                Some(PanelContent::Detail(Detail::Rollouts(rollouts))) => rollouts.measure,
+                Some(Ok(Detail::Rollouts(rollouts))) => rollouts.measure,
                 _ => None,
             };
             // Meanwhile the rollout may stand otherwise, which was asked for then, or the page be left.

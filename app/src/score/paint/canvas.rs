@@ -7,7 +7,7 @@ use web_sys::{CanvasPattern, CanvasRenderingContext2d, HtmlCanvasElement};
 
 use super::{BarMark, Painter, paint};
 use crate::score::frame::Frame;
-use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern};
+use crate::score::ink::{Colour, DOT, Edge, Fill, Pattern, PodLook};
 use crate::score::places::Density;
 use crate::score::scale;
 
@@ -100,7 +100,7 @@ impl Canvas {
         let value = |colour: Colour| style.get_property_value(colour.token()).unwrap_or_default();
         let tile = |kind: &'static Pattern| (kind, pattern(&self.context, &value(kind.colour), kind, ratio));
         self.palette = Palette {
-            colours: Colour::ALL.into_iter().map(|colour| (colour, value(colour))).collect(),
+            colours: PodLook::all().map(|look| look.ink().colour).map(|colour| (colour, value(colour))).collect(),
             patterns: Pattern::ALL.into_iter().map(tile).collect(),
         };
         self.theme = theme;

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use app::components::audience::Audience;
-use app::payload::{Page, Payload};
+use app::payload::{Page, Payload, Site};
 use app::playground::Playground;
-use app::site::Site;
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
