@@ -94,8 +94,10 @@ impl Authorizer {
     pub async fn watch(self: &Arc<Self>, viewer: &Viewer) -> Option<signal::Receiver<Arc<Permissions>>> {
         let Some(subjects) = &viewer.subjects else { return Some(self.all.subscribe()) };
         loop {
-            if let Some(told) = locked(&self.permissions(subjects).await?).subscribe() {
-                return Some(told);
+            let known = self.permissions(subjects).await?;
+            let told = locked(&known).subscribe();
+            if told.is_some() {
+                return told;
             }
             self.viewers.invalidate(subjects).await; // its polling ended a moment ago
         }
