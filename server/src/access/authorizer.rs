@@ -1,7 +1,7 @@
 //! Permissions of viewers: checked by their clusters on the first request, and again while they are connected.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{BoxFuture, join_all};
@@ -50,7 +50,7 @@ pub type StoredNamespaces = Box<dyn Fn() -> BoxFuture<'static, Option<Namespaces
 pub struct Authorizer {
     clusters: Vec<Handle>,
     history: Option<StoredNamespaces>,
-    viewers: Cache<Arc<Subjects>, Arc<ViewerState>>,
+    viewers: Cache<Arc<Subjects>, Arc<Mutex<ViewerState>>>,
     /// One permit for each viewer whose permissions are polled.
     room: Arc<Semaphore>,
     /// The namespaces of each cluster.
@@ -62,12 +62,6 @@ pub struct Authorizer {
 
 /// Permissions of the viewers with the same users in all clusters.
 struct ViewerState {
-    state: Mutex<Inner>,
-    /// Permits of requests that have a named namespace reviewed.
-    turns: Semaphore,
-}
-
-struct Inner {
     /// The current permissions; `None` when they are no longer polled.
     permissions: Option<signal::Sender<Arc<Permissions>>>,
     /// Time of the last request.
@@ -77,6 +71,8 @@ struct Inner {
     named: NamespacesByCluster,
     /// Namespaces that they may not see (`false`), or whose cluster did not respond (`None`).
     refused: RefreshingCache<(String, String), Option<bool>>,
+    /// Permits of requests that have a named namespace reviewed.
+    turns: Arc<Semaphore>,
 }
 
 impl Authorizer {
@@ -98,8 +94,10 @@ impl Authorizer {
     pub async fn watch(self: &Arc<Self>, viewer: &Viewer) -> Option<signal::Receiver<Arc<Permissions>>> {
         let Some(subjects) = &viewer.subjects else { return Some(self.all.subscribe()) };
         loop {
-            if let Some(told) = self.permissions(subjects).await?.subscribe() {
-                return Some(told);
+            let known = self.permissions(subjects).await?;
+            let told = locked(&known).subscribe();
+            if told.is_some() {
+                return told;
             }
             self.viewers.invalidate(subjects).await; // its polling ended a moment ago
         }
@@ -107,7 +105,7 @@ impl Authorizer {
 
     /// Returns the state of a viewer; `None` if there are too many. The first check of an unknown viewer is shared by
     /// all concurrent requests.
-    async fn permissions(self: &Arc<Self>, subjects: &Arc<Subjects>) -> Option<Arc<ViewerState>> {
+    async fn permissions(self: &Arc<Self>, subjects: &Arc<Subjects>) -> Option<Arc<Mutex<ViewerState>>> {
         self.viewers.optionally_get_with_by_ref(subjects, PermissionPoller::start(self, subjects)).await
     }
 
@@ -117,15 +115,16 @@ impl Authorizer {
         let Some(subjects) = &viewer.subjects else { return Some(true) };
         let known = self.permissions(subjects).await?;
         let place = (cluster.to_owned(), namespace.to_owned());
-        if let Some(said) = known.state().cached_visibility(&place) {
+        if let Some(said) = locked(&known).cached_visibility(&place) {
             return said;
         }
         // Without a turn in time the result is the same as that of a cluster that does not respond.
-        let _turn = timeout(REVIEW_TIMEOUT, known.turns.acquire()).await.ok()?.ok()?;
-        if let Some(said) = known.state().cached_visibility(&place) {
+        let turns = locked(&known).turns.clone();
+        let _turn = timeout(REVIEW_TIMEOUT, turns.acquire()).await.ok()?.ok()?;
+        if let Some(said) = locked(&known).cached_visibility(&place) {
             return said; // another request had it reviewed meanwhile
         }
-        let permissions = known.state().permissions();
+        let permissions = locked(&known).permissions();
         let sees = |cluster: &str| permissions.of(cluster).is_some();
         // No response, nor the time that it takes, may reveal a hidden cluster: whichever one is named, all hidden
         // clusters review, and all of them are awaited.
@@ -140,11 +139,11 @@ impl Authorizer {
         let answers = join_all(asked).await;
         let said = answers.into_iter().find(|(name, _)| *name == cluster).map_or(Some(false), |(_, said)| said);
         match said {
-            Some(true) => known.state().poll_namespace(&place, 2 * MOST_NAMED),
+            Some(true) => locked(&known).poll_namespace(&place, 2 * MOST_NAMED),
             // The next review may get a response. For a hidden cluster the silence is cached: a second wait would
             // reveal it.
             None if sees(cluster) => {}
-            _ => known.state().refuse(place, said),
+            _ => locked(&known).refuse(place, said),
         }
         said
     }
@@ -188,29 +187,22 @@ impl Authorizer {
 }
 
 impl ViewerState {
-    fn new() -> Arc<Self> {
-        let state = Inner {
+    fn new() -> Self {
+        Self {
             permissions: Some(signal::Sender::new(Arc::new(Permissions::none()))),
             last_request: Instant::now(),
             named: NamespacesByCluster::new(),
             refused: RefreshingCache::new(REFUSAL_POLICY),
-        };
-        Arc::new(Self { state: Mutex::new(state), turns: Semaphore::new(NAMED_AT_ONCE) })
-    }
-
-    fn state(&self) -> MutexGuard<'_, Inner> {
-        locked(&self.state)
+            turns: Arc::new(Semaphore::new(NAMED_AT_ONCE)),
+        }
     }
 
     /// Returns the permissions, now and whenever they change; `None` after the polling has ended.
-    fn subscribe(&self) -> Option<signal::Receiver<Arc<Permissions>>> {
-        let mut state = self.state();
-        state.last_request = Instant::now();
-        state.permissions.as_ref().map(signal::Sender::subscribe)
+    fn subscribe(&mut self) -> Option<signal::Receiver<Arc<Permissions>>> {
+        self.last_request = Instant::now();
+        self.permissions.as_ref().map(signal::Sender::subscribe)
     }
-}
 
-impl Inner {
     fn permissions(&self) -> Arc<Permissions> {
         self.permissions
             .as_ref()
@@ -271,7 +263,7 @@ struct ClusterAnswers {
 struct PermissionPoller {
     authorizer: Arc<Authorizer>,
     subjects: Arc<Subjects>,
-    known: Arc<ViewerState>,
+    known: Arc<Mutex<ViewerState>>,
     answers: Vec<ClusterAnswers>,
     _room: OwnedSemaphorePermit,
 }
@@ -279,13 +271,13 @@ struct PermissionPoller {
 /// However the polling ends, its last permissions expire: the channel closes.
 impl Drop for PermissionPoller {
     fn drop(&mut self) {
-        self.known.state().permissions = None;
+        locked(&self.known).permissions = None;
     }
 }
 
 impl PermissionPoller {
     /// Makes the first reviews, and polls while there are requests; `None` if there are too many viewers.
-    async fn start(authorizer: &Arc<Authorizer>, subjects: &Arc<Subjects>) -> Option<Arc<ViewerState>> {
+    async fn start(authorizer: &Arc<Authorizer>, subjects: &Arc<Subjects>) -> Option<Arc<Mutex<ViewerState>>> {
         let room = authorizer.room.clone().try_acquire_owned().ok()?;
         let own = |hub: &Handle| {
             let subject = subjects.of(hub.name())?.clone();
@@ -293,7 +285,8 @@ impl PermissionPoller {
             Some(ClusterAnswers { hub: hub.clone(), subject, place, reviews })
         };
         let answers = authorizer.clusters.iter().filter_map(own).collect();
-        let (authorizer, subjects, known) = (authorizer.clone(), subjects.clone(), ViewerState::new());
+        let (authorizer, subjects, known) =
+            (authorizer.clone(), subjects.clone(), Arc::new(Mutex::new(ViewerState::new())));
         let mut poller = Self { authorizer, subjects, known: known.clone(), answers, _room: room };
         poller.poll().await;
         tokio::spawn(poller.run());
@@ -313,7 +306,7 @@ impl PermissionPoller {
     /// Has all clusters review at once, and publishes the result. A cluster that does not respond delays the others by
     /// one round at most. Returns `false` if there was no request lately.
     async fn poll(&mut self) -> bool {
-        let (kept, named) = (self.authorizer.stored_namespaces().await, self.known.state().named.clone());
+        let (kept, named) = (self.authorizer.stored_namespaces().await, locked(&self.known).named.clone());
         let rounds = self.answers.iter_mut().map(|ClusterAnswers { hub, subject, place, reviews }| {
             let (authorizer, others) = (&self.authorizer, [kept.get(hub.name()), named.get(hub.name())]);
             async move {
@@ -333,7 +326,7 @@ impl PermissionPoller {
         // It does not respond, and some or all of its answers have expired.
         let is_hidden = |of: &ClusterAnswers| of.reviews.has_failed() && !clusters.contains_key(of.hub.name());
         let is_silent = !do_all_say || self.answers.iter().any(is_hidden);
-        self.known.state().publish(Permissions::Part { clusters, is_silent })
+        locked(&self.known).publish(Permissions::Part { clusters, is_silent })
     }
 }
 
@@ -346,22 +339,22 @@ mod tests {
         let place = |namespace: &str| ("prod".to_owned(), namespace.to_owned());
         let names: BTreeSet<String> = (0..2 * MOST_NAMED).map(|n| format!("n-{n}")).collect();
         let known = |seen| {
-            let (known, clusters) = (ViewerState::new(), BTreeMap::from([("prod".to_owned(), seen)]));
-            known.state().publish(Permissions::Part { clusters, is_silent: false });
+            let (mut known, clusters) = (ViewerState::new(), BTreeMap::from([("prod".to_owned(), seen)]));
+            known.publish(Permissions::Part { clusters, is_silent: false });
             known
         };
-        let part = known(ClusterPermissions::Namespaces(names.clone()));
+        let mut part = known(ClusterPermissions::Namespaces(names.clone()));
         for name in &names {
-            assert_eq!(part.state().cached_visibility(&place(name)), Some(Some(true)), "{name}");
+            assert_eq!(part.cached_visibility(&place(name)), Some(Some(true)), "{name}");
         }
-        assert_eq!(part.state().named["prod"].len(), MOST_NAMED, "they are bounded as well");
-        assert_eq!(part.state().cached_visibility(&place("empty")), None);
+        assert_eq!(part.named["prod"].len(), MOST_NAMED, "they are bounded as well");
+        assert_eq!(part.cached_visibility(&place("empty")), None);
         for name in 0..2 * MOST_NAMED {
-            part.state().poll_namespace(&place(&format!("empty-{name}")), 2 * MOST_NAMED);
+            part.poll_namespace(&place(&format!("empty-{name}")), 2 * MOST_NAMED);
         }
-        assert_eq!(part.state().named["prod"].len(), 2 * MOST_NAMED, "as many as that have a place");
-        let all = known(ClusterPermissions::All);
-        assert_eq!(all.state().cached_visibility(&place("n-1")), Some(Some(true)));
-        assert!(all.state().named.is_empty());
+        assert_eq!(part.named["prod"].len(), 2 * MOST_NAMED, "as many as that have a place");
+        let mut all = known(ClusterPermissions::All);
+        assert_eq!(all.cached_visibility(&place("n-1")), Some(Some(true)));
+        assert!(all.named.is_empty());
     }
 }

@@ -88,21 +88,17 @@ impl TlsFiles {
             return Err(TlsError::Pem(self.cert.clone(), "certificate"));
         }
         let key = PrivateKeyDer::from_pem_slice(&key).map_err(|_| TlsError::Pem(self.key.clone(), "key"))?;
-        Ok(KeyPair { chain, key })
+        Ok((chain, key))
     }
 }
 
 /// A certificate, with those above it, and its key.
-#[derive(PartialEq, Eq)]
-struct KeyPair {
-    chain: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-}
+type KeyPair = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-fn accept(pair: &KeyPair) -> Result<TlsAcceptor, TlsError> {
+fn accept((chain, key): &KeyPair) -> Result<TlsAcceptor, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    let mut config = builder.with_no_client_auth().with_single_cert(pair.chain.clone(), pair.key.clone_key())?;
+    let mut config = builder.with_no_client_auth().with_single_cert(chain.clone(), key.clone_key())?;
     // Streams are websockets, which need HTTP/1.1; pages load half a dozen files.
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))

@@ -34,26 +34,19 @@ const LISTS_PER_MAKER: usize = 4 * LISTS_PER_CLIENT;
 const CHOOSE_EVERY: Duration = Duration::from_millis(250);
 const CHOOSE_AGAIN: Duration = Duration::from_secs(15);
 
-/// Channels whose changes trigger a new selection.
-struct Changes {
-    lists: Vec<signal::Receiver<List>>,
-    connections: Vec<signal::Receiver<Connection>>,
-}
+/// Channels of a cluster whose changes trigger a new selection.
+type ClusterChanges = (signal::Receiver<List>, signal::Receiver<Connection>);
 
-impl Changes {
-    fn new(clusters: &[Handle]) -> Self {
-        let (lists, connections) = clusters.iter().map(|hub| (hub.follow_list(), hub.connection())).unzip();
-        Self { lists, connections }
+/// Waits until something of a cluster changes.
+async fn next_change(changes: &mut [ClusterChanges]) {
+    let all: Vec<_> = changes
+        .iter_mut()
+        .flat_map(|(list, connection)| [list.changed().boxed(), connection.changed().boxed()])
+        .collect();
+    if all.is_empty() {
+        return std::future::pending().await;
     }
-
-    async fn next(&mut self) {
-        let lists = self.lists.iter_mut().map(|list| list.changed().boxed());
-        let all: Vec<_> = lists.chain(self.connections.iter_mut().map(|one| one.changed().boxed())).collect();
-        if all.is_empty() {
-            return std::future::pending().await;
-        }
-        let _ = select_all(all).await; // hubs end only when the program does
-    }
+    let _ = select_all(all).await; // hubs end only when the program does
 }
 
 /// Most different lists at once, and the text for a client that would follow one more.
@@ -146,13 +139,13 @@ impl Listings {
     }
 
     /// Returns the content of all clusters that the permissions show, as it was published last.
-    fn published(&self, permissions: &Permissions, changes: &Changes) -> Vec<Source> {
-        let source = |(hub, list): (&Handle, &signal::Receiver<List>)| {
+    fn published(&self, permissions: &Permissions, changes: &[ClusterChanges]) -> Vec<Source> {
+        let clusters = self.clusters.iter().zip(changes).filter_map(|(hub, (list, _))| {
             let seen = permissions.of(hub.name())?;
             let state = cluster_state(hub, seen);
             Some(Source { state, list: seen.visible(list.borrow().clone()) })
-        };
-        self.clusters.iter().zip(&changes.lists).filter_map(source).collect()
+        });
+        clusters.collect()
     }
 
     /// Follows a list; whoever asks the same key and may see the same shares the work. Where too many are followed, by all or by
@@ -190,7 +183,8 @@ impl Listings {
     /// Chooses a list, and keeps it up to date; another request may have begun that meanwhile.
     fn start(self: &Arc<Self>, key: ListKey) -> signal::Receiver<Arc<ListResult>> {
         // Before the first choice, so that nothing in between is missed.
-        let changes = Changes::new(&self.clusters);
+        let changes: Vec<ClusterChanges> =
+            self.clusters.iter().map(|hub| (hub.follow_list(), hub.connection())).collect();
         let first = Arc::new(self.first(&key.0, &key.1, &self.published(&key.1, &changes)));
         let mut followed = self.followed();
         if let Some(known) = followed.get(&key) {
@@ -220,11 +214,16 @@ impl Listings {
     }
 
     /// Chooses the list again after changes, while it has followers.
-    async fn run(self: Arc<Self>, key: ListKey, chosen: signal::Sender<Arc<ListResult>>, mut changes: Changes) {
+    async fn run(
+        self: Arc<Self>,
+        key: ListKey,
+        chosen: signal::Sender<Arc<ListResult>>,
+        mut changes: Vec<ClusterChanges>,
+    ) {
         loop {
             let is_time = async {
                 tokio::time::sleep(CHOOSE_EVERY).await;
-                let _ = tokio::time::timeout(CHOOSE_AGAIN, changes.next()).await; // either way it is time
+                let _ = tokio::time::timeout(CHOOSE_AGAIN, next_change(&mut changes)).await; // either way it is time
             };
             tokio::select! {
                 () = chosen.closed() => {
@@ -236,8 +235,10 @@ impl Listings {
                     }
                 }
                 () = is_time => {
-                    changes.lists.iter_mut().for_each(signal::Receiver::mark_unchanged);
-                    changes.connections.iter_mut().for_each(signal::Receiver::mark_unchanged);
+                    for (list, connection) in &mut changes {
+                        list.mark_unchanged();
+                        connection.mark_unchanged();
+                    }
                     chosen.send_replace(Arc::new(choose_visible(&key.0, &key.1, &self.published(&key.1, &changes))));
                 }
             }
