@@ -1,7 +1,7 @@
 //! Metadata of the provider: its endpoints and keys. Read on first use, so that the provider may be down when
 //! Rollcast starts.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use openidconnect::core::{
     CoreAuthDisplay, CoreClaimName, CoreClaimType, CoreClientAuthMethod, CoreGrantType, CoreJsonWebKey,
@@ -11,13 +11,11 @@ use openidconnect::core::{
 use openidconnect::{AdditionalProviderMetadata, EndSessionUrl, ProviderMetadata, RevocationUrl};
 use serde::{Deserialize, Serialize};
 use timeline::words::safe;
-use tokio::sync::Mutex as Turn;
 use tokio::time::Instant;
 
 use super::identity::OidcError;
-use super::options::{Issuer, Options, Times};
-use crate::access::fetch::HttpClient;
-use crate::access::refreshing_cache::{RefreshPolicy, RefreshingCache};
+use super::options::Options;
+use super::provider::Provider;
 use crate::telemetry::error_chain;
 use crate::telemetry::panics::locked;
 
@@ -45,47 +43,26 @@ pub(super) type Metadata = ProviderMetadata<
     CoreSubjectIdentifierType,
 >;
 
-/// Reads and caches the metadata of the provider.
-pub(super) struct Discovery {
-    client: HttpClient,
-    issuer: Issuer,
-    times: Times,
-    cached_metadata: Mutex<RefreshingCache<(), Arc<Metadata>>>,
-    /// Held by the caller that refreshes.
-    turn: Arc<Turn<()>>,
-}
-
-impl Discovery {
-    pub(super) fn new(client: HttpClient, options: &Options) -> Arc<Self> {
-        let Options { issuer, times, .. } = options;
-        let terms = RefreshPolicy {
-            refresh_after: times.metadata_refresh_after,
-            expire_after: times.metadata_expire_after,
-            retry_after: times.retry_after,
-        };
-        let (issuer, times, cached_metadata) = (issuer.clone(), times.clone(), Mutex::new(RefreshingCache::new(terms)));
-        Arc::new(Self { client, issuer, times, cached_metadata, turn: Arc::default() })
-    }
-
+impl Provider {
     /// Returns the metadata. Cached metadata is returned at once, and refreshed in the background when it is old.
     /// Concurrent requests share one attempt.
     pub(super) async fn metadata(self: &Arc<Self>) -> Result<Arc<Metadata>, OidcError> {
         let metadata = || locked(&self.cached_metadata).get(&()).cloned();
         if let Some(known) = metadata() {
             if locked(&self.cached_metadata).is_due(&())
-                && let Ok(turn) = self.turn.clone().try_lock_owned()
+                && let Ok(turn) = self.metadata_turn.clone().try_lock_owned()
             {
                 let this = self.clone();
                 tokio::spawn(async move {
-                    this.refresh().await;
+                    this.read_metadata().await;
                     drop(turn);
                 });
             }
             return Ok(known);
         }
-        let _turn = self.turn.lock().await;
+        let _turn = self.metadata_turn.lock().await;
         if locked(&self.cached_metadata).is_due(&()) {
-            self.refresh().await;
+            self.read_metadata().await;
         }
         metadata().ok_or(OidcError::Unavailable)
     }
@@ -93,20 +70,21 @@ impl Discovery {
     /// Returns newer metadata, unless it was read a moment ago.
     pub(super) async fn newer_metadata(&self, than: &Arc<Metadata>) -> Arc<Metadata> {
         let metadata = || locked(&self.cached_metadata).get(&()).cloned().unwrap_or_else(|| than.clone());
-        let _turn = self.turn.lock().await;
+        let _turn = self.metadata_turn.lock().await;
         let is_recent = locked(&self.cached_metadata)
             .last_attempt()
-            .is_some_and(|at| at.elapsed() < self.times.min_key_refresh_interval);
+            .is_some_and(|at| at.elapsed() < self.options.times.min_key_refresh_interval);
         if Arc::ptr_eq(&metadata(), than) && !is_recent {
-            self.refresh().await;
+            self.read_metadata().await;
         }
         metadata()
     }
 
-    async fn refresh(&self) {
-        let found = Metadata::discover_async(self.issuer.url().clone(), &self.client);
-        let found = tokio::time::timeout(self.times.answer, found).await;
-        let is_plain = self.issuer.is_plain();
+    async fn read_metadata(&self) {
+        let Options { issuer, times, .. } = &self.options;
+        let found = Metadata::discover_async(issuer.url().clone(), &self.client);
+        let found = tokio::time::timeout(times.answer, found).await;
+        let is_plain = issuer.is_plain();
         match found {
             Ok(Ok(found)) if is_plain || found.authorization_endpoint().url().scheme() == "https" => {
                 return locked(&self.cached_metadata).insert((), Instant::now(), Arc::new(found));

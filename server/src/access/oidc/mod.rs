@@ -49,7 +49,7 @@ const TURN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
 /// Sign-in at one provider.
 pub struct Oidc {
     keys: SessionKeys,
-    provider: Provider,
+    provider: Arc<Provider>,
     sessions: Sessions,
     asking: Semaphore,
     /// Rate limit of rejected sign-ins of each client.

@@ -1,6 +1,6 @@
 //! Requests to the provider, and the verification of its tokens.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,11 +19,13 @@ use openidconnect::{
     SignatureVerificationError, TokenResponse,
 };
 use timeline::words::safe;
+use tokio::sync::Mutex as Turn;
 
-use super::discovery::{Discovery, Metadata, reason};
+use super::discovery::{Metadata, reason};
 use super::identity::{Identity, OidcError, WRONG_CLOCK, identity};
 use super::options::Options;
 use crate::access::fetch::{FetchError, HttpClient, ResponseLimits};
+use crate::access::refreshing_cache::{RefreshPolicy, RefreshingCache};
 use crate::telemetry::clock;
 
 /// Largest response of the provider, in bytes.
@@ -47,27 +49,33 @@ type OidcClient =
 
 pub(super) struct Provider {
     pub(super) options: Options,
-    client: HttpClient,
-    discovery: Arc<Discovery>,
+    pub(super) client: HttpClient,
+    pub(super) cached_metadata: Mutex<RefreshingCache<(), Arc<Metadata>>>,
+    /// Held by the caller that reads the metadata.
+    pub(super) metadata_turn: Arc<Turn<()>>,
 }
 
 /// Checks the nonce of a token, which it may lack.
 type NonceCheck<'a> = &'a (dyn Fn(Option<&Nonce>) -> Result<(), String> + Sync);
 
 impl Provider {
-    pub(super) fn new(options: Options) -> std::io::Result<Self> {
+    pub(super) fn new(options: Options) -> std::io::Result<Arc<Self>> {
         let limits = ResponseLimits { timeout: options.times.answer, max_bytes: MAX_BYTES };
         let client = HttpClient::new(options.issuer.is_plain(), limits)?;
-        let discovery = Discovery::new(client.clone(), &options);
-        Ok(Self { options, client, discovery })
+        let cached_metadata = Mutex::new(RefreshingCache::new(RefreshPolicy {
+            refresh_after: options.times.metadata_refresh_after,
+            expire_after: options.times.metadata_expire_after,
+            retry_after: options.times.retry_after,
+        }));
+        Ok(Arc::new(Self { options, client, cached_metadata, metadata_turn: Arc::default() }))
     }
 
     /// Starts a sign-in; returns the address at the provider, and its secrets.
     pub(super) async fn begin(
-        &self,
+        self: &Arc<Self>,
         redirect: &str,
     ) -> Result<(String, CsrfToken, Nonce, PkceCodeVerifier), OidcError> {
-        let oidc_client = self.oidc_client(&*self.discovery.metadata().await?, redirect)?;
+        let oidc_client = self.oidc_client(&*self.metadata().await?, redirect)?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let flow = CoreAuthenticationFlow::AuthorizationCode;
         // The crate asks for "openid" itself.
@@ -78,21 +86,21 @@ impl Provider {
     }
 
     pub(super) async fn exchange(
-        &self,
+        self: &Arc<Self>,
         redirect: &str,
         code: String,
         verifier: String,
         nonce: &Nonce,
     ) -> Result<Identity, OidcError> {
-        let oidc_client = self.oidc_client(&*self.discovery.metadata().await?, redirect)?;
+        let oidc_client = self.oidc_client(&*self.metadata().await?, redirect)?;
         let request = oidc_client.exchange_code(AuthorizationCode::new(code)).map_err(OidcError::unavailable)?;
         let answer = request.set_pkce_verifier(PkceCodeVerifier::new(verifier)).request_async(&self.client).await;
         self.read_tokens(answer, &|said| nonce.verify(said)).await
     }
 
     /// Refreshes the identity; `nonce` is that of the sign-in.
-    pub(super) async fn refresh(&self, token: &str, nonce: &str) -> Result<Identity, OidcError> {
-        let oidc_client = self.oidc_client(&*self.discovery.metadata().await?, "http://localhost/")?; // that address is not sent
+    pub(super) async fn refresh(self: &Arc<Self>, token: &str, nonce: &str) -> Result<Identity, OidcError> {
+        let oidc_client = self.oidc_client(&*self.metadata().await?, "http://localhost/")?; // that address is not sent
         let token = RefreshToken::new(token.to_owned());
         let request = oidc_client.exchange_refresh_token(&token).map_err(OidcError::unavailable)?;
         let answer = request.request_async(&self.client).await;
@@ -104,15 +112,15 @@ impl Provider {
         Ok(identity)
     }
 
-    pub(super) async fn verify(&self, token: &str) -> Result<Identity, OidcError> {
+    pub(super) async fn verify(self: &Arc<Self>, token: &str) -> Result<Identity, OidcError> {
         // It comes from another client, with any nonce.
         self.verify_token(&token.parse().map_err(OidcError::rejected)?, None, &|_| Ok(())).await
     }
 
     /// Revokes a refresh token; a failure is only logged. By hand: the crate does it over TLS only, and a provider on
     /// this machine has none.
-    pub(super) async fn revoke(&self, token: &str) {
-        let Ok(metadata) = self.discovery.metadata().await else { return };
+    pub(super) async fn revoke(self: &Arc<Self>, token: &str) {
+        let Ok(metadata) = self.metadata().await else { return };
         let Some(request) = self.revocation(&metadata, token) else { return };
         if self.client.call(request).await.is_err() {
             tracing::debug!("the sign-in provider did not revoke a refresh token");
@@ -143,8 +151,8 @@ impl Provider {
         request.body(form.finish().into_bytes()).ok()
     }
 
-    pub(super) async fn logout_url(&self) -> Option<String> {
-        let metadata = self.discovery.metadata().await.ok()?;
+    pub(super) async fn logout_url(self: &Arc<Self>) -> Option<String> {
+        let metadata = self.metadata().await.ok()?;
         let end = metadata.additional_metadata().end_session_endpoint.clone()?;
         if !["http", "https"].contains(&end.url().scheme()) {
             return None;
@@ -153,7 +161,7 @@ impl Provider {
     }
 
     async fn read_tokens<E>(
-        &self,
+        self: &Arc<Self>,
         answer: Result<CoreTokenResponse, RequestTokenError<FetchError, E>>,
         nonce: NonceCheck<'_>,
     ) -> Result<Identity, OidcError>
@@ -175,12 +183,12 @@ impl Provider {
 
     /// Verifies signature, issuer, audience, times and nonce of a token. An unknown key may be a new one.
     async fn verify_token(
-        &self,
+        self: &Arc<Self>,
         token: &CoreIdToken,
         with: Option<&CoreTokenResponse>,
         nonce: NonceCheck<'_>,
     ) -> Result<Identity, OidcError> {
-        let metadata = self.discovery.metadata().await?;
+        let metadata = self.metadata().await?;
         let mut verified = self.verify_with(&metadata, token, with, nonce);
         if let Err(ClaimsVerificationError::SignatureVerification(
             SignatureVerificationError::NoMatchingKey
@@ -188,7 +196,7 @@ impl Provider {
             | SignatureVerificationError::AmbiguousKeyId(_),
         )) = verified
         {
-            let newer = self.discovery.newer_metadata(&metadata).await;
+            let newer = self.newer_metadata(&metadata).await;
             verified = self.verify_with(&newer, token, with, nonce);
         }
         verified.map_err(|why| OidcError::rejected(reason(&why)))?;
