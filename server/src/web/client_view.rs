@@ -206,7 +206,10 @@ impl ClientView {
     /// Returns a handle of a hub that counts as followed; `None` if the client already follows too many past rollouts,
     /// or links too many excerpts.
     pub fn subscribe_to(&self, hub: Handle) -> Option<Handle> {
-        self.rollcast.subscribe_to(hub, &self.client_key())
+        let (follower, Rollcast { past, excerpts, limits, .. }) = (self.client_key(), &*self.rollcast);
+        let seat = past.hubs.add_follower(hub, &follower);
+        let seat = seat.and_then(|hub| excerpts.hubs.add_follower(hub, &follower));
+        limits.count_refusal(Limit::Rollouts, seat)
     }
 
     /// Returns the hub of the cluster, whichever rollout the workload names.

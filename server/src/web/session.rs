@@ -26,7 +26,7 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Error as TransportError;
 
 use self::subscription::Subscription;
-use self::transport::{SessionEnd, close, close_with, send, send_frame, send_message};
+use self::transport::{SessionEnd, close, close_with, send, send_frame};
 use crate::access::permissions::Permissions;
 use crate::access::{AuthError, Viewer};
 use crate::hub::Update;
@@ -217,7 +217,7 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
     /// Sends what is new of the subscription.
     async fn send_update(&mut self, update: Update) -> Result<(), SessionEnd> {
         match (update, &mut self.subscription) {
-            (Update::Frame(bytes), _) => send(self.out, bytes).await,
+            (Update::Frame(bytes), _) => send(self.out, Message::Binary(bytes)).await,
             (Update::Connection(_), Subscription::Deployment(followed)) => {
                 let (cluster, connection) = (followed.hub.name().to_owned(), self.view.connection(&followed.hub));
                 send_frame(self.out, &ServerFrame::Connection { cluster, connection }).await?;
@@ -244,7 +244,7 @@ impl<'s, S: Sink<Message> + Unpin> Session<'s, S> {
         if self.permissions.has_changed().unwrap_or(true) {
             return Ok(()); // the changed permissions are applied first; the page asks again
         }
-        send(self.out, moment.ok_or(SessionEnd::Broken)?).await
+        send(self.out, Message::Binary(moment.ok_or(SessionEnd::Broken)?)).await
     }
 
     /// Shows what the current permissions show, without a namespace that was named before.
@@ -334,7 +334,7 @@ async fn run(
                         return Err(SessionEnd::Broken);
                     }
                     unanswered += 1;
-                    send_message(session.out, Message::Ping(Bytes::new())).await?;
+                    send(session.out, Message::Ping(Bytes::new())).await?;
                 }
             }
             message = inbox.next(), if session.pending.is_none() => {

@@ -99,9 +99,9 @@ pub struct Rollcast {
     pub limits: Arc<LimitCounters>,
     pub(crate) authorizer: Arc<Authorizer>,
     /// Rollouts that are over and were looked at lately.
-    past: RolloutCache,
+    pub(super) past: RolloutCache,
     /// Rollouts and moments that people look at who came by a link to them.
-    excerpts: Excerpts,
+    pub(super) excerpts: Excerpts,
 }
 
 impl Rollcast {
@@ -245,14 +245,6 @@ impl Rollcast {
             self.limits.count_hit(Limit::Rollouts);
         }
         opened
-    }
-
-    /// Returns a handle of a hub that counts as followed; `None` if the client follows too many past rollouts or
-    /// excerpts.
-    pub(crate) fn subscribe_to(&self, hub: Handle, follower: &ClientKey) -> Option<Handle> {
-        let seat = self.past.hubs.add_follower(hub, follower);
-        let seat = seat.and_then(|hub| self.excerpts.hubs.add_follower(hub, follower));
-        self.limits.count_refusal(Limit::Rollouts, seat)
     }
 
     /// Returns whether a link to one rollout or one moment opens something.

@@ -115,7 +115,7 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
         if self.permissions.has_changed().is_ok_and(|has_changed| !has_changed)
             && let Some(bytes) = listed.delta()
         {
-            send(self.out, bytes).await?;
+            send(self.out, Message::Binary(bytes)).await?;
         }
         Ok(Subscription::List(listed))
     }
@@ -171,7 +171,7 @@ impl<S: Sink<Message> + Unpin> Session<'_, S> {
     /// Sends the first frame of a subscription. The heartbeat carries the time: that of a shared snapshot may be older.
     pub(super) async fn send_first(&mut self, first: FirstFrame) -> Result<(), SessionEnd> {
         let _place = self.view.queue_bytes(first.frame.len()).ok_or(SessionEnd::Broken)?; // as an answer
-        send(self.out, first.frame).await?;
+        send(self.out, Message::Binary(first.frame)).await?;
         send_frame(self.out, &ServerFrame::Heartbeat { now_millis: first.now_millis }).await
     }
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message};
-use bytes::Bytes;
 use futures::{Sink, SinkExt};
 use timeline::wire::{self, ServerFrame};
 
@@ -31,14 +30,11 @@ pub(super) async fn close(out: &mut (impl Sink<Message> + Unpin)) {
 }
 
 pub(super) async fn send_frame(out: &mut (impl Sink<Message> + Unpin), frame: &ServerFrame) -> Result<(), SessionEnd> {
-    send(out, wire::encode(frame).map_err(|_| SessionEnd::Broken)?.into()).await
+    let bytes = wire::encode(frame).map_err(|_| SessionEnd::Broken)?;
+    send(out, Message::Binary(bytes.into())).await
 }
 
-pub(super) async fn send(out: &mut (impl Sink<Message> + Unpin), bytes: Bytes) -> Result<(), SessionEnd> {
-    send_message(out, Message::Binary(bytes)).await
-}
-
-pub(super) async fn send_message(out: &mut (impl Sink<Message> + Unpin), message: Message) -> Result<(), SessionEnd> {
+pub(super) async fn send(out: &mut (impl Sink<Message> + Unpin), message: Message) -> Result<(), SessionEnd> {
     match tokio::time::timeout(SEND_LIMIT, out.send(message)).await {
         Ok(Ok(())) => Ok(()),
         _ => Err(SessionEnd::Broken),
@@ -47,6 +43,7 @@ pub(super) async fn send_message(out: &mut (impl Sink<Message> + Unpin), message
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use tokio::time::Instant;
 
     use super::*;
@@ -56,7 +53,7 @@ mod tests {
         let never = |(), _: Message| std::future::pending::<Result<(), ()>>();
         let mut full = Box::pin(futures::sink::unfold((), never));
         let began = Instant::now();
-        assert!(send(&mut full, Bytes::new()).await.is_err());
+        assert!(send(&mut full, Message::Binary(Bytes::new())).await.is_err());
         close(&mut full).await;
         assert!(began.elapsed() < 3 * SEND_LIMIT);
     }
