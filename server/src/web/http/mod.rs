@@ -1,4 +1,14 @@
 //! HTTP: pages, the stream, the read API, health and metrics. One router, one guard in front of everything.
+//!
+//! | files | what is in them |
+//! |---|---|
+//! | `guard`, `routes`, `buffer` | what every request passes, in this order |
+//! | `extract`, `respond` | how handlers read requests and make responses |
+//! | `sign_in`, `share_entry` | sign-in, and share links that are opened |
+//! | `pages`, `links`, `details`, `compare`, `history`, `history_query`, `status`, `shares` | pages, some also as JSON |
+//! | `api`, `stream`, `metrics`, `health` | for programs |
+//! | `badge`, `preview`, `qr`, `export`, `files` | pictures, one rollout as a file, the program's own files |
+//! | `playground` | the strip of the playground |
 
 mod api;
 mod badge;
