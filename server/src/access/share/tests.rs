@@ -77,7 +77,7 @@ async fn only_who_signed_in_makes_links_and_not_without_end() {
 async fn a_walls_link_lasts_for_as_long_as_it_is_used() {
     let shares = Shares::open(SessionKeys::generate(), None).unwrap();
     let wall = LinkScope::Wall { cluster: None, namespace: None };
-    let (_, secret) = shares.make(&viewer("ann"), wanted(wall, "/wall", DAY), 0).await.unwrap();
+    let (_, secret) = shares.make(&viewer("ann"), wanted(wall.clone(), "/wall", DAY), 0).await.unwrap();
     for half_days in 1..20 {
         assert!(
             shares.viewer(&shown(&secret), half_days * DAY / 2 + half_days).await.unwrap().is_some(),
@@ -88,10 +88,7 @@ async fn a_walls_link_lasts_for_as_long_as_it_is_used() {
         shares.viewer(&shown(&secret), 11 * DAY).await.unwrap().is_none(),
         "nobody looked for longer than it lasts"
     );
-    let (_, secret) = shares
-        .make(&viewer("ann"), wanted(LinkScope::Wall { cluster: None, namespace: None }, "/wall", DAY), 0)
-        .await
-        .unwrap();
+    let (_, secret) = shares.make(&viewer("ann"), wanted(wall, "/wall", DAY), 0).await.unwrap();
     let mut lasted = 0;
     while shares.viewer(&shown(&secret), (lasted + 1) * DAY / 2 + lasted + 1).await.unwrap().is_some() {
         lasted += 1;
