@@ -115,8 +115,7 @@ pub(super) async fn render_static<V: IntoView + 'static>(
     request: Request,
     shell: impl Fn(&'static str) -> V + Clone + Send + Sync + 'static,
 ) -> Response {
-    let audience = view.rollcast().audience(view.viewer());
-    let (site, playground) = (site(view, &audience), playground(view));
+    let (audience, site, playground) = contexts(view);
     let shell = move |build| {
         provide_context(site);
         provide_context(audience.clone());
@@ -128,15 +127,14 @@ pub(super) async fn render_static<V: IntoView + 'static>(
     render_bare(view.rollcast(), status, request, shell).await
 }
 
-/// Returns the pages that a viewer can open.
-fn site(view: &ClientView, audience: &Audience) -> Site {
+/// Returns what pages know of their viewer: who it is, which pages it can open, and the playground as its strip shows it
+/// now, if there is one.
+fn contexts(view: &ClientView) -> (Audience, Site, Option<Playground>) {
+    let audience = view.rollcast().audience(view.viewer());
     let has_links = matches!(audience, Audience::Known { can_share: true, .. });
-    Site { has_history: view.has_history(), has_links }
-}
-
-/// Returns the playground as its strip shows it now; `None` without one.
-fn playground(view: &ClientView) -> Option<Playground> {
-    view.rollcast().site.playground.as_ref().map(|playground| playground.strip())
+    let site = Site { has_history: view.has_history(), has_links };
+    let playground = view.rollcast().site.playground.as_ref().map(|playground| playground.strip());
+    (audience, site, playground)
 }
 
 /// Renders a page without the contexts about its viewer.
@@ -156,8 +154,7 @@ pub(super) async fn render_bare<V: IntoView + 'static>(
 /// Renders a page of the application from its payload.
 pub(super) async fn render(view: &ClientView, payload: Payload, status: StatusCode, request: Request) -> Response {
     let origin = origin(&request);
-    let audience = view.rollcast().audience(view.viewer());
-    let (site, playground) = (site(view, &audience), playground(view));
+    let (audience, site, playground) = contexts(view);
     let page = Page { build: view.rollcast().build.to_owned(), payload, playground, site };
     let shell = move |_| {
         provide_context(audience.clone());
