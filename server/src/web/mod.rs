@@ -1,6 +1,13 @@
 //! Serves pages, the API, streams, previews and files over HTTP.
 //! Owns routes, connections, TLS, the limits on clients, and the lists that viewers follow.
 //! Must not know types of Kubernetes or SQL.
+//!
+//! ```text
+//!   tls ──► connections ──► http/guard ──► http: the handler of a route ──► http/buffer, send_queue
+//!                               │ ClientView    │
+//!                               │               └──► session: one stream ──► followed_list, listing
+//!                               └── state: Rollcast, with limits, previews and everything that requests share
+//! ```
 
 pub mod client_view;
 pub mod connections;
