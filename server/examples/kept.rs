@@ -110,7 +110,8 @@ fn restart() {
     }
     let pods = timeline.model().pods.len();
     let began = Instant::now();
-    let checkpoint = resume::serialize(&timeline, &history, 0, None).and_then(|bytes| resume::compress(&bytes)).unwrap();
+    let checkpoint =
+        resume::serialize(&timeline, &history, 0, None).and_then(|bytes| resume::compress(&bytes)).unwrap();
     let (took, size) = (began.elapsed(), checkpoint.len());
     store.commit(&[Commit { lines: None, checkpoint: Some(checkpoint), ..commit("", (0, 0)) }]).unwrap();
     let mut tail = 0;

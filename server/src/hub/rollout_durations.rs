@@ -26,12 +26,15 @@ pub struct Series {
     pub outcome: &'static str,
 }
 
+/// Deployment, revision and outcome of a rollout.
+type CountedRollout = (Uid, u64, &'static str);
+
 /// Durations of the rollouts whose end was observed, by Deployment and outcome.
 #[derive(Debug, Default)]
 pub struct RolloutDurations {
     series: Mutex<BTreeMap<Series, Histogram>>,
     /// The rollouts counted at the last instant: there may be several changes of one rollout.
-    last: Mutex<(Millis, BTreeSet<(Uid, u64, &'static str)>)>,
+    last: Mutex<(Millis, BTreeSet<CountedRollout>)>,
 }
 
 impl RolloutDurations {

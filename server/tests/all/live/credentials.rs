@@ -66,12 +66,8 @@ impl Folder {
     fn cluster_whose_command_has(&self, credentials: Duration) -> clusters::ClusterConfig {
         let asked = Clusters { kubeconfig: Some(self.kubeconfig()), ..Clusters::default() };
         let mut wanted = clusters::cluster_configs(&asked, &[], &Config::default()).unwrap().remove(0);
-        wanted.pace = Pace {
-            credentials,
-            patience: Duration::from_millis(100),
-            again: Duration::from_millis(50),
-            ..quick()
-        };
+        wanted.pace =
+            Pace { credentials, patience: Duration::from_millis(100), again: Duration::from_millis(50), ..quick() };
         wanted
     }
 

@@ -10,7 +10,7 @@ use server::web::connections::{Connections, serve};
 use server::web::http::router;
 use server::web::limits::Limit;
 use server::web::server_address::ServerAddress;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use server::web::tls::{TlsError, TlsFiles};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

@@ -13,7 +13,6 @@ use serde_json::json;
 use timeline::wire::{self, PROTOCOL, REFUSED, ServerFrame, ViewerFrame};
 use tokio_tungstenite::tungstenite;
 
-use crate::common::until::until;
 use crate::live::program::{FOLLOWED, Running, last, serve, serve_router};
 use crate::live::support::{FakeApi, Watched, deployment, until_live};
 

@@ -225,7 +225,7 @@ async fn all_that_is_watched_is_said_before_any_of_it_is_live() {
 }
 
 /// Waits until this many namespaces are stale.
-async fn until_stale(told: &mut mpsc::Receiver<SourceEvent>, namespaces: usize) {
+async fn until_namespaces_stale(told: &mut mpsc::Receiver<SourceEvent>, namespaces: usize) {
     let mut found = BTreeSet::new();
     while found.len() < namespaces {
         let event = told.recv().await.expect("the watches go on");
@@ -243,7 +243,7 @@ async fn dead_connections_of_many_watches_are_found_within_half_a_minute() {
     api.stand(Verb::Watch, "pods", Some(Fault::Stall(String::new())));
     let namespaces: Vec<String> = (0..60).map(|number| format!("shop-{number}")).collect();
     let mut told = told(network.client(), &[Kind::Pod], &namespaces);
-    let stale = until_stale(&mut told, namespaces.len());
+    let stale = until_namespaces_stale(&mut told, namespaces.len());
     tokio::time::timeout(Duration::from_secs(30), stale).await.expect("they are found");
 }
 

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use futures::StreamExt;
 use futures::channel::mpsc;
 use server::web::client_view::ClientView;
-use server::web::state::{Rollcast, Site};
+use server::web::state::Site;
 use timeline::Workload;
 use timeline::list::Query;
 use timeline::wire::{self, ConnectionState, ServerFrame};

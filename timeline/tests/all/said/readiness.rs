@@ -5,8 +5,11 @@ use crate::made::{SECOND, Web, next_revision, ready, unready, waiting};
 use timeline::Millis;
 use timeline::fact::{Phase, PodFact};
 
+/// When, which pod, and what it is like from then on.
+type Step = (Millis, u128, fn(&mut PodFact));
+
 /// A live Deployment of three pods after these: at so many milliseconds after a minute, a pod changes.
-fn told(changes: &[(Millis, u128, fn(&mut PodFact))]) -> Vec<String> {
+fn told(changes: &[Step]) -> Vec<String> {
     let mut web = Web::live(3);
     for (after, pod, change) in changes {
         web.wait_until(60_000 + after).pod(*pod, change);
@@ -31,9 +34,9 @@ fn a_pod_that_becomes_unready_is_told_and_for_how_long_once_that_is_known() {
 
 #[test]
 fn pods_that_are_unready_together_or_again_within_a_minute_are_one_entry() {
-    let outage = [(0, 100, unready as fn(&mut PodFact)), (1_000, 101, unready), (2_000, 102, unready)];
+    let outage: [Step; 3] = [(0, 100, unready), (1_000, 101, unready), (2_000, 102, unready)];
     assert_eq!(told(&outage), ["60000 3 pods became unready."]);
-    let over = [(90_000, 102, ready as fn(&mut PodFact)), (91_000, 100, ready), (92_000, 101, ready)];
+    let over: [Step; 3] = [(90_000, 102, ready), (91_000, 100, ready), (92_000, 101, ready)];
     let all = [outage.as_slice(), &over].concat();
     assert_eq!(told(&all[..5]), ["60000 3 pods became unready."]);
     assert_eq!(told(&all), ["60000 3 pods became unready; that was over after 1 min 32 s."]);
@@ -42,7 +45,7 @@ fn pods_that_are_unready_together_or_again_within_a_minute_are_one_entry() {
     let later = [all.as_slice(), &[(152_001, 100, unready)]].concat();
     let first = "60000 3 pods became unready; that was over after 1 min 32 s.";
     assert_eq!(told(&later), [first, "212001 Pod p0100 became unready."]);
-    let flapping = [(0, 100, unready as fn(&mut PodFact)), (1_000, 100, ready), (5_000, 100, unready)];
+    let flapping: [Step; 3] = [(0, 100, unready), (1_000, 100, ready), (5_000, 100, unready)];
     assert_eq!(told(&flapping), ["60000 Pod p0100 became unready 2 times."]);
     let flapped = [flapping.as_slice(), &[(7_000, 100, ready)]].concat();
     assert_eq!(told(&flapped), ["60000 Pod p0100 became unready 2 times; that was over after 7.0 s."]);
