@@ -123,4 +123,13 @@ mod tests {
             assert_eq!(PodOrder::after_click(Some(turned), column), first);
         }
     }
+
+    #[test]
+    fn another_column_begins_the_right_way_round() {
+        let turned = PodOrder { column: PodColumn::Name, is_descending: true };
+        assert_eq!(
+            PodOrder::after_click(Some(turned), PodColumn::Since).words(),
+            "Sorted by time in the state, longest first"
+        );
+    }
 }

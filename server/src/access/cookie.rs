@@ -272,6 +272,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_an_older_key_sealed_is_sealed_with_the_newest() {
+        let (old, both, new) = (keys(&[OLD]).unwrap(), keys(&[NEW, OLD]).unwrap(), keys(&[NEW]).unwrap());
+        for name in [SealPurpose::Session, SealPurpose::Link] {
+            let cookie = given(&old.seal(name, "secret").unwrap());
+            let anew = both.reseal(name, &cookie).unwrap();
+            assert_eq!(new.open(name, &given(&anew)).as_deref(), Some("secret"), "the old key may go");
+            assert_eq!(both.reseal(name, &given(&anew)), None, "once is enough");
+            assert_eq!((new.reseal(name, &cookie), old.reseal(name, &cookie)), (None, None));
+            assert_eq!(both.reseal(name, &HeaderMap::new()), None);
+        }
+    }
+
     #[tokio::test(start_paused = true)]
     async fn keys_that_change_are_used_by_all_who_have_them() {
         let file = tempfile::NamedTempFile::new().unwrap();

@@ -142,8 +142,9 @@ impl Handle {
         tokio::task::spawn_blocking(move || {
             let began = std::time::Instant::now();
             let (deployment, history, is_past) = (past.deployment, &past.history, asked_millis.is_some());
-            let model = &history.at(now.millis);
-            let seen = job(&DeploymentState { deployment, model, history, now, is_past });
+            let model = history.at(now.millis);
+            let seen = job(&DeploymentState { deployment, model: &model, history, now, is_past });
+            drop(model);
             let _ = tell.send(seen); // the request may have been cancelled
             // The next one has its turn when as much time was left to pages and to everything else: moments take half of a core at most,
             // however many ask for them. Who waits for their turn waits for this, too; the hub does not.

@@ -3,10 +3,10 @@
 //! Must not know types of Kubernetes or SQL.
 //!
 //! ```text
-//!   tls ──► connections ──► http/guard ──► http: the handler of a route ──► http/buffer, send_queue
-//!                               │ ClientView    │
-//!                               │               └──► session: one stream ──► followed_list, listing
-//!                               └── state: Rollcast, with limits, previews and everything that requests share
+//!   connections (with tls) ──► http/guard ──► http: the handler of a route ──► http/buffer, send_queue
+//!                                │ ClientView    │
+//!                                │               └──► session: one stream ──► followed_list, listing
+//!                                └── state: Rollcast, with limits, previews and everything that requests share
 //! ```
 
 pub mod client_view;

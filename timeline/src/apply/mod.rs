@@ -27,7 +27,9 @@ use serde::{Deserialize, Serialize};
 pub use retention::Retention;
 
 use self::orders::Orders;
-use self::pending::{AwaitedReplacement, DraftRollout, EventLog, Outage, ToldRestarts, UnsettledEnd, UnsettledRemoval};
+use self::pending::{
+    AwaitedReplacement, DraftRollout, EventLog, Outage, ToldRestarts, ToldUnready, UnsettledEnd, UnsettledRemoval,
+};
 use self::skew::Skew;
 use crate::model::fact::{EventFact, Fact, Kind, Meta, Seen};
 use crate::model::{Deployment, Gap, PodState};
@@ -64,6 +66,8 @@ pub struct Timeline {
     told_ends: BTreeMap<Uid, (Uid, u64)>,
     /// Entries that tell of restarts, while they may tell of more, in their order.
     restarting: Vec<ToldRestarts>,
+    /// The last entry of each Deployment about pods that became unready.
+    unready: BTreeMap<Uid, ToldUnready>,
     /// ReplicaSets that were deleted from outside, and what that costs.
     outages: Vec<Outage>,
     /// Events about objects that are not known yet, the oldest first. Streams of different kinds overtake each other.

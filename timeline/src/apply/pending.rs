@@ -69,6 +69,18 @@ pub(super) struct ToldRestarts {
     pub(super) last_millis: Millis,
 }
 
+/// The last entry of a Deployment about pods that became unready, while it may tell of more.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ToldUnready {
+    pub(super) entry: u64,
+    /// The pods that it counts.
+    pub(super) pods: BTreeSet<Uid>,
+    /// Those of them that were not seen to be ready again.
+    pub(super) unready: BTreeSet<Uid>,
+    /// When one of them became unready last, or ready again.
+    pub(super) last_millis: Millis,
+}
+
 /// A ReplicaSet that was deleted from outside, and what became of it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Outage {

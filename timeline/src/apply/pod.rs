@@ -59,7 +59,6 @@ impl Timeline {
         let known = self.model.pods.get(&uid).filter(|_| !is_back);
         let (before, owner) = (known.map(tally), known.and_then(|pod| pod.owner));
         let (state_before, first_restarts) = (known.map(Pod::state), known.map(|pod| pod.now.first_restarts));
-        let most_restarts = known.map(|pod| pod.now.most_restarts);
         match before {
             Some(None) => return,
             None if fact.meta.controller.is_none() || seen == Seen::Deleted => return,
@@ -114,9 +113,8 @@ impl Timeline {
                 self.replacing.retain(|one| one.replacement != Some(uid));
             }
             self.enter(at, uid, state);
-            if let Some(before) = state_before.filter(|_| seen != Seen::InList) {
-                let is_restarted = most_restarts.is_some_and(|most| phase::sum_restarts(&fact.containers) > most);
-                self.tell_readiness(at, uid, before, is_restarted);
+            if let Some(before) = state_before {
+                self.tell_readiness(at, uid, before, fact, seen != Seen::InList);
             }
             // What it was before a list first told of it is not known.
             let is_old = before.is_none() && seen == Seen::InList;

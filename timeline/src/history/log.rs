@@ -128,6 +128,7 @@ impl History {
 
     /// Rebuilds the model at that time, which is not before [`Self::base_millis`].
     pub fn at(&self, at_millis: Millis) -> Model {
+        debug_assert!(self.base_millis.is_none_or(|base| base <= at_millis), "this moment is not kept any more");
         let mut walk = self.walk();
         walk.to(at_millis);
         walk.then

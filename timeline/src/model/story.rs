@@ -242,7 +242,7 @@ pub enum Happening {
         /// Time from the first of them to the last, in milliseconds.
         lasted_millis: Millis,
     },
-    /// Pods that had been ready became unready, at once or one soon after the other; no container restarted with it.
+    /// Pods that had been ready became unready, at once or one soon after the other.
     Unready {
         /// Name of the first pod.
         pod: String,
@@ -250,7 +250,7 @@ pub enum Happening {
         pods: u32,
         /// Number of times in all pods.
         times: u32,
-        /// Time until none of them was unready any more, in milliseconds; `None` if that was not seen.
+        /// Time until all of them were ready again, in milliseconds; `None` if that was not seen.
         lasted_millis: Option<Millis>,
     },
     /// A ReplicaSet released a pod.

@@ -11,7 +11,7 @@ pub use crate::model::Trigger;
 /// A ReplicaSet that was there this long before its Deployment was adopted by it, not created for it.
 const ADOPTED_BEFORE_MILLIS: i64 = 500;
 /// A rollout that starts this soon after a change of the replicas may be of the same edit.
-const SAME_EDIT_MILLIS: Millis = 2_000;
+const SAME_EDIT_MILLIS: Millis = 1_000;
 
 /// Streams of different kinds overtake each other by less: a take-down that is shorter is not told.
 pub const OVERTAKING_MILLIS: Millis = 1_000;

@@ -390,22 +390,17 @@ fn failed(pod: &str, pods: u32, reason: &str, revision: Option<u64>) -> String {
     format!("{who} failed{why}; {}.", stays(revision))
 }
 
+/// "3 pods became unready, 5 times in all; all were ready again after 40 s."
 fn unready(pod: &str, pods: u32, times: u32, lasted_millis: Option<Millis>) -> String {
     let who = pods_named(pod, pods);
-    let lasted = lasted_millis.map(duration_in_words);
-    match (times, pods, lasted) {
-        (1, _, Some(lasted)) => format!("{who} was unready for {lasted}."),
-        (1, _, None) => format!("{who} became unready."),
-        (times, pods, lasted) => {
-            let times = match pods {
-                pods if pods == times => String::new(),
-                1 => format!(" {times} times"),
-                _ => format!(", {times} times in all"),
-            };
-            let over = lasted.map(|lasted| format!("; that was over after {lasted}")).unwrap_or_default();
-            format!("{who} became unready{times}{over}.")
-        }
-    }
+    let times = match pods {
+        pods if pods == times => String::new(),
+        1 => format!(" {times} times"),
+        _ => format!(", {times} times in all"),
+    };
+    let again = if pods == 1 { "it was" } else { "all were" };
+    let lasted = lasted_millis.map(|millis| format!("; {again} ready again after {}", duration_in_words(millis)));
+    format!("{who} became unready{times}{}.", lasted.unwrap_or_default())
 }
 
 /// "2 pods of revision 3: container web ended with exit code 1 and was restarted 5 times in all."

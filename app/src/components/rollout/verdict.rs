@@ -82,7 +82,8 @@ fn stays_beside(word: &str, next: &str) -> bool {
     let is_digit = |of: Option<char>| of.is_some_and(|of| of.is_ascii_digit());
     let figure = word.trim_start_matches('(');
     let is_figure = is_digit(figure.chars().next()) && is_digit(figure.chars().last());
-    (is_figure && next.len() <= LONGEST_UNIT) || (word.ends_with("evision") && is_digit(next.chars().next()))
+    let is_unit = next.len() <= LONGEST_UNIT && !is_digit(next.chars().next());
+    (is_figure && is_unit) || (word.ends_with("evision") && is_digit(next.chars().next()))
 }
 
 /// Renders a text of which some pieces stay in one line.

@@ -141,7 +141,7 @@ impl Shares {
                     _ => {}
                 }
                 is_away = looked.is_err();
-                tokio::time::sleep(policy.refresh_after).await;
+                tokio::time::sleep(if is_away { policy.retry_after } else { policy.refresh_after }).await;
             }
         });
         shares

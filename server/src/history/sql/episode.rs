@@ -72,9 +72,9 @@ pub fn recorder_state(
     let open = open.into_iter().map(episode).collect::<Result<Vec<_>, StoreError>>()?;
     // An episode may have had no line for a day, as that of a paused rollout: the log since then is not read for it.
     let unwritten = format!(
-        "cluster = $1 AND (to_millis >= $2 OR id IN (SELECT b.id FROM episodes e CROSS JOIN batches b
-         WHERE e.cluster = $1 AND e.is_open = 1 AND b.cluster = e.cluster
-         AND b.to_millis >= e.to_millis AND b.from_millis <= e.to_millis + {OVERDUE_MILLIS}))"
+        "cluster = $1 AND (to_millis >= $2 OR EXISTS (SELECT 1 FROM episodes e
+         WHERE e.cluster = $1 AND e.is_open = 1
+         AND e.to_millis BETWEEN batches.from_millis - {OVERDUE_MILLIS} AND batches.to_millis))"
     );
     let batches = batches(database, &unwritten, &[cluster.into(), (heard_millis - UNWRITTEN_MILLIS).into()])?;
     Ok(RecorderState { snapshots, open, batches })

@@ -3,6 +3,7 @@
 CREATE TABLE clusters (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,           -- empty: nobody reads it
     heard_millis INTEGER NOT NULL  -- last word from it
 ) STRICT;
 -- Who wrote last, and which of its commits: one of which the answer was lost is not written twice.

@@ -17,7 +17,7 @@ pub const OPEN_MILLIS: Millis = Millis::MAX;
 
 /// Returns the id of a cluster, whose row is inserted if it is missing.
 pub fn cluster_id(database: &mut Connection, name: &str) -> Result<i64, StoreError> {
-    let row = "INSERT INTO clusters (name, heard_millis) VALUES ($1, 0) ON CONFLICT (name) DO NOTHING";
+    let row = "INSERT INTO clusters (name, scope, heard_millis) VALUES ($1, '', 0) ON CONFLICT (name) DO NOTHING";
     database.run(row, &[name.into()])?;
     let id = "SELECT id FROM clusters WHERE name = $1";
     let gone = || StoreError::Failed(format!("the database has no cluster {name}"));

@@ -2,7 +2,7 @@
 //!
 //! | files | what is in them |
 //! |---|---|
-//! | `guard`, `routes`, `buffer` | what every request passes, in this order |
+//! | `guard`, `routes`, `buffer` | what requests pass, in this order; files pass no `buffer` |
 //! | `extract`, `respond` | how handlers read requests and make responses |
 //! | `sign_in`, `share_entry` | sign-in, and share links that are opened |
 //! | `pages`, `links`, `details`, `compare`, `history`, `history_query`, `status`, `shares` | pages, some also as JSON |

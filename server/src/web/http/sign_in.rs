@@ -123,7 +123,7 @@ async fn failure_page(rollcast: &Rollcast, failed: OidcError, to: String) -> Res
     let status = match &failed {
         OidcError::NotStarted | OidcError::TooLong => StatusCode::BAD_REQUEST,
         OidcError::Rejected(why) => {
-            tracing::info!("the sign-in provider rejected a sign-in: {why}");
+            tracing::info!(target: "server::access::oidc", "the sign-in provider rejected a sign-in: {why}");
             StatusCode::FORBIDDEN
         }
         OidcError::NoUserName => StatusCode::FORBIDDEN,

@@ -56,14 +56,14 @@ async fn what_is_large_counts_until_it_was_sent_and_is_refused_where_too_much_wa
     let long = answer.headers().get(header::CONTENT_LENGTH).unwrap().to_str().unwrap().parse::<usize>().unwrap();
     assert!(long > SMALL, "{long} bytes are large");
     assert!(all().is_none(), "something waits");
-    let mut sent = 0;
+    let mut sent = Vec::new();
     while let Some(frame) = answer.body_mut().frame().await {
         let piece = frame.unwrap().into_data().unwrap();
-        assert!(piece.len() <= SMALL && all().is_none(), "{sent} of {long} bytes");
-        sent += piece.len();
+        assert!(piece.len() <= SMALL && all().is_none(), "{} of {long} bytes", sent.len());
+        sent.extend_from_slice(&piece);
     }
     drop(answer);
-    assert_eq!(sent, long);
+    assert_eq!(sent.len(), long);
     let waiting = all();
     assert!(waiting.is_some(), "nothing waits any more");
     let refused = ask(&kept.rollcast, &file).await;
@@ -75,5 +75,7 @@ async fn what_is_large_counts_until_it_was_sent_and_is_refused_where_too_much_wa
         "what is small is not counted"
     );
     drop(waiting);
-    assert_eq!(ask(&kept.rollcast, &file).await.status(), StatusCode::OK);
+    let again = ask(&kept.rollcast, &file).await;
+    assert_eq!(again.status(), StatusCode::OK);
+    assert!(again.into_body().collect().await.unwrap().to_bytes() == sent, "the same bytes in the same order");
 }

@@ -1,8 +1,8 @@
 //! Writes the story: decides each entry when it happens. Entries are kept with their Deployment and change only by changes
 //! of the model, so viewers of the past find the story of then.
 //!
-//! Split by what is told: `steps` of ReplicaSets, `pods` that end, `readiness` lost, `restarts` of containers, `sets` that go. Rollouts, marks, gaps and
-//! Events are told where they are noted.
+//! Split by what is told: `steps` of ReplicaSets, `pods` that end, `readiness` that is lost, `restarts` of containers, `sets` that go.
+//! Rollouts, marks, gaps and Events are told where they are noted.
 
 mod pods;
 mod readiness;

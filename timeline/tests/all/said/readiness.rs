@@ -17,17 +17,35 @@ fn told(changes: &[Step]) -> Vec<String> {
     since(&web, 60_000)
 }
 
+fn fails(pod: &mut PodFact) {
+    unready(pod);
+    pod.containers[0].state = Some(waiting("CrashLoopBackOff", ""));
+}
+
+fn restarted(pod: &mut PodFact) {
+    unready(pod);
+    pod.containers[0].restarts = 1;
+}
+
+fn ready_and_restarted(pod: &mut PodFact) {
+    ready(pod);
+    pod.containers[0].restarts = 1;
+}
+
+const A: &str = "60000 Pod p0100 became unready.";
+
 #[test]
-fn a_pod_that_becomes_unready_is_told_and_for_how_long_once_that_is_known() {
-    assert_eq!(told(&[(0, 100, unready)]), ["60000 Pod p0100 became unready."]);
+fn a_pod_that_becomes_unready_is_told_and_when_it_is_ready_again() {
+    assert_eq!(told(&[(0, 100, unready)]), [A]);
     let again = told(&[(0, 100, unready), (12_000, 100, unready), (40_000, 100, ready)]);
-    assert_eq!(again, ["60000 Pod p0100 was unready for 40 s."]);
-    // It fails: that is told otherwise, and it is not unready any more.
-    let fails = |pod: &mut PodFact| {
-        unready(pod);
-        pod.containers[0].state = Some(waiting("CrashLoopBackOff", ""));
-    };
-    assert_eq!(told(&[(0, 100, unready), (5_000, 100, fails)]), ["60000 Pod p0100 was unready for 5.0 s."]);
+    assert_eq!(again, ["60000 Pod p0100 became unready; it was ready again after 40 s."]);
+    // It fails, and is ready later: that is told otherwise.
+    assert_eq!(told(&[(0, 100, unready), (5_000, 100, fails)]), [A]);
+    assert_eq!(told(&[(0, 100, unready), (5_000, 100, fails), (9_000, 100, unready), (40_000, 100, ready)]), [A]);
+    // Its liveness probe fails, too.
+    let killed = told(&[(0, 100, unready), (5_000, 100, restarted), (20_000, 100, ready_and_restarted)]);
+    let told_again = "60000 Pod p0100 became unready; it was ready again after 20 s.";
+    assert_eq!(killed, [told_again, "65000 Pod p0100 of revision 1: container web was restarted."]);
     // One that fails first was not ready when it ran again.
     assert_eq!(told(&[(0, 100, fails), (5_000, 100, unready), (9_000, 100, ready)]), [""; 0]);
 }
@@ -39,25 +57,58 @@ fn pods_that_are_unready_together_or_again_within_a_minute_are_one_entry() {
     let over: [Step; 3] = [(90_000, 102, ready), (91_000, 100, ready), (92_000, 101, ready)];
     let all = [outage.as_slice(), &over].concat();
     assert_eq!(told(&all[..5]), ["60000 3 pods became unready."]);
-    assert_eq!(told(&all), ["60000 3 pods became unready; that was over after 1 min 32 s."]);
+    let first = "60000 3 pods became unready; all were ready again after 1 min 32 s.";
+    assert_eq!(told(&all), [first]);
     let soon = [all.as_slice(), &[(152_000, 100, unready)]].concat();
     assert_eq!(told(&soon), ["60000 3 pods became unready, 4 times in all."]);
     let later = [all.as_slice(), &[(152_001, 100, unready)]].concat();
-    let first = "60000 3 pods became unready; that was over after 1 min 32 s.";
     assert_eq!(told(&later), [first, "212001 Pod p0100 became unready."]);
     let flapping: [Step; 3] = [(0, 100, unready), (1_000, 100, ready), (5_000, 100, unready)];
     assert_eq!(told(&flapping), ["60000 Pod p0100 became unready 2 times."]);
     let flapped = [flapping.as_slice(), &[(7_000, 100, ready)]].concat();
-    assert_eq!(told(&flapped), ["60000 Pod p0100 became unready 2 times; that was over after 7.0 s."]);
+    assert_eq!(told(&flapped), ["60000 Pod p0100 became unready 2 times; it was ready again after 7.0 s."]);
+    // One that stays unready takes up no later ones.
+    let apart: [Step; 3] = [(0, 100, unready), (61_000, 101, unready), (62_000, 101, ready)];
+    assert_eq!(told(&apart), [A, "121000 Pod p0101 became unready; it was ready again after 1.0 s."]);
+}
+
+#[test]
+fn an_entry_is_of_its_own_pods_alone() {
+    // One that restarts meanwhile is told as that, and takes longer.
+    let beside: [Step; 4] =
+        [(0, 100, unready), (10_000, 101, restarted), (20_000, 100, ready), (240_000, 101, ready_and_restarted)];
+    let restart = "70000 Pod p0101 of revision 1: container web was restarted.";
+    assert_eq!(told(&beside), ["60000 Pod p0100 became unready; it was ready again after 20 s.", restart]);
+    let after: [Step; 4] =
+        [(0, 100, unready), (10_000, 101, restarted), (15_000, 101, ready_and_restarted), (30_000, 101, restarted)];
+    assert_eq!(told(&after), ["60000 2 pods became unready.", restart]);
+    // One of them is deleted at once, and is never ready again.
+    let mut web = Web::live(3).at(60_000);
+    web.pod(100, unready);
+    web.pod(101, unready);
+    web.wait(1_000).delete_pod(100);
+    web.wait(1_000).pod(101, ready);
+    assert_eq!(since(&web, 60_000)[0], "60000 2 pods became unready.");
+    // A list tells that one is ready again; the same pod and another one are unready hours later.
+    let mut web = Web::live(3).at(60_000);
+    web.pod(100, unready);
+    web.unseen_pod(100, ready);
+    web.wait_until(90_000).relisted(70_000);
+    web.wait_until(9_000_000).pod(101, unready);
+    web.wait(4_000).pod(101, ready);
+    web.wait(70_000).pod(100, unready);
+    web.wait(5_000).pod(100, ready);
+    let gap = "90000 Not observed for 20 s: what happened in between is not known.";
+    let second = "9000000 Pod p0101 became unready; it was ready again after 4.0 s.";
+    assert_eq!(
+        since(&web, 60_000),
+        [A, gap, second, "9074000 Pod p0100 became unready; it was ready again after 5.0 s."]
+    );
 }
 
 #[test]
 fn what_a_restart_a_rollout_a_deletion_and_a_gap_make_unready_is_not_told_as_that() {
     // A restart is told as one.
-    let restarted = |pod: &mut PodFact| {
-        unready(pod);
-        pod.containers[0].restarts = 1;
-    };
     assert_eq!(told(&[(0, 100, restarted)]), ["60000 Pod p0100 of revision 1: container web was restarted."]);
     // A new pod was never ready.
     let mut web = Web::replacing();

@@ -194,8 +194,8 @@ fn a_scaling_is_not_told_as_no_rollout_where_one_starts_a_moment_later() {
         since(&web, 20_000)[0].clone()
     };
     assert_eq!(told(30), "20000 Replicas changed 3 → 4.");
-    assert_eq!(told(2_000), "20000 Replicas changed 3 → 4.");
-    assert_eq!(told(2_001), "20000 Replicas changed 3 → 4 (not a rollout).");
+    assert_eq!(told(1_000), "20000 Replicas changed 3 → 4.");
+    assert_eq!(told(1_001), "20000 Replicas changed 3 → 4 (not a rollout).");
 }
 
 #[test]
