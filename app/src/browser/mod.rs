@@ -4,7 +4,7 @@
 //!
 //! Everything here runs in browsers only, from effects and event handlers. What it asks for and does not get (forbidden storage, no
 //! clipboard, no sound) is told as `None` or `false`, never as a panic. What goes on until somebody ends it is a guard, which ends it
-//! when it is dropped, or has a handle of Leptos.
+//! when it is dropped, or a handle of Leptos, which whoever began it clears.
 
 mod address;
 mod answer;
