@@ -146,3 +146,9 @@ route!(
     /// The way to the page of a detail.
     DetailRoute, details(None), Part::Details
 );
+
+/// Nothing reads it. The program's data may not become longer by being split, as it does by the gaps that alignment makes, or all of it
+/// stays in what all pages share: this is room for those gaps, and is in none of the parts.
+#[cfg(target_arch = "wasm32")]
+#[used]
+static ROOM_FOR_GAPS: [u8; 1_024] = [1; 1_024];
