@@ -113,9 +113,6 @@ impl Timeline {
                 self.replacing.retain(|one| one.replacement != Some(uid));
             }
             self.enter(at, uid, state);
-            if let Some(before) = state_before {
-                self.tell_readiness(at, uid, before, fact, seen != Seen::InList);
-            }
             // What it was before a list first told of it is not known.
             let is_old = before.is_none() && seen == Seen::InList;
             let is_terminal = fact.phase.is_terminal();
@@ -132,8 +129,11 @@ impl Timeline {
                 disruption: fact.disruption.clone().map(|reason| Box::new((reason, at))),
                 ..PodNow::default()
             };
-            if before.is_some() {
-                self.tell_restarts(at, uid, fact, seen != Seen::InList);
+            if let Some(before) = state_before {
+                let is_restarted = self.tell_restarts(at, uid, fact, seen != Seen::InList);
+                if before != state {
+                    self.tell_readiness(at, uid, before, seen != Seen::InList, is_restarted);
+                }
             }
             self.note_now((at, seen != Seen::InList), uid, fact, reading, begun);
             if has_failed && !was_terminal {

@@ -15,16 +15,16 @@ use crate::{Millis, Uid};
 const LATE_MILLIS: Millis = 10_000;
 
 impl Timeline {
-    /// Tells which containers of a pod were started again since the pod was seen last.
-    pub(in crate::apply) fn tell_restarts(&mut self, at: Millis, uid: Uid, fact: &PodFact, was_seen: bool) {
+    /// Tells which containers of a pod were started again since the pod was seen last, and returns whether any was.
+    pub(in crate::apply) fn tell_restarts(&mut self, at: Millis, uid: Uid, fact: &PodFact, was_seen: bool) -> bool {
         let containers = &fact.containers;
         let is_over = fact.phase.is_terminal();
         if containers.iter().all(|container| container.restarts == 0) {
-            return;
+            return false;
         }
-        let Some(pod) = self.model.pods.get(&uid) else { return };
-        let Some(deployment) = self.teller(pod) else { return };
-        let Some(known) = self.model.deployments.get(&deployment) else { return };
+        let Some(pod) = self.model.pods.get(&uid) else { return false };
+        let Some(deployment) = self.teller(pod) else { return false };
+        let Some(known) = self.model.deployments.get(&deployment) else { return false };
         let set = pod.last_owner().and_then(|set| self.model.replica_sets.get(&set));
         let revision = set.and_then(ReplicaSet::revision);
         let restart = |container: &Container| {
@@ -40,9 +40,11 @@ impl Timeline {
             Some((restart, restarts))
         };
         let found: Vec<(Restart, u32)> = containers.iter().filter_map(restart).collect();
+        let is_restarted = !found.is_empty();
         for (restart, restarts) in found {
             self.tell_restart(deployment, at, uid, restart, restarts);
         }
+        is_restarted
     }
 
     /// Containers that end in the same way are told together, whichever pods they are in, for as long as the kubelet remembers
