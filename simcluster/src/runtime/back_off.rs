@@ -53,6 +53,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn waits_double_up_to_five_minutes_and_begin_again_after_ten() {
+        let (mut known, mut now, mut waits) = (None, 0, Vec::new());
+        for _ in 0..7 {
+            let next = BackOff::next(known, now, now);
+            waits.push(next.millis / 1000);
+            assert_eq!(next.until(now, now), Some(now + next.millis));
+            now += next.millis;
+            assert_eq!(next.until(now - next.millis, now), None);
+            known = Some(next);
+        }
+        assert_eq!(waits, [10, 20, 40, 80, 160, 300, 300]);
+        let failed = now + 2 * MAX_BACK_OFF_MILLIS + 1;
+        assert_eq!(BackOff::next(known, failed, failed).millis, BACK_OFF_MILLIS);
+    }
+
+    #[test]
     fn crashed_containers_wait_up_to_five_minutes() {
         let waits = |most| (1..=most).map(|restarts| crash_back_off(restarts) / 1000).collect::<Vec<_>>();
         assert_eq!(waits(7), [10, 20, 40, 80, 160, 300, 300]);
