@@ -55,9 +55,9 @@ impl HubReader<'_> {
 
     /// Returns the number of the last change of a Deployment, or of another one of its name.
     pub(super) fn last_change(&self, deployment: Uid) -> u64 {
-        let all = &self.timeline.model().deployments;
-        let name = all.get(&deployment).map(|known| (&known.namespace, &known.name));
-        let named = all.values().filter(|other| Some((&other.namespace, &other.name)) == name);
+        let model = self.timeline.model();
+        let known = model.deployments.get(&deployment);
+        let named = known.into_iter().flat_map(|known| model.find_all(&known.namespace, &known.name));
         named.filter_map(|other| self.touched.get(&other.uid)).copied().max().unwrap_or_default()
     }
 }

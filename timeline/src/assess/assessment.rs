@@ -197,9 +197,7 @@ impl<'m> Assessment<'m> {
 
     fn namesakes(&self) -> impl Iterator<Item = &'m Deployment> + use<'m> {
         let this = self.deployment;
-        let is_namesake =
-            |other: &&Deployment| other.uid != this.uid && other.name == this.name && other.namespace == this.namespace;
-        self.model.deployments.values().filter(move |other| is_namesake(other))
+        self.model.find_all(&this.namespace, &this.name).filter(|other| other.uid != this.uid)
     }
 
     /// Returns the hold that keeps the controller from its next step.

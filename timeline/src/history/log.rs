@@ -259,8 +259,8 @@ impl HistoryCursor<'_> {
 /// Returns a Deployment, others of its name, and their objects.
 fn belonging(now: &Model, deployment: Uid) -> BTreeSet<Subject> {
     // Others of the same name are spoken of.
-    let name = now.deployments.get(&deployment).map(|known| (&known.namespace, &known.name));
-    let named = now.deployments.values().filter(|other| Some((&other.namespace, &other.name)) == name);
+    let known = now.deployments.get(&deployment);
+    let named = known.into_iter().flat_map(|known| now.find_all(&known.namespace, &known.name));
     let sets = now.sets_of(deployment).map(|set| Subject::ReplicaSet(set.uid));
     let pods = now.pods_of_deployment(deployment).into_iter().map(|pod| Subject::Pod(pod.uid));
     named.map(|other| Subject::Deployment(other.uid)).chain(sets).chain(pods).collect()

@@ -147,7 +147,11 @@ impl Model {
     /// Applies one change. A change about an object that the model does not hold changes nothing.
     pub fn apply_change(&mut self, change: Change) {
         match change {
-            Change::Deployment(whole) => self.deployments.insert(whole.uid, *whole),
+            Change::Deployment(whole) => {
+                let uid = whole.uid;
+                self.deployments.insert(uid, *whole);
+                self.note_name(uid);
+            }
             Change::DeploymentNow(uid, now) => self.deployment(&uid, |known| known.now = *now),
             Change::Rollout(uid, index, rollout) => {
                 self.deployment(&uid, |known| change_rollout(known, index, *rollout));
@@ -240,12 +244,13 @@ impl Model {
         what.sets.iter().for_each(|uid| self.remove_set(*uid));
         let Some(uid) = deployment else { return };
         let Some(before) = what.before_millis else {
-            self.deployments.remove(&uid);
+            self.remove_deployment(uid);
             return;
         };
         let sets: Vec<Uid> = self.sets_of(uid).map(|set| set.uid).collect();
         for set in sets {
-            for pod in self.pods_of(set).map(|pod| pod.uid).collect::<Vec<_>>() {
+            let has_old = |pod: &&Pod| prunable_states(pod, before) > 0 || prunable_releases(pod, before) > 0;
+            for pod in self.pods_of(set).filter(has_old).map(|pod| pod.uid).collect::<Vec<_>>() {
                 self.pod(&pod, |pod| {
                     prune_states(pod, before);
                     pod.releases.drain(..prunable_releases(pod, before));
@@ -296,19 +301,28 @@ fn prune_revisions(revisions: &mut Vec<(u64, Option<Millis>)>, before: Millis) {
     }
 }
 
-/// Lets go of states. The first stays (it is when the pod was first seen), and the one that it was in at `before`.
+/// Lets go of states that are over before `before`.
 fn prune_states(pod: &mut Pod, before: Millis) {
-    let old = prunable_states(pod, before);
-    if old > 0 {
-        pod.states.drain(1..=old);
-    }
+    let (start, last) = kept_states(pod, before);
+    let mut index = 0..;
+    pod.states.retain(|_| index.next().is_none_or(|index| index == 0 || index == start || index >= last));
 }
 
-/// Counts the states after the first that can go. Neighbours stay different.
+/// Counts the states that can go.
 pub(crate) fn prunable_states(pod: &Pod, before: Millis) -> usize {
-    let old = pod.states.iter().skip(2).take_while(|(_, at)| *at < before).count();
+    let (start, last) = kept_states(pod, before);
+    last - 1 - usize::from((1..last).contains(&start))
+}
+
+/// Returns the indexes of two states that stay, besides the first (it is when the pod was first seen): the one in which the pod was
+/// available first, which tells how long its start took, and the one that it was in at `before`, with all that follow. Neighbours stay
+/// different.
+fn kept_states(pod: &Pod, before: Millis) -> (usize, usize) {
+    let start = pod.states.iter().position(|(state, _)| *state == PodState::Available).unwrap_or(0);
+    let last = pod.states.iter().skip(2).take_while(|(_, at)| *at < before).count() + 1;
     let state = |index: usize| pod.states.get(index).map(|(state, _)| *state);
-    if old > 0 && state(0) == state(old + 1) { old - 1 } else { old }
+    let earlier = if start < last { start } else { 0 };
+    (start, if state(earlier) == state(last) { last - 1 } else { last })
 }
 
 /// Counts the releases that can go: all but the last one before `before`, which tells who controlled the pod then. Of a pod that

@@ -37,6 +37,9 @@ pub struct Model {
     pub(super) sets_of: Links,
     #[serde(skip)]
     pub(super) pods_of: Links,
+    /// Deployments by a hash of namespace and name.
+    #[serde(skip)]
+    pub(super) deployments_of_name: Links,
     #[serde(skip)]
     pub(super) pod_index: PodIndex,
 }

@@ -1,5 +1,7 @@
 //! Queries of a model: ownership, and what is seen.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use super::change::Subject;
 use super::pod_index::{self, PodIndex};
 use super::story::{Entry, Happening};
@@ -168,10 +170,14 @@ impl Model {
 
     /// Returns the Deployment of that name: the one that exists, or the last one.
     pub fn find(&self, namespace: &str, name: &str) -> Option<&Deployment> {
-        self.deployments
-            .values()
-            .filter(|d| d.name == name && d.namespace == namespace)
-            .max_by_key(|d| (d.deleted_millis.is_none(), d.first_seen_millis, d.uid))
+        self.find_all(namespace, name).max_by_key(|d| (d.deleted_millis.is_none(), d.first_seen_millis, d.uid))
+    }
+
+    /// Returns all Deployments of that name: the one that exists, and earlier ones.
+    pub fn find_all<'m>(&'m self, namespace: &'m str, name: &'m str) -> impl Iterator<Item = &'m Deployment> {
+        let uids = self.deployments_of_name.rows_of(name_key(namespace, name)).map(|(uid, _)| uid);
+        let found = uids.filter_map(|uid| self.deployments.get(&uid));
+        found.filter(move |known| known.name == name && known.namespace == namespace)
     }
 
     /// Returns the Deployments whose viewers need `change`.
@@ -195,6 +201,10 @@ impl Model {
     pub(crate) fn index(&mut self) {
         self.sets_of = Links::default();
         self.pods_of = Links::default();
+        self.deployments_of_name = Links::default();
+        for uid in self.deployments.keys().copied().collect::<Vec<_>>() {
+            self.note_name(uid);
+        }
         for set in self.replica_sets.values() {
             let Some(row) = self.replica_sets.row_of(&set.uid) else { continue };
             set.owners.iter().for_each(|owner| self.sets_of.link(*owner, set.uid, row));
@@ -278,6 +288,19 @@ impl Model {
         }
     }
 
+    /// Takes a Deployment out.
+    pub(crate) fn remove_deployment(&mut self, uid: Uid) {
+        if let Some(known) = self.deployments.remove(&uid) {
+            self.deployments_of_name.unlink(name_key(&known.namespace, &known.name), uid);
+        }
+    }
+
+    pub(crate) fn note_name(&mut self, deployment: Uid) {
+        let Some(row) = self.deployments.row_of(&deployment) else { return };
+        let Some(known) = self.deployments.row(row) else { return };
+        self.deployments_of_name.link(name_key(&known.namespace, &known.name), deployment, row);
+    }
+
     pub(crate) fn note_set(&mut self, owner: Uid, set: Uid) {
         if let Some(row) = self.replica_sets.row_of(&set) {
             self.sets_of.link(owner, set, row);
@@ -289,4 +312,11 @@ impl Model {
             self.pods_of.link(set, pod, row);
         }
     }
+}
+
+/// Makes a key of a name for [`Links`]. Other names may have the same one.
+fn name_key(namespace: &str, name: &str) -> Uid {
+    let mut hasher = DefaultHasher::new();
+    (namespace, name).hash(&mut hasher);
+    Uid::from_bits(hasher.finish().into())
 }
