@@ -1,4 +1,4 @@
-//! For whoever changes the page: builds it quickly and again with every change, and starts the program anew when it was built anew.
+//! For whoever changes page or server: builds both quickly, again after every change, and starts the program anew.
 //!
 //! Components run on both sides, so both are built: the browser's program without optimising its size, the server as in every development
 //! build. A page that is open loads itself again when its server has another build.

@@ -52,7 +52,7 @@ enum Command {
     Run(Forwarded),
     /// Build server and page and start the playground: a simulated cluster to do things to
     Demo(Forwarded),
-    /// Start the playground and build the page again whenever a file of it changes: a component is in the browser within seconds
+    /// Start the playground, and build page and server again after each change, without optimisation; open pages reload
     Dev(Forwarded),
     /// Serve a simulated cluster of many pods that change all the time
     Load {
@@ -134,7 +134,7 @@ enum Command {
     },
     /// Make mistakes in the sources, one at a time, and see which of them no test finds (hours)
     Mutants {
-        /// The part to change: timeline, or server (its sources and its hub)
+        /// The part to change: timeline, or server (server/src/kube and server/src/hub)
         #[arg(long, default_value = "timeline")]
         only: String,
         /// More arguments for cargo-mutants, such as `--file timeline/src/rules/budget.rs` or `--shard 1/8`

@@ -156,7 +156,7 @@ pub enum Command {
     Wait(Wait),
     /// Start a server on this machine and open the page of a Deployment in the browser; Ctrl-C ends it
     ///
-    /// The server watches one namespace, listens on loopback only and stores no history.
+    /// The server watches one namespace (with -A all of them), listens on loopback only and stores no history.
     Open(Open),
     /// Check that clusters respond, what Rollcast may read, and where history is stored; exit code 2 on a problem
     Check(Check),

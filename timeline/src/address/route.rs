@@ -98,7 +98,7 @@ const OF_WORKLOAD: &[Parameter] = &[
 const HISTORY: &[Parameter] = &[
     ("q", "at most eight words without a key, and 1,000 characters"),
     ("kind", "rollout, scaling, recovery, failure, deletion, or several with commas"),
-    ("outcome", "complete, failed (or deadline), scaled-to-zero, superseded, deleted or in-progress"),
+    ("outcome", "complete, failed, scaled-to-zero, superseded, deleted or in-progress"),
     ("trouble", "yes"),
     ("longer", "30s, 2m, 10m or 1h"),
     ("when", "hour, day, today, last-night, yesterday, week or month"),

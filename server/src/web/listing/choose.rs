@@ -124,10 +124,10 @@ fn headings(query: &Query, found: &[Match<'_>]) -> Vec<Head> {
 /// Refuses a search that would take too long.
 pub(super) fn check_length(query: &Query) -> Result<(), &'static str> {
     if query.text.len() > MOST_TEXT || query.text.split_whitespace().count() > MOST_WORDS {
-        return Err("A search may have at most 12 words and 400 characters. This one was ignored.");
+        return Err("A search may have at most 12 words and 400 bytes. This one was ignored.");
     }
     if query.labels.len() > MOST_LABELS || query.labels.split(',').count() > MOST_TERMS {
-        return Err("A label selector may have at most 16 terms and 2,000 characters. This one was ignored.");
+        return Err("A label selector may have at most 16 terms and 2,000 bytes. This one was ignored.");
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Strange requests, cookies and frames: nothing panics, no answer is an error of ours, and each carries what every answer carries.
 //!
-//! Each request follows from a seed, which a failure names. `ROLLCAST_TEST_REQUESTS=100000 cargo test -p server --test pages strange`
+//! Each request follows from a seed, which a failure names. `ROLLCAST_TEST_REQUESTS=100000 cargo test -p server --test all strange`
 //! tries more of them, from a seed of its own.
 
 use std::net::SocketAddr;

@@ -72,7 +72,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         number: "F30",
-        fault: "a viewer stops reading",
+        fault: "a viewer takes a byte now and then",
         promise: "its connection is closed after a minute; others lose nothing",
         tests: &["who_takes_a_byte_now_and_then_is_hung_up_on_after_a_minute"],
     },
