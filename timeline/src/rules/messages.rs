@@ -1,5 +1,6 @@
 //! Reads messages of the kubelet, and Events about an object. Texts of the cluster decide as little as possible.
 
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
 use crate::Millis;
@@ -39,6 +40,27 @@ pub struct ContainerKill {
 /// Returns the message of an Event, without the words that say that it stands for others.
 pub fn text(event: &Event) -> &str {
     event.message.strip_prefix("(combined from similar events): ").unwrap_or(&event.message)
+}
+
+/// Returns a message of the kubelet without the pod that it names at the end: ` in pod web-1_shop(4912e4b8-…)` after a back-off, and with the
+/// container where one cannot be created.
+pub fn without_pod(message: &str) -> &str {
+    let is_pod = |name: &str| name.contains('_') && name.ends_with(')') && !name.contains(' ');
+    match message.trim_end().rsplit_once(" in pod ") {
+        Some((said, pod)) if is_pod(pod) => said,
+        _ => message.split_once(" (pod: \"").map_or(message, |(said, _)| said),
+    }
+}
+
+/// Returns whether the kubelet says the same of two pods: all but their names and addresses.
+pub fn are_alike(one: &str, other: &str) -> bool {
+    let parts = |message| without_pod(message).split(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '/'));
+    let is_address = |part: &str| {
+        let part = part.trim_end_matches(':');
+        part.parse::<SocketAddr>().is_ok() || part.parse::<IpAddr>().is_ok()
+    };
+    let are_alike = |(one, other): (&str, &str)| one == other || (is_address(one) && is_address(other));
+    one == other || (parts(one).count() == parts(other).count() && parts(one).zip(parts(other)).all(are_alike))
 }
 
 /// Finds the last result of a probe ("Readiness probe"), by the Event `Unhealthy` since then about a pod, or about a container of it

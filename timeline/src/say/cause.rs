@@ -1,6 +1,6 @@
 //! A cause in words. [`super::excerpt`] takes what decides out of messages that say it at length.
 
-use super::excerpt::{Quota, named_containers, quota, refusal, start_words, without_pod};
+use super::excerpt::{Quota, named_containers, quota, refusal, start_words};
 use super::pod_causes::{
     NamedPods, crash_cause, failed_pods_cause, image_cause, lost_pods_cause, old_and_new, quote, tail,
     unschedulable_cause,
@@ -72,7 +72,7 @@ pub fn cause(cause: &Cause, assessment: &Assessment<'_>) -> String {
             safe(container),
             failed_step(&evidence.reason),
             safe(&evidence.reason),
-            tail(without_pod(&evidence.message))
+            tail(messages::without_pod(&evidence.message))
         ),
         CauseKind::NotStarted { container } => {
             let container =

@@ -4,16 +4,6 @@ use crate::model::{Deployment, Pod};
 use crate::rules::messages;
 use crate::words::safe;
 
-/// The message of the kubelet without the pod that it names at the end: ` in pod web-1_shop(4912e4b8-…)` after a back-off, and with the
-/// container where one cannot be created.
-pub(super) fn without_pod(message: &str) -> &str {
-    let is_pod = |name: &str| name.contains('_') && name.ends_with(')') && !name.contains(' ');
-    match message.trim_end().rsplit_once(" in pod ") {
-        Some((said, pod)) if is_pod(pod) => said,
-        _ => message.split_once(" (pod: \"").map_or(message, |(said, _)| said),
-    }
-}
-
 /// The error in an Event about a resize, whose message is JSON: `cannot decrease memory limits` of `Pod resize error: {"containers":[…],
 /// "generation":2,"error":"cannot decrease memory limits"}`; `None` of one that has none, or was cut before its end.
 pub(super) fn resize_error(reason: &str, message: &str) -> Option<String> {

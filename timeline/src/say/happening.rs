@@ -1,7 +1,7 @@
 //! A moment of the story in words.
 
 use super::crash::{container_name, exit_words};
-use super::excerpt::{resize_error, without_pod};
+use super::excerpt::resize_error;
 use crate::Millis;
 use crate::model::fact::{IntOrPercent, Strategy};
 use crate::model::story::{
@@ -9,7 +9,7 @@ use crate::model::story::{
     TargetFailure,
 };
 use crate::model::{Deployment, EndReason, Event, Limits, Trigger};
-use crate::rules::rollout;
+use crate::rules::{messages, rollout};
 use crate::words::{capitalized, count, duration, duration_in_words, list, safe, sentence_end, short, was_were};
 
 /// A ReplicaSet that is made again this soon is made again at once, and a pod that is gone this soon is gone at once.
@@ -225,7 +225,7 @@ pub(super) fn happening(deployment: &Deployment, entry: &Entry) -> String {
             let error = resize_error(reason, message);
             let message = error.as_deref().unwrap_or(message);
             let is_of_pod = kind == "Pod" || kind == Event::PODS;
-            let said = sentence_end(if is_of_pod { without_pod(message) } else { message });
+            let said = sentence_end(if is_of_pod { messages::without_pod(message) } else { message });
             format!("Event {} on {} {}{of}{times}: {said}", safe(reason), safe(kind), safe(name))
         }
         Happening::NotKept => "Older history is not kept.".to_owned(),

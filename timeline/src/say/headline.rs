@@ -2,7 +2,7 @@
 
 use super::cause::failed_step;
 use super::crash::{crashes, exit_words};
-use super::excerpt::{quota, scheduler_says, start_words, without_pod};
+use super::excerpt::{quota, scheduler_says, start_words};
 use super::pod_causes::pull_detail;
 use super::tense::past;
 use crate::assess::failed_pods::COMPLETED;
@@ -45,7 +45,7 @@ fn current_matter(cause: &Cause, assessment: &Assessment<'_>) -> String {
             }
         }
         CauseKind::BadContainer { container } => {
-            let message = safe(without_pod(&evidence.message).trim().trim_end_matches('.'));
+            let message = safe(messages::without_pod(&evidence.message).trim().trim_end_matches('.'));
             if evidence.reason == "CreateContainerConfigError" && is_short(&message, LONGEST_MESSAGE) {
                 message
             } else {

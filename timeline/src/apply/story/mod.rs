@@ -226,7 +226,7 @@ impl Timeline {
     }
 
     /// A Warning Event: those of one reason and topic about the same object and container are one entry, with the latest words and how
-    /// often in all; so are those of one reason and message about pods of the same ReplicaSet. `about` is its object.
+    /// often in all; so are those of one reason that say the same about pods of one ReplicaSet. `about` is its object.
     pub(super) fn tell_event(&mut self, at_millis: Millis, uid: Uid, about: Uid, event: &Event, more: u32) {
         // The Event "Failed to pull image" came before, and says why.
         if event.reason == "Failed" && matches!(&*event.message, "Error: ErrImagePull" | "Error: ImagePullBackOff") {
@@ -244,7 +244,7 @@ impl Timeline {
                 about.0 == "Pod" && base_name(&about.1).strip_suffix('-') == Some(set)
             };
             let is_sibling = |set: &str| [&told.about, &event.about].into_iter().all(|about| is_of_set(about, set));
-            told.message == event.message
+            messages::are_alike(&told.message, &event.message)
                 && pods.as_ref().is_some_and(|pods| told.about == *pods || is_sibling(&pods.1))
         };
         let is_same = |entry: &Entry| match &entry.what {

@@ -103,6 +103,30 @@ fn equal_events_of_pods_of_one_replica_set_are_one_line() {
             "23000 Event UnexpectedAdmissionError on Pod p0202: Allocate failed due to requested number of devices unavailable."
         ]
     );
+    // The kubelet names each pod, and its address.
+    let mut web = Web::replacing();
+    let says = |web: &mut Web, number: u128, probe: &str| {
+        let name = format!("web-2-p{number:04}");
+        web.event(number, "BackOff", &format!("Back-off restarting failed container web in pod {name}_shop(4912e4b8-{number})"));
+        let address = format!("10.244.0.{number}:8080");
+        web.event(number, "Unhealthy", &format!("Liveness probe failed: Get \"http://{address}/\": dial tcp {address}: connect: {probe}"));
+    };
+    for number in 200..203 {
+        web.wait(1_000).add_pod(number, SECOND, |pod| {
+            unready(pod);
+            pod.meta.name = format!("web-2-p{number:04}");
+        });
+        says(&mut web, number, "connection refused");
+    }
+    says(&mut web, 200, "no route to host");
+    assert_eq!(
+        since(&web, 21_000),
+        [
+            "23000 Event BackOff on Pods of ReplicaSet web-2 (4 times): Back-off restarting failed container web.",
+            "23000 Event Unhealthy on Pods of ReplicaSet web-2 (3 times): Liveness probe failed: Get \"http://10.244.0.202:8080/\": dial tcp 10.244.0.202:8080: connect: connection refused.",
+            "23000 Event Unhealthy on Pod p0200: Liveness probe failed: Get \"http://10.244.0.200:8080/\": dial tcp 10.244.0.200:8080: connect: no route to host."
+        ]
+    );
     // Where a name was cut, it does not say whose pod it is.
     let mut web = Web::replacing();
     for number in [200, 201] {

@@ -77,6 +77,23 @@ fn what_ended_before_the_cut_goes_and_what_lives_stays() {
 }
 
 #[test]
+fn how_long_a_pod_took_to_start_stays_known_when_its_old_states_go() {
+    let mut web = Web::replacing();
+    web.add_pod(200, SECOND, unready);
+    web.wait(2_000).pod(200, ready);
+    for _ in 0..3 {
+        web.wait(100_000).pod(200, unready);
+        web.wait(10_000).pod(200, ready);
+        let now = web.now;
+        pruned(&mut web, now, Retention { age_millis: 5_000, ..ALL });
+        assert_eq!(web.timeline.model().start_times(WEB), Some((2_000, 2_000)));
+    }
+    // The first state, the one in which it was available first, and those since the cut.
+    let states = &web.timeline.model().pods.get(&Uid::from_bits(200)).unwrap().states;
+    assert_eq!(states.iter().map(|(_, at)| *at).collect::<Vec<_>>(), [20_000, 22_000, 342_000, 352_000]);
+}
+
+#[test]
 fn deleted_deployments_go_with_everything_when_they_are_old_or_too_many() {
     let gone = |at: Millis, retention: Retention, is_on_screen: bool| {
         let mut web = Web::live(2).at(50_000);
