@@ -164,6 +164,8 @@ object! {
         period_seconds: Option<i64>,
         /// `failureThreshold`: failures in a row that count; 3 where it is absent.
         failure_threshold: Option<i64>,
+        /// `successThreshold`: successes in a row until a pod is ready; 1 where it is absent.
+        success_threshold: Option<i64>,
     }
     /// A container of a spec: its name and image, nothing that is inside.
     ContainerSpec {
@@ -310,6 +312,12 @@ impl<'de> Deserialize<'de> for Template {
         let mut raw = Value::deserialize(deserializer)?;
         if let Some(Value::Object(labels)) = raw.pointer_mut("/metadata/labels") {
             labels.remove("pod-template-hash");
+        }
+        // API servers before 1.34 say of each template that it was created at no time.
+        if let Some(Value::Object(metadata)) = raw.pointer_mut("/metadata")
+            && metadata.get("creationTimestamp").is_some_and(Value::is_null)
+        {
+            metadata.remove("creationTimestamp");
         }
         let made = fnv1a(raw.to_string().as_bytes());
         let mut template = Self::deserialize(&raw).map_err(serde::de::Error::custom)?;

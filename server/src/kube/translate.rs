@@ -234,12 +234,9 @@ fn managed_by(annotations: &Annotations) -> String {
 fn probe_millis(template: &decode::TemplateSpec) -> Millis {
     let seconds = |probe: &Option<decode::Probe>| {
         probe.as_ref().map_or(0, |probe| {
-            let (period, failures) = (probe.period_seconds.unwrap_or(10), probe.failure_threshold.unwrap_or(3));
-            probe
-                .initial_delay_seconds
-                .unwrap_or(0)
-                .max(0)
-                .saturating_add(period.max(0).saturating_mul(failures.max(0)))
+            let period = probe.period_seconds.unwrap_or(10).max(0);
+            let tries = probe.failure_threshold.unwrap_or(3).max(probe.success_threshold.unwrap_or(1)).max(0);
+            probe.initial_delay_seconds.unwrap_or(0).max(0).saturating_add(period.saturating_mul(tries))
         })
     };
     let is_waited_for = |container: &&decode::TemplateContainer| container.restart_policy == "Always";

@@ -14,7 +14,7 @@ use crate::model::container::LONGEST_BACK_OFF_MILLIS;
 use crate::model::fact::{ConditionStatus, Container, ContainerState, Exit, PodCondition, Role};
 use crate::model::{Event, Pod, PodState};
 use crate::rules::messages::{self, NewNode, StartHold, new_node};
-use crate::rules::phase::{SLOWER, init_at_work};
+use crate::rules::phase::{allowed_as_before_millis, init_at_work};
 use crate::rules::pulls::{self, is_image_reason};
 
 /// The ordinary steps of a start are worth a sentence after this time.
@@ -366,7 +366,7 @@ impl<'m> Assessment<'m> {
         let earlier = self.model.start_times(self.deployment.uid);
         // Earlier pods are known from their creation on.
         let before = pod.since_millis() - pod.first_seen_millis();
-        let as_earlier = earlier.map_or(0, |(_, most)| most.saturating_mul(SLOWER) - before);
+        let as_earlier = earlier.map_or(0, |(_, most)| allowed_as_before_millis(most) - before);
         StartTime { spent_millis, allowed_millis: allowed_millis.max(as_earlier), probe_millis: 0, earlier }
     }
 

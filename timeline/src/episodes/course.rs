@@ -4,7 +4,7 @@ use crate::Millis;
 use crate::budget::Limits;
 use crate::model::{Deployment, Model, Pod, PodState, Rollout};
 use crate::rollout;
-use crate::rules::phase::{SLOWER, allowed_until_ready_millis};
+use crate::rules::phase::{allowed_as_before_millis, allowed_until_ready_millis};
 use crate::view::steps::{LAYERS, Step, steps_after};
 
 /// Pods that were made for a rollout: of its ReplicaSet, also of one that was made again, from its begin to its end. One may be seen before
@@ -62,7 +62,7 @@ pub fn never_ready(model: &Model, deployment: &Deployment, rollout: &Rollout) ->
     if !rollout::came_to_nothing(model, deployment, rollout, set) {
         return None;
     }
-    let slowest = model.start_times(deployment.uid).map_or(0, |(_, most)| most.saturating_mul(SLOWER));
+    let slowest = model.start_times(deployment.uid).map_or(0, |(_, most)| allowed_as_before_millis(most));
     let allowed = allowed_until_ready_millis(set.now.probe_millis).max(slowest);
     let is_late = |pod: &Pod| {
         let mut unready = pod.spans().filter(|(state, ..)| *state == PodState::Unready);

@@ -340,7 +340,7 @@ pub struct ReplicaSetNow {
     #[serde(with = "server_only")]
     pub template: Option<u64>,
     /// Longest time that the probes of its containers may take until a pod is ready: of the startup and the readiness probe
-    /// together, initialDelaySeconds + periodSeconds × failureThreshold, of the container that takes longest. 0 without probes.
+    /// together, initialDelaySeconds + periodSeconds × the larger threshold, of the container that takes longest. 0 without probes.
     pub probe_millis: Millis,
     /// Condition `ReplicaFailure`: the API server refuses its pods.
     #[serde(with = "server_only")]

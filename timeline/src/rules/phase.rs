@@ -18,7 +18,7 @@ use crate::rules::messages::is_ordinary_wait;
 /// Longest start that probes are taken to allow.
 pub const LONGEST_PROBE_MILLIS: Millis = 3_600_000;
 /// A pod may take this many times as long as the slowest pod before it.
-pub const SLOWER: Millis = 2;
+const SLOWER: Millis = 2;
 /// Containers may run this long without being ready whatever their probes say.
 const READY_MILLIS: Millis = 30_000;
 
@@ -40,6 +40,12 @@ pub struct Reading {
 pub fn allowed_until_ready_millis(probe_millis: Millis) -> Millis {
     let probe_millis = probe_millis.min(LONGEST_PROBE_MILLIS);
     READY_MILLIS.max(probe_millis.saturating_add(probe_millis / 2))
+}
+
+/// Computes how long a start may take where the slowest one before took `slowest_millis`: twice as long. Beyond what probes may allow,
+/// it was not a start that took so long, but what hindered it.
+pub fn allowed_as_before_millis(slowest_millis: Millis) -> Millis {
+    slowest_millis.saturating_mul(SLOWER).min(allowed_until_ready_millis(LONGEST_PROBE_MILLIS))
 }
 
 /// Reads a pod's state. A ready pod reads as [`PodState::Ready`] with the time it became ready; whether it counts

@@ -219,6 +219,38 @@ fn of_images_restarts_and_scheduling_gates_the_beginning_is_kept() {
     assert_eq!(texts.map(|text| text.map(str::len)), [Some(Event::LONGEST); 6]);
 }
 
+/// API servers before 1.34 write `"creationTimestamp": null`, later ones leave it out.
+#[test]
+fn a_template_is_the_same_for_an_older_and_a_newer_api_server() {
+    let templates = |created: Value, version: &str| {
+        let mut metadata = json!({ "labels": { "app": "web" }, "annotations": { "kubectl.kubernetes.io/restartedAt": "noon" } });
+        metadata.as_object_mut().unwrap().extend(created.as_object().unwrap().clone());
+        let spec = json!({ "containers": [{ "name": "web", "image": format!("web:{version}") }] });
+        let of = json!({ "spec": { "template": { "metadata": metadata, "spec": spec } } });
+        let fact = object(Kind::Deployment, of).fact(Seen::Added);
+        let Ok(Some(Fact::Deployment(deployment, _))) = fact else { unreachable!() };
+        (deployment.now.template, deployment.now.template_apart)
+    };
+    let newer = templates(json!({}), "v1");
+    assert_eq!(templates(json!({ "creationTimestamp": null }), "v1"), newer);
+    assert_ne!(templates(json!({ "creationTimestamp": null }), "v2"), newer);
+}
+
+#[test]
+fn probes_may_take_as_long_as_their_tries() {
+    let allowed = |readiness: Value| {
+        let container = json!({ "name": "web", "startupProbe": { "failureThreshold": 30 }, "readinessProbe": readiness });
+        let of = json!({ "spec": { "template": { "spec": { "containers": [container] } } } });
+        let fact = object(Kind::ReplicaSet, of).fact(Seen::Added);
+        let Ok(Some(Fact::ReplicaSet(set, _))) = fact else { unreachable!() };
+        set.now.probe_millis
+    };
+    assert_eq!(allowed(json!(null)), 300_000);
+    assert_eq!(allowed(json!({})), 330_000);
+    assert_eq!(allowed(json!({ "initialDelaySeconds": 5, "periodSeconds": 2, "failureThreshold": 4 })), 313_000);
+    assert_eq!(allowed(json!({ "successThreshold": 12 })), 420_000);
+}
+
 #[test]
 fn of_the_messages_of_conditions_and_of_a_pod_the_beginning_is_kept() {
     let long = "x".repeat(2 * LONGEST_CONDITION);

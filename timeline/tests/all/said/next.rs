@@ -217,6 +217,23 @@ fn a_rollout_that_came_to_nothing_is_undone_after_it_is_scaled_up_again() {
     assert!(remedy.command.ends_with("rollout undo deployment/web"), "{} {}", web.verdict(), remedy.command);
 }
 
+#[test]
+fn a_revision_that_had_pods_before_it_was_scaled_to_zero_is_a_way_back() {
+    let mut web = Web::live(3).at(20_000);
+    web.report();
+    web.wait(30_000).scale(2, 0);
+    (100..103).for_each(|pod| web.delete_pod(pod));
+    web.report();
+    web.wait(30_000).edit("v2");
+    next_revision(&mut web, 2, [0, 0]);
+    web.report();
+    web.wait(30_000).scale(SECOND, 2);
+    web.add_pod(201, SECOND, |pod| pod.containers[0].state = Some(waiting("ErrImagePull", "web:v2: not found")));
+    web.report();
+    let remedy = web.view().remedy.unwrap();
+    assert!(remedy.command.ends_with("rollout undo deployment/web"), "{} {}", web.verdict(), remedy.command);
+}
+
 /// Revision 2 crashes; the progress deadline is as said.
 fn crashing_with(seconds: Option<u32>, reason: &str, updated_millis: Option<i64>) -> Web {
     let mut web = Web::replacing();
