@@ -174,7 +174,11 @@ impl Model {
     }
 
     /// Returns all Deployments of that name: the one that exists, and earlier ones.
-    pub fn find_all<'m>(&'m self, namespace: &'m str, name: &'m str) -> impl Iterator<Item = &'m Deployment> {
+    pub fn find_all<'m, 'n>(
+        &'m self,
+        namespace: &'n str,
+        name: &'n str,
+    ) -> impl Iterator<Item = &'m Deployment> + use<'m, 'n> {
         let uids = self.deployments_of_name.rows_of(name_key(namespace, name)).map(|(uid, _)| uid);
         let found = uids.filter_map(|uid| self.deployments.get(&uid));
         found.filter(move |known| known.name == name && known.namespace == namespace)

@@ -1,6 +1,6 @@
 //! What comes next, and what the progress deadline will do: every sentence.
 
-use crate::made::{SECOND, WEB, Web, condition, crashing, deployment, ready, unready, waiting};
+use crate::made::{SECOND, WEB, Web, condition, crashing, deployment, next_revision, ready, unready, waiting};
 use crate::said::stuck::rolling_update;
 use timeline::fact::{ConditionStatus, DeploymentStatus, Kind, Phase, Seen, Strategy};
 use timeline::view::{self, Hold, Now, Tone};

@@ -1,6 +1,6 @@
 //! What probes see, and what they do to containers, reaches the sentence, and says no more than it means.
 
-use crate::made::{Web, condition, unready};
+use crate::made::{Web, condition, ready, unready};
 use crate::said::evidence::{crashing_unready, first, matter, replacing};
 use timeline::fact::{ConditionStatus, Container, ContainerState, Exit, Role};
 
@@ -39,6 +39,24 @@ fn probes_are_named_as_a_limit_only_where_there_are_some() {
     web.pod(100, |pod| pod.containers[0].is_in_startup = true);
     let begin = "1 new pod is running but the startup probe has not passed for 40 s.";
     assert_eq!(first(&web), format!("{begin} That is longer than the 24 s that its probes allow."));
+}
+
+#[test]
+fn a_pod_that_was_hindered_for_hours_lets_no_later_one_wait_as_long() {
+    let mut web = Web::made(2);
+    web.pod(101, ready);
+    web.pod(100, unready);
+    web.wait(36_000_000).pod(100, ready);
+    web.wait(1_000).delete_pod(101);
+    web.add_pod(102, 2, unready);
+    web.report();
+    let begun = web.now;
+    let recovering = "[Recovering] Revision 1: 1 of 2 available.";
+    let degraded = "[Degraded] Revision 1 has 1 of 2 available: pods do not become ready.";
+    for (minutes, verdict) in [(94, recovering), (97, degraded)] {
+        web.now = begun + minutes * 60_000;
+        assert_eq!(web.verdict(), verdict, "{minutes}");
+    }
 }
 
 #[test]
