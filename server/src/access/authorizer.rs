@@ -10,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch as signal};
 use tokio::time::{Instant, timeout};
 
 use super::refreshing_cache::{RefreshPolicy, RefreshingCache};
-use super::reviews::{self, ClusterReviews, REVIEW_TIMEOUT};
+use super::reviews::{self, ClusterReviews, REVIEW_TIMEOUT, ReviewedNamespaces};
 use super::{Subjects, Viewer};
 use crate::access::permissions::{ClusterPermissions, Permissions};
 use crate::hub::Handle;
@@ -308,10 +308,12 @@ impl PermissionPoller {
     async fn poll(&mut self) -> bool {
         let (kept, named) = (self.authorizer.stored_namespaces().await, locked(&self.known).named.clone());
         let rounds = self.answers.iter_mut().map(|ClusterAnswers { hub, subject, place, reviews }| {
-            let (authorizer, others) = (&self.authorizer, [kept.get(hub.name()), named.get(hub.name())]);
+            let (authorizer, stored, named) = (&self.authorizer, kept.get(hub.name()), named.get(hub.name()));
             async move {
                 let there = authorizer.namespaces(hub).await;
-                let namespaces = there.iter().chain(others.into_iter().flatten().flatten()).collect();
+                let stored = stored.into_iter().flatten().map(|namespace| (namespace, false));
+                let current = there.iter().chain(named.into_iter().flatten()).map(|namespace| (namespace, true));
+                let namespaces: ReviewedNamespaces<'_> = stored.chain(current).collect(); // the later value counts
                 let place_now = hub.reviewer.place();
                 if *place != place_now {
                     (*place, *reviews) = (place_now, ClusterReviews::new(reviews::POLICY));

@@ -1,4 +1,4 @@
-//! Encrypted cookies of sessions and sign-ins. The first key encrypts; every key decrypts.
+//! Encrypted cookies of sessions and sign-ins. The first key encrypts, a new one after five minutes. All decrypt.
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -7,6 +7,7 @@ use std::time::Duration as Wait;
 use axum::http::{HeaderMap, HeaderValue, header};
 use cookie::time::Duration;
 use cookie::{Cookie, CookieJar, Key, SameSite};
+use tokio::time::Instant;
 
 /// The use of an encrypted value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +55,39 @@ const LONGEST_COOKIE: usize = 4_000;
 /// The file with keys is looked at this often.
 const LOOK_EVERY: Wait = Wait::from_secs(5);
 
+/// The key that encrypted before the file changed still encrypts for this time, if it is still in the file: another pod may
+/// read the new file later, a mounted Secret up to two minutes, and until then it decrypts with the old keys only.
+const SEALS_ON_FOR: Wait = Wait::from_secs(5 * 60);
+
 /// Keys that encrypt sessions, the newest first. Clones share them.
 #[derive(Clone)]
-pub struct SessionKeys(Arc<RwLock<Vec<Key>>>);
+pub struct SessionKeys(Arc<RwLock<KeyList>>);
+
+#[derive(Clone)]
+struct KeyList {
+    keys: Vec<Key>,
+    /// Index of the key that encrypts until then; afterwards the first one does.
+    earlier: Option<(usize, Instant)>,
+}
+
+impl KeyList {
+    /// Returns the index of the key that encrypts.
+    fn sealing(&self) -> usize {
+        self.earlier.filter(|(_, until)| Instant::now() < *until).map_or(0, |(at, _)| at)
+    }
+
+    /// Takes the keys of a changed file.
+    fn replace(&mut self, keys: Vec<Key>) {
+        let sealing = self.keys.get(self.sealing());
+        let earlier = keys.iter().position(|key| Some(key) == sealing);
+        let earlier = earlier.map(|at| (at, Instant::now() + SEALS_ON_FOR));
+        *self = Self { keys, earlier };
+    }
+}
 
 impl std::fmt::Debug for SessionKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} keys", self.all().len())
+        write!(f, "{} keys", self.list().keys.len())
     }
 }
 
@@ -84,11 +111,11 @@ impl SessionKeys {
         Self::from_keys(vec![Key::generate()])
     }
 
-    fn from_keys(all: Vec<Key>) -> Self {
-        Self(Arc::new(RwLock::new(all)))
+    fn from_keys(keys: Vec<Key>) -> Self {
+        Self(Arc::new(RwLock::new(KeyList { keys, earlier: None })))
     }
 
-    fn all(&self) -> Vec<Key> {
+    fn list(&self) -> KeyList {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -118,7 +145,7 @@ impl SessionKeys {
                 }
                 match Self::parse(&text) {
                     Ok(now) => {
-                        *held.write().unwrap_or_else(PoisonError::into_inner) = now.all();
+                        held.write().unwrap_or_else(PoisonError::into_inner).replace(now.list().keys);
                         tracing::info!("session keys reloaded");
                     }
                     Err(why) => tracing::error!("{why}; still using the previous keys"),
@@ -148,8 +175,8 @@ impl SessionKeys {
         self.open_value(purpose, cookie_of_request(purpose, headers)?.value())
     }
 
-    /// Returns the cookie of a request encrypted with the first key; `None` if it already is. Old keys can be removed
-    /// once no cookie uses them.
+    /// Returns the cookie of a request encrypted with the key that encrypts now; `None` if it already is, or with a newer
+    /// one. Old keys can be removed once no cookie uses them.
     pub fn reseal(&self, purpose: SealPurpose, headers: &HeaderMap) -> Option<HeaderValue> {
         Self::cookie_of(purpose, &self.reseal_value(purpose, cookie_of_request(purpose, headers)?.value())?)
     }
@@ -157,7 +184,7 @@ impl SessionKeys {
     /// Encrypts a value anew that was encrypted with an older key.
     pub fn reseal_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
         let (key, content) = self.open_with_key(purpose, value)?;
-        if key == 0 { None } else { self.seal_value(purpose, &content) }
+        if key <= self.list().sealing() { None } else { self.seal_value(purpose, &content) }
     }
 
     /// Returns a cookie with encrypted content; `None` if the content is too long for one.
@@ -174,16 +201,16 @@ impl SessionKeys {
     fn open_with_key(&self, purpose: SealPurpose, value: &str) -> Option<(usize, String)> {
         let mut jar = CookieJar::new();
         jar.add_original(Cookie::new(purpose.cookie_name(), value.to_owned()));
-        let all = self.all();
+        let keys = self.list().keys;
         let mut opened =
-            all.iter().enumerate().filter_map(|(at, key)| Some((at, jar.private(key).get(purpose.cookie_name())?)));
+            keys.iter().enumerate().filter_map(|(at, key)| Some((at, jar.private(key).get(purpose.cookie_name())?)));
         opened.next().map(|(at, cookie)| (at, cookie.value().to_owned()))
     }
 
     /// Encrypts the content of a cookie.
     pub fn seal_value(&self, purpose: SealPurpose, content: &str) -> Option<String> {
-        let mut jar = CookieJar::new();
-        jar.private_mut(self.all().first()?).add(base(purpose, content.to_owned()));
+        let (mut jar, list) = (CookieJar::new(), self.list());
+        jar.private_mut(list.keys.get(list.sealing())?).add(base(purpose, content.to_owned()));
         jar.get(purpose.cookie_name()).map(|cookie| cookie.value().to_owned())
     }
 
@@ -291,26 +318,51 @@ mod tests {
         std::fs::write(file.path(), OLD).unwrap();
         let keys = SessionKeys::watch(file.path().to_owned()).unwrap();
         let (other, cookie) = (keys.clone(), given(&keys.seal(SealPurpose::Session, "secret").unwrap()));
-        for (text, is_resealed, is_open) in [
-            (format!("{NEW}\n{OLD}\n"), true, true),
-            ("short".to_owned(), true, true), // cannot be used: the keys before are
-            (NEW.to_owned(), false, false),
-            (OLD.to_owned(), false, true),
+        for (text, takes, is_resealed, is_open) in [
+            (format!("{NEW}\n{OLD}\n"), SEALS_ON_FOR, true, true),
+            ("short".to_owned(), Wait::ZERO, true, true), // cannot be used: the keys before are
+            (NEW.to_owned(), Wait::ZERO, false, false),
+            (OLD.to_owned(), Wait::ZERO, false, true),
         ] {
             std::fs::write(file.path(), &text).unwrap();
-            let by = tokio::time::Instant::now() + 3 * LOOK_EVERY;
+            let by = Instant::now() + takes + 3 * LOOK_EVERY;
             let is_so = || {
                 let sealed = other.reseal(SealPurpose::Session, &cookie).is_some();
                 sealed == is_resealed && other.open(SealPurpose::Session, &cookie).is_some() == is_open
             };
             while !is_so() {
-                assert!(tokio::time::Instant::now() < by, "not in time: {text}");
+                assert!(Instant::now() < by, "not in time: {text}");
                 tokio::time::sleep(LOOK_EVERY / 5).await; // polling with a deadline
             }
         }
         std::fs::remove_file(file.path()).unwrap();
         tokio::time::sleep(3 * LOOK_EVERY).await;
         assert!(keys.open(SealPurpose::Session, &cookie).is_some(), "a file that is gone takes no key away");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pod_that_reads_a_new_key_first_signs_nobody_out_of_another() {
+        let reseal = |pod: &SessionKeys, cookie: &HeaderValue| pod.reseal(SealPurpose::Session, &given(cookie));
+        let (first, other) = (keys(&[OLD]).unwrap(), keys(&[OLD]).unwrap());
+        let reload = |pod: &SessionKeys, lines: &[&str]| {
+            pod.0.write().unwrap().replace(keys(lines).unwrap().list().keys);
+        };
+        let cookie = first.seal(SealPurpose::Session, "secret").unwrap();
+        reload(&first, &[NEW, OLD]);
+        assert_eq!(reseal(&first, &cookie), None);
+        tokio::time::advance(SEALS_ON_FOR - Wait::from_millis(1)).await;
+        let late = first.seal(SealPurpose::Session, "late").unwrap();
+        assert_eq!(other.open(SealPurpose::Session, &given(&late)).as_deref(), Some("late"), "it has the old key only");
+        reload(&other, &[NEW, OLD]);
+        tokio::time::advance(Wait::from_millis(1)).await;
+        let anew = reseal(&first, &cookie).unwrap();
+        assert_eq!(keys(&[NEW]).unwrap().open(SealPurpose::Session, &given(&anew)).as_deref(), Some("secret"));
+        assert_eq!(other.open(SealPurpose::Session, &given(&anew)).as_deref(), Some("secret"));
+        assert_eq!(reseal(&other, &anew), None, "a newer key stays");
+        // Without the old key in the file there is nothing to go on with.
+        reload(&other, &[NEW]);
+        let sealed = other.seal(SealPurpose::Session, "new").unwrap();
+        assert!(keys(&[NEW]).unwrap().open(SealPurpose::Session, &given(&sealed)).is_some());
     }
 
     #[tokio::test(start_paused = true)]

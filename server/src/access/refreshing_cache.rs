@@ -36,6 +36,11 @@ impl<K: Ord, V> RefreshingCache<K, V> {
         self.entries.get(key).filter(|(at, _)| at.elapsed() < self.policy.expire_after).map(|(_, value)| value)
     }
 
+    /// Returns a response of any age.
+    pub(crate) fn latest(&self, key: &K) -> Option<&V> {
+        self.entries.get(key).map(|(_, value)| value)
+    }
+
     pub(crate) fn unexpired(&self) -> impl Iterator<Item = (&K, &V)> {
         let unexpired = self.entries.iter().filter(|(_, (at, _))| at.elapsed() < self.policy.expire_after);
         unexpired.map(|(key, (_, value))| (key, value))

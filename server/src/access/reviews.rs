@@ -1,6 +1,6 @@
 //! Permission reviews of one cluster for one viewer, refreshed before they expire, with a timeout.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::time::Duration;
 
@@ -20,6 +20,9 @@ pub(super) const POLICY: RefreshPolicy = RefreshPolicy {
     expire_after: Duration::from_secs(48),
     retry_after: Duration::from_secs(4),
 };
+/// Time after which a refusal is reviewed again in a namespace that only the stored history has. There may be thousands of
+/// them, deleted long ago; a later answer can only show more.
+const STORED_REFUSAL_FOR: Duration = Duration::from_mins(10);
 /// Timeout of all reviews of one round together.
 pub(super) const REVIEW_TIMEOUT: Duration = Duration::from_secs(8);
 /// Namespaces that are reviewed at once, for one viewer.
@@ -27,6 +30,10 @@ const REVIEWS_AT_ONCE: usize = 16;
 
 /// Whether a viewer may see a namespace of a cluster, or all of them (`None`).
 pub(super) type ClusterReviews = RefreshingCache<Option<String>, bool>;
+
+/// The namespaces of a cluster, and whether the cluster has them now or the viewer named them. The others are only in the
+/// stored history.
+pub(super) type ReviewedNamespaces<'a> = BTreeMap<&'a String, bool>;
 
 impl ClusterReviews {
     /// Returns the permissions in the cluster; `None` if there are none.
@@ -39,14 +46,29 @@ impl ClusterReviews {
         (!all.is_empty()).then_some(ClusterPermissions::Namespaces(all))
     }
 
-    /// Returns whether there is an unexpired answer for each namespace.
-    pub(super) fn has_all(&self, namespaces: &BTreeSet<&String>) -> bool {
-        let has = |namespace: &&String| self.get(&Some((*namespace).clone())).is_some();
+    /// Returns whether there is an answer for each namespace that counts.
+    pub(super) fn has_all(&self, namespaces: &ReviewedNamespaces<'_>) -> bool {
+        let has = |(namespace, is_current): (&&String, &bool)| {
+            let namespace = Some((*namespace).clone());
+            self.get(&namespace).is_some() || self.is_stored_refusal(&namespace, *is_current)
+        };
         self.get(&None).is_some_and(|sees_all| *sees_all || namespaces.iter().all(has))
     }
 
-    /// Has missing and old answers reviewed, the oldest first, so that a slow cluster gets around to all of them.
-    pub(super) async fn refresh(&mut self, hub: &Handle, subject: &Subject, namespaces: &BTreeSet<&String>) {
+    /// Returns whether a namespace that only the stored history has was refused last. That counts until the next answer.
+    fn is_stored_refusal(&self, namespace: &Option<String>, is_current: bool) -> bool {
+        !is_current && self.latest(namespace) == Some(&false)
+    }
+
+    /// Returns whether a namespace should be reviewed now.
+    fn is_review_due(&self, namespace: &Option<String>, is_current: bool) -> bool {
+        let is_recent = || self.requested_at(namespace).is_some_and(|at| at.elapsed() < STORED_REFUSAL_FOR);
+        self.is_due(namespace) && !(self.is_stored_refusal(namespace, is_current) && is_recent())
+    }
+
+    /// Has missing and old answers reviewed, the oldest first, so that a slow cluster gets around to all of them. Refusals
+    /// in namespaces of the stored history come last: the others expire sooner.
+    pub(super) async fn refresh(&mut self, hub: &Handle, subject: &Subject, namespaces: &ReviewedNamespaces<'_>) {
         if self.is_backing_off() {
             return;
         }
@@ -69,22 +91,25 @@ impl ClusterReviews {
         &mut self,
         reviewer: &Reviewer,
         subject: &Subject,
-        namespaces: &BTreeSet<&String>,
+        namespaces: &ReviewedNamespaces<'_>,
     ) -> Result<(), RequestError> {
         if self.is_due(&None) {
             let asked_at = Instant::now();
             let answer = reviewer.may_list_pods(subject, None).await?;
             self.insert(None, asked_at, answer);
         }
-        self.retain(|namespace| namespace.as_ref().is_none_or(|name| namespaces.contains(name)));
+        self.retain(|namespace| namespace.as_ref().is_none_or(|name| namespaces.contains_key(name)));
         // A viewer who may see everything needs no reviews of namespaces.
         if self.get(&None) == Some(&true) {
             return Ok(());
         }
-        let all = namespaces.iter().map(|name| Some((*name).clone()));
-        let mut old: Vec<Option<String>> = all.filter(|namespace| self.is_due(namespace)).collect();
-        old.sort_by_key(|namespace| self.requested_at(namespace));
-        let asked = stream::iter(old.into_iter().map(|namespace| async move {
+        let all = namespaces.iter().map(|(name, is_current)| (Some((*name).clone()), *is_current));
+        let mut old: Vec<(Option<String>, bool)> =
+            all.filter(|(namespace, is_current)| self.is_review_due(namespace, *is_current)).collect();
+        old.sort_by_key(|(namespace, is_current)| {
+            (self.is_stored_refusal(namespace, *is_current), self.requested_at(namespace))
+        });
+        let asked = stream::iter(old.into_iter().map(|(namespace, _)| async move {
             let asked_at = Instant::now();
             let answer = reviewer.may_list_pods(subject, namespace.as_deref()).await;
             (namespace, asked_at, answer)
@@ -101,9 +126,11 @@ impl ClusterReviews {
 mod tests {
     use std::convert::Infallible;
     use std::future::pending;
-    use std::sync::Arc;
+    use std::sync::{Arc, Mutex};
 
     use ::kube::client::{Body, Client};
+    use http_body_util::BodyExt;
+    use serde_json::{Value, json};
     use timeline::Retention;
     use tokio::sync::watch;
 
@@ -119,9 +146,47 @@ mod tests {
         let (hub, _events) = Handle::start("mute", Arc::default(), Retention::default());
         let hub = hub.with_reviewer(Reviewer::new(access));
         let mut reviews = ClusterReviews::new(POLICY);
-        reviews.refresh(&hub, &Subject::default(), &BTreeSet::new()).await;
+        reviews.refresh(&hub, &Subject::default(), &ReviewedNamespaces::new()).await;
         assert!(reviews.has_failed() && reviews.is_backing_off());
         tokio::time::advance(POLICY.retry_after).await;
         assert!(!reviews.is_backing_off());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_where_only_the_history_has_something_is_reviewed_again_after_ten_minutes() {
+        let asked = Arc::<Mutex<BTreeMap<String, u32>>>::default();
+        let counts = asked.clone();
+        let cluster = tower::service_fn(move |request: http::Request<Body>| {
+            let counts = counts.clone();
+            async move {
+                let review = request.into_body().collect().await.unwrap().to_bytes();
+                let review: Value = serde_json::from_slice(&review).unwrap();
+                let namespace = review["spec"]["resourceAttributes"]["namespace"].as_str().unwrap_or("*").to_owned();
+                let answer = json!({ "metadata": {}, "spec": {}, "status": { "allowed": namespace == "own" } });
+                *counts.lock().unwrap().entry(namespace).or_default() += 1;
+                Ok::<_, Infallible>(http::Response::new(Body::from(answer.to_string().into_bytes())))
+            }
+        });
+        let access = Access::fixed(Client::new(cluster, "default"), Pace::default());
+        let (hub, _events) = Handle::start("prod", Arc::default(), Retention::default());
+        let hub = hub.with_reviewer(Reviewer::new(watch::channel(Some(access)).1));
+        let names = ["deleted", "live", "own"].map(str::to_owned);
+        let namespaces: ReviewedNamespaces<'_> = names.iter().zip([false, true, false]).collect();
+        let mut reviews = ClusterReviews::new(POLICY);
+        let count = |namespace: &str| asked.lock().unwrap().get(namespace).copied().unwrap_or_default();
+        for round in 1..=20 {
+            reviews.refresh(&hub, &Subject::default(), &namespaces).await;
+            assert_eq!(["*", "live", "own", "deleted"].map(count), [round, round, round, 1]);
+            tokio::time::advance(POLICY.refresh_after).await;
+        }
+        assert!(reviews.has_all(&namespaces), "the refusal still counts");
+        let all_current: ReviewedNamespaces<'_> = names.iter().map(|name| (name, true)).collect();
+        assert!(!reviews.has_all(&all_current), "not once something is there");
+        assert_eq!(reviews.permissions(), Some(ClusterPermissions::Namespaces(BTreeSet::from(["own".to_owned()]))));
+        reviews.refresh(&hub, &Subject::default(), &namespaces).await;
+        assert_eq!(count("deleted"), 2);
+        tokio::time::advance(POLICY.refresh_after).await;
+        reviews.refresh(&hub, &Subject::default(), &all_current).await;
+        assert_eq!(count("deleted"), 3, "something is there again");
     }
 }

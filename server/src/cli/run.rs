@@ -14,6 +14,7 @@ use timeline::{Retention, document};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 use crate::access::{Auth, AuthMode};
 use crate::cli::config::Config;
@@ -278,14 +279,25 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     kube::start(&cluster, &Kind::ALL, &arguments.namespace.into_iter().collect::<Vec<_>>());
     let mut out = print::json();
     let mut is_begun = false;
-    while let Some(event) = inbox.recv().await {
+    // Why there are no objects yet, and when that ends the command.
+    let mut failure: Option<(String, Instant)> = None;
+    loop {
+        let event = match &failure {
+            Some((why, ends_at)) if !is_begun => {
+                timeout_at(*ends_at, inbox.recv()).await.map_err(|_| anyhow::anyhow!("{why}"))?
+            }
+            _ => inbox.recv().await,
+        };
+        let Some(event) = event else { return Ok(()) };
         match event {
-            // A cluster that cannot be watched at all is told at once. Later the watches try again, and a list after an outage carries a gap.
+            // A cluster that cannot be watched at all is told soon. Later the watches try again, and a list after an outage carries a gap.
             SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } if !is_begun => {
-                anyhow::bail!("cannot watch {} in {name}: {why}", kind.resource());
+                let why = format!("cannot watch {} in {name}: {why}", kind.resource());
+                failure.get_or_insert((why, Instant::now() + terminal::UNREACHABLE_AFTER));
             }
             SourceEvent::Answers { silent: Some((_, why)) } if !is_begun => {
-                anyhow::bail!("cluster {name} does not respond: {why}")
+                let why = format!("cluster {name} does not respond: {why}");
+                failure.get_or_insert((why, Instant::now() + terminal::UNREACHABLE_AFTER));
             }
             SourceEvent::Answers { silent: Some((_, why)) } => {
                 tracing::warn!(
@@ -304,7 +316,6 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
             }
         }
     }
-    Ok(())
 }
 
 async fn check(arguments: Check) -> anyhow::Result<()> {

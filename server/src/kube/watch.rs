@@ -344,12 +344,22 @@ impl Watch {
         // A request that got no response for that long counts as the wait.
         let wait = if self.heard_at.elapsed() < self.cluster.pace().answer { wait } else { Duration::ZERO };
         let wait = if let RequestError::Status { retry_after, .. } = error { wait.max(*retry_after) } else { wait };
+        // A request may fail for days, every few seconds: only the first of equal failures in a row is a warning.
         if matches!(error, RequestError::Forbidden(_)) {
-            tracing::warn!(%error, verb, "forbidden");
-            self.send_health(Health::Forbidden { verb }).await?;
+            let health = Health::Forbidden { verb };
+            if self.health.as_ref() == Some(&health) {
+                tracing::debug!(%error, verb, "still forbidden");
+            } else {
+                tracing::warn!(%error, verb, "forbidden");
+            }
+            self.send_health(health).await?;
         } else {
-            tracing::warn!(%error, verb, wait_millis = wait.as_millis(), "failed; retrying");
             let why = self.cluster.access.sentence(error);
+            if matches!(&self.health, Some(Health::Stale { why: last, .. }) if *last == why) {
+                tracing::debug!(%error, verb, wait_millis = wait.as_millis(), "failed again; retrying");
+            } else {
+                tracing::warn!(%error, verb, wait_millis = wait.as_millis(), "failed; retrying");
+            }
             self.send_stale(wait, why).await?;
         }
         // New credentials are tried at once.

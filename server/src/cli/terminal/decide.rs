@@ -1,7 +1,7 @@
 //! Decides when `rollcast wait` is over. Pure: takes the follower's state. Only live data decides: older data may
 //! have changed since.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use timeline::Uid;
 use timeline::verdict::KubectlVerdict;
@@ -10,6 +10,10 @@ use timeline::wire::ConnectionState;
 
 use super::follower::Follower;
 use super::plain;
+
+/// A cluster that is watched here and was never live cannot be watched once it has been stale for this time. A watch tries
+/// again within four seconds: one failed response says nothing.
+pub(in crate::cli) const UNREACHABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// Results of `rollcast wait`; the numbers are the exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,9 +42,11 @@ pub(super) enum Decision {
 pub(super) struct WaitDecider {
     namespace: String,
     fail_fast: bool,
-    /// The cluster is watched here: one that cannot be reached at all is told at once.
+    /// The cluster is watched here: one that cannot be reached is told soon, without waiting for the deadline.
     is_here: bool,
     was_live: bool,
+    /// Time since which a cluster that was never live is stale.
+    stale_since: Option<Instant>,
     /// Something of that name was there since waiting began.
     was_there: bool,
     uid: Option<Uid>,
@@ -48,7 +54,20 @@ pub(super) struct WaitDecider {
 
 impl WaitDecider {
     pub(super) fn new(namespace: &str, fail_fast: bool, is_here: bool) -> Self {
-        Self { namespace: namespace.to_owned(), fail_fast, is_here, was_live: false, was_there: false, uid: None }
+        Self {
+            namespace: namespace.to_owned(),
+            fail_fast,
+            is_here,
+            was_live: false,
+            stale_since: None,
+            was_there: false,
+            uid: None,
+        }
+    }
+
+    /// Returns the time at which a cluster that stays stale cannot be watched.
+    pub(super) fn gives_up_at(&self) -> Option<Instant> {
+        self.stale_since.map(|since| since + UNREACHABLE_AFTER)
     }
 
     /// Decides whether the wait is over. At the deadline live data decides at once.
@@ -63,12 +82,13 @@ impl WaitDecider {
                 return Some(Decision::CannotWatch(why));
             }
             ConnectionState::Stale { why, .. } if self.is_here && !self.was_live => {
-                return Some(Decision::CannotWatch(plain(why)));
+                self.stale_since = self.stale_since.or(Some(now));
+                return self.gives_up_at().filter(|at| *at <= now).map(|_| Decision::CannotWatch(plain(why)));
             }
             ConnectionState::Connecting
             | ConnectionState::Live
             | ConnectionState::Stale { .. }
-            | ConnectionState::Replay { .. } => {}
+            | ConnectionState::Replay { .. } => self.stale_since = None,
         }
         let settled_at = follower.settled_at()?;
         self.was_live = true;
@@ -117,8 +137,6 @@ fn outcome_of_rollout(view: &View, is_in_time: bool, fail_fast: bool) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use timeline::view::{self, Now};
     use timeline::wire::{Connection, Forbidden, Objects, Said, ServerFrame, Snapshot};
     use timeline::{Millis, Timeline};
@@ -267,12 +285,25 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_that_never_answered_here_cannot_be_watched_but_a_server_is_given_time() {
+    fn a_cluster_that_never_answered_here_cannot_be_watched_after_a_while_but_a_server_is_given_time() {
         for remote in [false, true] {
             let mut case = Case::new(remote);
             case.nothing();
-            assert_eq!(matches!(case.state(STALE), Some(Decision::CannotWatch(_))), !remote);
+            assert_eq!(case.state(STALE), None);
+            assert_eq!(case.waiting.gives_up_at(), (!remote).then(|| case.now + UNREACHABLE_AFTER));
+            assert_eq!(case.passes(UNREACHABLE_AFTER - Duration::from_millis(1)), None);
+            assert_eq!(case.state(STALE), None, "another failure prolongs nothing");
+            let decided = case.passes(Duration::from_millis(1));
+            assert_eq!(matches!(decided, Some(Decision::CannotWatch(_))), !remote);
         }
+        let mut case = Case::new(false);
+        case.nothing();
+        case.state(STALE);
+        case.passes(UNREACHABLE_AFTER / 2);
+        assert_eq!(case.state(ConnectionState::Connecting), None);
+        assert_eq!(case.waiting.gives_up_at(), None, "it answers");
+        case.state(STALE);
+        assert_eq!(case.passes(UNREACHABLE_AFTER / 2), None, "the time begins again");
         let mut case = Case::new(true);
         case.there(1, 1);
         for state in [ConnectionState::Unknown, ConnectionState::OtherNamespaces] {

@@ -190,7 +190,7 @@ async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::R
     let mut told = PrintedLines::default();
     let mut was_settled = false;
     loop {
-        let wake_at = follower.settled_at().into_iter().chain(settling.ends_at());
+        let wake_at = [follower.settled_at(), settling.ends_at(), waiting.gives_up_at()].into_iter().flatten();
         let wake_at = wake_at.filter(|at| *at > Instant::now()).min();
         let mut is_deadline = false;
         tokio::select! {

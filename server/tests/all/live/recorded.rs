@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, mpsc, watch};
 
 use crate::common::until::until;
 use crate::live::program::{Recorder, kubeconfig};
-use crate::live::support::{Fault, Verb, pod, shop, shop_of};
+use crate::live::support::{Fault, Verb, WATCHED, pod, shop, shop_of};
 
 #[tokio::test]
 async fn the_document_of_a_replay_equals_the_document_of_the_live_run() {
@@ -81,4 +81,12 @@ async fn a_recording_goes_on_after_an_outage_and_has_the_gap() {
     api.put(pod(12, 2, "web-c"));
     until("the pod that came meanwhile", async || recorder.written().contains("web-c")).await;
     until("the gap", async || recorder.written().contains("blindSinceMillis")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_failed_response_at_the_start_does_not_end_a_recording() {
+    let api = shop().await;
+    WATCHED.iter().for_each(|resource| api.fault(Verb::List, resource, Fault::Status(503)));
+    let recorder = Recorder::start(&kubeconfig(&api, "once"));
+    until("lists", async || recorder.written().matches("LIST_DONE").count() == 4).await;
 }

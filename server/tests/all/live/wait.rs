@@ -62,7 +62,7 @@ use Situation::{Complete, Deleted, Failed, Forbidden, Missing, Paused, Recreated
 const LATE: Wanted = (124, "no data");
 
 /// What is right. Against a cluster and over a server it is the same, except that a cluster that cannot be reached at all is
-/// told at once, while a server is given time to reach it.
+/// told after ten seconds, while a server is given time to reach it.
 #[rustfmt::skip]
 const TABLE: [(Situation, Wanted, Wanted, Wanted); 9] = [
     //          before                             during                              late
@@ -334,6 +334,23 @@ async fn a_pod_that_no_probe_asks_may_end_before_it_counts_where_failures_are_wa
     let ended = running.ended.await.unwrap();
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(last(&ended.out).contains("container web crashes with exit code 1"), "{ended:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_failed_response_at_the_start_does_not_end_a_wait() {
+    for (resource, fault) in [
+        ("deployments", Fault::Status(500)),
+        ("replicasets", Fault::Status(503)),
+        ("pods", Fault::Status(429)),
+        ("events", Fault::EndAtOnce),
+    ] {
+        let api = shop().await;
+        api.fault(Verb::List, resource, fault);
+        let arguments = ["--kubeconfig", &kubeconfig(&api, "once"), "--timeout", "60s"].map(str::to_owned);
+        let ended = Running::wait(&arguments).ended.await.unwrap();
+        assert_eq!(ended.code, Some(0), "{resource}: {ended:?}");
+        assert!(api.requests(Verb::List, resource) > 1, "{resource}: the first response was no list");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

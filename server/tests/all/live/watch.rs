@@ -2,6 +2,7 @@
 //! server is never hammered.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::common::network::Network;
 use crate::common::until::until;
+use crate::live::program::{Traced, kubeconfig};
 use crate::live::support::{
     FakeApi, Fault, Verb, Watched, impatient, is_stale, pod, shop, until_connection, until_stale, watched_shop,
 };
@@ -435,5 +437,27 @@ async fn the_watches_of_a_cluster_begin_at_most_one_a_second() {
         }
         let (asked, lasting) = (asked.lock().unwrap(), format!("timeoutSeconds={seconds}"));
         assert!(asked.iter().any(|query| query.contains(&lasting)), "{asked:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_again_and_again_is_one_warning() {
+    let api = shop().await;
+    api.stand(Verb::List, "events", Some(Fault::Status(403)));
+    api.stand(Verb::List, "pods", Some(Fault::Status(500)));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rollcast"));
+    let kubeconfig = kubeconfig(&api, "refused");
+    command.args(["serve", "--kubeconfig", &kubeconfig, "--listen", "127.0.0.1:0", "--no-history"]);
+    let serving = Traced::start(&mut command);
+    for resource in ["events", "pods"] {
+        until("several attempts", async || api.requests(Verb::List, resource) > 3).await;
+    }
+    let log = serving.end();
+    let count = |level: &str, words: &str| {
+        log.lines().filter(|line| line.contains(&format!(" {level} ")) && line.contains(words)).count()
+    };
+    for (first, again) in [("forbidden", "still forbidden"), ("failed; retrying", "failed again; retrying")] {
+        assert_eq!(count("WARN", first), 1, "{log}");
+        assert!(count("DEBUG", again) > 1, "{log}");
     }
 }
