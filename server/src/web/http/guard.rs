@@ -20,6 +20,7 @@ use crate::access::forwarded;
 use crate::access::{AuthError, Viewer};
 use crate::export::assets;
 use crate::web::client_view::ClientView;
+use crate::web::connections::is_probe;
 use crate::web::limits::Limit;
 use crate::web::server_address::ServerAddress;
 use crate::web::state::Rollcast;
@@ -182,10 +183,6 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
 /// Returns whether a path is a file or a probe: the same for everybody, without data of a cluster.
 fn is_of_program(path: &str) -> bool {
     is_probe(path) || assets::has(path)
-}
-
-fn is_probe(path: &str) -> bool {
-    [Route::Healthz, Route::Readyz].iter().any(|probe| probe.pattern() == path)
 }
 
 /// Needs no sign-in: it has no data of a cluster, or the maker of a link allowed everybody to see it.
