@@ -30,8 +30,10 @@ impl Hub {
     fn publish_topic(&self, topic: &mut Topic, workload: &Workload, flush: Flush) {
         let now = (self.timeline.seq(), self.clock.now_millis());
         let snapshot = || self.snapshot(workload);
-        let said = || self.describe(workload.find(self.timeline.model()).map(|d| d.uid));
-        topic.publish(now, self.is_ticking(), flush, snapshot, said);
+        let deployment = || workload.find(self.timeline.model()).map(|d| d.uid);
+        let said = || self.describe(deployment());
+        let view = || view::view(self.timeline.model(), deployment()?, self.now());
+        topic.publish(now, self.is_ticking(), flush, snapshot, said, view);
     }
 
     fn describe(&self, deployment: Option<Uid>) -> Said {
