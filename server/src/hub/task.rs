@@ -328,6 +328,23 @@ mod tests {
         }
     }
 
+    /// After a restart all viewers come back at once: each costs what its own topic does, and not what all topics do.
+    #[tokio::test(start_paused = true)]
+    async fn a_new_viewer_makes_its_own_topic_publish_and_no_other() {
+        let mut hub = hub();
+        let [shop, bank] = ["shop", "bank"].map(|namespace| Workload::deployment("prod", namespace, "web"));
+        let (_, mut shop_frames) = hub.subscribe(shop.clone(), None);
+        let (_, bank_frames) = hub.subscribe(bank.clone(), None);
+        hub.topics.get_mut(&shop).unwrap().push(&Change::DeploymentDeleted(Uid::from_bits(1), 0));
+        drop(bank_frames);
+        let _other = hub.subscribe(Workload::deployment("prod", "bank", "api"), None);
+        assert!(shop_frames.is_empty() && hub.topics.contains_key(&bank) && hub.is_dirty, "all are published soon");
+        let _again = hub.subscribe(shop.clone(), None);
+        assert!(shop_frames.try_recv().is_ok(), "before the snapshot that has it");
+        hub.publish(Flush::Throttled);
+        assert!(shop_frames.is_empty() && !hub.topics.contains_key(&bank), "nobody follows it any more");
+    }
+
     #[tokio::test]
     async fn owners_that_are_no_known_deployments_are_not_noted() {
         let mut hub = hub();

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
+use timeline::view::View;
 use timeline::wire::{self, Delta, Position, Said, SaidDelta, ServerFrame, Snapshot};
 use timeline::{Change, Millis, Uid};
 use tokio::sync::broadcast;
@@ -101,6 +102,7 @@ impl Topic {
         flush: Flush,
         snapshot: impl FnOnce() -> Snapshot,
         said: impl FnOnce() -> Said,
+        view: impl FnOnce() -> Option<View>,
     ) {
         let frame = if self.needs_snapshot {
             self.pending.clear();
@@ -109,7 +111,15 @@ impl Topic {
             ServerFrame::Snapshot(Box::new(snapshot))
         } else {
             self.is_said_old |= !self.pending.is_empty();
-            let delta = if self.is_due(flush, is_ticking) { self.set_said(said()) } else { None };
+            let delta = if !self.is_due(flush, is_ticking) {
+                None
+            } else if self.is_said_old {
+                self.set_said(said())
+            } else {
+                // By time alone the story stays as it is, and it may be long.
+                self.said_at = Some(Instant::now());
+                self.said.take_view(view())
+            };
             if self.pending.is_empty() && delta.is_none() {
                 return;
             }
@@ -193,5 +203,39 @@ pub(super) fn encode(frame: &ServerFrame) -> Option<Bytes> {
             tracing::error!(%error, "cannot encode a frame");
             None
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn by_time_alone_the_view_is_made_again_and_the_story_is_not() {
+        let mut topic = Topic::new(None, 0, Arc::default());
+        topic.snapshot(Snapshot::default);
+        let mut made = |change: Option<Change>, is_ticking| {
+            change.iter().for_each(|change| topic.push(change));
+            let made = RefCell::new(Vec::new());
+            let said = || {
+                made.borrow_mut().push("said");
+                Said::default()
+            };
+            let view = || {
+                made.borrow_mut().push("view");
+                None
+            };
+            topic.publish((1, 0), is_ticking, Flush::Throttled, Snapshot::default, said, view);
+            made.into_inner()
+        };
+        assert!(made(None, true).is_empty());
+        tokio::time::advance(SEND_SAID_AGAIN).await;
+        assert!(made(None, false).is_empty());
+        assert_eq!(made(None, true), ["view"]);
+        assert!(made(None, true).is_empty(), "a moment ago");
+        tokio::time::advance(SEND_SAID_AGAIN).await;
+        assert_eq!(made(Some(Change::DeploymentDeleted(Uid::from_bits(1), 0)), true), ["said"]);
     }
 }

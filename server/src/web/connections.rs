@@ -4,10 +4,13 @@
 //!   accept ──► (TLS) ──► head of the first request, little is held ──► hyper: answers it, and those that follow
 //!     └──────────── within 10 s and 16 KB ─────────────┘                  (their heads: the same, by hyper)
 //! ```
+//!
+//! Over the limit, only probes are answered: a kubelet without an answer would end the program, and all viewers would come back at once.
 
 mod counted_stream;
 mod head;
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -24,8 +27,10 @@ use hyper_util::service::TowerToHyperService;
 use rustix::io::Errno;
 use rustix::net::sockopt::set_socket_send_buffer_size;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use timeline::address::{Route, below_base};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket};
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 use tower::util::MapRequest;
 
@@ -52,6 +57,9 @@ const BACKLOG: u32 = 4_096;
 const OTHER_DESCRIPTORS: usize = 200;
 /// Connections of one address at once; proxies and this machine may have more.
 const CONNECTIONS_PER_CLIENT: usize = 256;
+/// Connections over the limit of which the head is read. One more ends the oldest: whoever opens many and says nothing does not keep out
+/// a probe, which asks as soon as it is connected.
+const OVER_LIMIT: usize = 32;
 /// Response to one connection too many.
 const SERVICE_UNAVAILABLE: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -166,6 +174,7 @@ pub async fn serve(
     is_trusted: impl Fn(IpAddr) -> bool,
     tls: Option<Acceptor>,
 ) {
+    let mut over_limit = VecDeque::<AbortHandle>::new();
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -178,19 +187,15 @@ pub async fn serve(
         };
         let address = peer.ip().to_canonical();
         let is_proxy = is_trusted(address);
-        let Some(open) = connections.enter(address, address.is_loopback() || is_proxy) else {
-            if tls.is_none() {
-                tokio::spawn(timeout(REFUSE_TIMEOUT, refuse(stream, SERVICE_UNAVAILABLE)));
-            }
-            continue;
-        };
+        let open = connections.enter(address, address.is_loopback() || is_proxy);
+        let is_over_limit = open.is_none();
         let _ = stream.set_nodelay(true); // only makes it faster
         let _ = set_socket_send_buffer_size(&stream, SENT_AHEAD); // the system may allow less
         let caller = Caller { peer, is_proxy, router: router.clone(), open, limits: connections.limits.clone() };
         let until = Instant::now() + HEADERS_TIMEOUT;
-        match tls.as_ref().map(|tls| tls.borrow().clone()) {
-            None => drop(tokio::spawn(read_first_request(stream, caller, until))),
-            Some(tls) => drop(tokio::spawn(async move {
+        let reading = match tls.as_ref().map(|tls| tls.borrow().clone()) {
+            None => tokio::spawn(read_first_request(stream, caller, until)),
+            Some(tls) => tokio::spawn(async move {
                 // Who does not come that far in time is not heard; who says nothing at all needs no session.
                 let session = async {
                     stream.readable().await?;
@@ -204,7 +209,16 @@ pub async fn serve(
                         tracing::debug!("the TLS handshake with {address} timed out");
                     }
                 }
-            })),
+            }),
+        };
+        if is_over_limit {
+            over_limit.retain(|reading| !reading.is_finished());
+            over_limit.push_back(reading.abort_handle());
+            if over_limit.len() > OVER_LIMIT
+                && let Some(oldest) = over_limit.pop_front()
+            {
+                oldest.abort();
+            }
         }
     }
 }
@@ -218,7 +232,8 @@ struct Caller {
     peer: SocketAddr,
     is_proxy: bool,
     router: Router,
-    open: UsageGuard<IpAddr>,
+    /// Counts the connection; `None` over the limit.
+    open: Option<UsageGuard<IpAddr>>,
     limits: Arc<LimitCounters>,
 }
 
@@ -230,6 +245,9 @@ async fn read_first_request(
     until: Instant,
 ) {
     match timeout_at(until, head::read(&mut stream, MOST_HEADERS)).await {
+        Ok(Ok(RequestHead::Complete(head))) if caller.open.is_none() && !asks_for_probe(&head) => {
+            drop(timeout(REFUSE_TIMEOUT, refuse(stream, SERVICE_UNAVAILABLE)).await);
+        }
         Ok(Ok(RequestHead::Complete(head))) => drop(tokio::spawn(serve_connection(stream, head.into(), caller))),
         Ok(Ok(RequestHead::Invalid)) => drop(timeout(REFUSE_TIMEOUT, refuse(stream, BAD_REQUEST)).await),
         Ok(Ok(RequestHead::TooLong)) => {
@@ -242,6 +260,16 @@ async fn read_first_request(
     }
 }
 
+/// Returns whether a path asks whether the program is well.
+pub(super) fn is_probe(path: &str) -> bool {
+    [Route::Healthz, Route::Readyz].iter().any(|probe| probe.pattern() == path)
+}
+
+fn asks_for_probe(head: &[u8]) -> bool {
+    let target = head.split(|byte| *byte == b' ').nth(1).and_then(|target| std::str::from_utf8(target).ok());
+    target.and_then(|target| target.split('?').next()).is_some_and(|path| is_probe(below_base(path)))
+}
+
 /// Answers what is asked, of which the head has come.
 async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, head: Bytes, caller: Caller) {
     let Caller { peer, is_proxy, router, open, limits } = caller;
@@ -252,6 +280,7 @@ async fn serve_connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + '
     });
     let mut http = auto::Builder::new(TokioExecutor::new());
     http.http1().timer(TokioTimer::new()).header_read_timeout(idle).max_buf_size(MOST_HEADERS);
+    http.http1().keep_alive(open.is_some()); // over the limit one request is answered
     let is_awaited = Arc::new(AtomicBool::new(true));
     let io = TokioIo::new(CountedStream::new(head, stream, open, is_awaited.clone()));
     if let Err(why) = http.http1_only().serve_connection_with_upgrades(io, TowerToHyperService::new(answer)).await {
@@ -275,7 +304,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (connections, peer) = (Connections::default(), stream.peer_addr().unwrap());
-        let open = connections.enter(peer.ip(), false).unwrap();
+        let open = connections.enter(peer.ip(), false);
         let caller = Caller { peer, is_proxy: false, router: Router::new(), open, limits: Arc::default() };
         let held = size_of_val(&read_first_request(stream, caller, Instant::now()));
         assert!(held < 1 << 10, "{held} bytes for each of them");

@@ -16,7 +16,7 @@ use crate::access::authorizer::{Authorizer, StoredNamespaces};
 use crate::access::clients::{ClientKey, ClientTurns};
 use crate::access::forwarded::is_among;
 use crate::access::scope::LinkScope;
-use crate::access::share::Shares;
+use crate::access::share::{LinksUnavailable, Shares};
 use crate::access::{Auth, AuthError, Viewer};
 use crate::export::excerpt::{self, Excerpts};
 use crate::export::export_limit::ExportLimit;
@@ -165,13 +165,18 @@ impl Rollcast {
     ) -> Result<Viewer, AuthError> {
         // Who shows a token of their own is its owner.
         let shares = self.site.shares.as_ref().filter(|_| !self.site.auth.has_token(headers));
-        if let Some(shares) = shares {
-            let by_link = shares.viewer(headers, clock::now_millis()).await;
-            if let Some(viewer) = by_link.map_err(|_| AuthError::LinkUnavailable)? {
-                return Ok(viewer);
+        let signed_in = self.site.auth.viewer(headers, peer, self.client(from));
+        let Some(shares) = shares else { return signed_in.await };
+        let now_millis = clock::now_millis();
+        match shares.viewer(headers, now_millis).await {
+            Ok(Some(viewer)) => Ok(viewer),
+            Ok(None) => signed_in.await,
+            // A viewer's own pages do not take the place of what a link opens that may still be valid.
+            Err(LinksUnavailable) if shares.is_over(headers, now_millis) => {
+                signed_in.await.map_err(|_| AuthError::LinkUnavailable)
             }
+            Err(LinksUnavailable) => Err(AuthError::LinkUnavailable),
         }
-        self.site.auth.viewer(headers, peer, self.client(from)).await
     }
 
     /// Returns the address of one client; `None` for addresses from which many clients come.

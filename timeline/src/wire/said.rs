@@ -49,6 +49,16 @@ impl Said {
         }
     }
 
+    /// Takes the view of a later time, to which nothing happened; returns the difference, `None` when there is none.
+    pub fn take_view(&mut self, view: Option<View>) -> Option<SaidDelta> {
+        if self.view == view {
+            return None;
+        }
+        self.version.view = hash(&view);
+        self.view = view;
+        self.delta(true, self.story.len(), self.story.len())
+    }
+
     /// Computes the difference to `before`; `None` when there is none.
     pub fn delta_since(&self, before: &Self) -> Option<SaidDelta> {
         let kept = self.story.iter().zip(&before.story).take_while(|(new, old)| new == old).count();

@@ -319,6 +319,12 @@ impl Shares {
         Ok(Some(share.viewer()))
     }
 
+    /// Returns whether a request has the cookie of a link that had ended, or was unknown, when the links were last read.
+    pub fn is_over(&self, headers: &HeaderMap, now_millis: Millis) -> bool {
+        let Some(id) = self.keys.open(SealPurpose::Link, headers) else { return false };
+        locked(&self.all).get(&id).is_none_or(|share| share.until_millis <= now_millis)
+    }
+
     /// Returns the path segment of the link's preview: it opens the preview and nothing else.
     pub fn preview_of(&self, share: &Share) -> Option<String> {
         let sealed = self.keys.seal_value(SealPurpose::Preview, &share.id).filter(|_| share.allows_preview)?;

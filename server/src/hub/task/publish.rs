@@ -30,8 +30,10 @@ impl Hub {
     fn publish_topic(&self, topic: &mut Topic, workload: &Workload, flush: Flush) {
         let now = (self.timeline.seq(), self.clock.now_millis());
         let snapshot = || self.snapshot(workload);
-        let said = || self.describe(workload.find(self.timeline.model()).map(|d| d.uid));
-        topic.publish(now, self.is_ticking(), flush, snapshot, said);
+        let deployment = || workload.find(self.timeline.model()).map(|d| d.uid);
+        let said = || self.describe(deployment());
+        let view = || view::view(self.timeline.model(), deployment()?, self.now());
+        topic.publish(now, self.is_ticking(), flush, snapshot, said, view);
     }
 
     fn describe(&self, deployment: Option<Uid>) -> Said {
@@ -99,12 +101,11 @@ impl Hub {
     pub(in crate::hub) fn subscribe(&mut self, workload: Workload, since: Option<Position>) -> TopicSubscription {
         // The number of a rollout selects the hub; within a hub it means nothing.
         let workload = Workload { rollout: None, ..workload };
-        self.publish(Flush::Throttled); // so that the topic has sent all that the snapshot contains
         let deployment = workload.find(self.timeline.model()).map(|d| d.uid);
         let seq = self.timeline.seq();
-        let mut topic = match self.topics.remove(&workload) {
+        let mut topic = match self.topics.remove(&workload).filter(|topic| !topic.is_deserted()) {
             Some(mut topic) => {
-                // A new viewer does not get sentences that are outdated.
+                // So that it has sent all that the snapshot contains, and the new viewer gets no outdated sentences.
                 self.publish_topic(&mut topic, &workload, Flush::Now);
                 topic
             }
@@ -117,6 +118,7 @@ impl Hub {
         let frame = resumed.unwrap_or_else(|| topic.snapshot(|| self.snapshot(&workload)));
         let frames = topic.listen();
         self.topics.insert(workload, topic);
+        self.is_dirty = true; // the next publication removes topics that were deserted since the last one
         (FirstFrame { frame, now_millis }, frames)
     }
 

@@ -25,14 +25,14 @@ pub(super) struct CountedStream<S> {
     head: Bytes,
     stream: S,
     delay: ReaderDelay,
-    _open: UsageGuard<IpAddr>,
+    _open: Option<UsageGuard<IpAddr>>,
     /// Something is awaited of the other end, and not merely whether it asks once more: nothing was answered yet, or a request was begun
     /// since.
     is_awaited: Arc<AtomicBool>,
 }
 
 impl<S> CountedStream<S> {
-    pub(super) fn new(head: Bytes, stream: S, open: UsageGuard<IpAddr>, is_awaited: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(head: Bytes, stream: S, open: Option<UsageGuard<IpAddr>>, is_awaited: Arc<AtomicBool>) -> Self {
         Self { head, stream, delay: ReaderDelay::default(), _open: open, is_awaited }
     }
 
@@ -139,7 +139,7 @@ mod tests {
     /// A connection of which the other end holds one KB.
     fn connection() -> (CountedStream<DuplexStream>, DuplexStream) {
         let (own, other) = duplex(1 << 10);
-        let open = Connections::default().enter([10, 0, 0, 1].into(), false).unwrap();
+        let open = Connections::default().enter([10, 0, 0, 1].into(), false);
         (CountedStream::new(Bytes::new(), own, open, Arc::default()), other)
     }
 

@@ -10,16 +10,20 @@ use std::sync::Arc;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use timeline::address::Route;
 
 use super::extract::{Client, OwnOrigin, address};
 use super::respond::{AuditEntry, policy, turn_away};
 use super::{share_entry, sign_in};
+use crate::access::cookie::{SealPurpose, SessionKeys};
 use crate::access::forwarded;
+use crate::access::share::Shares;
 use crate::access::{AuthError, Viewer};
 use crate::export::assets;
+use crate::telemetry::clock;
 use crate::web::client_view::ClientView;
+use crate::web::connections::is_probe;
 use crate::web::limits::Limit;
 use crate::web::server_address::ServerAddress;
 use crate::web::state::Rollcast;
@@ -156,6 +160,10 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
         (Some(_), Some(shares)) => shares.renewed_cookie(request.headers()),
         _ => rollcast.site.auth.renewed_cookie(request.headers()),
     };
+    // As long as its cookie is sent, each request reads the database, and is refused while that does not respond.
+    let is_over =
+        |shares: &Arc<Shares>| shares.check_current().is_ok() && shares.is_over(request.headers(), clock::now_millis());
+    let is_link_over = !is_public && rollcast.site.shares.as_ref().is_some_and(is_over);
     let view = rollcast.limits.count_refusal(Limit::Viewers, ClientView::new(rollcast, viewer).await);
     let Some(view) = view.map(|view| view.from_address(client.address)) else {
         return (name, turn_away("Try again in a moment: too many viewers at once.\n"));
@@ -176,16 +184,16 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
     if let Some(cookie) = renewed.filter(|_| !response.headers().contains_key(header::SET_COOKIE)) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
+    if is_link_over {
+        let gone = AppendHeaders([(header::SET_COOKIE, SessionKeys::removal(SealPurpose::Link))]);
+        response = (gone, response).into_response();
+    }
     (name, response)
 }
 
 /// Returns whether a path is a file or a probe: the same for everybody, without data of a cluster.
 fn is_of_program(path: &str) -> bool {
     is_probe(path) || assets::has(path)
-}
-
-fn is_probe(path: &str) -> bool {
-    [Route::Healthz, Route::Readyz].iter().any(|probe| probe.pattern() == path)
 }
 
 /// Needs no sign-in: it has no data of a cluster, or the maker of a link allowed everybody to see it.

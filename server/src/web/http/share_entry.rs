@@ -184,9 +184,11 @@ async fn render_entry(
 
 /// Returns whether a request comes with a link that may still be valid.
 pub(super) async fn is_by_link(rollcast: &Rollcast, headers: &HeaderMap) -> bool {
-    match &rollcast.site.shares {
-        Some(shares) => !matches!(shares.viewer(headers, clock::now_millis()).await, Ok(None)),
-        None => false,
+    let Some(shares) = &rollcast.site.shares else { return false };
+    let now_millis = clock::now_millis();
+    match shares.viewer(headers, now_millis).await {
+        Ok(viewer) => viewer.is_some(),
+        Err(LinksUnavailable) => !shares.is_over(headers, now_millis),
     }
 }
 

@@ -8,6 +8,7 @@
 mod choose;
 
 use std::collections::HashMap;
+use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -16,6 +17,7 @@ use futures::future::{FutureExt, join_all, select_all};
 use timeline::list::{ClusterState, Overall, Query};
 use timeline::wire::Connection;
 use tokio::sync::watch as signal;
+use tokio::time::Instant;
 
 use choose::check_length;
 pub use choose::{ListResult, Source, choose};
@@ -33,6 +35,8 @@ const LISTS_PER_MAKER: usize = 4 * LISTS_PER_CLIENT;
 /// A list is chosen anew at most this often while things change, and at least this often: groups change by time alone.
 const CHOOSE_EVERY: Duration = Duration::from_millis(250);
 const CHOOSE_AGAIN: Duration = Duration::from_secs(15);
+/// Shorter times of choosing are added up before a pause: timers are as exact as a millisecond.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 
 /// Channels of a cluster whose changes trigger a new selection.
 type ClusterChanges = (signal::Receiver<List>, signal::Receiver<Connection>);
@@ -63,6 +67,8 @@ pub struct Listings {
     clusters: Vec<Handle>,
     limits: Arc<LimitCounters>,
     followed: Mutex<Lists>,
+    /// How long lists were chosen since the last pause. The holder of the lock chooses.
+    worked: tokio::sync::Mutex<Duration>,
     by: Arc<SubscriptionLimit<ListKey>>,
 }
 
@@ -89,7 +95,7 @@ impl Listings {
     /// Creates the lists of these clusters, without followers.
     pub fn new(clusters: Vec<Handle>, limits: Arc<LimitCounters>) -> Arc<Self> {
         let by = SubscriptionLimit::new(LISTS_PER_CLIENT, LISTS_PER_MAKER);
-        Arc::new(Self { clusters, limits, followed: Mutex::new(HashMap::new()), by })
+        Arc::new(Self { clusters, limits, followed: Mutex::default(), worked: tokio::sync::Mutex::default(), by })
     }
 
     /// Returns the number of active lists.
@@ -224,6 +230,7 @@ impl Listings {
             let is_time = async {
                 tokio::time::sleep(CHOOSE_EVERY).await;
                 let _ = tokio::time::timeout(CHOOSE_AGAIN, next_change(&mut changes)).await; // either way it is time
+                self.worked.lock().await
             };
             tokio::select! {
                 () = chosen.closed() => {
@@ -234,15 +241,26 @@ impl Listings {
                         return;
                     }
                 }
-                () = is_time => {
+                mut worked = is_time => {
+                    let began = Instant::now();
                     for (list, connection) in &mut changes {
                         list.mark_unchanged();
                         connection.mark_unchanged();
                     }
                     chosen.send_replace(Arc::new(choose_visible(&key.0, &key.1, &self.published(&key.1, &changes))));
+                    pause(&mut worked, began.elapsed()).await;
                 }
             }
         }
+    }
+}
+
+/// Pauses for as long as lists were chosen since the last pause. So all of them together take half of a core at most,
+/// however many there are.
+async fn pause(worked: &mut Duration, took: Duration) {
+    *worked += took;
+    if *worked >= SHORTEST_PAUSE {
+        tokio::time::sleep(mem::take(worked)).await;
     }
 }
 
@@ -305,7 +323,7 @@ mod tests {
         let other = listings.follow(&of("api"), &permissions, &MANY);
         assert_eq!(listings.count(), 2);
         drop((second, other));
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         while listings.count() > 0 {
             tokio::task::yield_now().await;
             assert!(began.elapsed() < CHOOSE_EVERY, "it waits for nothing else");
@@ -333,6 +351,24 @@ mod tests {
         drop(followed);
         assert!(follow().changed().now_or_never().is_none());
         assert_eq!(listings.count(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn lists_are_chosen_one_at_a_time_and_half_of_the_time() {
+        let (listings, permissions) = listings();
+        let mut followed = listings.follow(&of("web"), &permissions, &MANY);
+        let other = listings.worked.lock().await;
+        let mut is_chosen_again =
+            async || tokio::time::timeout(2 * CHOOSE_AGAIN, followed.chosen.changed()).await.is_ok();
+        assert!(!is_chosen_again().await, "another list is chosen");
+        drop(other);
+        assert!(is_chosen_again().await);
+        let (took, mut worked, began) = (Duration::from_micros(300), Duration::ZERO, Instant::now());
+        for _ in 0..100 {
+            pause(&mut worked, took).await;
+        }
+        let paused = began.elapsed();
+        assert!(paused + worked >= 100 * took && paused < 200 * took, "{paused:?}, and {worked:?} are left");
     }
 
     #[tokio::test]

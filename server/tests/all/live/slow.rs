@@ -70,15 +70,17 @@ async fn no_more_connections_are_taken_than_the_system_lets_the_program_have() {
         open.push(TcpStream::connect(address).await.unwrap());
     }
     assert!(answer(&mut begin(address, &health).await).await.ends_with("ok\n"), "more than it may have at first");
-    // Who is one too many is told so: there are descriptors for that.
+    // Who is one too many is told so: there are descriptors for that, and for probes.
+    let page = format!("GET / HTTP/1.0\r\nHost: {address}\r\n\r\n");
     crate::common::until::until("there is no room", async || {
         open.push(TcpStream::connect(address).await.unwrap()); // some may have been let go of since
-        answer(&mut begin(address, &health).await).await.contains("503 Service Unavailable")
+        answer(&mut begin(address, &page).await).await.contains("503 Service Unavailable")
     })
     .await;
+    assert!(answer(&mut begin(address, &health).await).await.ends_with("ok\n"), "a probe");
     drop(open);
     crate::common::until::until("there is room again", async || {
-        answer(&mut begin(address, &health).await).await.ends_with("ok\n")
+        answer(&mut begin(address, &page).await).await.contains("200 OK")
     })
     .await;
 }
@@ -150,11 +152,35 @@ async fn one_connection_too_many_is_told_to_come_again() {
     tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, None));
     let first = begin(address, "GET /").await;
     crate::common::until::until("it is there", async || connections.count() == 1).await;
-    let mut stream = begin(address, "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n").await;
-    let text = answer(&mut stream).await;
-    drop(first);
+    let page = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let text = answer(&mut begin(address, page).await).await;
     assert!(text.starts_with("HTTP/1.1 503") && text.contains("Retry-After: 5"), "{text}");
-    assert_eq!(connections.limits.count(Limit::Connections), 1);
+    // Probes are answered, and nothing after them.
+    for (probe, end) in [("/healthz", "ok\n"), ("/readyz?verbose", "}")] {
+        let both = format!("GET {probe} HTTP/1.1\r\nHost: localhost\r\n\r\n{page}");
+        let text = answer(&mut begin(address, &both).await).await;
+        assert!(text.starts_with("HTTP/1.1 200") && text.contains("connection: close"), "{text}");
+        assert!(text.ends_with(end) && text.matches("HTTP/1.1").count() == 1, "{text}");
+    }
+    assert_eq!((connections.limits.count(Limit::Connections), connections.count()), (3, 1));
+    drop(first);
+}
+
+#[tokio::test]
+async fn silent_connections_over_the_limit_keep_no_probe_waiting() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let rollcast = site_of(Vec::new(), Site::default());
+    let connections = Arc::new(Connections::at_most(1));
+    tokio::spawn(serve(listener, router(rollcast), connections.clone(), |_| false, None));
+    let mut silent = join_all((0..100).map(|_| begin(address, "GET /"))).await;
+    let mut probe = begin(address, "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n").await;
+    assert!(answer(&mut probe).await.ends_with("ok\n"));
+    // The one within the limit and the newest wait; the others make room long before a head is late.
+    let ended = join_all(silent.iter_mut().map(|stream| tokio::time::timeout(Duration::from_secs(2), answer(stream))));
+    let ended = ended.await.iter().filter(|ended| ended.is_ok()).count();
+    assert_eq!(ended, 100 - 1 - 31, "the probe was one of 32");
+    assert_eq!(connections.limits.count(Limit::Headers), 0);
 }
 
 #[tokio::test]

@@ -40,7 +40,7 @@ pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) text: String,
     to: String,
-    cookie: Option<String>,
+    pub(crate) cookie: Option<String>,
     /// When they may come again, in seconds.
     pub(crate) again: Option<String>,
 }

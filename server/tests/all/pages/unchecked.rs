@@ -130,6 +130,42 @@ async fn links_that_cannot_be_checked_for_a_minute_open_nothing_until_they_can()
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_is_signed_in_is_not_kept_out_by_the_cookie_of_a_link_that_is_over() {
+    let database = Database::default();
+    let shares = Shares::open_shared(SessionKeys::generate(), Box::new(database.clone()), POLICY);
+    let hubs = vec![cluster("prod", &rules(&PROD)).await];
+    let rollcast = site_of(hubs, Site { auth: proxy(), shares: Some(shares.clone()), ..Site::default() });
+    let answers = async |is_answering: bool| {
+        database.is_away(!is_answering);
+        until("the links are as the database says", async || shares.check_current().is_ok() == is_answering).await;
+    };
+    answers(true).await;
+    let (_, secret) = signed_in("partly").make(&rollcast, WEB).await;
+    let (visitor, _) = by_link(&rollcast, &secret).await.unwrap();
+    let mut both = signed_in("fully");
+    both.cookie = visitor.cookie.clone();
+    let shown = both.get(&rollcast, WEB).await;
+    assert!(shown.text.contains("You are viewing with a link from ") && shown.cookie.is_none());
+    answers(false).await;
+    assert_eq!(both.get(&rollcast, WEB).await.status, StatusCode::SERVICE_UNAVAILABLE, "the link is what they see by");
+
+    answers(true).await;
+    database.0.lock().unwrap().1.clear();
+    until("it is revoked", async || shares.refresh().await.is_ok()).await;
+    answers(false).await;
+    let own = both.get(&rollcast, "/").await;
+    assert_eq!((own.status, own.cookie), (StatusCode::OK, None));
+    let left = both.send(&rollcast, Method::POST, "/sign-out", &[]).await;
+    assert_eq!(left.cookie.as_deref(), Some("__Host-rollcast="), "their session ends");
+    assert_eq!(visitor.get(&rollcast, WEB).await.status, StatusCode::SERVICE_UNAVAILABLE, "it may be new");
+
+    answers(true).await;
+    let own = both.get(&rollcast, "/").await;
+    assert_eq!((own.status, own.cookie.as_deref()), (StatusCode::OK, Some("__Host-rollcast-link=")));
+    assert_eq!(visitor.get(&rollcast, WEB).await.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_ends_within_five_seconds_after_its_link_was_revoked_at_another_rollcast() {
     let (database, keys) = (Database::default(), SessionKeys::generate());
     let one = |keys: &SessionKeys| Shares::open_shared(keys.clone(), Box::new(database.clone()), POLICY);

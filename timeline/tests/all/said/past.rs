@@ -277,6 +277,11 @@ fn what_is_said_anew_makes_a_copy_say_the_same() {
         }
         assert_eq!(copy, now);
         assert_eq!(now.delta_since(&now), None);
+        let view = at(web.timeline.model(), web.now + 1_000);
+        let expected = Said { view: view.clone(), ..now.clone() }.with_version();
+        let mut later = now.clone();
+        assert_eq!(later.take_view(view), expected.delta_since(&now), "by time alone");
+        assert_eq!(later, expected);
         known = now;
     });
     let other = Said { view: None, ..known.clone() };
