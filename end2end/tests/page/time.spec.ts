@@ -226,6 +226,25 @@ test("who looks at the past is notified of the present", async ({ page, serve, c
   await isLive(page, /^As it was at /);
 });
 
+test("where the browser refuses to show notifications, as telephones do, none is offered any more", async ({ page, serve }) => {
+  await page.addInitScript(() => {
+    class Refused {
+      static permission = "granted";
+      static requestPermission = () => Promise.resolve("granted");
+      constructor() { throw new TypeError("Illegal constructor"); }
+    }
+    Object.assign(window, { Notification: Refused });
+  });
+  const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
+  await page.goto(server.page("rollout", "rollout", "nginx"));
+  const notify = page.getByRole("button", { name: "Notify me" });
+  await notify.click();
+  await expect(notify).toHaveAttribute("aria-pressed", "true");
+  await expect(notify).toBeHidden({ timeout: 30_000 });
+  await page.reload();
+  await expect(notify, "it is not wanted any more").toHaveAttribute("aria-pressed", "false");
+});
+
 test("the title follows the verdict", async ({ page, serve }) => {
   await openPlayed(page, serve, rollover, "--hold-at", "12");
   await expect(page).toHaveTitle(/^Rolling out: /);
