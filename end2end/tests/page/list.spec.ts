@@ -200,6 +200,23 @@ test("of 2,000 Deployments only those in view are made, wherever one looks", asy
   expect(await page.evaluate(() => scrollY)).toBeGreaterThan(2000);
 });
 
+test("who comes to a list by a link is at its top, even where Back led to it before", async ({ page, serve }) => {
+  const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
+  await openLive(page, server.address);
+  const rows = page.getByTestId("deployment");
+  await page.getByRole("columnheader", { name: "Deployment", exact: true }).getByRole("link").click();
+  await expect(page.getByTestId("head")).toHaveText(["Sorted by name 2,000"]);
+  await page.goBack();
+  await expect(page.getByTestId("head").first()).not.toContainText("Sorted by name");
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight / 2));
+  await expect(rows.first()).not.toContainText("service-0000");
+  await rows.nth(20).click();
+  await expect(page.getByTestId("verdict")).toBeVisible();
+  await page.getByRole("link", { name: "Deployments", exact: true }).click();
+  await expect(rows.first()).toContainText("service-0000");
+  expect(await page.evaluate(() => scrollY)).toBe(0);
+});
+
 test.describe("without scripts", () => {
   test.use({ javaScriptEnabled: false });
   test("the search is a form, clusters and namespaces are pages, and so are more lines", async ({ page, serve }) => {
