@@ -17,9 +17,13 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(rows).toHaveCount(3);
   await expect(page.getByTestId("head")).toHaveText([/^In trouble 1$/, /^Finished in the last hour 2$/]);
   await page.waitForSelector("html[data-live=true]");
+  const count = page.getByTestId("count");
+  await expect(count).toHaveAttribute("aria-live", "off");
   await page.getByRole("searchbox").fill("nginx complete");
+  await expect(count).toHaveAttribute("aria-live", "polite");
   await expect(rows).toHaveCount(2);
-  await expect(page.getByTestId("count")).toHaveText("2 of 3");
+  await expect(count).toHaveText("2 of 3");
+  await expect(count, "what changes by itself is not announced").toHaveAttribute("aria-live", "off");
   await expect(page).toHaveURL(/[?]q=nginx%20complete$/);
   await expect(page.getByRole("link", { name: "In trouble 0" })).toHaveAttribute("href", "/?q=nginx%20complete&show=trouble");
   await page.getByRole("searchbox").fill("");
