@@ -1,9 +1,11 @@
 //! The application: what all pages share, and which page an address leads to.
 
+use leptos::ev;
 use leptos::prelude::*;
 use leptos_meta::provide_meta_context;
 use leptos_router::components::{Route, Router, Routes};
 use leptos_router::hooks::use_url;
+use leptos_router::location::{BrowserUrl, LocationChange, LocationProvider};
 use leptos_router::{Lazy, path};
 use timeline::address;
 
@@ -40,6 +42,7 @@ pub fn App(
         <PageKeys/>
         <p class="aside" role="status" data-testid="reached">{move || reached.text.get()}</p>
         <Router base>
+            <ForwardSteps/>
             {playground.map(|playground| Suspend::new(parts::strip(playground)))}
             <Routes fallback=Elsewhere>
                 <Route path=path!("/") view={Lazy::<DeploymentsRoute>::new()}/>
@@ -61,6 +64,24 @@ pub fn App(
 pub fn routes() -> impl IntoView {
     let payload = Payload::List(Box::default());
     view! { <App page=Page { build: String::new(), payload, playground: None, site: Site::default() }/> }
+}
+
+/// Tells the router where a step forward led: it takes note of steps back only, and a link to the last address that it knows leaves
+/// the address bar as it is. Renders nothing.
+#[component]
+fn ForwardSteps() -> impl IntoView {
+    let router: Option<BrowserUrl> = use_context();
+    Effect::new(move |_| {
+        let Some(router) = router.clone() else { return };
+        let is_back = router.is_back();
+        // The router, which listened first, has decided which one it was.
+        browser::on_window(ev::popstate, move |_| {
+            if !is_back.get_untracked() {
+                let value = browser::path() + &browser::search();
+                router.complete_navigation(&LocationChange { value, scroll: false, ..LocationChange::default() });
+            }
+        });
+    });
 }
 
 /// The page for an address that this program does not know: it is loaded from the server, which knows more

@@ -43,9 +43,11 @@ pub fn is_key(event: &ev::KeyboardEvent) -> bool {
     event.is_instance_of::<ev::KeyboardEvent>() && !has_modifier(event)
 }
 
-/// A key that is pressed together with one that makes another thing of it: what the page does with keys is meant without.
+/// A key that is pressed together with one that makes another thing of it: what the page does with keys is meant without. Many
+/// keyboards of Macs have brackets only together with Option, which is Alt.
 pub fn has_modifier(event: &ev::KeyboardEvent) -> bool {
-    event.ctrl_key() || event.meta_key() || event.alt_key()
+    let is_bracket = || matches!(event.key().as_str(), "[" | "]");
+    event.ctrl_key() || event.meta_key() || (event.alt_key() && !is_bracket())
 }
 
 /// Returns whether an event is on an element that a selector names.

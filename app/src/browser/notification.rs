@@ -33,8 +33,9 @@ impl Notifications {
         }
     }
 
-    /// Shows one, in the place of the last one about the same, with the icon of the tab.
-    pub fn show(self, about: &str, title: &str, body: &str) {
+    /// Shows one, in the place of the last one about the same, with the icon of the tab. Returns false where the browser refuses to:
+    /// telephones do, whatever the viewer allows.
+    pub fn show(self, about: &str, title: &str, body: &str) -> bool {
         let options = NotificationOptions::new();
         options.set_body(body);
         options.set_tag(about);
@@ -42,6 +43,6 @@ impl Notifications {
         if let Some(icon) = tab_icon() {
             options.set_icon(&icon.href());
         }
-        let _ = Notification::new_with_options(title, &options); // telephones refuse to; the page says it itself
+        Notification::new_with_options(title, &options).is_ok()
     }
 }

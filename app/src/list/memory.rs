@@ -76,6 +76,11 @@ impl ListMemory {
         Some(left)
     }
 
+    /// Forgets where the browser's own buttons led to: the page shows it by now. Whoever comes there later may come by a link.
+    pub fn clear_went_to(self) {
+        self.went_to.set_value(String::new());
+    }
+
     /// Keeps what a viewer leaves of a list, for when it is opened again.
     pub fn keep(self, address: String, left: SavedList) {
         self.lists.try_update_value(|lists| {
@@ -107,6 +112,9 @@ mod tests {
             memory.went_to.set_value("/?q=web".into());
             assert_eq!(left("/?q=web"), Some((700.0, true)));
             assert_eq!(left("/?q=web"), Some((0.0, false)), "once");
+            memory.went_to.set_value("/?q=web".into());
+            memory.clear_went_to();
+            assert_eq!(left("/?q=web"), Some((0.0, false)), "the page before showed it");
             for number in 0..MOST {
                 memory.keep(format!("/clusters/{number}"), self::left(0.0));
             }

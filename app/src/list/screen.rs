@@ -115,7 +115,7 @@ impl Screen for ListScreen {
                 });
             }
         }
-        state.request_rows(self.board)
+        state.request_rows(self.board, self.memory)
     }
 
     fn end(&self) {
@@ -137,12 +137,13 @@ impl State {
     }
 
     /// Asks for other rows, or another question, where the ones that are known will not do.
-    fn request_rows(&mut self, board: ListBoard) -> Option<ScreenRequest> {
+    fn request_rows(&mut self, board: ListBoard, memory: ListMemory) -> Option<ScreenRequest> {
         let query = board.query.with_untracked(|query| (*query != self.query).then(|| query.clone()));
         let wanted = if query.is_some() { Some(FIRST) } else { self.missing_rows() };
         self.list.window = wanted.filter(|_| board.is_linked.get_untracked())?;
         if let Some(query) = query {
             self.query = query;
+            memory.clear_went_to();
         }
         Some(ScreenRequest::Snapshot)
     }

@@ -194,6 +194,7 @@ impl Client {
 
     /// Shows something else from here on.
     pub fn follow(&self, screen: Rc<dyn Screen>) {
+        self.follow_nothing();
         self.0.queue.borrow_mut().clear(); // of what was followed before
         self.tell_link(&*screen);
         let since = screen.position();
@@ -207,7 +208,14 @@ impl Client {
     fn leave(&self, screen: &Rc<dyn Screen>) {
         let is_it = self.0.followed.borrow().as_ref().is_some_and(|known| Rc::ptr_eq(known, screen));
         if is_it {
-            self.0.followed.replace(None);
+            self.follow_nothing();
+        }
+    }
+
+    /// Ends what is followed, if anything is. Of the same list the server would send the next screen only what is new, and that
+    /// screen does not have the rows that were sent before.
+    fn follow_nothing(&self) {
+        if self.0.followed.take().is_some() {
             self.send_frame(&ViewerFrame::Subscribe { scope: Scope::Nothing, since: None });
         }
     }

@@ -103,6 +103,12 @@ pub fn Rollout(
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
     let placed = (!sheet.is_empty()).then(|| view! { <style id="placed" nonce=nonce inner_html=sheet></style> });
     let is_there = Memo::new(move |_| board.view.read().is_some());
+    // What is open goes with the picture: on a phone, everything else could not be used while it is.
+    Effect::new(move |_| {
+        if !is_there.get() {
+            controls.close();
+        }
+    });
     let shown = move |is_shown: bool| if is_shown { "shown" } else { "unused" };
     view! {
         <PageTitle text=titled/>

@@ -1,5 +1,6 @@
 /// The pages as one application: going from page to page, the viewer's time zone, and what is said when the program cannot go on.
 
+import type { Page } from "@playwright/test";
 import { expect, isLive, openLive, openPlayed, openRecording, RolloutPage, takeNotifications, test } from "../../fixtures/test.ts";
 import { recording } from "../../fixtures/environment.ts";
 import { Server } from "../../fixtures/server.ts";
@@ -33,6 +34,46 @@ test("from the list to a Deployment and back nothing is loaded, and socket, sear
   await expect.poll(scrolled).toBe(before);
   expect(await rollout.isUnreloaded()).toBe(true);
   expect(sockets).toHaveLength(1);
+});
+
+const toList = (page: Page) => page.getByRole("link", { name: "Deployments", exact: true }).click();
+const rolloverRow = (page: Page) => page.getByTestId("deployment").filter({ hasText: "rollover" });
+
+test("after Back and Forward the list has its own address, and Back leads from it", async ({ page, serve }) => {
+  const server = await serve(held);
+  const { verdict } = new RolloutPage(page);
+  await openLive(page, server.page("kill-pod", "kill-pod", "nginx"));
+  await toList(page);
+  await rolloverRow(page).click();
+  await expect(verdict).toContainText("Revision 3");
+  await page.goBack();
+  await expect(rolloverRow(page)).toBeVisible();
+  await page.goForward();
+  await expect(verdict).toContainText("Revision 3");
+  await toList(page);
+  await expect(rolloverRow(page)).toBeVisible();
+  await expect(page).toHaveURL(`${server.address}/`);
+  await page.goBack();
+  await expect(verdict).toContainText("Revision 3");
+  await expect(page).toHaveURL(server.page(...rollover));
+});
+
+test("after Back and Forward a Deployment has its own address, and details of its pods", async ({ page, serve }) => {
+  const server = await serve(held);
+  const rollout = new RolloutPage(page);
+  await openLive(page, `${server.address}/clusters/rollover`);
+  await rolloverRow(page).click();
+  await expect(rollout.verdict).toContainText("Revision 3");
+  await toList(page);
+  await expect(page.getByTestId("deployment")).toHaveCount(3);
+  await page.goBack();
+  await expect(rollout.verdict).toContainText("Revision 3");
+  await page.goForward();
+  await rolloverRow(page).click();
+  await expect(rollout.verdict).toContainText("Revision 3");
+  await expect(page).toHaveURL(server.page(...rollover));
+  await rollout.living(1).or(rollout.living(3)).first().click();
+  await expect(page.getByTestId("pod-detail")).toBeVisible();
 });
 
 test.describe("somewhere else on the earth", () => {

@@ -92,6 +92,28 @@ test("a page of a cluster that is not watched any more says so, and keeps its pi
   complaints.length = 0; // the browser notes each try that failed
 });
 
+test("on a phone what is open is closed when its Deployment is not there after a restart", async ({ page, serve, complaints }) => {
+  const file = join(temporaryFolder(), "first.jsonl");
+  const replay = (name: string, at?: number) => {
+    copyFileSync(recording(name), file);
+    return serve(() => Server.start(["replay", file, "--hold-at", "14"], at));
+  };
+  await page.setViewportSize({ width: 390, height: 844 });
+  const server = await replay("rollover");
+  await page.goto(server.page("first", "rollover", "web"));
+  await isLive(page, /Recording/);
+  await page.getByRole("link", { name: "Share" }).click();
+  await expect(page.getByTestId("share-detail")).toBeVisible();
+  await server.kill();
+  await replay("quota", port(server));
+  const missing = page.getByTestId("missing");
+  await expect(missing).toContainText("No Deployment web in namespace rollover");
+  await expect(page.locator("#detail")).toBeEmpty();
+  await missing.getByRole("link", { name: "all Deployments" }).click();
+  await expect(page.getByTestId("deployment")).toHaveCount(1);
+  complaints.length = 0; // the browser notes each try that failed
+});
+
 test("lists name the clusters that there are after a restart, and say which one is not watched", async ({ page, serve, complaints }) => {
   const { before, after } = renamed("quota");
   const server = await serve(() => Server.start(before));

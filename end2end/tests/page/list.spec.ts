@@ -17,9 +17,13 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(rows).toHaveCount(3);
   await expect(page.getByTestId("head")).toHaveText([/^In trouble 1$/, /^Finished in the last hour 2$/]);
   await page.waitForSelector("html[data-live=true]");
+  const count = page.getByTestId("count");
+  await expect(count).toHaveAttribute("aria-live", "off");
   await page.getByRole("searchbox").fill("nginx complete");
+  await expect(count).toHaveAttribute("aria-live", "polite");
   await expect(rows).toHaveCount(2);
-  await expect(page.getByTestId("count")).toHaveText("2 of 3");
+  await expect(count).toHaveText("2 of 3");
+  await expect(count, "what changes by itself is not announced").toHaveAttribute("aria-live", "off");
   await expect(page).toHaveURL(/[?]q=nginx%20complete$/);
   await expect(page.getByRole("link", { name: "In trouble 0" })).toHaveAttribute("href", "/?q=nginx%20complete&show=trouble");
   await page.getByRole("searchbox").fill("");
@@ -198,6 +202,23 @@ test("of 2,000 Deployments only those in view are made, wherever one looks", asy
   }
   await expect(page.locator(":focus")).toContainText("team-0");
   expect(await page.evaluate(() => scrollY)).toBeGreaterThan(2000);
+});
+
+test("who comes to a list by a link is at its top, even where Back led to it before", async ({ page, serve }) => {
+  const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
+  await openLive(page, server.address);
+  const rows = page.getByTestId("deployment");
+  await page.getByRole("columnheader", { name: "Deployment", exact: true }).getByRole("link").click();
+  await expect(page.getByTestId("head")).toHaveText(["Sorted by name 2,000"]);
+  await page.goBack();
+  await expect(page.getByTestId("head").first()).not.toContainText("Sorted by name");
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight / 2));
+  await expect(rows.first()).not.toContainText("service-0000");
+  await rows.nth(20).click();
+  await expect(page.getByTestId("verdict")).toBeVisible();
+  await page.getByRole("link", { name: "Deployments", exact: true }).click();
+  await expect(rows.first()).toContainText("service-0000");
+  expect(await page.evaluate(() => scrollY)).toBe(0);
 });
 
 test.describe("without scripts", () => {

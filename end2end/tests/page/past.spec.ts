@@ -76,6 +76,8 @@ test("a kept rollout tells its day and nothing that was still to come", async ({
   await page.locator("[data-row] a.name, tbody a").filter({ hasText: /revision 3|web/ }).first().click();
   await page.waitForSelector("html[data-live=true]");
   await expect(page.getByTestId("linked")).toHaveText(/^Recording of a finished rollout \(20\d\d-\d\d-\d\d\)\. Look at web as it is now$/);
+  await expect(page.getByRole("link", { name: "Share" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Notify me" })).toHaveCount(0);
   // While it goes on nobody knows how long it will take; at its end it is told.
   const measured = page.getByTestId("measured");
   await page.locator("#slider").fill("5500");

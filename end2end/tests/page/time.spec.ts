@@ -44,7 +44,7 @@ test("keys step through changes and rollouts, and back to the present", async ({
   await page.keyboard.press("ArrowRight");
   await expect.poll(at).toBe(first);
   await page.keyboard.press("[");
-  await page.keyboard.press("[");
+  await page.keyboard.press("Alt+["); // as German keyboards of Macs have it
   await expect(rollout.verdict).toContainText("Revision 2 was replacing revision 1");
   await page.keyboard.press("Shift+ArrowLeft");
   await expect(moment).toHaveText(/^2026-11-21 04:53:08/);
@@ -224,6 +224,25 @@ test("who looks at the past is notified of the present", async ({ page, serve, c
   await isLive(page, /^As it was at /);
   await expect.poll(async () => (await told()).join(), { timeout: 30_000 }).toMatch(/Complete: .*Revision 3 is complete/);
   await isLive(page, /^As it was at /);
+});
+
+test("where the browser refuses to show notifications, as telephones do, none is offered any more", async ({ page, serve }) => {
+  await page.addInitScript(() => {
+    class Refused {
+      static permission = "granted";
+      static requestPermission = () => Promise.resolve("granted");
+      constructor() { throw new TypeError("Illegal constructor"); }
+    }
+    Object.assign(window, { Notification: Refused });
+  });
+  const server = await serve(() => Server.replaying("rollout", "--when-watched", "--speed", "2"));
+  await page.goto(server.page("rollout", "rollout", "nginx"));
+  const notify = page.getByRole("button", { name: "Notify me" });
+  await notify.click();
+  await expect(notify).toHaveAttribute("aria-pressed", "true");
+  await expect(notify).toBeHidden({ timeout: 30_000 });
+  await page.reload();
+  await expect(notify, "it is not wanted any more").toHaveAttribute("aria-pressed", "false");
 });
 
 test("the title follows the verdict", async ({ page, serve }) => {

@@ -110,6 +110,20 @@ test("trouble without a seat is counted on every screen, and leads to the list o
   expect(new URL(page.url()).search).toBe("?show=trouble");
 });
 
+const deployment = "/clusters/rollout/namespaces/rollout/deployments/nginx";
+for (const [first, ...ways] of [["/", "Wall", "Deployments"], ["/wall", "Deployments", "Wall"], [deployment, "Deployments", "Wall"]] as const)
+  test(`who comes to the list or the wall by a link sees what goes on there, from ${first}`, async ({ page, serve }) => {
+    const server = await serve(() => Server.replaying("rollout", "--speed", "2", "--loop"));
+    await openLive(page, server.address + first);
+    for (const way of ways) {
+      // The header of the wall is seen once it has the focus.
+      await page.getByRole("link", { name: way, exact: true }).press("Enter");
+      await expect(way === "Wall" ? page.locator(".tile") : page.getByTestId("deployment")).toHaveCount(1);
+      await expect(page).toHaveTitle(/^1 in progress/, { timeout: 30_000 });
+      await expect(page).toHaveTitle(/^Nothing in progress/, { timeout: 30_000 });
+    }
+  });
+
 test("a search without a match says so, and nothing says it twice", async ({ page, serve }) => {
   const server = await serve(() => held("14", "quota"));
   await page.goto(`${server.address}/wall?q=nothing-here`);

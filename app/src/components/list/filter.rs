@@ -1,5 +1,7 @@
 //! Filter of the list: words, labels, groups, and the grouping of rows. Without scripts it is a plain form.
 
+use std::time::Duration;
+
 use leptos::ev;
 use leptos::html;
 use leptos::prelude::*;
@@ -9,12 +11,15 @@ use timeline::address::{self, Parameters};
 use timeline::list::{By, Group, Query};
 use timeline::words::grouped;
 
+use crate::browser;
 use crate::components::page_keys::KeyHelp;
 use crate::list::board::ListBoard;
 use crate::list::{keys, words};
 
 /// Most letters of each input: the server refuses what is longer than [`timeline::wire::MAX_VIEWER_FRAME`], with all that it asks for.
 const MOST_LETTERS: &str = "500";
+/// The number of rows is announced when it changes this soon after the question.
+const ANSWERED: Duration = Duration::from_secs(3);
 
 /// The filter of the list: a form that also works without scripts.
 #[component]
@@ -48,6 +53,18 @@ pub fn Filter(
             labels_input.set_value(&labels);
         }
     });
+    // Screen readers do not announce what the clusters change.
+    let is_asked = RwSignal::new(false);
+    Effect::new(move |before: Option<()>| {
+        query.track();
+        if before.is_some() {
+            is_asked.set(true);
+            browser::run_after(ANSWERED, move || {
+                is_asked.try_set(false);
+            });
+        }
+    });
+    let is_told = move || if is_asked.get() { "polite" } else { "off" };
     let submit = move |event: ev::SubmitEvent| {
         event.prevent_default();
         seek.run(());
@@ -75,7 +92,7 @@ pub fn Filter(
             {kept}
             <button class="search">"Search"</button>
             <Choices board/>
-            <span id="found" class="muted" role="status" data-testid="count">
+            <span id="found" class="muted" role="status" aria-live=is_told data-testid="count">
                 {move || board.overall.with(|overall| format!("{} of {}", grouped(overall.rows().into()), grouped(overall.all.into())))}
             </span>
             <KeyHelp keys=keys::KEYS.to_vec() class="choice keys"/>

@@ -23,15 +23,16 @@ pub fn RolloutHeader(board: Board) -> impl IntoView {
     let tone = Signal::derive(move || board.read_view(|view| Some(view.verdict.tone)));
     // Of what is not there, there is nothing to open.
     let is_there = Memo::new(move |_| board.view.read().is_some());
+    let has_news = !board.is_over && !board.is_snapshot;
     view! {
         <Header section=Section::Deployments trail=Breadcrumbs::for_workload(&workload)>
             <div class=move || if is_there.get() { "actions" } else { "unused" }>
                 <DetailLink workload=workload.clone() path="rollouts".to_owned() class="choice">"Rollouts"</DetailLink>
-                // A file is shared by handing it on, and nothing happens in it.
+                // A file is shared by handing it on.
                 {(!board.is_file).then(|| view! {
                     <DetailLink workload=workload.clone() path="share".to_owned() class="choice">"Share"</DetailLink>
-                    <Notify board page=address::whatever_bears_the_name(&workload)/>
                 })}
+                {has_news.then(|| view! { <Notify board page=address::whatever_bears_the_name(&workload)/> })}
             </div>
             <TabIcon tone=tone/>
             <Chip board/>
@@ -53,7 +54,7 @@ fn notification(board: Board, view: &View) -> (String, String) {
 }
 
 /// The button that asks for a notification when the rollout is complete, and when it gets stuck, whatever moment is shown then. It is
-/// hidden where the browser has no notifications, and until the page is alive.
+/// hidden where the browser has no notifications, once it refuses to show one, and until the page is alive.
 #[component]
 fn Notify(board: Board, page: String) -> impl IntoView {
     let is_offered = RwSignal::new(false);
@@ -84,7 +85,10 @@ fn Notify(board: Board, page: String) -> impl IntoView {
         {
             let (title, text) = untrack(|| notification(board, &view));
             // Of each Deployment there is one at a time: the last word replaces the one before.
-            notifications.show(&page.get_value(), &title, &text);
+            if !notifications.show(&page.get_value(), &title, &text) {
+                want(false);
+                is_offered.try_set(false);
+            }
         }
     };
     Effect::new(move |_| {

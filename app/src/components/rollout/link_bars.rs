@@ -27,11 +27,13 @@ pub fn LinkBars(board: Board) -> impl IntoView {
     let part = move |read: fn(&LinkNews) -> &String| {
         move || news.with(|news| news.as_ref().map(|news| read(news).clone()).unwrap_or_default())
     };
+    // Screen readers do not announce the time while the past plays, or is gone through.
+    let is_told = move || if board.time.read().tenths.is_some() { "off" } else { "polite" };
     let class = move || if news.read().is_some() { "banner quiet" } else { "unused" };
     let now = board.workload.with_untracked(address::whatever_bears_the_name);
     let successor = move || if board.read_view(|view| view.is_succeeded) { "banner quiet" } else { "unused" };
     view! {
-        <div class=class role="status" data-testid="linked">
+        <div class=class role="status" aria-live=is_told data-testid="linked">
             <span>{part(|(words, ..)| words)}</span>" "
             {(!board.is_file).then(|| view! { <a href=part(|(.., to)| to) rel="external">{part(|(_, invitation, _)| invitation)}</a> })}
         </div>
