@@ -157,9 +157,8 @@ impl Assessment<'_> {
             let rollouts = || self.deployment.rollouts.iter().filter(|rollout| set.had_revision(rollout.revision));
             // Complete with no replicas says nothing of its pods, unless some were available before.
             let served = || self.model.pods_of(set.uid).any(Pod::was_available);
-            let had_pods = |rollout: &Rollout| {
-                rollout.completed_millis.is_some() && (rollout.available_of != Some(0) || served())
-            };
+            let had_pods =
+                |rollout: &Rollout| rollout.completed_millis.is_some() && (rollout.available_of != Some(0) || served());
             let was_complete = rollouts().any(had_pods);
             let is_unseen = rollouts().all(|rollout| rollout.started_millis.is_none());
             let (available, revision) = (available(set), set.revision()?);

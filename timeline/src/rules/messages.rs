@@ -54,7 +54,8 @@ pub fn without_pod(message: &str) -> &str {
 
 /// Returns whether the kubelet says the same of two pods: all but their names and addresses.
 pub fn are_alike(one: &str, other: &str) -> bool {
-    let parts = |message| without_pod(message).split(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '/'));
+    let parts =
+        |message| without_pod(message).split(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '/'));
     let is_address = |part: &str| {
         let part = part.trim_end_matches(':');
         part.parse::<SocketAddr>().is_ok() || part.parse::<IpAddr>().is_ok()

@@ -223,7 +223,8 @@ fn of_images_restarts_and_scheduling_gates_the_beginning_is_kept() {
 #[test]
 fn a_template_is_the_same_for_an_older_and_a_newer_api_server() {
     let templates = |created: Value, version: &str| {
-        let mut metadata = json!({ "labels": { "app": "web" }, "annotations": { "kubectl.kubernetes.io/restartedAt": "noon" } });
+        let mut metadata =
+            json!({ "labels": { "app": "web" }, "annotations": { "kubectl.kubernetes.io/restartedAt": "noon" } });
         metadata.as_object_mut().unwrap().extend(created.as_object().unwrap().clone());
         let spec = json!({ "containers": [{ "name": "web", "image": format!("web:{version}") }] });
         let of = json!({ "spec": { "template": { "metadata": metadata, "spec": spec } } });
@@ -239,7 +240,8 @@ fn a_template_is_the_same_for_an_older_and_a_newer_api_server() {
 #[test]
 fn probes_may_take_as_long_as_their_tries() {
     let allowed = |readiness: Value| {
-        let container = json!({ "name": "web", "startupProbe": { "failureThreshold": 30 }, "readinessProbe": readiness });
+        let container =
+            json!({ "name": "web", "startupProbe": { "failureThreshold": 30 }, "readinessProbe": readiness });
         let of = json!({ "spec": { "template": { "spec": { "containers": [container] } } } });
         let fact = object(Kind::ReplicaSet, of).fact(Seen::Added);
         let Ok(Some(Fact::ReplicaSet(set, _))) = fact else { unreachable!() };

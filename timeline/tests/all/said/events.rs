@@ -107,9 +107,17 @@ fn equal_events_of_pods_of_one_replica_set_are_one_line() {
     let mut web = Web::replacing();
     let says = |web: &mut Web, number: u128, probe: &str| {
         let name = format!("web-2-p{number:04}");
-        web.event(number, "BackOff", &format!("Back-off restarting failed container web in pod {name}_shop(4912e4b8-{number})"));
+        web.event(
+            number,
+            "BackOff",
+            &format!("Back-off restarting failed container web in pod {name}_shop(4912e4b8-{number})"),
+        );
         let address = format!("10.244.0.{number}:8080");
-        web.event(number, "Unhealthy", &format!("Liveness probe failed: Get \"http://{address}/\": dial tcp {address}: connect: {probe}"));
+        web.event(
+            number,
+            "Unhealthy",
+            &format!("Liveness probe failed: Get \"http://{address}/\": dial tcp {address}: connect: {probe}"),
+        );
     };
     for number in 200..203 {
         web.wait(1_000).add_pod(number, SECOND, |pod| {
