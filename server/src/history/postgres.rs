@@ -156,6 +156,7 @@ impl ClusterLock {
         };
         let Some((cluster, is_takeover)) = locked else { return Ok(None) };
         result.clusters.insert(commit.cluster.clone());
+        result.is_takeover |= is_takeover;
         let name = format!("{me}:{}", commit.number);
         let row = "UPDATE clusters SET last_commit = $2 WHERE id = $1 AND last_commit <> $2";
         if database.run(row, &[cluster.into(), name.into()])? == 0 {
@@ -165,7 +166,6 @@ impl ClusterLock {
         let commit = takeover.as_ref().unwrap_or(commit);
         sql::append(database, cluster, commit)?;
         result.bytes += commit.bytes();
-        result.is_takeover |= is_takeover;
         Ok(Some(cluster))
     }
 

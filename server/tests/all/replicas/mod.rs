@@ -32,7 +32,7 @@ use crate::history::existing;
 /// Left out as one where there is no PostgreSQL.
 mod in_postgres {
     mod faults;
-    mod settled;
+    mod takeover;
     mod two_clusters;
 
     use super::*;
