@@ -127,7 +127,7 @@ pub(crate) struct Connection {
     inner: Option<Inner>,
     /// The file or the database, for people.
     place: String,
-    /// The connection is closed or does not respond any more.
+    /// The connection is closed, does not respond any more, or leads to a server that is read-only now.
     pub(crate) is_lost: bool,
     /// Longest time in which a statement must respond.
     timeout: Duration,
@@ -287,6 +287,8 @@ impl Connection {
             let result = tokio::time::timeout(self.timeout, request(connection)).await;
             let is_alive = match &result {
                 Ok(Ok(_)) => true,
+                // After a failover another server may be the one to write to.
+                Ok(Err(error)) if is_read_only_server(error) => false,
                 Ok(Err(_)) => {
                     tokio::time::timeout(self.timeout, connection.ping()).await.is_ok_and(|pong| pong.is_ok())
                 }
@@ -304,6 +306,11 @@ impl Connection {
     fn failed(&self, why: &str) -> StoreError {
         StoreError::Failed(format!("{}: {why}", self.place))
     }
+}
+
+/// Returns `true` if a PostgreSQL server refused to write because it is a standby, or its transactions are read-only.
+fn is_read_only_server(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "25006")
 }
 
 pub(crate) fn damaged(place: &str, why: &str) -> StoreError {

@@ -11,10 +11,13 @@ use super::batch::Batch;
 use super::latest_lines::LatestLines;
 use super::options::Limits;
 use super::sql;
-use super::store::{Commit, CommitResult, Store, StoreError, StoredCluster};
+use super::store::{Commit, CommitResult, Episode, Store, StoreError, StoredCluster};
 use crate::database::Connection;
 use crate::database::address::DatabaseServer;
 use crate::database::postgres::LOCKS;
+
+/// Most compressed bytes of settled episodes that wait for a takeover of their cluster.
+const MOST_SETTLED_BYTES: usize = 16 << 20;
 
 /// The store.
 pub struct Postgres {
@@ -36,6 +39,8 @@ struct ClusterLock {
     is_behind: bool,
     /// This server had the lock before.
     was_held: bool,
+    /// The last settled episodes of commits that were left to another server, which may end before it writes them.
+    settled: Vec<Episode>,
 }
 
 impl Postgres {
@@ -95,15 +100,20 @@ impl Postgres {
             let (mut result, mut written) = (CommitResult::default(), Vec::new());
             for commit in commits {
                 if let Some(known) = clusters.get(&commit.cluster) {
-                    written.push((&commit.cluster, known.write(database, commit, me, &mut result)?));
+                    written.push((commit, known.write(database, commit, me, &mut result)?));
                 }
             }
             Ok((result, written))
         })?;
-        for (name, cluster) in written {
-            if let Some(known) = self.clusters.get_mut(name) {
+        for (commit, cluster) in written {
+            if let Some(known) = self.clusters.get_mut(&commit.cluster) {
                 (known.cluster, known.is_behind) = (cluster, cluster.is_none());
                 known.was_held |= cluster.is_some();
+                if cluster.is_some() {
+                    known.settled.clear();
+                } else {
+                    known.keep_settled(&commit.episodes);
+                }
             }
         }
         Ok(result)
@@ -146,16 +156,16 @@ impl ClusterLock {
         };
         let Some((cluster, is_takeover)) = locked else { return Ok(None) };
         result.clusters.insert(commit.cluster.clone());
+        result.is_takeover |= is_takeover;
         let name = format!("{me}:{}", commit.number);
         let row = "UPDATE clusters SET last_commit = $2 WHERE id = $1 AND last_commit <> $2";
         if database.run(row, &[cluster.into(), name.into()])? == 0 {
             return Ok(Some(cluster)); // it was written before, and the response was lost
         }
-        let takeover = if is_takeover { self.takeover(database, commit)? } else { None };
+        let takeover = if is_takeover { self.takeover(database, cluster, commit)? } else { None };
         let commit = takeover.as_ref().unwrap_or(commit);
         sql::append(database, cluster, commit)?;
         result.bytes += commit.bytes();
-        result.is_takeover |= is_takeover;
         Ok(Some(cluster))
     }
 
@@ -170,13 +180,41 @@ impl ClusterLock {
         Ok(Some((cluster, self.is_behind || self.was_held && !last.starts_with(me))))
     }
 
-    /// Returns the commit to write after another server: all objects, after a gap.
-    fn takeover(&self, database: &mut Connection, commit: &Commit) -> Result<Option<Commit>, StoreError> {
+    /// Returns the commit to write after another server: all objects, after a gap, and the settled episodes that it left open.
+    fn takeover(&self, database: &mut Connection, cluster: i64, commit: &Commit) -> Result<Option<Commit>, StoreError> {
         let heard_millis = sql::last_response(database, &commit.cluster)?;
         let (at_millis, text) = (self.objects.at_millis, self.objects.keyframe(heard_millis));
         let Ok(lines) = Batch::pack(at_millis, at_millis, &text) else { return Ok(None) };
         let lines = (!text.is_empty()).then_some(lines);
-        Ok(Some(Commit { lines, checkpoint: None, ..commit.clone() }))
+        let mut episodes = self.settled_of_open(database, cluster)?;
+        episodes.extend_from_slice(&commit.episodes);
+        Ok(Some(Commit { lines, checkpoint: None, episodes, ..commit.clone() }))
+    }
+
+    /// Returns the settled episodes that the store has as open ones. The others were written by the server that observed the same.
+    fn settled_of_open(&self, database: &mut Connection, cluster: i64) -> Result<Vec<Episode>, StoreError> {
+        let open = "SELECT uid, from_millis, to_millis FROM episodes WHERE cluster = $1 AND is_open = 1";
+        let open: Vec<(String, Millis, Millis)> = database.rows(open, &[cluster.into()])?;
+        let open: BTreeMap<_, _> = open.into_iter().map(|(uid, from, to)| (uid, (from, to))).collect();
+        let is_open = |settled: &&Episode| {
+            open.get(&settled.uid.to_string()).is_some_and(|(from_millis, to_millis)| {
+                *from_millis <= settled.to_millis + sql::CLOCKS_MILLIS
+                    && *to_millis >= settled.from_millis - sql::CLOCKS_MILLIS
+            })
+        };
+        Ok(self.settled.iter().filter(is_open).cloned().collect())
+    }
+
+    /// Keeps the settled episodes of a commit that another server writes, as far as there is room.
+    fn keep_settled(&mut self, episodes: &[Episode]) {
+        self.settled.extend(episodes.iter().filter(|episode| !episode.is_open).cloned());
+        let mut bytes = 0;
+        let last = self.settled.iter().rev().take_while(|episode| {
+            bytes += episode.body.len();
+            bytes <= MOST_SETTLED_BYTES
+        });
+        let evicted = self.settled.len() - last.count();
+        self.settled.drain(..evicted);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Keeps the stored index of rollouts in step with a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::mem;
 
 use timeline::episodes::EpisodeRow;
@@ -17,6 +18,8 @@ use crate::kube::Health;
 const EVERY_MILLIS: Millis = 2_000;
 /// Most unchanged rollouts whose cause is found at one update, in the hub's task: after an outage thousands may be open.
 const MOST_LOOKED_AT: usize = 100;
+/// Most Deployments whose rows are made at one update, in the hub's task, besides those that settle: thousands may change at once.
+const MOST_MADE: usize = 200;
 
 /// The state of the stored index of one cluster.
 #[derive(Default)]
@@ -27,6 +30,12 @@ pub(super) struct RolloutIndex {
     open: BTreeMap<Uid, String>,
     /// The unchanged one whose cause was found last.
     looked_at: Option<Uid>,
+    /// Deployments whose rows may be out of date, and are made at one of the next updates.
+    waiting: BTreeSet<Uid>,
+    /// The one of them whose rows were made last.
+    last_made: Option<Uid>,
+    /// Hashes of the last rows of each Deployment: equal ones are not written again.
+    hashes: BTreeMap<Uid, Vec<u64>>,
     /// Workloads that are at rest, and others.
     activity: ActivityTracker,
     /// Epoch and last change of the timeline at the last update.
@@ -38,8 +47,8 @@ pub(super) struct RolloutIndex {
 }
 
 impl RolloutIndex {
-    /// Returns the rollouts and the activity of changed workloads; `None` while the first lists are under way: beside the Deployments of
-    /// now, pods are still those from before a restart.
+    /// Returns the changed rows of rollouts, and the activity of changed workloads; `None` while the first lists are under way: beside the
+    /// Deployments of now, pods are still those from before a restart.
     pub(super) fn update(
         &mut self,
         cluster: &str,
@@ -52,14 +61,24 @@ impl RolloutIndex {
         let now = Now { millis: self.played_millis.unwrap_or(reader.now.millis), ..reader.now };
         let (outdated, changes) = self.outdated(cluster, reader, now);
         let rollouts = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, index::LAST);
-        let rollouts: Vec<EpisodeRow> = outdated.iter().flat_map(rollouts).collect();
+        let mut rollouts: Vec<EpisodeRow> = outdated.iter().flat_map(rollouts).collect();
         self.open.retain(|uid, _| !outdated.contains(uid));
         let open = self.open_troubles(&rollouts);
         self.open.extend(open);
+        self.remove_written(&mut rollouts);
+        let known = &reader.timeline.model().deployments;
+        if self.hashes.len() > known.len() {
+            self.hashes.retain(|uid, _| known.contains_key(uid));
+        }
         Some((rollouts, changes))
     }
 
-    /// Returns the Deployments whose rows may be out of date, and changes of activity.
+    /// Returns `true` if there are more Deployments whose rows may be out of date.
+    pub(super) fn has_more(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Returns Deployments whose rows may be out of date, and changes of activity.
     fn outdated(&mut self, cluster: &str, reader: &HubReader<'_>, now: Now) -> (BTreeSet<Uid>, ActivityChanges) {
         let model = reader.timeline.model();
         let (epoch, last) = self.position;
@@ -72,20 +91,35 @@ impl RolloutIndex {
         }
         if mem::take(&mut self.is_lost) {
             changed.extend(model.deployments.keys());
+            self.hashes.clear();
         }
         (self.position, self.indexed_millis) = ((reader.epoch, reader.timeline.seq()), self.played_millis);
         let changes = self.activity.update(model, &changed, now);
         // Why the last pods went was decided after their last change.
         changed.extend(&changes.settled);
+        self.waiting.extend(changed);
+        let others = self.open.keys().filter(|uid| !self.waiting.contains(*uid));
+        let others = take_turn(others, &mut self.looked_at, MOST_LOOKED_AT);
         let last = |uid: &Uid| index::rollouts(cluster, reader.timeline, *uid, now, 1).pop();
-        let mut others: Vec<_> = self.open.iter().filter(|(uid, _)| !changed.contains(*uid)).collect();
-        let from = others.partition_point(|(uid, _)| Some(**uid) <= self.looked_at);
-        others.rotate_left(from);
-        others.truncate(MOST_LOOKED_AT);
-        self.looked_at = others.last().map(|(uid, _)| **uid);
-        let is_outdated = |(uid, trouble): &(&Uid, &String)| last(uid).is_none_or(|last| last.trouble() != **trouble);
-        changed.extend(others.into_iter().filter(is_outdated).map(|(uid, _)| *uid));
-        (changed, changes)
+        let trouble = |uid: &Uid| last(uid).map(|last| last.trouble().to_owned());
+        let is_outdated = |uid: &Uid| trouble(uid).as_ref() != self.open.get(uid);
+        self.waiting.extend(others.into_iter().filter(is_outdated));
+        let mut outdated = take_turn(self.waiting.iter(), &mut self.last_made, MOST_MADE);
+        // Those that settle do not wait: what their rows tell belongs to the episodes that end now.
+        outdated.extend(&changes.settled);
+        self.waiting.retain(|uid| !outdated.contains(uid));
+        (outdated, changes)
+    }
+
+    /// Removes the rows that are as they were when they were made last.
+    fn remove_written(&mut self, rollouts: &mut Vec<EpisodeRow>) {
+        let mut hashes = BTreeMap::<Uid, Vec<u64>>::new();
+        rollouts.retain(|rollout| {
+            let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(rollout);
+            hashes.entry(rollout.uid).or_default().push(hash);
+            self.hashes.get(&rollout.uid).is_none_or(|before| !before.contains(&hash))
+        });
+        self.hashes.extend(hashes);
     }
 
     /// Returns the trouble of rollouts that are open, or whose workload is not at rest.
@@ -102,6 +136,16 @@ impl RolloutIndex {
     }
 }
 
+/// Returns the next Deployments after the `last` one, which the last of them becomes; after the end it goes on at the begin.
+fn take_turn<'u>(uids: impl Iterator<Item = &'u Uid>, last: &mut Option<Uid>, most: usize) -> BTreeSet<Uid> {
+    let mut uids: Vec<Uid> = uids.copied().collect();
+    let from = uids.partition_point(|uid| Some(*uid) <= *last);
+    uids.rotate_left(from);
+    uids.truncate(most);
+    *last = uids.last().copied();
+    uids.into_iter().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -112,6 +156,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
+    use crate::feed::recording::Recording;
     use crate::hub::Handle;
     use crate::kube::{InitialState, Observed, SourceEvent};
     use crate::telemetry::clock;
@@ -124,19 +169,86 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_rows_of_a_workload_are_written_once_more_when_it_settles() {
+    async fn the_rows_of_a_workload_are_made_once_more_when_it_settles() {
         let (hub, events) = Handle::start("prod", Arc::default(), Retention::default());
         let at_millis = clock::now_millis();
         let observed = Box::new(Observed { at_millis, fact: Some(deployment(0, Seen::Added)) });
         events.send(SourceEvent::Recorded { observed, line: None }).await.unwrap();
-        let written = hub.read(move |reader| {
+        let made = hub.read(move |reader| {
             let mut index = RolloutIndex::default();
             [1_000, 2_000, 60_999, 61_000, 90_000].map(|after_millis| {
                 let now = Now { millis: at_millis + after_millis, ..reader.now };
                 index.outdated("prod", reader, now).0.len()
             })
         });
-        assert_eq!(written.await.unwrap(), [1, 0, 0, 1, 0]);
+        assert_eq!(made.await.unwrap(), [1, 0, 0, 1, 0]);
+    }
+
+    /// Counts the Deployments whose rows are made at four times, and those of them that settle. The first ones follow `last_made`.
+    async fn count_made(last_made: Option<u128>, times: [Millis; 4]) -> [(usize, usize); 4] {
+        let mut timeline = Timeline::new();
+        for number in 1..=450 {
+            let (uid, name) = (Uid::from_bits(number), format!("web-{number}"));
+            let meta = Meta { uid, name, namespace: "shop".into(), ..Meta::default() };
+            let fact = DeploymentFact { meta, ..DeploymentFact::default() };
+            timeline.apply(1_000, Fact::Deployment(Box::new(fact), Seen::Added));
+        }
+        let hub = Handle::start_frozen("prod", "prod", InitialState { timeline, ..InitialState::default() });
+        let last_made = last_made.map(Uid::from_bits);
+        let counts = hub.read(move |reader| {
+            let mut index = RolloutIndex { is_lost: true, last_made, ..RolloutIndex::default() };
+            times.map(|millis| {
+                let now = Now { millis, ..reader.now };
+                let (outdated, changes) = index.outdated("prod", reader, now);
+                let settled = changes.settled.iter().filter(|uid| outdated.contains(*uid));
+                (outdated.len(), settled.count())
+            })
+        });
+        counts.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_rows_of_very_many_workloads_are_made_one_part_after_the_other() {
+        let made = count_made(None, [1_000, 1_001, 1_002, 1_003]).await;
+        assert_eq!(made, [(200, 0), (200, 0), (50, 0), (0, 0)]);
+        // The first 64 settle while they wait, beside the 186 that follow the first part.
+        let made = count_made(Some(64), [1_000, 61_000, 61_001, 61_002]).await;
+        assert_eq!(made, [(200, 0), (250, 64), (64, 64), (64, 64)]);
+    }
+
+    #[tokio::test]
+    async fn equal_rows_are_written_again_only_where_the_store_may_lack_them() {
+        let recording = Recording::read(include_str!("../../tests/traces/rollout.jsonl"));
+        let observed = recording.span();
+        let initial = InitialState { timeline: recording.play(), observed, ..InitialState::default() };
+        let hub = Handle::start_frozen("prod", "prod", initial);
+        let written = hub.read(|reader| {
+            let mut index = RolloutIndex::default();
+            [true, false, true].map(|is_lost| {
+                index.is_lost = is_lost;
+                index.waiting.extend(reader.timeline.model().deployments.keys());
+                index.update("prod", reader).map(|(rollouts, _)| rollouts.len())
+            })
+        });
+        assert_eq!(written.await.unwrap(), [Some(3), Some(0), Some(3)]);
+    }
+
+    #[test]
+    fn of_the_rows_of_a_workload_those_that_changed_are_written() {
+        let mut index = RolloutIndex::default();
+        let written = |causes: [&str; 2]| {
+            let row = |(revision, cause): (u64, &str)| EpisodeRow {
+                uid: Uid::from_bits(1),
+                revision,
+                cause: cause.into(),
+                ..EpisodeRow::default()
+            };
+            let mut rows: Vec<EpisodeRow> = (1..).zip(causes).map(row).collect();
+            index.remove_written(&mut rows);
+            rows.into_iter().map(|row| row.revision).collect::<Vec<u64>>()
+        };
+        let changes = [["", ""], ["", ""], ["", "Containers crash."], ["", ""]].map(written);
+        assert_eq!(changes, [vec![1, 2], vec![], vec![2], vec![2]]);
     }
 
     #[tokio::test]

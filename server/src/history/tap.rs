@@ -162,6 +162,7 @@ impl Tap {
                             break 'events;
                         }
                     }
+                    while self.write_index().await? {} // there is no next update
                     self.checkpoint().await?;
                     let _ = reply.send(()); // the caller may have given up
                 }
@@ -336,7 +337,8 @@ impl Tap {
         }
         self.finish_restore(namespaces).await?;
         self.request_restore();
-        self.write_index().await
+        self.write_index().await?;
+        Ok(())
     }
 
     /// Requests a history that could not be read at the start. The response may take long.
@@ -411,9 +413,10 @@ impl Tap {
         self.restoring.is_none() && self.identity.is_none() && self.journal.has_room()
     }
 
-    async fn write_index(&mut self) -> Result<(), HubEnded> {
+    /// Writes the index of changed workloads, or of some of them. `true` if there are more.
+    async fn write_index(&mut self) -> Result<bool, HubEnded> {
         if !self.can_write() {
-            return Ok(());
+            return Ok(false);
         }
         let (name, mut index) = (self.name.clone(), mem::take(&mut self.index));
         let read = move |reader: &HubReader<'_>| {
@@ -422,14 +425,14 @@ impl Tap {
         };
         let (index, update) = self.hub.read(read).await?;
         self.index = index;
-        let Some((rollouts, changes)) = update else { return Ok(()) };
+        let Some((rollouts, changes)) = update else { return Ok(false) };
         if !rollouts.is_empty() {
             self.journal.add(JournalEntry::Rollouts(rollouts));
         }
         if changes != ActivityChanges::default() {
             self.journal.add(JournalEntry::Activity(changes));
         }
-        Ok(())
+        Ok(self.index.has_more())
     }
 }
 

@@ -18,7 +18,7 @@ use crate::address;
 pub const UNKNOWN_CAUSE: &str = "No progress, and nothing says why.";
 
 /// A rollout, or an episode without a rollout, as the index of history has it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EpisodeRow {
     /// Name of the cluster.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::names::names;
 
 /// The kind of an episode, by its most important event.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EpisodeKind {
     /// A revision was rolled out, whatever else happened.

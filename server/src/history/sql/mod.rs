@@ -23,10 +23,11 @@ pub(super) const SCHEMA: Schema = Schema { table: "_sqlx_migrations", migrations
 /// Largest difference between the clocks of servers that observed the same.
 pub(super) const CLOCKS_MILLIS: Millis = 1_000;
 
-/// The columns of a row for [`read_rollout`]; the table is called `r`. Its pods are kept while an episode has them.
+/// The columns of a row for [`read_rollout`]; the table is called `r`. Its pods are kept while an episode has them: the last one that began
+/// before it, as those of a workload follow each other, and there may be thousands.
 const ROLLOUT: &str = "rollout, started_millis, r.uid, number, first_available_millis, restarts,
-     CASE WHEN EXISTS (SELECT 1 FROM episodes e WHERE e.cluster = r.cluster AND e.uid = r.uid
-         AND e.from_millis <= r.started_millis + 1000 AND e.to_millis >= r.started_millis)
+     CASE WHEN (SELECT e.to_millis FROM episodes e WHERE e.cluster = r.cluster AND e.uid = r.uid
+         AND e.from_millis <= r.started_millis + 1000 ORDER BY e.from_millis DESC LIMIT 1) >= r.started_millis
      THEN 1 ELSE 0 END, (SELECT z.name FROM clusters z WHERE z.id = r.cluster),
      coalesce((SELECT b.rollout FROM rollouts b WHERE b.cluster = r.cluster AND b.uid = r.uid AND b.number < r.number
          ORDER BY b.number DESC LIMIT 1), '')";
@@ -82,6 +83,7 @@ fn to_u32(count: i64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::store::{Commit, Episode};
 
     #[test]
     fn the_images_before_are_told_of_a_rollout_that_a_later_version_wrote() {
@@ -90,6 +92,39 @@ mod tests {
         let previous = r#"{"images":"web:v1","outcome":"unknown"}"#.to_owned();
         let row = (text, 0, uid, 1, -1, -1, 1, "prod".to_owned(), previous);
         assert_eq!(read_rollout(row).unwrap().images_before, "web:v1");
+    }
+
+    #[test]
+    fn pods_are_kept_of_what_began_in_an_episode_or_a_second_before_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut database = Connection::open_file_to_write(&folder.path().join("history.db"), &SCHEMA).unwrap();
+        let cluster = cluster_id(&mut database, "prod").unwrap();
+        let uid = Uid::from_bits(1);
+        let episode = |(from_millis, to_millis)| Episode {
+            uid,
+            from_millis,
+            to_millis,
+            is_open: false,
+            row_before: None,
+            row: None,
+            body: vec![0],
+        };
+        let rollout = |(revision, started_millis): (u64, Millis)| EpisodeRow {
+            uid,
+            revision,
+            started_millis,
+            ended_millis: Some(started_millis),
+            ..EpisodeRow::default()
+        };
+        let episodes = [(10_000, 20_000), (20_500, 30_000), (50_000, 60_000)].map(episode).into();
+        let begins = [8_999, 9_000, 15_000, 20_000, 30_000, 30_001, 48_999, 49_000, 60_000, 60_001];
+        let rollouts = (1..).zip(begins).map(rollout).collect();
+        append(&mut database, cluster, &Commit { episodes, rollouts, ..Commit::default() }).unwrap();
+        let rows = format!("SELECT {ROLLOUT} FROM rollouts r ORDER BY number");
+        let rows = database.rows::<RolloutRow>(&rows, &[]).unwrap();
+        let kept: Vec<Millis> =
+            rows.into_iter().filter_map(read_rollout).filter(|row| row.is_kept).map(|row| row.started_millis).collect();
+        assert_eq!(kept, [9_000, 15_000, 20_000, 30_000, 49_000, 60_000]);
     }
 
     #[test]

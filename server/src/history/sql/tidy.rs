@@ -82,21 +82,29 @@ const HAS_LAST_OF_KIND: &str =
      AND r.number = (SELECT max(o.number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)
      AND e.from_millis <= r.started_millis + 1000 AND e.to_millis >= r.started_millis)";
 
+/// Returns the statements that evict what is older than `$2` of the cluster `$1`, at most `$3` rows: of the log, of the episodes and of the
+/// index. SQLite has no statistics here, and would read all rows of the cluster by their workloads: `+` keeps it from that index, so that it
+/// reads the old ones by their time.
+fn evict_statements() -> [String; 3] {
+    let log = "DELETE FROM batches WHERE id IN
+         (SELECT id FROM batches WHERE +cluster = $1 AND to_millis < $2 ORDER BY to_millis LIMIT $3)";
+    let episodes = format!(
+        "DELETE FROM episodes WHERE id IN (SELECT id FROM episodes e WHERE +cluster = $1 AND to_millis < $2
+         AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) LIMIT $3)"
+    );
+    let rollouts = "DELETE FROM rollouts WHERE id IN (SELECT id FROM rollouts r WHERE +cluster = $1 AND started_millis < $2 AND (is_deleted = 1
+         OR number < (SELECT max(number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)) LIMIT $3)";
+    [log.to_owned(), episodes, rollouts.to_owned()]
+}
+
 /// Evicts some data that is too old. `true` if there may be more.
 fn evict_old(database: &mut Connection, cluster: i64, limits: &Limits, now_millis: Millis) -> Result<bool, StoreError> {
     let values = |before_millis: Millis| [cluster.into(), before_millis.into(), AT_A_TIME.into()];
-    let log = "DELETE FROM batches WHERE id IN
-         (SELECT id FROM batches WHERE cluster = $1 AND to_millis < $2 ORDER BY to_millis LIMIT $3)";
+    let [log, episodes, rollouts] = evict_statements();
     let old_millis = now_millis - limits.age_millis;
-    let mut gone = database.run(log, &values(now_millis - limits.log_millis.min(limits.age_millis)))?;
-    let episodes = format!(
-        "DELETE FROM episodes WHERE id IN (SELECT id FROM episodes e WHERE cluster = $1 AND to_millis < $2
-         AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) LIMIT $3)"
-    );
+    let mut gone = database.run(&log, &values(now_millis - limits.log_millis.min(limits.age_millis)))?;
     gone += database.run(&episodes, &values(old_millis))?;
-    let rollouts = "DELETE FROM rollouts WHERE id IN (SELECT id FROM rollouts r WHERE cluster = $1 AND started_millis < $2 AND (is_deleted = 1
-         OR number < (SELECT max(number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)) LIMIT $3)";
-    gone += database.run(rollouts, &values(old_millis))?;
+    gone += database.run(&rollouts, &values(old_millis))?;
     Ok(gone > 0)
 }
 
@@ -119,4 +127,25 @@ fn evict_oldest(database: &mut Connection, clusters: &[i64]) -> Result<bool, Sto
          AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) ORDER BY to_millis LIMIT $1)"
     );
     Ok(database.run(&episodes, &[EPISODES_AT_A_TIME.into()])? > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::Value;
+    use crate::history::sql::SCHEMA;
+
+    #[test]
+    fn what_is_too_old_is_found_by_its_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut database = Connection::open_file_to_write(&folder.path().join("history.db"), &SCHEMA).unwrap();
+        let by_time =
+            ["batches_by_time (to_millis<?)", "episodes_by_time (to_millis<?)", "rollouts_by_time (started_millis<?)"];
+        for (statement, index) in evict_statements().into_iter().zip(by_time) {
+            let plan = format!("EXPLAIN QUERY PLAN {statement}");
+            let values = [1_i64, 2, 3].map(Value::from);
+            let steps = database.rows::<(i64, i64, i64, String)>(&plan, &values).unwrap();
+            assert!(steps.iter().any(|(.., step)| step.ends_with(index)), "{steps:?}");
+        }
+    }
 }

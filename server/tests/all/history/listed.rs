@@ -1,17 +1,25 @@
 //! The index of rollouts: what a row keeps, and who finds it.
 
+use std::sync::Arc;
+
 use server::access::permissions::Permissions;
 use server::access::scope::{LinkScope, WorkloadName};
 use server::history::index;
 use server::history::options::Limits;
 use server::history::sql::Reader;
 use server::history::store::{Commit, Store};
+use server::history::{Archive, tap};
+use server::kube::Observed;
+use server::telemetry::clock;
 use timeline::episodes::{EpisodeRow, Search, UNKNOWN_CAUSE};
+use timeline::fact::{Kind, Seen};
 use timeline::rollout::{Outcome, Trigger};
 use timeline::view::Now;
-use timeline::{Millis, Timeline, Uid, Workload};
+use timeline::{Fact, Millis, Retention, Timeline, Uid, Workload};
 
-use crate::history::{Indexed, SMALL, commit, indexed, places, recorded};
+use crate::common::fed::feed;
+use crate::history::one_replica::{set, web};
+use crate::history::{Indexed, SMALL, commit, in_folder, indexed, places, recorded};
 
 #[test]
 fn a_link_to_a_workload_leads_to_its_rollouts_alone() {
@@ -246,4 +254,36 @@ fn what_has_not_come_yet_is_not_told() {
         assert_eq!(cut(Some(last_moment)).to_millis, last_moment);
         assert_eq!((cut(Some(last_moment + 1)).to_millis, usual.to_millis < last_moment), (usual.to_millis, true));
     }
+}
+
+/// Rows are made for some Deployments at a time; a program that ends leaves none for later.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rows_of_very_many_workloads_are_there_when_the_program_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = in_folder(folder.path());
+    let archive = Archive::start(options.clone());
+    let (_hub, events) = tap::start(Some(&archive), "c", &[], Arc::default(), Retention::default());
+    let observed = |fact: Fact| Observed { at_millis: clock::now_millis(), fact: Some(fact) };
+    let listed =
+        Kind::ALL.map(|kind| Fact::Listed { kind, namespace: None, present: Vec::new(), gap_since_millis: None });
+    feed(&events, listed.into_iter().map(observed).collect()).await;
+    for number in 1..=450 {
+        let (Fact::Deployment(mut deployment, _), Fact::ReplicaSet(mut set, _)) =
+            (web(1, [1, 1, 0]), set(1, 0, Seen::Added))
+        else {
+            unreachable!()
+        };
+        let uid = Uid::from_bits(number);
+        (deployment.meta.uid, deployment.meta.name) = (uid, format!("web-{number}"));
+        (set.meta.uid, set.meta.name) = (Uid::from_bits(1_000 + number), format!("web-{number}-1"));
+        set.meta.controller = Some(uid);
+        let facts = [Fact::Deployment(deployment, Seen::Added), Fact::ReplicaSet(set, Seen::Added)];
+        feed(&events, facts.map(observed).into()).await;
+    }
+    archive.checkpoint().await;
+    archive.close().await;
+    let found = tokio::task::block_in_place(|| {
+        Reader::new(&options.location).search(&Search::default(), &Permissions::All, None, 999).unwrap()
+    });
+    assert_eq!(found.rollouts.len(), 450);
 }

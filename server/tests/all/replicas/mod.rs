@@ -32,6 +32,7 @@ use crate::history::existing;
 /// Left out as one where there is no PostgreSQL.
 mod in_postgres {
     mod faults;
+    mod takeover;
     mod two_clusters;
 
     use super::*;

@@ -6,7 +6,7 @@ use crate::Uid;
 use crate::model::container::Role;
 
 /// The reason for which a rollout started.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Trigger {
     /// It was running when watching began.

@@ -54,6 +54,27 @@ async fn a_right_that_is_taken_away_is_told_and_once_it_is_back_nothing_is_lost(
     .await;
 }
 
+/// As after a failover, where the connection led to a standby for a while.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "nightly"]
+async fn a_server_that_is_read_only_is_told_and_left_for_the_one_that_is_not() {
+    let (database, guest, server) = of_a_guest();
+    told_while(&server, async |archive| {
+        let read_only = |is_on: &str| format!("ALTER DATABASE {database} SET default_transaction_read_only = {is_on}");
+        shared().sql("postgres", &read_only("on"));
+        // Sessions keep the setting that they began with.
+        let end = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{guest}'");
+        shared().sql("postgres", &end);
+        until_failing(archive).await;
+        until_told(archive, ": cannot execute INSERT in a read-only transaction").await;
+        shared().sql("postgres", &read_only("off"));
+        let mut unwritten = archive.unwritten.clone();
+        let written = tokio::time::timeout(Duration::from_secs(30), unwritten.wait_for(Option::is_none)).await;
+        assert!(written.is_ok(), "still {:?}", archive.unwritten.borrow());
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "nightly"]
 async fn a_server_that_takes_its_time_is_told_of_meanwhile_and_nothing_is_there_twice() {
