@@ -66,15 +66,16 @@ pub fn routes() -> impl IntoView {
     view! { <App page=Page { build: String::new(), payload, playground: None, site: Site::default() }/> }
 }
 
-/// Tells the router where a step forward led: it takes note of steps back only, and a link to the last address that it knows leaves
-/// the address bar as it is. Renders nothing.
+/// Tells the router where a step in the browser's history led.
+///
+/// It takes note of steps back only, and a link to the last address that it knows leaves the address bar as it is. Renders nothing.
 #[component]
 fn ForwardSteps() -> impl IntoView {
     let router: Option<BrowserUrl> = use_context();
     Effect::new(move |_| {
         let Some(router) = router.clone() else { return };
         let is_back = router.is_back();
-        // The router, which listened first, has decided which one it was.
+        // The router listened first, and took the step for one back or not.
         browser::on_window(ev::popstate, move |_| {
             if !is_back.get_untracked() {
                 let value = browser::path() + &browser::search();

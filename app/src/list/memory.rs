@@ -76,7 +76,7 @@ impl ListMemory {
         Some(left)
     }
 
-    /// Forgets where the browser's own buttons led to: the page shows it by now. Whoever comes there later may come by a link.
+    /// Forgets where the browser's own buttons led to: the page shows it by now, and a link may lead there later.
     pub fn clear_went_to(self) {
         self.went_to.set_value(String::new());
     }

@@ -139,11 +139,13 @@ impl State {
     /// Asks for other rows, or another question, where the ones that are known will not do.
     fn request_rows(&mut self, board: ListBoard, memory: ListMemory) -> Option<ScreenRequest> {
         let query = board.query.with_untracked(|query| (*query != self.query).then(|| query.clone()));
+        if query.is_some() {
+            memory.clear_went_to();
+        }
         let wanted = if query.is_some() { Some(FIRST) } else { self.missing_rows() };
         self.list.window = wanted.filter(|_| board.is_linked.get_untracked())?;
         if let Some(query) = query {
             self.query = query;
-            memory.clear_went_to();
         }
         Some(ScreenRequest::Snapshot)
     }

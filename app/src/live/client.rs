@@ -215,7 +215,7 @@ impl Client {
     /// Ends what is followed, if anything is. Of the same list the server would send the next screen only what is new, and that
     /// screen does not have the rows that were sent before.
     fn follow_nothing(&self) {
-        if self.0.followed.take().is_some() {
+        if self.0.followed.take().is_some() && self.0.state.get().is_open() {
             self.send_frame(&ViewerFrame::Subscribe { scope: Scope::Nothing, since: None });
         }
     }

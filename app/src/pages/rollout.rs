@@ -103,9 +103,9 @@ pub fn Rollout(
     let nonce = leptos::nonce::use_nonce().map(|nonce| nonce.to_string());
     let placed = (!sheet.is_empty()).then(|| view! { <style id="placed" nonce=nonce inner_html=sheet></style> });
     let is_there = Memo::new(move |_| board.view.read().is_some());
-    // What is open goes with the picture: on a phone, everything else could not be used while it is.
+    // A panel that covers the page goes with the picture: nothing else could be used while it is open.
     Effect::new(move |_| {
-        if !is_there.get() {
+        if !is_there.get() && controls.panel.is_covering() {
             controls.close();
         }
     });

@@ -149,11 +149,16 @@ impl PanelState {
         }
     }
 
+    /// Returns whether the page behind the panel cannot be used.
+    pub fn is_covering(self) -> bool {
+        self.behind.with_value(Option::is_some)
+    }
+
     /// Makes the page behind the panel inert while the panel covers the window. Called when either may have changed.
     pub fn cover(self) {
         let is_open = self.content.with_untracked(Option::is_some);
         let is_covered = is_open && browser::matches(COVERED);
-        if self.behind.with_value(Option::is_some) != is_covered {
+        if self.is_covering() != is_covered {
             let section = self.section.get_untracked().filter(|_| is_covered);
             self.behind.set_value(section.map(|section| InertPage::around(&section)));
         }

@@ -23,6 +23,7 @@ test("words, labels and groups narrow the list, and the address keeps them", asy
   await expect(count).toHaveAttribute("aria-live", "polite");
   await expect(rows).toHaveCount(2);
   await expect(count).toHaveText("2 of 3");
+  await page.getByRole("searchbox").blur();
   await expect(count, "what changes by itself is not announced").toHaveAttribute("aria-live", "off");
   await expect(page).toHaveURL(/[?]q=nginx%20complete$/);
   await expect(page.getByRole("link", { name: "In trouble 0" })).toHaveAttribute("href", "/?q=nginx%20complete&show=trouble");
@@ -204,7 +205,7 @@ test("of 2,000 Deployments only those in view are made, wherever one looks", asy
   expect(await page.evaluate(() => scrollY)).toBeGreaterThan(2000);
 });
 
-test("who comes to a list by a link is at its top, even where Back led to it before", async ({ page, serve }) => {
+test("a link leads to the top of a list, even where Back led to it before", async ({ page, serve }) => {
   const server = await serve(() => Server.start(["replay", many(2000), "--hold-at", "1"]));
   await openLive(page, server.address);
   const rows = page.getByTestId("deployment");

@@ -112,7 +112,7 @@ test("trouble without a seat is counted on every screen, and leads to the list o
 
 const deployment = "/clusters/rollout/namespaces/rollout/deployments/nginx";
 for (const [first, ...ways] of [["/", "Wall", "Deployments"], ["/wall", "Deployments", "Wall"], [deployment, "Deployments", "Wall"]] as const)
-  test(`who comes to the list or the wall by a link sees what goes on there, from ${first}`, async ({ page, serve }) => {
+  test(`links to the list and the wall show what goes on there, from ${first}`, async ({ page, serve }) => {
     const server = await serve(() => Server.replaying("rollout", "--speed", "2", "--loop"));
     await openLive(page, server.address + first);
     for (const way of ways) {

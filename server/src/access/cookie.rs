@@ -57,7 +57,7 @@ const LOOK_EVERY: Wait = Wait::from_secs(5);
 
 /// The key that encrypted before the file changed still encrypts for this time, if it is still in the file: another pod may
 /// read the new file later, a mounted Secret up to two minutes, and until then it decrypts with the old keys only.
-const SEALS_ON_FOR: Wait = Wait::from_secs(5 * 60);
+const OLD_KEY_SEALS_FOR: Wait = Wait::from_secs(5 * 60);
 
 /// Keys that encrypt sessions, the newest first. Clones share them.
 #[derive(Clone)]
@@ -67,21 +67,21 @@ pub struct SessionKeys(Arc<RwLock<KeyList>>);
 struct KeyList {
     keys: Vec<Key>,
     /// Index of the key that encrypts until then; afterwards the first one does.
-    earlier: Option<(usize, Instant)>,
+    earlier_key: Option<(usize, Instant)>,
 }
 
 impl KeyList {
     /// Returns the index of the key that encrypts.
-    fn sealing(&self) -> usize {
-        self.earlier.filter(|(_, until)| Instant::now() < *until).map_or(0, |(at, _)| at)
+    fn sealing_index(&self) -> usize {
+        self.earlier_key.filter(|(_, until)| Instant::now() < *until).map_or(0, |(at, _)| at)
     }
 
     /// Takes the keys of a changed file.
     fn replace(&mut self, keys: Vec<Key>) {
-        let sealing = self.keys.get(self.sealing());
-        let earlier = keys.iter().position(|key| Some(key) == sealing);
-        let earlier = earlier.map(|at| (at, Instant::now() + SEALS_ON_FOR));
-        *self = Self { keys, earlier };
+        let sealing = self.keys.get(self.sealing_index());
+        let earlier_key = keys.iter().position(|key| Some(key) == sealing);
+        let earlier_key = earlier_key.map(|at| (at, Instant::now() + OLD_KEY_SEALS_FOR));
+        *self = Self { keys, earlier_key };
     }
 }
 
@@ -112,7 +112,7 @@ impl SessionKeys {
     }
 
     fn from_keys(keys: Vec<Key>) -> Self {
-        Self(Arc::new(RwLock::new(KeyList { keys, earlier: None })))
+        Self(Arc::new(RwLock::new(KeyList { keys, earlier_key: None })))
     }
 
     fn list(&self) -> KeyList {
@@ -128,6 +128,11 @@ impl SessionKeys {
         let unread = |source| SessionKeysError::File { path: path.clone(), source };
         let mut known = std::fs::read_to_string(&path).map_err(unread)?;
         let keys = Self::parse(&known)?;
+        if keys.list().keys.len() > 1 {
+            // Other servers may not have read the first one yet.
+            let second = Some((1, Instant::now() + OLD_KEY_SEALS_FOR));
+            keys.0.write().unwrap_or_else(PoisonError::into_inner).earlier_key = second;
+        }
         let (held, mut seen) = (Arc::downgrade(&keys.0), known.clone());
         tokio::spawn(async move {
             loop {
@@ -184,7 +189,7 @@ impl SessionKeys {
     /// Encrypts a value anew that was encrypted with an older key.
     pub fn reseal_value(&self, purpose: SealPurpose, value: &str) -> Option<String> {
         let (key, content) = self.open_with_key(purpose, value)?;
-        if key <= self.list().sealing() { None } else { self.seal_value(purpose, &content) }
+        if key <= self.list().sealing_index() { None } else { self.seal_value(purpose, &content) }
     }
 
     /// Returns a cookie with encrypted content; `None` if the content is too long for one.
@@ -210,7 +215,7 @@ impl SessionKeys {
     /// Encrypts the content of a cookie.
     pub fn seal_value(&self, purpose: SealPurpose, content: &str) -> Option<String> {
         let (mut jar, list) = (CookieJar::new(), self.list());
-        jar.private_mut(list.keys.get(list.sealing())?).add(base(purpose, content.to_owned()));
+        jar.private_mut(list.keys.get(list.sealing_index())?).add(base(purpose, content.to_owned()));
         jar.get(purpose.cookie_name()).map(|cookie| cookie.value().to_owned())
     }
 
@@ -319,7 +324,7 @@ mod tests {
         let keys = SessionKeys::watch(file.path().to_owned()).unwrap();
         let (other, cookie) = (keys.clone(), given(&keys.seal(SealPurpose::Session, "secret").unwrap()));
         for (text, takes, is_resealed, is_open) in [
-            (format!("{NEW}\n{OLD}\n"), SEALS_ON_FOR, true, true),
+            (format!("{NEW}\n{OLD}\n"), OLD_KEY_SEALS_FOR, true, true),
             ("short".to_owned(), Wait::ZERO, true, true), // cannot be used: the keys before are
             (NEW.to_owned(), Wait::ZERO, false, false),
             (OLD.to_owned(), Wait::ZERO, false, true),
@@ -350,7 +355,7 @@ mod tests {
         let cookie = first.seal(SealPurpose::Session, "secret").unwrap();
         reload(&first, &[NEW, OLD]);
         assert_eq!(reseal(&first, &cookie), None);
-        tokio::time::advance(SEALS_ON_FOR - Wait::from_millis(1)).await;
+        tokio::time::advance(OLD_KEY_SEALS_FOR - Wait::from_millis(1)).await;
         let late = first.seal(SealPurpose::Session, "late").unwrap();
         assert_eq!(other.open(SealPurpose::Session, &given(&late)).as_deref(), Some("late"), "it has the old key only");
         reload(&other, &[NEW, OLD]);

@@ -281,6 +281,9 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
     let mut is_begun = false;
     // Why there are no objects yet, and when that ends the command.
     let mut failure: Option<(String, Instant)> = None;
+    let ends_at = |failure: &Option<(String, Instant)>| {
+        failure.as_ref().map_or_else(|| Instant::now() + terminal::UNREACHABLE_AFTER, |(_, ends_at)| *ends_at)
+    };
     loop {
         let event = match &failure {
             Some((why, ends_at)) if !is_begun => {
@@ -293,11 +296,11 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
             // A cluster that cannot be watched at all is told soon. Later the watches try again, and a list after an outage carries a gap.
             SourceEvent::Health { kind, health: Health::Stale { why, .. }, .. } if !is_begun => {
                 let why = format!("cannot watch {} in {name}: {why}", kind.resource());
-                failure.get_or_insert((why, Instant::now() + terminal::UNREACHABLE_AFTER));
+                failure = Some((why, ends_at(&failure)));
             }
             SourceEvent::Answers { silent: Some((_, why)) } if !is_begun => {
                 let why = format!("cluster {name} does not respond: {why}");
-                failure.get_or_insert((why, Instant::now() + terminal::UNREACHABLE_AFTER));
+                failure = Some((why, ends_at(&failure)));
             }
             SourceEvent::Answers { silent: Some((_, why)) } => {
                 tracing::warn!(
@@ -308,6 +311,9 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
                 tracing::warn!("no permission to {verb} {}; the recording does not contain them", kind.resource());
             }
             other => {
+                if matches!(other, SourceEvent::Health { health: Health::Connecting { .. }, .. } | SourceEvent::Answers { .. }) {
+                    failure = None; // it responds
+                }
                 is_begun |= matches!(other, SourceEvent::Page { .. } | SourceEvent::Reset { .. });
                 for line in recording::lines(&other) {
                     writeln!(out, "{line}")?;

@@ -18,6 +18,8 @@ use crate::database::postgres::LOCKS;
 
 /// Most compressed bytes of settled episodes that wait for a takeover of their cluster.
 const MOST_SETTLED_BYTES: usize = 16 << 20;
+/// How long settled episodes are kept for a takeover: the lock of a server that is gone ends within half a minute.
+const SETTLED_FOR_MILLIS: Millis = 10 * 60_000;
 
 /// The store.
 pub struct Postgres {
@@ -135,7 +137,10 @@ impl Postgres {
         let is_more = locked.and_then(|()| sql::tidy(connection, &mine, &self.limits, now_millis, is_too_much));
         // Also after an error: another server may write these.
         for cluster in borrowed {
-            connection.unlock(LOCKS | cluster)?;
+            let unlocked = connection.unlock(LOCKS | cluster);
+            if is_more.is_ok() {
+                unlocked?;
+            }
         }
         is_more
     }
@@ -186,28 +191,38 @@ impl ClusterLock {
         let (at_millis, text) = (self.objects.at_millis, self.objects.keyframe(heard_millis));
         let Ok(lines) = Batch::pack(at_millis, at_millis, &text) else { return Ok(None) };
         let lines = (!text.is_empty()).then_some(lines);
-        let mut episodes = self.settled_of_open(database, cluster)?;
+        let mut episodes = self.unwritten_episodes(database, cluster, heard_millis)?;
         episodes.extend_from_slice(&commit.episodes);
         Ok(Some(Commit { lines, checkpoint: None, episodes, ..commit.clone() }))
     }
 
-    /// Returns the settled episodes that the store has as open ones. The others were written by the server that observed the same.
-    fn settled_of_open(&self, database: &mut Connection, cluster: i64) -> Result<Vec<Episode>, StoreError> {
+    /// Returns the settled episodes that the other server, heard last at `heard_millis`, did not write: those that the store has as open
+    /// ones, and those that began later.
+    fn unwritten_episodes(
+        &self,
+        database: &mut Connection,
+        cluster: i64,
+        heard_millis: Option<Millis>,
+    ) -> Result<Vec<Episode>, StoreError> {
         let open = "SELECT uid, from_millis, to_millis FROM episodes WHERE cluster = $1 AND is_open = 1";
         let open: Vec<(String, Millis, Millis)> = database.rows(open, &[cluster.into()])?;
         let open: BTreeMap<_, _> = open.into_iter().map(|(uid, from, to)| (uid, (from, to))).collect();
-        let is_open = |settled: &&Episode| {
-            open.get(&settled.uid.to_string()).is_some_and(|(from_millis, to_millis)| {
+        let is_unwritten = |settled: &&Episode| {
+            let is_later = heard_millis.is_some_and(|heard| settled.from_millis > heard + sql::CLOCKS_MILLIS);
+            let is_open = |(from_millis, to_millis): &(Millis, Millis)| {
                 *from_millis <= settled.to_millis + sql::CLOCKS_MILLIS
                     && *to_millis >= settled.from_millis - sql::CLOCKS_MILLIS
-            })
+            };
+            is_later || open.get(&settled.uid.to_string()).is_some_and(is_open)
         };
-        Ok(self.settled.iter().filter(is_open).cloned().collect())
+        Ok(self.settled.iter().filter(is_unwritten).cloned().collect())
     }
 
-    /// Keeps the settled episodes of a commit that another server writes, as far as there is room.
+    /// Keeps the settled episodes of a commit that another server writes, until it surely did or is gone, and as far as there is room.
     fn keep_settled(&mut self, episodes: &[Episode]) {
         self.settled.extend(episodes.iter().filter(|episode| !episode.is_open).cloned());
+        let last_millis = self.settled.iter().map(|episode| episode.to_millis).max().unwrap_or_default();
+        self.settled.retain(|episode| episode.to_millis >= last_millis - SETTLED_FOR_MILLIS);
         let mut bytes = 0;
         let last = self.settled.iter().rev().take_while(|episode| {
             bytes += episode.body.len();

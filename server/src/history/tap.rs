@@ -162,7 +162,7 @@ impl Tap {
                             break 'events;
                         }
                     }
-                    while self.write_index().await? {} // there is no next update
+                    while self.write_index().await? {} // the caller may need all rows, or end
                     self.checkpoint().await?;
                     let _ = reply.send(()); // the caller may have given up
                 }

@@ -313,11 +313,9 @@ impl<'de> Deserialize<'de> for Template {
         if let Some(Value::Object(labels)) = raw.pointer_mut("/metadata/labels") {
             labels.remove("pod-template-hash");
         }
-        // API servers before 1.34 say of each template that it was created at no time.
-        if let Some(Value::Object(metadata)) = raw.pointer_mut("/metadata")
-            && metadata.get("creationTimestamp").is_some_and(Value::is_null)
-        {
-            metadata.remove("creationTimestamp");
+        remove_null_creation(raw.pointer_mut("/metadata"));
+        for volume in raw.pointer_mut("/spec/volumes").and_then(Value::as_array_mut).into_iter().flatten() {
+            remove_null_creation(volume.pointer_mut("/ephemeral/volumeClaimTemplate/metadata"));
         }
         let made = fnv1a(raw.to_string().as_bytes());
         let mut template = Self::deserialize(&raw).map_err(serde::de::Error::custom)?;
@@ -327,6 +325,15 @@ impl<'de> Deserialize<'de> for Template {
         }
         template.hash = template.hash.or(Some(made));
         Ok(template)
+    }
+}
+
+/// API servers before 1.34 say of each template that it was created at no time, later ones do not.
+fn remove_null_creation(metadata: Option<&mut Value>) {
+    if let Some(metadata) = metadata.and_then(Value::as_object_mut)
+        && metadata.get("creationTimestamp").is_some_and(Value::is_null)
+    {
+        metadata.remove("creationTimestamp");
     }
 }
 

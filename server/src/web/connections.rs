@@ -30,7 +30,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use timeline::address::{Route, below_base};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 use tower::util::MapRequest;
 
@@ -60,6 +60,8 @@ const CONNECTIONS_PER_CLIENT: usize = 256;
 /// Connections over the limit of which the head is read. One more ends the oldest: whoever opens many and says nothing does not keep out
 /// a probe, which asks as soon as it is connected.
 const OVER_LIMIT: usize = 32;
+/// The oldest one has this long to be read before it is ended: very many may be accepted at once.
+const LAST_CHANCE: Duration = Duration::from_millis(1);
 /// Response to one connection too many.
 const SERVICE_UNAVAILABLE: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
@@ -143,7 +145,7 @@ impl Connections {
     /// Adds a connection from an address; `None` if there are too many.
     fn enter(&self, address: IpAddr, is_trusted: bool) -> Option<UsageGuard<IpAddr>> {
         let fits = |all, own| all < self.most && (own < CONNECTIONS_PER_CLIENT || is_trusted);
-        self.limits.count_refusal(Limit::Connections, self.open.enter(client_network(address), 1, fits))
+        self.open.enter(client_network(address), 1, fits)
     }
 }
 
@@ -174,7 +176,7 @@ pub async fn serve(
     is_trusted: impl Fn(IpAddr) -> bool,
     tls: Option<Acceptor>,
 ) {
-    let mut over_limit = VecDeque::<AbortHandle>::new();
+    let mut over_limit = VecDeque::<JoinHandle<()>>::new();
     loop {
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -213,10 +215,12 @@ pub async fn serve(
         };
         if is_over_limit {
             over_limit.retain(|reading| !reading.is_finished());
-            over_limit.push_back(reading.abort_handle());
+            over_limit.push_back(reading);
             if over_limit.len() > OVER_LIMIT
-                && let Some(oldest) = over_limit.pop_front()
+                && let Some(mut oldest) = over_limit.pop_front()
+                && timeout(LAST_CHANCE, &mut oldest).await.is_err()
             {
+                connections.limits.count_hit(Limit::Connections);
                 oldest.abort();
             }
         }
@@ -246,6 +250,7 @@ async fn read_first_request(
 ) {
     match timeout_at(until, head::read(&mut stream, MOST_HEADERS)).await {
         Ok(Ok(RequestHead::Complete(head))) if caller.open.is_none() && !asks_for_probe(&head) => {
+            caller.limits.count_hit(Limit::Connections);
             drop(timeout(REFUSE_TIMEOUT, refuse(stream, SERVICE_UNAVAILABLE)).await);
         }
         Ok(Ok(RequestHead::Complete(head))) => drop(tokio::spawn(serve_connection(stream, head.into(), caller))),
@@ -319,12 +324,11 @@ mod tests {
         assert!(connections.enter(greedy, false).is_none());
         assert!(connections.enter(greedy, true).is_some(), "a proxy");
         assert!(connections.enter(other, false).is_some());
-        assert_eq!((connections.count(), connections.limits.count(Limit::Connections)), (CONNECTIONS_PER_CLIENT, 1));
+        assert_eq!(connections.count(), CONNECTIONS_PER_CLIENT);
         open.pop();
         assert!(connections.enter(greedy, false).is_some());
         drop(open);
         assert_eq!(connections.count(), 0);
-        assert_eq!(connections.limits.count(Limit::Connections), 1);
         let _all: Vec<UsageGuard<IpAddr>> =
             (0..MOST_CONNECTIONS).map(|_| connections.enter(greedy, true).unwrap()).collect();
         assert!(connections.enter(other, true).is_none());

@@ -155,8 +155,8 @@ impl Assessment<'_> {
         };
         let known = earlier.filter(works).filter_map(|set| {
             let rollouts = || self.deployment.rollouts.iter().filter(|rollout| set.had_revision(rollout.revision));
-            // Complete with no replicas says nothing of its pods, unless some were available before.
-            let served = || self.model.pods_of(set.uid).any(Pod::was_available);
+            // Complete with no replicas says nothing of its pods, unless some were available and not failing before.
+            let served = || self.model.pods_of(set.uid).any(|pod| pod.was_available() && !was_failing(pod));
             let had_pods =
                 |rollout: &Rollout| rollout.completed_millis.is_some() && (rollout.available_of != Some(0) || served());
             let was_complete = rollouts().any(had_pods);
@@ -180,11 +180,6 @@ impl Assessment<'_> {
         let last = self.deployment.rollouts.last();
         let began = last.and_then(|last| rollout::first_sign_millis(self.model, self.deployment, last));
         let is_late = |pod: &&Pod| pod.ended_millis().is_some_and(|at| began.is_none_or(|began| at >= began));
-        let was_failing = |pod: &Pod| {
-            let before = pod.states.iter().rev().find(|(state, _)| !state.is_ending());
-            before.is_some_and(|(state, _)| *state == PodState::Failing)
-                || pod.now.containers.iter().any(Container::ends_again_and_again)
-        };
         let mine = self.model.pods_of(set.uid).filter(|pod| pod.last_owner() == Some(set.uid));
         let mut lost = mine.filter(is_late).peekable();
         lost.peek().is_some() && lost.all(was_failing)
@@ -217,4 +212,11 @@ impl Assessment<'_> {
     fn pod(&self, name: &str) -> Option<&Pod> {
         self.model.pods_of_deployment(self.deployment.uid).into_iter().find(|pod| pod.name == name)
     }
+}
+
+/// Returns whether a pod was failing when it was asked to go, or is now.
+fn was_failing(pod: &Pod) -> bool {
+    let before = pod.states.iter().rev().find(|(state, _)| !state.is_ending());
+    before.is_some_and(|(state, _)| *state == PodState::Failing)
+        || pod.now.containers.iter().any(Container::ends_again_and_again)
 }

@@ -322,7 +322,7 @@ fn kept_states(pod: &Pod, before: Millis) -> (usize, usize) {
     let last = pod.states.iter().skip(2).take_while(|(_, at)| *at < before).count() + 1;
     let state = |index: usize| pod.states.get(index).map(|(state, _)| *state);
     let earlier = if start < last { start } else { 0 };
-    (start, if state(earlier) == state(last) { last - 1 } else { last })
+    (start, if last > 1 && state(earlier) == state(last) { last - 1 } else { last })
 }
 
 /// Counts the releases that can go: all but the last one before `before`, which tells who controlled the pod then. Of a pod that

@@ -300,9 +300,10 @@ impl Model {
     }
 
     pub(crate) fn note_name(&mut self, deployment: Uid) {
-        let Some(row) = self.deployments.row_of(&deployment) else { return };
-        let Some(known) = self.deployments.row(row) else { return };
-        self.deployments_of_name.link(name_key(&known.namespace, &known.name), deployment, row);
+        if let Some(known) = self.deployments.get(&deployment) {
+            // Found by its UID: the row is not asked for.
+            self.deployments_of_name.link(name_key(&known.namespace, &known.name), deployment, 0);
+        }
     }
 
     pub(crate) fn note_set(&mut self, owner: Uid, set: Uid) {

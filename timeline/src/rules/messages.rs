@@ -54,14 +54,13 @@ pub fn without_pod(message: &str) -> &str {
 
 /// Returns whether the kubelet says the same of two pods: all but their names and addresses.
 pub fn are_alike(one: &str, other: &str) -> bool {
-    let parts =
-        |message| without_pod(message).split(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '/'));
-    let is_address = |part: &str| {
-        let part = part.trim_end_matches(':');
-        part.parse::<SocketAddr>().is_ok() || part.parse::<IpAddr>().is_ok()
+    let is_end = |letter: char| letter.is_whitespace() || matches!(letter, '"' | '/' | '>');
+    let without_address = |part| {
+        let address: &str = str::trim_end_matches(part, [':', '-']);
+        if address.parse::<SocketAddr>().is_ok() || address.parse::<IpAddr>().is_ok() { "" } else { part }
     };
-    let are_alike = |(one, other): (&str, &str)| one == other || (is_address(one) && is_address(other));
-    one == other || (parts(one).count() == parts(other).count() && parts(one).zip(parts(other)).all(are_alike))
+    let parts = |message| without_pod(message).split(is_end).map(without_address);
+    one == other || parts(one).eq(parts(other))
 }
 
 /// Finds the last result of a probe ("Readiness probe"), by the Event `Unhealthy` since then about a pod, or about a container of it

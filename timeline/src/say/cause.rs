@@ -261,7 +261,11 @@ pub(super) fn failed_step(reason: &str) -> &'static str {
 fn over(time: &StartTime) -> String {
     match time.earlier {
         Some((least, most)) if duration(least) == duration(most) => format!(" Earlier pods took {}.", duration(most)),
-        Some((least, most)) => format!(" Earlier pods took {} to {}.", duration(least), duration(most)),
+        Some((least, most)) => {
+            let said = format!(" Earlier pods took {} to {}.", duration(least), duration(most));
+            let is_limit = time.is_over() && most > time.allowed_millis;
+            if is_limit { format!("{said} Rollcast allows {}.", duration(time.allowed_millis)) } else { said }
+        }
         None if time.is_over() && time.probe_millis > 0 => {
             format!(" That is longer than the {} that its probes allow.", duration(time.probe_millis))
         }

@@ -49,7 +49,7 @@ impl Said {
         }
     }
 
-    /// Takes the view of a later time, to which nothing happened; returns the difference, `None` when there is none.
+    /// Replaces the view by that of a later time, if nothing happened in between; returns the difference, `None` when there is none.
     pub fn take_view(&mut self, view: Option<View>) -> Option<SaidDelta> {
         if self.view == view {
             return None;

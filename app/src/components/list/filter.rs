@@ -1,7 +1,5 @@
 //! Filter of the list: words, labels, groups, and the grouping of rows. Without scripts it is a plain form.
 
-use std::time::Duration;
-
 use leptos::ev;
 use leptos::html;
 use leptos::prelude::*;
@@ -11,15 +9,12 @@ use timeline::address::{self, Parameters};
 use timeline::list::{By, Group, Query};
 use timeline::words::grouped;
 
-use crate::browser;
 use crate::components::page_keys::KeyHelp;
 use crate::list::board::ListBoard;
 use crate::list::{keys, words};
 
 /// Most letters of each input: the server refuses what is longer than [`timeline::wire::MAX_VIEWER_FRAME`], with all that it asks for.
 const MOST_LETTERS: &str = "500";
-/// The number of rows is announced when it changes this soon after the question.
-const ANSWERED: Duration = Duration::from_secs(3);
 
 /// The filter of the list: a form that also works without scripts.
 #[component]
@@ -53,18 +48,9 @@ pub fn Filter(
             labels_input.set_value(&labels);
         }
     });
-    // Screen readers do not announce what the clusters change.
-    let is_asked = RwSignal::new(false);
-    Effect::new(move |before: Option<()>| {
-        query.track();
-        if before.is_some() {
-            is_asked.set(true);
-            browser::run_after(ANSWERED, move || {
-                is_asked.try_set(false);
-            });
-        }
-    });
-    let is_told = move || if is_asked.get() { "polite" } else { "off" };
+    // Screen readers announce the number of rows to who searches, and not each time when the clusters change it.
+    let is_searching = RwSignal::new(false);
+    let live = move || if is_searching.get() { "polite" } else { "off" };
     let submit = move |event: ev::SubmitEvent| {
         event.prevent_default();
         seek.run(());
@@ -86,13 +72,13 @@ pub fn Filter(
     let pressed = move |event: ev::KeyboardEvent| keys::handle_field_key(&event, board);
     let first = query.get_untracked();
     view! {
-        <form class="filter" method="get" role="search" action=place on:submit=submit>
+        <form class="filter" method="get" role="search" action=place on:submit=submit on:focusin=move |_| is_searching.set(true) on:focusout=move |_| is_searching.set(false)>
             <input id="q" type="search" name="q" value=first.text node_ref=search on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Name, image, status, revision" aria-label="Search" autocomplete="off"/>
             <input id="labels" type="text" name="labels" value=first.labels node_ref=label_selector on:keydown=pressed on:input=move |_| seek.run(()) maxlength=MOST_LETTERS placeholder="Labels: app=web,tier!=db" aria-label="Labels" autocomplete="off" spellcheck="false"/>
             {kept}
             <button class="search">"Search"</button>
             <Choices board/>
-            <span id="found" class="muted" role="status" aria-live=is_told data-testid="count">
+            <span id="found" class="muted" role="status" aria-live=live data-testid="count">
                 {move || board.overall.with(|overall| format!("{} of {}", grouped(overall.rows().into()), grouped(overall.all.into())))}
             </span>
             <KeyHelp keys=keys::KEYS.to_vec() class="choice keys"/>

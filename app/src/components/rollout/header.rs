@@ -54,7 +54,8 @@ fn notification(board: Board, view: &View) -> (String, String) {
 }
 
 /// The button that asks for a notification when the rollout is complete, and when it gets stuck, whatever moment is shown then. It is
-/// hidden where the browser has no notifications, once it refuses to show one, and until the page is alive.
+/// hidden where the browser has no notifications, until the page is alive, and on a page once the browser refused to show one: telephones
+/// say so only then.
 #[component]
 fn Notify(board: Board, page: String) -> impl IntoView {
     let is_offered = RwSignal::new(false);

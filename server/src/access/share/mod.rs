@@ -322,6 +322,9 @@ impl Shares {
     /// Returns whether a request has the cookie of a link that had ended, or was unknown, when the links were last read.
     pub fn is_over(&self, headers: &HeaderMap, now_millis: Millis) -> bool {
         let Some(id) = self.keys.open(SealPurpose::Link, headers) else { return false };
+        if self.copy.as_ref().is_some_and(|copy| locked(copy).requested_at(&()).is_none()) {
+            return false; // they were never read
+        }
         locked(&self.all).get(&id).is_none_or(|share| share.until_millis <= now_millis)
     }
 

@@ -17,7 +17,7 @@ const SCHEMA: Schema = Schema { table: "links_migrations", migrations: &[include
 /// Most rows: links, and those that were revoked or expired lately.
 const MOST_ROWS: i64 = 20_000;
 const AT_A_TIME: i64 = 500;
-/// Rows that are encrypted with the newest key at a time.
+/// Rows that are encrypted again at a time, with the key that encrypts now.
 const SEALED_AT_A_TIME: usize = 100;
 /// After this time without a read all rows are read: removed ones may be deleted already.
 const ALL_AFTER: Duration = Duration::from_secs(60);

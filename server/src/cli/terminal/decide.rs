@@ -12,7 +12,7 @@ use super::follower::Follower;
 use super::plain;
 
 /// A cluster that is watched here and was never live cannot be watched once it has been stale for this time. A watch tries
-/// again within four seconds: one failed response says nothing.
+/// again within four seconds, if the API server does not ask for more: one failed response says nothing.
 pub(in crate::cli) const UNREACHABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// Results of `rollcast wait`; the numbers are the exit codes.

@@ -24,7 +24,7 @@ pub(super) const SCHEMA: Schema = Schema { table: "_sqlx_migrations", migrations
 pub(super) const CLOCKS_MILLIS: Millis = 1_000;
 
 /// The columns of a row for [`read_rollout`]; the table is called `r`. Its pods are kept while an episode has them: the last one that began
-/// before it, as those of a workload follow each other, and there may be thousands.
+/// before it, as there may be thousands. Those of a workload follow each other, but where two servers wrote them.
 const ROLLOUT: &str = "rollout, started_millis, r.uid, number, first_available_millis, restarts,
      CASE WHEN (SELECT e.to_millis FROM episodes e WHERE e.cluster = r.cluster AND e.uid = r.uid
          AND e.from_millis <= r.started_millis + 1000 ORDER BY e.from_millis DESC LIMIT 1) >= r.started_millis

@@ -24,10 +24,14 @@ pub fn tidy(
     let mut is_more = false;
     for cluster in clusters.iter().copied() {
         is_more |= join(database, cluster, limits)?;
-        is_more |= evict_old(database, cluster, limits, now_millis)?;
     }
+    if clusters.is_empty() {
+        return Ok(is_more);
+    }
+    let mine = clusters.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    is_more |= evict_old(database, &mine, limits, now_millis)?;
     if is_too_much && !is_more {
-        is_more = evict_oldest(database, clusters)?;
+        is_more = evict_oldest(database, &mine)?;
     }
     Ok(is_more)
 }
@@ -82,25 +86,34 @@ const HAS_LAST_OF_KIND: &str =
      AND r.number = (SELECT max(o.number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)
      AND e.from_millis <= r.started_millis + 1000 AND e.to_millis >= r.started_millis)";
 
-/// Returns the statements that evict what is older than `$2` of the cluster `$1`, at most `$3` rows: of the log, of the episodes and of the
+/// Returns the statements that evict what is older than `$1` of some clusters, at most `$2` rows: of the log, of the episodes and of the
 /// index. SQLite has no statistics here, and would read all rows of the cluster by their workloads: `+` keeps it from that index, so that it
 /// reads the old ones by their time.
-fn evict_statements() -> [String; 3] {
-    let log = "DELETE FROM batches WHERE id IN
-         (SELECT id FROM batches WHERE +cluster = $1 AND to_millis < $2 ORDER BY to_millis LIMIT $3)";
-    let episodes = format!(
-        "DELETE FROM episodes WHERE id IN (SELECT id FROM episodes e WHERE +cluster = $1 AND to_millis < $2
-         AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) LIMIT $3)"
+fn evict_statements(clusters: &str) -> [String; 3] {
+    let log = format!(
+        "DELETE FROM batches WHERE id IN
+         (SELECT id FROM batches WHERE +cluster IN ({clusters}) AND to_millis < $1 ORDER BY to_millis LIMIT $2)"
     );
-    let rollouts = "DELETE FROM rollouts WHERE id IN (SELECT id FROM rollouts r WHERE +cluster = $1 AND started_millis < $2 AND (is_deleted = 1
-         OR number < (SELECT max(number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)) LIMIT $3)";
-    [log.to_owned(), episodes, rollouts.to_owned()]
+    let episodes = format!(
+        "DELETE FROM episodes WHERE id IN (SELECT id FROM episodes e WHERE +cluster IN ({clusters}) AND to_millis < $1
+         AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) LIMIT $2)"
+    );
+    let rollouts = format!(
+        "DELETE FROM rollouts WHERE id IN (SELECT id FROM rollouts r WHERE +cluster IN ({clusters}) AND started_millis < $1 AND (is_deleted = 1
+         OR number < (SELECT max(number) FROM rollouts o WHERE o.cluster = r.cluster AND o.uid = r.uid AND o.kind = r.kind)) LIMIT $2)"
+    );
+    [log, episodes, rollouts]
 }
 
 /// Evicts some data that is too old. `true` if there may be more.
-fn evict_old(database: &mut Connection, cluster: i64, limits: &Limits, now_millis: Millis) -> Result<bool, StoreError> {
-    let values = |before_millis: Millis| [cluster.into(), before_millis.into(), AT_A_TIME.into()];
-    let [log, episodes, rollouts] = evict_statements();
+fn evict_old(
+    database: &mut Connection,
+    clusters: &str,
+    limits: &Limits,
+    now_millis: Millis,
+) -> Result<bool, StoreError> {
+    let values = |before_millis: Millis| [before_millis.into(), AT_A_TIME.into()];
+    let [log, episodes, rollouts] = evict_statements(clusters);
     let old_millis = now_millis - limits.age_millis;
     let mut gone = database.run(&log, &values(now_millis - limits.log_millis.min(limits.age_millis)))?;
     gone += database.run(&episodes, &values(old_millis))?;
@@ -109,21 +122,17 @@ fn evict_old(database: &mut Connection, cluster: i64, limits: &Limits, now_milli
 }
 
 /// Evicts some of the oldest data: first of the log before the checkpoints, then episodes. `true` if there may be more.
-fn evict_oldest(database: &mut Connection, clusters: &[i64]) -> Result<bool, StoreError> {
-    let mine = clusters.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    if mine.is_empty() {
-        return Ok(false);
-    }
+fn evict_oldest(database: &mut Connection, clusters: &str) -> Result<bool, StoreError> {
     let log = format!(
         "DELETE FROM batches WHERE id IN (SELECT b.id FROM batches b JOIN checkpoints c ON c.cluster = b.cluster
-         WHERE b.cluster IN ({mine}) AND b.seq <= c.seq ORDER BY b.to_millis LIMIT $1)"
+         WHERE b.cluster IN ({clusters}) AND b.seq <= c.seq ORDER BY b.to_millis LIMIT $1)"
     );
     let gone = database.run(&log, &[AT_A_TIME.into()])?;
     if gone > 0 {
         return Ok(true);
     }
     let episodes = format!(
-        "DELETE FROM episodes WHERE id IN (SELECT id FROM episodes e WHERE cluster IN ({mine}) AND is_open = 0
+        "DELETE FROM episodes WHERE id IN (SELECT id FROM episodes e WHERE cluster IN ({clusters}) AND is_open = 0
          AND NOT ({IS_LAST_EPISODE}) AND NOT ({HAS_LAST_OF_KIND}) ORDER BY to_millis LIMIT $1)"
     );
     Ok(database.run(&episodes, &[EPISODES_AT_A_TIME.into()])? > 0)
@@ -141,9 +150,9 @@ mod tests {
         let mut database = Connection::open_file_to_write(&folder.path().join("history.db"), &SCHEMA).unwrap();
         let by_time =
             ["batches_by_time (to_millis<?)", "episodes_by_time (to_millis<?)", "rollouts_by_time (started_millis<?)"];
-        for (statement, index) in evict_statements().into_iter().zip(by_time) {
+        for (statement, index) in evict_statements("1, 2").into_iter().zip(by_time) {
             let plan = format!("EXPLAIN QUERY PLAN {statement}");
-            let values = [1_i64, 2, 3].map(Value::from);
+            let values = [1_i64, 2].map(Value::from);
             let steps = database.rows::<(i64, i64, i64, String)>(&plan, &values).unwrap();
             assert!(steps.iter().any(|(.., step)| step.ends_with(index)), "{steps:?}");
         }

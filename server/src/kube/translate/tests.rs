@@ -226,7 +226,9 @@ fn a_template_is_the_same_for_an_older_and_a_newer_api_server() {
         let mut metadata =
             json!({ "labels": { "app": "web" }, "annotations": { "kubectl.kubernetes.io/restartedAt": "noon" } });
         metadata.as_object_mut().unwrap().extend(created.as_object().unwrap().clone());
-        let spec = json!({ "containers": [{ "name": "web", "image": format!("web:{version}") }] });
+        let volume = json!({ "name": "scratch", "ephemeral": { "volumeClaimTemplate": { "metadata": created } } });
+        let containers = json!([{ "name": "web", "image": format!("web:{version}") }]);
+        let spec = json!({ "containers": containers, "volumes": [{ "name": "files" }, volume] });
         let of = json!({ "spec": { "template": { "metadata": metadata, "spec": spec } } });
         let fact = object(Kind::Deployment, of).fact(Seen::Added);
         let Ok(Some(Fact::Deployment(deployment, _))) = fact else { unreachable!() };

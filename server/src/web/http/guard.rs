@@ -161,9 +161,12 @@ async fn answer(rollcast: &Arc<Rollcast>, client: &Client, mut request: Request,
         _ => rollcast.site.auth.renewed_cookie(request.headers()),
     };
     // As long as its cookie is sent, each request reads the database, and is refused while that does not respond.
-    let is_over =
-        |shares: &Arc<Shares>| shares.check_current().is_ok() && shares.is_over(request.headers(), clock::now_millis());
-    let is_link_over = !is_public && rollcast.site.shares.as_ref().is_some_and(is_over);
+    let is_link_over = match &rollcast.site.shares {
+        Some(shares) if !is_public && shares.is_over(request.headers(), clock::now_millis()) => {
+            matches!(shares.viewer(request.headers(), clock::now_millis()).await, Ok(None))
+        }
+        _ => false,
+    };
     let view = rollcast.limits.count_refusal(Limit::Viewers, ClientView::new(rollcast, viewer).await);
     let Some(view) = view.map(|view| view.from_address(client.address)) else {
         return (name, turn_away("Try again in a moment: too many viewers at once.\n"));

@@ -32,7 +32,8 @@ use crate::web::limits::{Limit, LimitCounters};
 const LISTS_PER_CLIENT: usize = 64;
 /// Maximum for all links of one maker together.
 const LISTS_PER_MAKER: usize = 4 * LISTS_PER_CLIENT;
-/// A list is chosen anew at most this often while things change, and at least this often: groups change by time alone.
+/// A list is chosen anew at most this often while things change, and at least this often while there is time for it: groups change by
+/// time alone.
 const CHOOSE_EVERY: Duration = Duration::from_millis(250);
 const CHOOSE_AGAIN: Duration = Duration::from_secs(15);
 /// Shorter times of choosing are added up before a pause: timers are as exact as a millisecond.
@@ -67,8 +68,8 @@ pub struct Listings {
     clusters: Vec<Handle>,
     limits: Arc<LimitCounters>,
     followed: Mutex<Lists>,
-    /// How long lists were chosen since the last pause. The holder of the lock chooses.
-    worked: tokio::sync::Mutex<Duration>,
+    /// Time in which lists were chosen again since the last pause. The holder of the lock chooses.
+    choosing_time: tokio::sync::Mutex<Duration>,
     by: Arc<SubscriptionLimit<ListKey>>,
 }
 
@@ -95,7 +96,7 @@ impl Listings {
     /// Creates the lists of these clusters, without followers.
     pub fn new(clusters: Vec<Handle>, limits: Arc<LimitCounters>) -> Arc<Self> {
         let by = SubscriptionLimit::new(LISTS_PER_CLIENT, LISTS_PER_MAKER);
-        Arc::new(Self { clusters, limits, followed: Mutex::default(), worked: tokio::sync::Mutex::default(), by })
+        Arc::new(Self { clusters, limits, followed: Mutex::default(), choosing_time: tokio::sync::Mutex::default(), by })
     }
 
     /// Returns the number of active lists.
@@ -230,7 +231,7 @@ impl Listings {
             let is_time = async {
                 tokio::time::sleep(CHOOSE_EVERY).await;
                 let _ = tokio::time::timeout(CHOOSE_AGAIN, next_change(&mut changes)).await; // either way it is time
-                self.worked.lock().await
+                self.choosing_time.lock().await
             };
             tokio::select! {
                 () = chosen.closed() => {
@@ -241,26 +242,26 @@ impl Listings {
                         return;
                     }
                 }
-                mut worked = is_time => {
+                mut choosing_time = is_time => {
                     let began = Instant::now();
                     for (list, connection) in &mut changes {
                         list.mark_unchanged();
                         connection.mark_unchanged();
                     }
                     chosen.send_replace(Arc::new(choose_visible(&key.0, &key.1, &self.published(&key.1, &changes))));
-                    pause(&mut worked, began.elapsed()).await;
+                    pause(&mut choosing_time, began.elapsed()).await;
                 }
             }
         }
     }
 }
 
-/// Pauses for as long as lists were chosen since the last pause. So all of them together take half of a core at most,
+/// Pauses for as long as lists were chosen again since the last pause. So all of them together take half of a core at most,
 /// however many there are.
-async fn pause(worked: &mut Duration, took: Duration) {
-    *worked += took;
-    if *worked >= SHORTEST_PAUSE {
-        tokio::time::sleep(mem::take(worked)).await;
+async fn pause(choosing_time: &mut Duration, took: Duration) {
+    *choosing_time += took;
+    if *choosing_time >= SHORTEST_PAUSE {
+        tokio::time::sleep(mem::take(choosing_time)).await;
     }
 }
 
@@ -354,10 +355,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn lists_are_chosen_one_at_a_time_and_half_of_the_time() {
+    async fn lists_are_chosen_again_one_at_a_time_and_pauses_are_as_long_as_choosing() {
         let (listings, permissions) = listings();
         let mut followed = listings.follow(&of("web"), &permissions, &MANY);
-        let other = listings.worked.lock().await;
+        let other = listings.choosing_time.lock().await;
         let mut is_chosen_again =
             async || tokio::time::timeout(2 * CHOOSE_AGAIN, followed.chosen.changed()).await.is_ok();
         assert!(!is_chosen_again().await, "another list is chosen");

@@ -244,8 +244,8 @@ impl Timeline {
                 about.0 == "Pod" && base_name(&about.1).strip_suffix('-') == Some(set)
             };
             let is_sibling = |set: &str| [&told.about, &event.about].into_iter().all(|about| is_of_set(about, set));
-            messages::are_alike(&told.message, &event.message)
-                && pods.as_ref().is_some_and(|pods| told.about == *pods || is_sibling(&pods.1))
+            pods.as_ref().is_some_and(|pods| told.about == *pods || is_sibling(&pods.1))
+                && messages::are_alike(&told.message, &event.message)
         };
         let is_same = |entry: &Entry| match &entry.what {
             Happening::Event(told) if (told.container.as_str(), &told.reason) == (named, &event.reason) => {

@@ -113,11 +113,10 @@ fn equal_events_of_pods_of_one_replica_set_are_one_line() {
             &format!("Back-off restarting failed container web in pod {name}_shop(4912e4b8-{number})"),
         );
         let address = format!("10.244.0.{number}:8080");
-        web.event(
-            number,
-            "Unhealthy",
-            &format!("Liveness probe failed: Get \"http://{address}/\": dial tcp {address}: connect: {probe}"),
-        );
+        let message = format!("Liveness probe failed: Get \"http://{address}/\": dial tcp {address}: connect: {probe}");
+        web.event(number, "Unhealthy", &message);
+        let reads = format!("Readiness probe failed: read tcp 10.244.0.1:4{number}->{address}: read: reset by peer");
+        web.event(number, "Unhealthy", &reads);
     };
     for number in 200..203 {
         web.wait(1_000).add_pod(number, SECOND, |pod| {
@@ -131,6 +130,7 @@ fn equal_events_of_pods_of_one_replica_set_are_one_line() {
         since(&web, 21_000),
         [
             "23000 Event BackOff on Pods of ReplicaSet web-2 (4 times): Back-off restarting failed container web.",
+            "23000 Event Unhealthy on Pods of ReplicaSet web-2 (4 times): Readiness probe failed: read tcp 10.244.0.1:4200->10.244.0.200:8080: read: reset by peer.",
             "23000 Event Unhealthy on Pods of ReplicaSet web-2 (3 times): Liveness probe failed: Get \"http://10.244.0.202:8080/\": dial tcp 10.244.0.202:8080: connect: connection refused.",
             "23000 Event Unhealthy on Pod p0200: Liveness probe failed: Get \"http://10.244.0.200:8080/\": dial tcp 10.244.0.200:8080: connect: no route to host."
         ]

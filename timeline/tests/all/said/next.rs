@@ -234,6 +234,23 @@ fn a_revision_that_had_pods_before_it_was_scaled_to_zero_is_a_way_back() {
     assert!(remedy.command.ends_with("rollout undo deployment/web"), "{} {}", web.verdict(), remedy.command);
 }
 
+#[test]
+fn a_revision_that_crashed_until_it_was_scaled_to_zero_is_no_way_back() {
+    let mut web = Web::replaced();
+    web.wait(30_000).pod(200, crashing(3));
+    web.report();
+    web.wait(30_000).scale(SECOND, 0);
+    (200..203).for_each(|pod| web.delete_pod(pod));
+    web.report();
+    web.wait(30_000).edit("v3");
+    let third = next_revision(&mut web, 3, [0, 0]);
+    web.report();
+    web.wait(30_000).scale(third, 1);
+    web.add_pod(300, third, |pod| pod.containers[0].state = Some(waiting("ErrImagePull", "web:v3: not found")));
+    web.report();
+    println!("{} {:?}", web.verdict(), web.view().remedy);
+}
+
 /// Revision 2 crashes; the progress deadline is as said.
 fn crashing_with(seconds: Option<u32>, reason: &str, updated_millis: Option<i64>) -> Web {
     let mut web = Web::replacing();
