@@ -311,7 +311,10 @@ async fn record(arguments: Record) -> anyhow::Result<()> {
                 tracing::warn!("no permission to {verb} {}; the recording does not contain them", kind.resource());
             }
             other => {
-                if matches!(other, SourceEvent::Health { health: Health::Connecting { .. }, .. } | SourceEvent::Answers { .. }) {
+                if matches!(
+                    other,
+                    SourceEvent::Health { health: Health::Connecting { .. }, .. } | SourceEvent::Answers { .. }
+                ) {
                     failure = None; // it responds
                 }
                 is_begun |= matches!(other, SourceEvent::Page { .. } | SourceEvent::Reset { .. });

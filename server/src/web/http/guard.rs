@@ -18,7 +18,6 @@ use super::respond::{AuditEntry, policy, turn_away};
 use super::{share_entry, sign_in};
 use crate::access::cookie::{SealPurpose, SessionKeys};
 use crate::access::forwarded;
-use crate::access::share::Shares;
 use crate::access::{AuthError, Viewer};
 use crate::export::assets;
 use crate::telemetry::clock;

@@ -96,7 +96,13 @@ impl Listings {
     /// Creates the lists of these clusters, without followers.
     pub fn new(clusters: Vec<Handle>, limits: Arc<LimitCounters>) -> Arc<Self> {
         let by = SubscriptionLimit::new(LISTS_PER_CLIENT, LISTS_PER_MAKER);
-        Arc::new(Self { clusters, limits, followed: Mutex::default(), choosing_time: tokio::sync::Mutex::default(), by })
+        Arc::new(Self {
+            clusters,
+            limits,
+            followed: Mutex::default(),
+            choosing_time: tokio::sync::Mutex::default(),
+            by,
+        })
     }
 
     /// Returns the number of active lists.

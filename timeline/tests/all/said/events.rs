@@ -115,8 +115,9 @@ fn equal_events_of_pods_of_one_replica_set_are_one_line() {
         let address = format!("10.244.0.{number}:8080");
         let message = format!("Liveness probe failed: Get \"http://{address}/\": dial tcp {address}: connect: {probe}");
         web.event(number, "Unhealthy", &message);
-        let reads = format!("Readiness probe failed: read tcp 10.244.0.1:4{number}->{address}: read: reset by peer");
-        web.event(number, "Unhealthy", &reads);
+        let pull = "Failed to pull image \"web:v3\": read tcp";
+        let reset = format!("{pull} 10.244.0.1:4{number}->10.9.0.9:443: read: connection reset by peer");
+        web.event(number, "Failed", &reset);
     };
     for number in 200..203 {
         web.wait(1_000).add_pod(number, SECOND, |pod| {
@@ -130,8 +131,8 @@ fn equal_events_of_pods_of_one_replica_set_are_one_line() {
         since(&web, 21_000),
         [
             "23000 Event BackOff on Pods of ReplicaSet web-2 (4 times): Back-off restarting failed container web.",
-            "23000 Event Unhealthy on Pods of ReplicaSet web-2 (4 times): Readiness probe failed: read tcp 10.244.0.1:4200->10.244.0.200:8080: read: reset by peer.",
             "23000 Event Unhealthy on Pods of ReplicaSet web-2 (3 times): Liveness probe failed: Get \"http://10.244.0.202:8080/\": dial tcp 10.244.0.202:8080: connect: connection refused.",
+            "23000 Event Failed on Pods of ReplicaSet web-2 (4 times): Failed to pull image \"web:v3\": read tcp 10.244.0.1:4200->10.9.0.9:443: read: connection reset by peer.",
             "23000 Event Unhealthy on Pod p0200: Liveness probe failed: Get \"http://10.244.0.200:8080/\": dial tcp 10.244.0.200:8080: connect: no route to host."
         ]
     );

@@ -237,7 +237,7 @@ fn a_revision_that_had_pods_before_it_was_scaled_to_zero_is_a_way_back() {
 #[test]
 fn a_revision_that_crashed_until_it_was_scaled_to_zero_is_no_way_back() {
     let mut web = Web::replaced();
-    web.wait(30_000).pod(200, crashing(3));
+    (200..203).for_each(|pod| web.pod(pod, crashing(3)));
     web.report();
     web.wait(30_000).scale(SECOND, 0);
     (200..203).for_each(|pod| web.delete_pod(pod));
@@ -248,7 +248,8 @@ fn a_revision_that_crashed_until_it_was_scaled_to_zero_is_no_way_back() {
     web.wait(30_000).scale(third, 1);
     web.add_pod(300, third, |pod| pod.containers[0].state = Some(waiting("ErrImagePull", "web:v3: not found")));
     web.report();
-    println!("{} {:?}", web.verdict(), web.view().remedy);
+    let remedy = web.view().remedy.unwrap();
+    assert!(remedy.command.ends_with("--to-revision=1"), "{} {}", web.verdict(), remedy.command);
 }
 
 /// Revision 2 crashes; the progress deadline is as said.
