@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn pods_are_kept_of_what_began_in_an_episode_or_a_second_before_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut database = Connection::open_file_to_write(&folder.path().join("history.db"), &SCHEMA).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut database = Connection::open_file_to_write(file.path(), &SCHEMA).unwrap();
         let cluster = cluster_id(&mut database, "prod").unwrap();
         let uid = Uid::from_bits(1);
         let episode = |(from_millis, to_millis)| Episode {

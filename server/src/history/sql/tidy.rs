@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn what_is_too_old_is_found_by_its_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut database = Connection::open_file_to_write(&folder.path().join("history.db"), &SCHEMA).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut database = Connection::open_file_to_write(file.path(), &SCHEMA).unwrap();
         let by_time =
             ["batches_by_time (to_millis<?)", "episodes_by_time (to_millis<?)", "rollouts_by_time (started_millis<?)"];
         for (statement, index) in evict_statements("1, 2").into_iter().zip(by_time) {
