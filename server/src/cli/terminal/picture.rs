@@ -4,8 +4,8 @@
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
 use timeline::model::{Deployment, Pod, PodState, ReplicaSet};
-use timeline::story::LineKind;
-use timeline::view::{Tone, View};
+use timeline::story::{self, LineKind};
+use timeline::view::{Remedy, Tone, View};
 use timeline::words::{count, duration, images, safe, short};
 use timeline::{Millis, Model, order, rollout, say};
 
@@ -26,20 +26,21 @@ struct Block<'f> {
 /// Draws what is known, for a terminal of this size.
 pub(super) fn picture(
     follower: &Follower,
-    place: &str,
+    heading: &str,
     width: usize,
     height: usize,
     now: Millis,
 ) -> Vec<Line<'static>> {
-    let connection = format!("  {}  times are UTC", follower.connection_words());
-    let mut lines = vec![Line::from(vec![plain(place).bold(), connection.dark_gray()])];
+    let mut lines: Vec<Line> = wrapped(&plain(heading), width).into_iter().map(|row| Line::raw(row).bold()).collect();
+    lines.extend(wrapped(&follower.connection_words(), width).into_iter().map(|row| Line::raw(row).dark_gray()));
     let Some(deployment) = follower.copy.deployment() else {
         lines.push(Line::raw(""));
-        lines.push(Line::raw(if follower.is_live() {
-            "There is no such Deployment yet. It is shown as soon as it appears.".to_owned()
+        let words = if follower.is_live() {
+            "There is no such Deployment yet. It is shown as soon as it appears."
         } else {
-            "Waiting for the first data.".to_owned()
-        }));
+            "Waiting for the first data."
+        };
+        lines.extend(wrapped(words, width).into_iter().map(Line::raw));
         return lines;
     };
     if let Some(view) = &follower.copy.said.view {
@@ -47,35 +48,58 @@ pub(super) fn picture(
     }
     let blocks = blocks(&follower.copy.model, deployment);
     let pods: usize = blocks.iter().map(|block| block.pods.len()).sum();
-    let room = height.saturating_sub(lines.len() + STORY_LINES + 2);
+    let newest = follower.copy.said.story.iter().rev().take(height).rev();
+    let story: Vec<Line> = newest.flat_map(|told| story_rows(told, width)).collect();
+    // An empty line and the title of the story stand before its rows.
+    let above = height.saturating_sub(story.len().min(STORY_LINES).min(height / 3) + 2);
+    if lines.len() > above {
+        lines.truncate(above.saturating_sub(1));
+        lines.push(Line::raw("…"));
+    }
+    let room = above.saturating_sub(lines.len());
     let is_listed = pods + 2 * blocks.len() <= room;
+    let mut rows = Vec::new();
     for block in blocks {
-        lines.push(Line::raw(""));
-        lines.push(block.title);
+        rows.push(Line::raw(""));
+        rows.push(block.title);
         if is_listed {
-            lines.extend(block.pods.iter().map(|pod| pod_line(pod, now)));
+            rows.extend(block.pods.iter().map(|pod| pod_line(pod, now)));
         } else {
-            lines.extend(marks(&block.pods, width));
+            rows.extend(marks(&block.pods, width));
         }
     }
-    lines.push(Line::raw(""));
-    let left = height.saturating_sub(lines.len() + 1).max(STORY_LINES);
-    lines.push(Line::raw("What the controllers did").bold());
-    let story = &follower.copy.said.story;
-    let skip = story.len().saturating_sub(left);
-    for told in story.iter().skip(skip) {
-        let style = match told.kind {
-            LineKind::Revision | LineKind::Done => Style::new().bold(),
-            LineKind::Bad => Style::new().red(),
-            LineKind::Event | LineKind::Unknown => Style::new().dark_gray(),
-            LineKind::Step | LineKind::Outside => Style::new(),
-        };
-        lines.push(Line::from(vec![
-            format!("{}  ", clock(told.at_millis)).dark_gray(),
-            Span::styled(plain(&told.text), style),
-        ]));
+    if rows.len() > room {
+        // The current revision is last.
+        rows = rows.split_off(rows.len() - room);
+        if let Some(first) = rows.first_mut() {
+            *first = Line::raw("…");
+        }
     }
+    lines.extend(rows);
+    lines.push(Line::raw(""));
+    lines.push(Line::raw("What the controllers did").bold());
+    let left = height.saturating_sub(lines.len());
+    let skip = story.len().saturating_sub(left);
+    lines.extend(story.into_iter().skip(skip));
     lines
+}
+
+/// Draws a line of the story; its further rows begin below its text.
+fn story_rows(told: &story::Line, width: usize) -> Vec<Line<'static>> {
+    let style = match told.kind {
+        LineKind::Revision | LineKind::Done => Style::new().bold(),
+        LineKind::Bad => Style::new().red(),
+        LineKind::Event | LineKind::Unknown => Style::new().dark_gray(),
+        LineKind::Step | LineKind::Outside => Style::new(),
+    };
+    let mut before = format!("{}  ", clock(told.at_millis));
+    let indent = before.chars().count();
+    let mut rows = Vec::new();
+    for row in wrapped(&plain(&told.text), width.saturating_sub(indent)) {
+        rows.push(Line::from(vec![before.dark_gray(), Span::styled(row, style)]));
+        before = " ".repeat(indent);
+    }
+    rows
 }
 
 fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
@@ -86,14 +110,19 @@ fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
         Tone::Bad => Color::Red,
         Tone::Quiet => Color::DarkGray,
     };
-    let mut lines =
-        vec![Line::from(vec![format!("[{}] ", plain(&said.badge)).fg(color).bold(), plain(&said.sentence).bold()])];
+    let badge = format!("[{}]", plain(&said.badge));
+    let mut lines: Vec<Line> = Vec::new();
+    for row in wrapped(&format!("{badge} {}", plain(&said.sentence)), width) {
+        lines.push(match row.strip_prefix(&badge) {
+            Some(sentence) => Line::from(vec![badge.clone().fg(color).bold(), sentence.to_owned().bold()]),
+            None => Line::raw(row).bold(),
+        });
+    }
     for text in [&said.why, &view.next] {
         lines.extend(wrapped(&plain(text), width).into_iter().map(Line::raw));
     }
     if let Some(remedy) = &view.remedy {
-        // The command is a line of its own: it is there to be copied.
-        lines.push(Line::from(vec![Span::raw(format!("{}: ", plain(&remedy.what))), plain(&remedy.command).bold()]));
+        lines.extend(remedy_rows(remedy, width));
     }
     lines.extend(wrapped(&plain(&view.budget), width).into_iter().map(|line| Line::raw(line).dark_gray()));
     let mut last = format!("kubectl rollout status: {}", say::kubectl(said.kubectl));
@@ -102,8 +131,24 @@ fn verdict(view: &View, width: usize, now: Millis) -> Vec<Line<'static>> {
         let deadline = if left > 0 { format!("deadline in {}", duration(left)) } else { "deadline passed".to_owned() };
         last = format!("{deadline} · {last}");
     }
-    lines.push(Line::raw(last).dark_gray());
+    lines.extend(wrapped(&last, width).into_iter().map(|row| Line::raw(row).dark_gray()));
     lines
+}
+
+/// Draws a command to be copied. It is never cut: its beginning may be another valid command.
+fn remedy_rows(remedy: &Remedy, width: usize) -> Vec<Line<'static>> {
+    let (what, command) = (format!("{}: ", plain(&remedy.what)), plain(&remedy.command));
+    let (what_width, command_width) = (what.chars().count(), command.chars().count());
+    if what_width + command_width <= width {
+        return vec![Line::from(vec![Span::raw(what), command.bold()])];
+    }
+    let is_shown = command_width <= width;
+    let words = if is_shown { what } else { format!("{what}press q to print the command.") };
+    let mut rows: Vec<Line> = wrapped(&words, width).into_iter().map(Line::raw).collect();
+    if is_shown {
+        rows.push(Line::raw(command).bold());
+    }
+    rows
 }
 
 /// Revisions with something to show, the current one last, then the pods out of rotation.
@@ -217,6 +262,7 @@ fn mark(pod: &Pod) -> (&'static str, Style) {
     (mark, Style::new().fg(color))
 }
 
+/// Breaks a text at spaces, and words that are longer than a line anywhere.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let width = width.max(20);
     let mut lines: Vec<String> = Vec::new();
@@ -226,7 +272,10 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(word.to_owned()),
+            _ => {
+                let letters: Vec<char> = word.chars().collect();
+                lines.extend(letters.chunks(width).map(|piece| piece.iter().collect::<String>()));
+            }
         }
     }
     lines
@@ -237,7 +286,7 @@ mod tests {
     use timeline::model::RemovedBecause;
     use timeline::view::{self, Now};
     use timeline::wire::Objects;
-    use timeline::{Change, Timeline, story};
+    use timeline::{Change, Timeline};
 
     use super::*;
     use crate::feed::recording::Recording;
@@ -262,7 +311,7 @@ mod tests {
     /// Draws a recording after so many seconds.
     fn shown(recording: &str, seconds: i64, width: usize, height: usize) -> String {
         let (follower, until) = followed(recording, seconds);
-        let lines = picture(&follower, "shop/web in test", width, height, until);
+        let lines = picture(&follower, "shop/web in test, times are UTC", width, height, until);
         lines.iter().map(|line| format!("{}\n", line.to_string().trim_end())).collect()
     }
 
@@ -301,6 +350,59 @@ mod tests {
     #[test]
     fn many_pods_in_a_low_terminal_are_a_mark_each() {
         insta::assert_snapshot!(shown(include_str!("../../../tests/traces/rolling-one-by-one.jsonl"), 12, 80, 24));
+    }
+
+    #[test]
+    fn a_small_terminal_shows_the_verdict_and_the_newest_lines_whole() {
+        let shown = |width| shown(include_str!("../../../tests/traces/image-missing.jsonl"), 19, width, 24);
+        assert_eq!(
+            shown(40),
+            "\
+shop/web in test, times are UTC
+Connecting
+[Deadline exceeded] Revision 2 cannot
+start: image web:missing is not found.
+Image web:missing cannot be pulled: not
+found (pod twm7j). Can't add or remove
+pods: 4 of at most 4 pods desired, 3 of
+at least 3 are available.
+When a new pod becomes available, an old
+one can be removed (floor 3). Kubernetes
+reported at 04:53:50 UTC that the
+progress deadline passed; it keeps
+trying and does not roll back by itself.
+Undo this rollout: press q to print the
+command.
+…
+
+What the controllers did
+04:53:48  Event Failed on Pod twm7j (4
+          times): Failed to pull image:
+          manifest unknown.
+04:53:50  Progress deadline passed for
+          revision 2. Kubernetes does
+          not roll back by itself.
+"
+        );
+        let command = "\nUndo this rollout: kubectl --namespace image-missing rollout undo deployment/web\n";
+        assert!(shown(80).contains(command), "{}", shown(80));
+        assert!(!shown(79).contains("Undo this rollout: kubectl"), "{}", shown(79));
+        let ends = [(60, "          Kubernetes does not roll back by itself.\n"), (80, "          by itself.\n")];
+        for (width, last) in ends {
+            let shown = shown(width);
+            assert!(shown.ends_with(last) && shown.lines().count() == 24, "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_silent_cluster_is_told_whole_beside_a_long_name() {
+        let (mut follower, until) = followed(include_str!("../../../tests/traces/image-missing.jsonl"), 19);
+        follower.lost = Some("the connection was reset".to_owned());
+        let lines = picture(&follower, &"a".repeat(90), 40, 24, until);
+        let first: Vec<String> = lines.iter().take(5).map(ToString::to_string).collect();
+        let (whole, rest) = ("a".repeat(40), "a".repeat(10));
+        let told = ["No connection to the server: the", "connection was reset. Trying again."];
+        assert_eq!(first, [whole.as_str(), &whole, &rest, told[0], told[1]]);
     }
 
     #[test]

@@ -29,7 +29,7 @@ const SETTLED_MILLIS: Millis = 1_500;
 pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
     let origin = Origin::open(&arguments.from).await?;
     let name = arguments.deployment.0;
-    let place = format!("{}/{} in {}", origin.namespace, name, origin.cluster);
+    let heading = format!("{}/{} in {}, times are UTC", origin.namespace, name, origin.cluster);
     let mut follower = Follower::new(origin.is_server());
     if std::io::stdout().is_terminal() {
         let mut terminal = ratatui::try_init()?;
@@ -40,7 +40,7 @@ pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
             let now = follower.now_millis(Instant::now());
             let drawn = terminal.draw(|frame| {
                 let area = frame.area();
-                let lines = picture::picture(follower, &place, area.width.into(), area.height.into(), now);
+                let lines = picture::picture(follower, &heading, area.width.into(), area.height.into(), now);
                 frame.render_widget(Paragraph::new(Text::from(lines)), area);
             });
             drawn.map(drop)
@@ -49,13 +49,13 @@ pub async fn trace(arguments: options::Trace) -> anyhow::Result<()> {
         ratatui::try_restore()?;
         ended?;
         // What was last seen stays on the screen.
-        writeln!(print::out(), "{}", heading(&place))?;
+        writeln!(print::out(), "{}", plain(&heading))?;
         print_news(&mut PrintedLines::default(), &follower, &mut print::out())?;
         return Ok(());
     }
     let mut told = PrintedLines { waits_until_settled: true, ..PrintedLines::default() };
     let mut out = print::out();
-    writeln!(out, "{}", heading(&place))?;
+    writeln!(out, "{}", plain(&heading))?;
     let (_nobody, no_keys) = mpsc::channel(1);
     let tell = |follower: &Follower, is_frame: bool| match is_frame || told.has_unsettled {
         true => print_news(&mut told, follower, &mut out),
@@ -111,11 +111,6 @@ fn keys() -> mpsc::Receiver<()> {
         }
     });
     wanted
-}
-
-/// Returns the first line: the followed rollout, and the zone of the times below.
-fn heading(place: &str) -> String {
-    format!("{}, times are UTC", plain(place))
 }
 
 #[derive(Default)]
