@@ -1,5 +1,6 @@
 //! `rollcast export`: one file of a rollout, made here of a recording, or by a running Rollcast.
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -47,26 +48,42 @@ fn read(path: &Path) -> anyhow::Result<Recording> {
     Ok(Recording::read(&String::from_utf8_lossy(&bytes)))
 }
 
+/// Chooses by name: one that was created again has its name from several Deployments.
 async fn choose_deployment(hub: &Handle, arguments: &cli::Export) -> anyhow::Result<Workload> {
-    let known: Vec<(String, String, Uid)> = hub
+    let known: BTreeSet<(String, String)> = hub
         .read(|reader| {
             let known = reader.timeline.model().deployments.values();
-            known.map(|known| (known.namespace.clone(), known.name.clone(), known.uid)).collect()
+            known.map(|known| (known.namespace.clone(), known.name.clone())).collect()
         })
         .await?;
-    let is_meant = |(namespace, name, _): &&(String, String, Uid)| {
+    let is_meant = |(namespace, name): &&(String, String)| {
         arguments.deployment.as_ref().is_none_or(|meant| meant.0 == *name)
             && arguments.namespace.as_ref().is_none_or(|meant| meant == namespace)
     };
     match known.iter().filter(is_meant).collect::<Vec<_>>().as_slice() {
-        [(namespace, name, uid)] => Ok(Workload::deployment(hub.name(), namespace, name).with_uid(Some(*uid))),
+        [(namespace, name)] => {
+            let workload = Workload::deployment(hub.name(), namespace, name);
+            let uid = match arguments.revision {
+                Some(revision) => last_with_revision(hub, &workload, revision).await?,
+                None => None,
+            };
+            Ok(workload.with_uid(uid))
+        }
         _ => {
-            let mut names: Vec<String> =
-                known.iter().map(|(namespace, name, _)| format!("{namespace}/{name}")).collect();
-            names.sort();
-            names.dedup();
+            let names: Vec<String> = known.iter().map(|(namespace, name)| format!("{namespace}/{name}")).collect();
             let names = timeline::words::safe(&names.join(", "));
             anyhow::bail!("name one Deployment, and its namespace with -n; the recording contains: {names}")
         }
     }
+}
+
+/// Finds the last Deployment of this name that had a rollout of the revision: the present one may not have it.
+async fn last_with_revision(hub: &Handle, workload: &Workload, revision: u64) -> anyhow::Result<Option<Uid>> {
+    let Workload { namespace, name, .. } = workload.clone();
+    let uid = hub.read(move |reader| {
+        let named = reader.timeline.model().find_all(&namespace, &name);
+        let with_revision = named.filter(|known| known.rollouts.iter().any(|rollout| rollout.revision == revision));
+        with_revision.max_by_key(|known| (known.deleted_millis.is_none(), known.first_seen_millis)).map(|last| last.uid)
+    });
+    Ok(uid.await?)
 }

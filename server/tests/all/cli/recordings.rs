@@ -35,6 +35,26 @@ fn a_recorded_rollout_is_one_file() {
 }
 
 #[test]
+fn a_deployment_that_was_created_again_is_exported_by_its_name() {
+    let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/deleted-and-recreated.jsonl");
+    let made = rollcast(&["export", trace, "deployment/web"]);
+    let html = String::from_utf8(made.stdout).unwrap();
+    assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
+    assert!(html.contains("<title>Complete: deleted-and-recreated / web"));
+    // Only the first one has revision 2.
+    let of_first = |line: &str| match line.contains("65d0e912-2a02-4522-9449-a1ff469b38cc") {
+        true => line.replace("kubernetes.io/revision\":\"1\"", "kubernetes.io/revision\":\"2\""),
+        false => line.to_owned(),
+    };
+    let text: Vec<String> = std::fs::read_to_string(trace).unwrap().lines().map(of_first).collect();
+    let recording = file("first-has-another-revision.jsonl", &text.join("\n"));
+    for revision in ["1", "2"] {
+        let made = rollcast(&["export", &recording, "deployment/web", "--revision", revision]);
+        assert_eq!(made.status.code(), Some(0), "{revision}: {}", String::from_utf8_lossy(&made.stderr));
+    }
+}
+
+#[test]
 fn a_recording_that_is_none_is_told() {
     let text = refusal(&["replay", "/no/such/file.jsonl"]);
     assert!(text.contains("cannot read the recording /no/such/file.jsonl"), "{text}");
