@@ -29,14 +29,23 @@ pub async fn export(arguments: cli::Export) -> anyhow::Result<()> {
     }
     let recording = read(&file)?;
     let (_, end_millis) = recording.span().context("the recording contains no valid line")?;
-    let cluster = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let cluster = cluster.filter(|name| name != "-").unwrap_or_else(|| "recording".to_owned());
+    let cluster = cluster_name(&file, arguments.redact);
     let initial = rollout_cache::play_to_end(recording.observed, end_millis).context("cannot play the recording")?;
     let hub = Handle::start_frozen(&cluster, cluster.as_str(), initial);
     let workload = choose_deployment(&hub, &arguments).await?;
     let request = ExportRequest { workload, revision: arguments.revision, is_redacted: arguments.redact };
     let made = html(&hub, request).await?;
     Ok(print::file(made.html.as_bytes())?)
+}
+
+/// Names the cluster by the file. With redaction it has a neutral name from the start: redaction replaces the name
+/// everywhere, and that of a file may be a word of the page, as "rollout".
+fn cluster_name(file: &Path, is_redacted: bool) -> String {
+    if is_redacted {
+        return "cluster-1".to_owned();
+    }
+    let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    name.filter(|name| name != "-").unwrap_or_else(|| "recording".to_owned())
 }
 
 fn read(path: &Path) -> anyhow::Result<Recording> {

@@ -11,6 +11,11 @@ fn a_recorded_rollout_is_one_file() {
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<title>Rolling out: rollover / web"));
     let redacted = String::from_utf8(rollcast(&["export", &recording, "--redact"]).stdout).unwrap();
     assert!(redacted.contains(" / web — Rollcast</title>") && !redacted.contains("rollover"));
+    // The name of the file is no name of the cluster.
+    let named = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("web.jsonl");
+    std::fs::copy(&recording, &named).unwrap();
+    let redacted = rollcast(&["export", &named.display().to_string(), "--redact"]).stdout;
+    assert!(String::from_utf8(redacted).unwrap().contains(": namespace-1 / web — Rollcast</title>"));
     let empty = file("empty.jsonl", "");
     for (arguments, why) in [
         (
