@@ -43,14 +43,23 @@ pub struct ReplayOptions {
 pub fn read(path: &Path, parse: fn(&str) -> Recording) -> anyhow::Result<Recording> {
     let text = std::fs::read(path).with_context(|| format!("cannot read the recording {}", path.display()))?;
     let recording = parse(&String::from_utf8_lossy(&text));
+    ensure_observed(&recording, &path.display().to_string())?;
+    Ok(recording)
+}
+
+/// Logs the bad lines of a recording.
+///
+/// # Errors
+/// When it has no valid line.
+pub fn ensure_observed(recording: &Recording, source: &str) -> anyhow::Result<()> {
     for bad in &recording.bad_lines {
-        tracing::warn!(error = %bad, recording = %path.display(), "skipped a line of the recording");
+        tracing::warn!(error = %bad, recording = %source, "skipped a line of the recording");
     }
     if recording.observed.is_empty() {
         let first = recording.bad_lines.first().map_or_else(String::new, |bad| format!(" ({bad})"));
-        anyhow::bail!("{} contains no valid line{first}", path.display());
+        anyhow::bail!("{source} contains no valid line{first}");
     }
-    Ok(recording)
+    Ok(())
 }
 
 /// Returns a name that is free: the name itself, or with the first number for which it is. History under a name is never mixed.

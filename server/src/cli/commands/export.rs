@@ -54,7 +54,9 @@ fn read(path: &Path) -> anyhow::Result<Recording> {
     }
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes)?;
-    Ok(Recording::read(&String::from_utf8_lossy(&bytes)))
+    let recording = Recording::read(&String::from_utf8_lossy(&bytes));
+    replay::ensure_observed(&recording, "standard input")?;
+    Ok(recording)
 }
 
 /// Chooses by name: one that was created again has its name from several Deployments.

@@ -81,6 +81,24 @@ fn a_malformed_line_is_named_by_its_number_and_the_rest_still_plays() {
 }
 
 #[test]
+fn bad_lines_of_standard_input_are_told_like_those_of_a_file() {
+    let good = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/traces/rollover.jsonl")).unwrap();
+    let mut lines: Vec<&str> = good.lines().collect();
+    lines.insert(3, "{ this is no line");
+    let export = |name: &str, text: &str| {
+        let piped = std::fs::File::open(file(name, text)).unwrap();
+        let output = program(&["export", "-"]).stdin(piped).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, warning) = export("piped.jsonl", &lines.join("\n"));
+    assert_eq!(code, Some(0), "{warning}");
+    assert!(warning.contains("line 4:"), "{warning}");
+    let (code, why) = export("piped-none.jsonl", "hello\n");
+    assert_eq!(code, Some(2), "{why}");
+    assert!(why.contains("standard input contains no valid line (line 1:"), "{why}");
+}
+
+#[test]
 fn a_recording_commands_no_terminal() {
     let strange = |text: &str| text.chars().find(|c| *c != '\n' && c.is_control());
     let line =
