@@ -92,10 +92,9 @@ pub fn revision(revision: u64) -> String {
     format!("revisions/{revision}")
 }
 
-/// Returns the timeline document of the workload that has the name now, in the read API.
+/// Returns the timeline document of a workload, in the read API.
 pub fn timeline(workload: &Workload) -> String {
-    let workload = Workload { uid: None, rollout: None, ..workload.clone() };
-    Address::of_workload(Route::ApiTimeline, &workload).to_string()
+    Address::of_workload(Route::ApiTimeline, workload).to_string()
 }
 
 /// Returns the recording of a rollout in the history, in the read API.

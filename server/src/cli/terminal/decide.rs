@@ -49,7 +49,8 @@ pub(super) struct WaitDecider {
     stale_since: Option<Instant>,
     /// Something of that name was there since waiting began.
     was_there: bool,
-    uid: Option<Uid>,
+    /// The Deployment that is waited for, once it is known.
+    pub(super) uid: Option<Uid>,
 }
 
 impl WaitDecider {

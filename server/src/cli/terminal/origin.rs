@@ -64,18 +64,17 @@ impl Origin {
     }
 
     /// Fetches the timeline document of a Deployment as JSON, within a limited time.
-    pub(super) async fn document(&self, name: &str) -> anyhow::Result<String> {
-        let workload = self.workload(name);
+    pub(super) async fn document(&self, workload: &Workload) -> anyhow::Result<String> {
         match &self.source {
             Source::Hub(hub) => {
-                let document = tokio::time::timeout(LIMITS.timeout, hub.document(&workload)).await;
+                let document = tokio::time::timeout(LIMITS.timeout, hub.document(workload)).await;
                 let document =
                     document.with_context(|| format!("no response within {} s", LIMITS.timeout.as_secs()))?;
                 let document = document?.context("there is no such Deployment")?;
                 Ok(serde_json::to_string_pretty(&document)?)
             }
             Source::Server(server, _) => {
-                let document = server.get(&address::timeline(&workload), LIMITS).await?;
+                let document = server.get(&address::timeline(workload), LIMITS).await?;
                 serde_json::from_str::<serde::de::IgnoredAny>(&document)
                     .context("the response is not a timeline document")?;
                 Ok(document)

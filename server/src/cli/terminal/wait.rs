@@ -9,10 +9,10 @@ use anyhow::Context;
 use futures::StreamExt;
 use futures::future::join_all;
 use futures::stream::FuturesUnordered;
-use timeline::Millis;
 use timeline::model::PodState;
 use timeline::view::View;
 use timeline::words::duration_in_words;
+use timeline::{Millis, Workload};
 
 pub use super::decide::WaitOutcome;
 use super::decide::{Decision, WaitDecider};
@@ -37,6 +37,8 @@ const MOST_NAMES: usize = 5;
 struct Outcome {
     ended: WaitOutcome,
     line: String,
+    /// The Deployment that was waited for: another one may have its name now.
+    workload: Workload,
 }
 
 /// The worst of the outcomes so far, which is told last and decides the exit code: the first of the worst ones, and the last
@@ -96,8 +98,11 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
     writeln!(wait.printer(), "Times are UTC.")?;
     let mut waiting: FuturesUnordered<_> = names.iter().map(|name| wait_for(&origin, name, &wait)).collect();
     let mut worst = WorstOutcome::default();
+    let mut workloads: Vec<Workload> = Vec::new();
     while let Some(outcome) = waiting.next().await {
-        if let Some(line) = worst.add(outcome?) {
+        let outcome = outcome?;
+        workloads.push(outcome.workload.clone());
+        if let Some(line) = worst.add(outcome) {
             writeln!(wait.printer(), "{line}")?;
         }
         if worst.outcome() != WaitOutcome::Complete && arguments.fail_fast {
@@ -105,11 +110,15 @@ pub async fn wait(arguments: options::Wait) -> anyhow::Result<WaitOutcome> {
         }
     }
     drop(waiting);
+    let workload = |name: &str| {
+        let known = workloads.iter().find(|workload| workload.name == name);
+        known.cloned().unwrap_or_else(|| origin.workload(name))
+    };
     if is_json {
-        print_all(&join_all(names.iter().map(|name| document(&origin, name))).await)?;
+        print_all(&join_all(names.iter().map(|name| document(&origin, workload(name)))).await)?;
     }
     if let (Some(path), [name]) = (&arguments.export, names.as_slice())
-        && let Err(why) = export_rollout(&origin, name, path, arguments.redact, deadline).await
+        && let Err(why) = export_rollout(&origin, workload(name), path, arguments.redact, deadline).await
     {
         let line = format!("cannot export the rollout: {why:#}");
         let _ = writeln!(print::err(), "{}", plain(&line)); // how waiting ended is told in any case
@@ -138,11 +147,11 @@ impl WaitSettings {
 }
 
 /// Returns the document; `null` if it cannot be fetched, because the outcome is printed in any case.
-async fn document(origin: &Origin, name: &str) -> String {
-    match origin.document(name).await {
+async fn document(origin: &Origin, workload: Workload) -> String {
+    match origin.document(&workload).await {
         Ok(document) => document,
         Err(why) => {
-            let line = format!("cannot fetch the document of {}/{name}: {why:#}", origin.namespace);
+            let line = format!("cannot fetch the document of {}/{}: {why:#}", workload.namespace, workload.name);
             let _ = writeln!(print::err(), "{}", plain(&line)); // nobody may read it
             "null".to_owned()
         }
@@ -152,12 +161,11 @@ async fn document(origin: &Origin, name: &str) -> String {
 /// Writes the rollout to a file of its own. After the deadline there is little time left for that.
 async fn export_rollout(
     origin: &Origin,
-    name: &str,
+    workload: Workload,
     path: &Path,
     is_redacted: bool,
     deadline: tokio::time::Instant,
 ) -> anyhow::Result<()> {
-    let workload = origin.workload(name);
     let html = async {
         match &origin.source {
             Source::Hub(hub) => {
@@ -237,7 +245,7 @@ async fn wait_for(origin: &Origin, name: &str, wait: &WaitSettings) -> anyhow::R
             if is_deadline { settling.unsettled_words() } else { String::new() },
             follower.unread_words(&origin.namespace)
         );
-        return Ok(Outcome { ended, line });
+        return Ok(Outcome { ended, line, workload: origin.workload(name).with_uid(waiting.uid) });
     }
 }
 
@@ -361,9 +369,12 @@ mod tests {
     /// Returns the final result, its line, and the lines printed before it.
     fn worst(outcomes: &[(WaitOutcome, &str)]) -> (WaitOutcome, String, Vec<String>) {
         let mut worst = WorstOutcome::default();
-        let told =
-            outcomes.iter().filter_map(|(ended, line)| worst.add(Outcome { ended: *ended, line: (*line).into() }));
-        let told = told.collect();
+        let outcome = |(ended, line): &(WaitOutcome, &str)| Outcome {
+            ended: *ended,
+            line: (*line).to_owned(),
+            workload: Workload::deployment("prod", "shop", "web"),
+        };
+        let told = outcomes.iter().filter_map(|ended| worst.add(outcome(ended))).collect();
         (worst.outcome(), worst.0.unwrap().line, told)
     }
 
@@ -394,7 +405,7 @@ mod tests {
         for (timeout_secs, took_secs) in [(0, 30), (20, 30), (90, 90)] {
             let began = tokio::time::Instant::now();
             let deadline = began + Duration::from_secs(timeout_secs);
-            let ended = export_rollout(&origin, "web", Path::new("/nowhere"), false, deadline).await;
+            let ended = export_rollout(&origin, origin.workload("web"), Path::new("/nowhere"), false, deadline).await;
             let why = format!("{:#}", ended.unwrap_err());
             assert_eq!(why, "it was not there in time: deadline has elapsed");
             assert_eq!(began.elapsed().as_secs(), took_secs);

@@ -190,6 +190,12 @@ async fn is_seen(watched: &Watched, situation: Situation) -> bool {
     }
 }
 
+/// Returns whether a document is that of the first Deployment `web`.
+fn is_first(document: &str) -> bool {
+    let document: Value = serde_json::from_str(document).unwrap_or_default();
+    document["deployments"][0]["uid"].as_str().is_some_and(|uid| uid.ends_with("01"))
+}
+
 async fn case(situation: Situation, moment: Moment, way: Way) -> Result<(), String> {
     let mut world = World::new(situation, moment, way).await;
     let (code, words) = wanted(situation, moment, way);
@@ -224,6 +230,9 @@ async fn case(situation: Situation, moment: Moment, way: Way) -> Result<(), Stri
         }
         _ => true,
     };
+    // Its document is that of the Deployment that was waited for, also when another one has its name.
+    let is_recreated = (situation, moment, way) == (Recreated, Moment::During, Way::Json);
+    let is_json = is_json && (!is_recreated || is_first(&ended.out));
     let last_line = if way == Way::Json || code == 2 { last(&ended.error) } else { last(&ended.out) };
     let is_right = ended.code == Some(code) && last_line.contains(words) && is_json;
     is_right
