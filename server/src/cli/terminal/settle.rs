@@ -68,8 +68,15 @@ impl SettleTimer {
 
     /// Returns a sentence if the rollout was complete in the end, but not for long enough; empty otherwise.
     pub(super) fn unsettled_words(&self) -> String {
-        if self.calm.is_none() || self.lasts.is_zero() {
+        if self.calm.is_none() {
             return String::new();
+        }
+        if self.lasts.is_zero() {
+            let starts = duration(STARTS_MILLIS);
+            return format!(
+                " A new pod may still fail: it restarted in the last minute, \
+                 or started in the last {starts} without a readiness or startup probe."
+            );
         }
         let lasts = duration(i64::try_from(self.lasts.as_millis()).unwrap_or(i64::MAX));
         format!(" It was not complete for {lasts} without an exit, a restart or a lost pod.")

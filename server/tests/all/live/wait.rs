@@ -335,8 +335,15 @@ async fn a_pod_that_no_probe_asks_may_end_before_it_counts_where_failures_are_wa
             "state": { "running": { "startedAt": now() } } }]);
         new
     };
+    let config = kubeconfig(&api, "doubt");
+    let arguments = |timeout: &str| ["--kubeconfig", &config, "--fail-fast", "--timeout", timeout].map(str::to_owned);
     api.put(new(0));
-    let arguments = ["--kubeconfig", &kubeconfig(&api, "doubt"), "--fail-fast", "--timeout", "60s"].map(str::to_owned);
+    let ended = Running::wait(&arguments("3s")).ended.await.unwrap();
+    assert_eq!(ended.code, Some(124), "{ended:?}");
+    let why = "it restarted in the last minute, or started in the last 10 s without a readiness or startup probe.";
+    assert!(last(&ended.out).ends_with(&format!(" A new pod may still fail: {why}")), "{ended:?}");
+    api.put(new(0));
+    let arguments = arguments("60s");
     let running = Running::wait(&arguments);
     running.until("2 of 2 available").await;
     (1..=2).for_each(|restarts| api.put(new(restarts)));
