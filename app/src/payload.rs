@@ -124,11 +124,12 @@ impl DeploymentPayload {
     /// Builds the preview of a link to the page.
     pub fn preview(&self) -> Preview {
         let badge = self.view().map_or("Not found", |view| view.verdict.badge.as_str());
-        let path = address::whatever_bears_the_name(&self.workload);
+        // There are pictures of Deployments and of rollouts, and none of moments.
+        let is_drawn = self.snapshot.deployment.is_some() && self.moment.is_none();
         Preview {
             title: page_title(badge, &self.workload.namespace, &self.workload.name),
             description: self.description(self.moment.is_some() || self.workload.rollout.is_some()),
-            image: self.snapshot.deployment.map(|_| format!("{path}/preview.png")),
+            image: is_drawn.then(|| address::below(&self.workload, "preview.png")),
         }
     }
 }

@@ -137,6 +137,25 @@ async fn what_a_link_leads_to_is_there() {
     }
 }
 
+#[tokio::test]
+async fn a_preview_has_a_picture_of_the_deployment_that_the_link_names_and_none_of_a_moment() {
+    let (rollcast, _) = site().await;
+    for (link, picture) in [
+        (WEB.to_owned(), Some(format!("{WEB}/preview.png"))),
+        (format!("{WEB}?uid={OLD}"), Some(format!("{WEB}/preview.png?uid={OLD}"))),
+        (format!("{NGINX}?at={MIDWAY}"), None),
+    ] {
+        let page = fetch(&rollcast, &link).await.text;
+        let image = page.split("<meta").find(|tag| tag.contains("og:image"));
+        let Some(picture) = picture else {
+            assert_eq!(image, None, "{link}");
+            continue;
+        };
+        assert!(image.is_some_and(|tag| tag.contains(&format!("{picture}\""))), "{link}: {image:?}");
+        assert_eq!(fetch(&rollcast, &picture).await.status.as_u16(), 200, "{picture}");
+    }
+}
+
 /// After a restart only what is there is known: of earlier revisions their ReplicaSets, and no moments.
 #[tokio::test]
 async fn a_revision_from_before_leads_to_what_is_known_of_it() {
