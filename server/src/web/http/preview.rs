@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use resvg::{tiny_skia, usvg};
 use timeline::Workload;
+use timeline::view::Tone;
 use timeline::viewer::DeploymentCopy;
 
 use super::extract::NamedWorkload;
@@ -65,9 +66,17 @@ async fn drawing(view: &ClientView, workload: &Workload) -> Option<String> {
     let connection = hub.connection().borrow().clone();
     let snapshot = hub.page(workload).await.ok()?;
     let now_millis = snapshot.now_millis;
-    let copy = DeploymentCopy::from(snapshot);
-    let until_millis = known_until_millis(&copy, &connection).map_or(now_millis, |until| now_millis.min(until));
-    preview::svg(&copy, until_millis, workload)
+    let mut copy = DeploymentCopy::from(snapshot);
+    let Some(until_millis) = known_until_millis(&copy, &connection) else {
+        return preview::svg(&copy, now_millis, workload);
+    };
+    // While the cluster is not heard, the last verdict may not be the present one.
+    if let Some(view) = &mut copy.said.view {
+        view.verdict.badge = "No data".to_owned();
+        view.verdict.tone = Tone::Quiet;
+        view.verdict.sentence.insert_str(0, "Last seen: ");
+    }
+    preview::svg(&copy, now_millis.min(until_millis), workload)
 }
 
 fn image(format: ImageFormat, bytes: Bytes) -> Response {

@@ -20,6 +20,7 @@ use server::web::session::{StreamRequest, serve_over};
 use server::web::state::{Rollcast, Site};
 use timeline::address::Route;
 use timeline::list::{Query, Window};
+use timeline::view::Tone;
 use timeline::viewer::DeploymentCopy;
 use timeline::wire::{self, PROTOCOL, Scope, ServerFrame, Snapshot, ViewerFrame};
 use timeline::{Retention, Uid, Workload};
@@ -404,8 +405,12 @@ async fn a_preview_of_a_cluster_that_does_not_respond_ends_with_its_last_respons
     let rollcast = site_of(vec![hub.clone()], site);
     let drawn = signed_in("fully").get(&rollcast, &format!("{WEB}/preview.svg")).await.text;
     let workload = Workload::deployment("prod", "rollover", "web");
-    let copy = DeploymentCopy::from(hub.page(&workload).await.unwrap());
+    let mut copy = DeploymentCopy::from(hub.page(&workload).await.unwrap());
+    let verdict = &mut copy.said.view.as_mut().unwrap().verdict;
+    verdict.sentence = format!("Last seen: {}", verdict.sentence);
+    (verdict.badge, verdict.tone) = ("No data".to_owned(), Tone::Quiet);
     assert_eq!(drawn, app::preview::svg(&copy, since_millis, &workload).unwrap());
+    assert!(drawn.contains(">No data<") && drawn.contains(">Last seen: "), "{drawn}");
 }
 
 #[tokio::test(start_paused = true)]
