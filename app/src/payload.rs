@@ -3,7 +3,7 @@
 use leptos::prelude::use_context;
 use serde::{Deserialize, Serialize};
 use timeline::address;
-use timeline::list::{ListCopy, ListDelta, Query, Window};
+use timeline::list::{ListCopy, ListDelta, Overall, Query, Window};
 use timeline::wire::{Connection, Moment, Snapshot};
 use timeline::words::count;
 use timeline::{Workload, say};
@@ -153,16 +153,50 @@ impl ListPayload {
     pub fn preview(&self) -> Preview {
         let copy = self.copy();
         let places = count(copy.overall.clusters.len() as u32, "cluster");
+        let live = self.live_words(&copy.overall);
         Preview {
             title: crate::list::title(&copy.overall, &self.query),
-            description: format!("{}, in {places}, live.", crate::list::summary(&copy.overall)),
+            description: format!("{}, in {places}{live}.", crate::list::summary(&copy.overall)),
             image: None,
         }
     }
 
     /// Builds the preview of a link to the wall of the list.
     pub fn wall_preview(&self) -> Preview {
-        let summary = crate::list::summary(&self.copy().overall);
-        Preview { description: format!("{summary}, live."), ..self.preview() }
+        let overall = self.copy().overall;
+        let (summary, live) = (crate::list::summary(&overall), self.live_words(&overall));
+        Preview { description: format!("{summary}{live}."), ..self.preview() }
+    }
+
+    /// Formats the end of a description; empty unless all clusters of the list are live.
+    fn live_words(&self, overall: &Overall) -> &'static str {
+        if crate::list::is_live(overall, &self.query) { ", live" } else { "" }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use timeline::list::ClusterState;
+    use timeline::wire::ConnectionState;
+
+    use super::*;
+    use crate::list::test_data::cluster;
+
+    #[test]
+    fn a_preview_of_a_list_says_live_only_where_all_its_clusters_are() {
+        let said = |clusters: Vec<ClusterState>, query: Query| {
+            let overall = Some(Overall { clusters, ..Overall::default() });
+            let delta = ListDelta { is_anew: true, overall, ..ListDelta::default() };
+            let list = ListPayload { query, delta, ..ListPayload::default() };
+            [list.preview().description, list.wall_preview().description]
+        };
+        let stale = ConnectionState::Stale { since_millis: 0, retry_at_millis: None, why: "silent".into() };
+        let (well, silent) = (cluster("well", ConnectionState::Live), cluster("silent", stale));
+        let of_well = Query { cluster: Some("well".into()), ..Query::default() };
+        let live = ["0 Deployments, in 1 cluster, live.", "0 Deployments, live."];
+        assert_eq!(said(vec![well.clone()], Query::default()), live);
+        let both = vec![well, silent];
+        assert_eq!(said(both.clone(), Query::default()), ["0 Deployments, in 2 clusters.", "0 Deployments."]);
+        assert_eq!(said(both, of_well), ["0 Deployments, in 2 clusters, live.", "0 Deployments, live."]);
     }
 }

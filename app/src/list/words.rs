@@ -27,7 +27,7 @@ fn unsettled_counts(overall: &Overall) -> Vec<String> {
 pub fn title(overall: &Overall, query: &Query) -> String {
     let words = unsettled_counts(overall).join(", ");
     // Of clusters that are not seen, and of Deployments that a search leaves out, nobody knows it.
-    let is_seen = listed_clusters(overall, query).all(|cluster| cluster.connection.state.is_live());
+    let is_seen = is_live(overall, query);
     let is_search = !query.text.is_empty() || !query.labels.is_empty();
     let nothing = if overall.all > 0 && is_seen && !is_search { "Nothing in progress" } else { "Deployments" };
     format!("{}{} — Rollcast", if words.is_empty() { nothing } else { &words }, place(query)).replace('<', "‹")
@@ -38,6 +38,11 @@ pub fn tab_title(overall: &Overall, query: &Query, is_linked: bool) -> String {
     let mut clusters = listed_clusters(overall, query).peekable();
     let is_unseen = clusters.peek().is_some() && clusters.all(|cluster| cluster.connection.state.is_stale());
     connection::title(!is_linked || is_unseen, title(overall, query))
+}
+
+/// Returns whether all clusters of a list are live.
+pub fn is_live(overall: &Overall, query: &Query) -> bool {
+    listed_clusters(overall, query).all(|cluster| cluster.connection.state.is_live())
 }
 
 /// The clusters of which a list is.
