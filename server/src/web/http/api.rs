@@ -11,6 +11,7 @@ use futures::future::join_all;
 use serde::Serialize;
 use serde_json::json;
 use timeline::Workload;
+use timeline::address::base;
 use timeline::document::Document;
 
 use super::export;
@@ -29,7 +30,13 @@ struct DocumentResponse {
 }
 
 pub(super) async fn description() -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], include_str!("openapi.json")).into_response()
+    ([(header::CONTENT_TYPE, "application/json")], description_below(base())).into_response()
+}
+
+/// Returns the description of a server below this path: clients begin the addresses with it.
+fn description_below(base: &str) -> String {
+    let url = if base.is_empty() { "/" } else { base };
+    include_str!("openapi.json").replace("{ \"url\": \"/\" }", &json!({ "url": url }).to_string())
 }
 
 pub(super) async fn deployments(view: ClientView) -> Response {
@@ -85,4 +92,17 @@ pub(super) async fn recording(view: ClientView, NamedWorkload(workload): NamedWo
     };
     let request = ExportRequest { workload, revision: None, is_redacted: false };
     export::create(job, async move { export::lines(&view, request).await }).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_names_the_path_below_which_the_server_is() {
+        for (base, url) in [("", "/"), ("/rollcast", "/rollcast")] {
+            let description: serde_json::Value = serde_json::from_str(&description_below(base)).unwrap();
+            assert_eq!(description["servers"], json!([{ "url": url }]));
+        }
+    }
 }
