@@ -262,6 +262,7 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
     world.delete_if_there(Resource::ConfigMap, &Key::new(&of.namespace, lives::CONFIG_MAP));
     let image = choice.next_image("");
     let is_sick = Behavior::of_image(&choice.image) != Behavior::Healthy;
+    let is_uneven = leaves_node_empty(world, of, &choice, replicas);
     let _ = action::edit(world, of, |deployment| {
         let spec = deployment.spec.get_or_insert_default();
         spec.replicas = Some(replicas);
@@ -271,12 +272,24 @@ pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready,
         spec.strategy =
             recreate.then(|| DeploymentStrategy { type_: Some("Recreate".to_owned()), rolling_update: None });
         if let Some(pod) = &mut spec.template.spec
-            && (lives::forget(pod) || is_sick)
+            && (lives::forget(pod) || is_sick || is_uneven)
             && let Some(container) = pod.containers.first_mut()
         {
             container.image = Some(image);
         }
     });
+}
+
+/// Returns whether a node stays without pods of a Deployment that has enough of them for every node. New pods spread,
+/// but pods that run stay where they are, for example after a node was drained.
+fn leaves_node_empty(world: &World, of: &Key, choice: &Choice, replicas: i32) -> bool {
+    let pods = choice.pods.iter().filter_map(|pod| world.store().typed::<Pod>(&Key::new(&of.namespace, pod)));
+    let nodes_of_pods: Vec<&str> = pods.filter_map(meta::node_of).collect();
+    let nodes = &world.settings.nodes;
+    let used = nodes.iter().filter(|node| nodes_of_pods.contains(&node.as_str())).count();
+    let wanted = usize::try_from(replicas).unwrap_or_default();
+    let new = wanted.saturating_sub(nodes_of_pods.len());
+    wanted >= nodes.len() && used + new < nodes.len()
 }
 
 /// A Deployment for the playground, as people write one.

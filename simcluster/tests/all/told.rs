@@ -6,24 +6,35 @@ use simcluster::story::{Player, manifest};
 use simcluster::world::Pool;
 use simcluster::{Key, Object, Resource, Settings, World};
 
-/// Plays a story to its end; what `look` says of each moment, with the step, without repetition.
-fn played<T: PartialEq>(name: &str, look: impl Fn(&World) -> T) -> (World, Vec<(usize, i64, T)>) {
+fn cluster() -> World {
     let settings = Settings { pool: Some(Pool::default()), ..Settings::default() };
     let mut world = World::new(3, 1_800_000_000_000, settings);
     world.create(Object::read(Resource::Deployment, manifest("default", "web", 4)).unwrap()).unwrap();
+    world
+}
+
+/// Plays a story to its end; what `look` says of each moment, with the step, without repetition.
+fn played<T: PartialEq>(name: &str, look: impl Fn(&World) -> T) -> (World, Vec<(usize, i64, T)>) {
+    let mut world = cluster();
+    let seen = play(&mut world, name, look);
+    (world, seen)
+}
+
+/// Plays a story in a world, as [`played`] does.
+fn play<T: PartialEq>(world: &mut World, name: &str, look: impl Fn(&World) -> T) -> Vec<(usize, i64, T)> {
     let mut player = Player::new(Key::new("default", "web"));
     assert!(player.choose(name));
     let (mut seen, begin) = (Vec::<(usize, i64, T)>::new(), world.now_millis());
     while player.told().story == name {
         assert!(world.now_millis() < begin + 600_000, "{:?} hangs", player.told());
         world.advance_to(world.now_millis() + 50);
-        player.look(&mut world);
-        let (step, now) = (player.told().step, look(&world));
+        player.look(world);
+        let (step, now) = (player.told().step, look(world));
         if seen.last().is_none_or(|(known, _, last)| (*known, last) != (step, &now)) {
             seen.push((step, world.now_millis() - begin, now));
         }
     }
-    (world, seen)
+    seen
 }
 
 fn statuses(world: &World) -> Vec<ContainerStatus> {
@@ -92,4 +103,17 @@ fn a_node_comes_for_a_pod_and_goes_again() {
     assert_eq!(nodes[..6], [(1, 4), (2, 4), (3, 4), (3, 5), (4, 5), (4, 4)]);
     assert_eq!(says(&world, "TriggeredScaleUp"), ["pod triggered scale-up: [{pool 0->1 (max: 2)}]"]);
     assert_eq!(says(&world, "ScaleDown").len(), 1);
+}
+
+#[test]
+fn a_node_that_is_lost_after_a_drain_had_pods() {
+    let mut world = cluster();
+    let on_node = |world: &World| {
+        let pods = world.store().pods_on("node-4").filter(|pod| pod.metadata.deletion_timestamp.is_none());
+        (world.store().get(Resource::Node, &Key::new("", "node-4")).is_some(), pods.count())
+    };
+    let drained = play(&mut world, "drain", on_node);
+    assert_eq!(drained.last().unwrap().2, (true, 0), "nothing moves back");
+    let lost = play(&mut world, "node-lost", on_node);
+    assert_eq!(lost.iter().find(|(.., (is_there, _))| !is_there).unwrap().2, (false, 2));
 }
