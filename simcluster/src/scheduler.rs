@@ -1,4 +1,5 @@
 //! The scheduler: a node for each pod, by capacity, taints, node selector and node affinity; the emptiest of those that fit, spread over ReplicaSets.
+//! Nodes of the autoscaler come last, so that they become empty and are taken away.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +75,8 @@ fn choose(world: &World, pod: &Pod) -> Result<String, String> {
         let why = refusals_of(node, &spec, pods);
         if why.is_empty() {
             let siblings = pods.iter().filter(is_sibling).count();
-            let rank = (-preference(node, &spec), siblings, pods.len(), name);
+            let is_of_pool = world.settings.pool.as_ref().is_some_and(|pool| pool.has_node(&name));
+            let rank = (is_of_pool, -preference(node, &spec), siblings, pods.len(), name);
             if best.as_ref().is_none_or(|known| rank < *known) {
                 best = Some(rank);
             }

@@ -212,13 +212,15 @@ fn act(world: &mut World, of: &Key, act: Act) -> String {
         return String::new();
     }
     let Some(choice) = Choice::of(world, of) else { return String::new() };
-    let Some(action) = action(&choice, of, act) else { return String::new() };
+    let Some(action) = action(world, &choice, of, act) else { return String::new() };
     let command = action.command(world, of);
     let _ = action.perform(world, of);
     command
 }
 
-fn action(choice: &Choice, of: &Key, act: Act) -> Option<Action> {
+fn action(world: &World, choice: &Choice, of: &Key, act: Act) -> Option<Action> {
+    // The nodes of the autoscaler come and go by themselves.
+    let last_node = || world.settings.nodes.iter().rfind(|node| choice.nodes.contains(node)).cloned();
     Some(match act {
         Act::Look | Act::Prepare { .. } => return None,
         Act::Version(fate) => Action::Image(choice.next_image(fate)),
@@ -233,9 +235,9 @@ fn action(choice: &Choice, of: &Key, act: Act) -> Option<Action> {
         Act::Restart => Action::Restart,
         Act::Quota(true) => Action::Quota(choice.counted),
         Act::Quota(false) => Action::Quota(PLENTY),
-        Act::LoseNode => Action::LoseNode(choice.nodes.last()?.clone()),
+        Act::LoseNode => Action::LoseNode(last_node()?),
         Act::AddNodes => Action::AddNode(choice.lost.first()?.clone()),
-        Act::Drain => Action::Drain(choice.nodes.last()?.clone()),
+        Act::Drain => Action::Drain(last_node()?),
         Act::Uncordon => Action::Uncordon(choice.drained.first()?.clone()),
         Act::Patch(patch) => Action::Patch(patch(&of.name, &choice.next_image(""))),
         Act::MakeConfigMap => Action::MakeConfigMap(lives::CONFIG_MAP.to_owned()),

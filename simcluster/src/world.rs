@@ -61,6 +61,13 @@ impl Default for Pool {
     }
 }
 
+impl Pool {
+    /// Returns whether a node of this name is one of the pool.
+    pub(crate) fn has_node(&self, name: &str) -> bool {
+        name.strip_prefix(&self.name).is_some_and(|number| number.starts_with('-'))
+    }
+}
+
 /// What the autoscaler remembers between its rounds.
 #[derive(Debug, Default)]
 pub(crate) struct AutoscalerMemory {

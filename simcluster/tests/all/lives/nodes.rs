@@ -1,7 +1,8 @@
 //! Nodes that come and go.
 
 use k8s_openapi::api::core::v1::Event;
-use serde_json::json;
+use serde_json::{Value, json};
+use simcluster::action::Action;
 use simcluster::{DeleteOptions, Key, Object, Resource, Settings, World};
 
 use crate::lives::{START, container};
@@ -48,5 +49,33 @@ fn an_autoscaler_adds_a_node_and_takes_it_away_when_it_is_empty() {
     world.advance_to(START + 80_000);
     assert!(world.store().get(Resource::Node, &Key::new("", "pool-1")).is_some(), "empty, but not for long");
     world.advance_to(START + 120_000);
+    assert!(world.store().get(Resource::Node, &Key::new("", "pool-1")).is_none());
+}
+
+#[test]
+fn neighbours_that_roll_out_do_not_keep_the_node_of_the_autoscaler() {
+    let pool = simcluster::world::Pool { name: "pool".to_owned(), most: 1, boot_millis: 10_000 };
+    let nodes = vec!["node-1".to_owned()];
+    let mut world = World::new(1, START, Settings { nodes, pool: Some(pool), ..Settings::default() });
+    let deploy = |world: &mut World, name: &str, replicas: i32, resources: Value| {
+        let labels = json!({ "app": name });
+        let template = json!({
+            "metadata": { "labels": labels },
+            "spec": { "containers": [container("web", &[], json!({ "resources": resources }))] },
+        });
+        let spec = json!({ "replicas": replicas, "selector": { "matchLabels": labels }, "template": template });
+        let made = json!({ "metadata": { "name": name, "namespace": "default" }, "spec": spec });
+        world.create(Object::read(Resource::Deployment, made).unwrap()).unwrap();
+        Key::new("default", name)
+    };
+    let web = deploy(&mut world, "web", 2, json!({ "requests": { "cpu": "12" } }));
+    let neighbour = deploy(&mut world, "neighbour", 3, json!({}));
+    world.advance_to(START + 40_000);
+    assert_eq!(world.store().pods_on("pool-1").count(), 1, "the second large pod");
+    Action::Scale(1).perform(&mut world, &web).unwrap();
+    for _ in 0..4 {
+        Action::Restart.perform(&mut world, &neighbour).unwrap();
+        world.advance_to(world.now_millis() + 20_000);
+    }
     assert!(world.store().get(Resource::Node, &Key::new("", "pool-1")).is_none());
 }
