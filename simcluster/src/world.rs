@@ -29,7 +29,7 @@ pub struct Settings {
     pub nodes: Vec<String>,
     /// Changes per kind that watches can go back.
     pub history: usize,
-    /// The resourceVersion to count on from: of a world that takes the place of another, the last one of that.
+    /// The resourceVersion to count on from: of a world that takes the place of another, one after the last one of that.
     pub first_revision: u64,
     /// True if kubelets write Events about images and containers, as real ones do.
     pub has_container_events: bool,
