@@ -246,13 +246,13 @@ fn action(world: &World, choice: &Choice, of: &Key, act: Act) -> Option<Action> 
 
 /// Brings the Deployment to where a story begins: healthy, of this size, nothing paused, every node there, the quota out of the way.
 pub fn prepare(world: &mut World, of: &Key, replicas: i32, (deadline, min_ready, recreate): (i32, i32, bool)) {
-    let Some(choice) = Choice::of(world, of) else {
+    if world.store().typed::<Deployment>(of).is_none()
+        && let Ok(made) = Object::read(Resource::Deployment, manifest(&of.namespace, &of.name, replicas))
+    {
         // Somebody deleted it.
-        if let Ok(made) = Object::read(Resource::Deployment, manifest(&of.namespace, &of.name, replicas)) {
-            let _ = world.create(made);
-        }
-        return;
-    };
+        let _ = world.create(made);
+    }
+    let Some(choice) = Choice::of(world, of) else { return };
     let mut before: Vec<Action> = choice.lost.iter().cloned().map(Action::AddNode).collect();
     before.extend(choice.drained.iter().cloned().map(Action::Uncordon));
     before.extend(choice.out_of_rotation.iter().cloned().map(Action::KillPod));

@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ContainerStatus, Event, Pod};
 use simcluster::story::{Player, manifest};
 use simcluster::world::Pool;
-use simcluster::{Key, Object, Resource, Settings, World};
+use simcluster::{DeleteOptions, Key, Object, Resource, Settings, World};
 
 fn cluster() -> World {
     let settings = Settings { pool: Some(Pool::default()), ..Settings::default() };
@@ -116,4 +116,24 @@ fn a_node_that_is_lost_after_a_drain_had_pods() {
     assert_eq!(drained.last().unwrap().2, (true, 0), "nothing moves back");
     let lost = play(&mut world, "node-lost", on_node);
     assert_eq!(lost.iter().find(|(.., (is_there, _))| !is_there).unwrap().2, (false, 2));
+}
+
+#[test]
+fn a_story_after_a_deletion_has_its_settings() {
+    let web = Key::new("default", "web");
+    for (name, expected) in [
+        ("deadline", (Some(10), 0, "RollingUpdate")),
+        ("recreate", (Some(600), 0, "Recreate")),
+        ("min-ready-seconds", (Some(600), 5, "RollingUpdate")),
+    ] {
+        let mut world = cluster();
+        world.delete(Resource::Deployment, &web, &DeleteOptions::default()).unwrap();
+        let mut player = Player::new(web.clone());
+        assert!(player.choose(name));
+        player.look(&mut world);
+        let spec = world.get::<Deployment>(&web).unwrap().spec.unwrap();
+        let strategy = spec.strategy.and_then(|strategy| strategy.type_).unwrap_or_default();
+        let minimum = spec.min_ready_seconds.unwrap_or_default();
+        assert_eq!((spec.progress_deadline_seconds, minimum, strategy.as_str()), expected, "{name}");
+    }
 }
