@@ -5,7 +5,7 @@ use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
 use serde_json::{Value, json};
 
-use crate::controller::deployment::sets::{HASH, REVISION};
+use crate::controller::deployment::sets::{self, HASH, REVISION};
 use crate::node;
 use crate::object::{Key, Kind, Object, Resource};
 use crate::world::{DeleteOptions, Write};
@@ -218,7 +218,7 @@ pub fn revisions(world: &World, of: &Key) -> Vec<(i64, ReplicaSet)> {
     all
 }
 
-/// Restores the template of that revision's ReplicaSet, without the hash, as `kubectl rollout undo` does.
+/// Restores template and annotations of that revision's ReplicaSet, without the hash, as `kubectl rollout undo` does.
 fn undo(world: &mut World, of: &Key, revision: Option<i64>) -> Result<(), ApiError> {
     let deployment = deployment(world, of)?;
     if deployment.spec.as_ref().and_then(|spec| spec.paused) == Some(true) {
@@ -240,7 +240,16 @@ fn undo(world: &mut World, of: &Key, revision: Option<i64>) -> Result<(), ApiErr
     if let Some(labels) = template.metadata.as_mut().and_then(|meta| meta.labels.as_mut()) {
         labels.remove(HASH);
     }
-    edit(world, of, |deployment| deployment.spec.get_or_insert_default().template = template)
+    if deployment.spec.is_some_and(|spec| spec.template == template) {
+        return Ok(());
+    }
+    edit(world, of, |deployment| {
+        deployment.spec.get_or_insert_default().template = template;
+        let annotations = deployment.metadata.annotations.get_or_insert_default();
+        annotations.retain(|name, _| sets::is_own(name));
+        let of_set = set.metadata.annotations.clone().unwrap_or_default();
+        annotations.extend(of_set.into_iter().filter(|(name, _)| !sets::is_own(name)));
+    })
 }
 
 /// Present options: pods, revisions, nodes.
