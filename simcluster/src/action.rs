@@ -49,7 +49,7 @@ pub enum Action {
     LoseNode(String),
     /// A node comes, or comes back.
     AddNode(String),
-    /// A node takes no more pods, and those that it has are evicted.
+    /// A node takes no more pods, and those that it has are evicted, unless one of them has no controller.
     Drain(String),
     /// A node takes pods again.
     Uncordon(String),
@@ -178,11 +178,7 @@ impl Action {
                 }
             }
             Self::AddNode(name) => world.create(Object::read(Resource::Node, node_manifest(name))?).map(drop),
-            Self::Drain(node) => {
-                cordon(world, node, true)?;
-                let pods: Vec<Key> = world.store().pods_on(node).map(|pod| Key::of(&pod.metadata)).collect();
-                pods.iter().try_for_each(|pod| world.evict(pod, &usual))
-            }
+            Self::Drain(node) => drain(world, node),
             Self::Uncordon(node) => cordon(world, node, false),
         }
     }
@@ -194,6 +190,21 @@ fn cordon(world: &mut World, name: &str, is_cordoned: bool) -> Result<(), ApiErr
     let mut node = node.ok_or_else(|| ApiError::not_found(Resource::Node, name))?;
     node.spec.get_or_insert_default().unschedulable = is_cordoned.then_some(true);
     world.update(node.into_object(), Write::Spec).map(drop)
+}
+
+/// Cordons a node and evicts its pods, unless one of them would not be replaced: kubectl asks for `--force` then.
+fn drain(world: &mut World, node: &str) -> Result<(), ApiError> {
+    cordon(world, node, true)?;
+    let is_bare = |pod: &&Pod| !meta::is_finished(pod) && meta::controller(&pod.metadata).is_none();
+    let bare = world.store().pods_on(node).filter(is_bare).map(|pod| Key::of(&pod.metadata));
+    let bare: Vec<String> = bare.map(|pod| format!("{}/{}", pod.namespace, pod.name)).collect();
+    if !bare.is_empty() {
+        let pods = bare.join(", ");
+        let why = format!("cannot delete Pods that declare no controller (use --force to override): {pods}");
+        return Err(ApiError::bad_request(why));
+    }
+    let pods: Vec<Key> = world.store().pods_on(node).map(|pod| Key::of(&pod.metadata)).collect();
+    pods.iter().try_for_each(|pod| world.evict(pod, &DeleteOptions::default()))
 }
 
 fn deployment(world: &World, of: &Key) -> Result<Deployment, ApiError> {

@@ -1,11 +1,23 @@
 //! Nodes that come and go.
 
-use k8s_openapi::api::core::v1::Event;
+use k8s_openapi::api::core::v1::{Event, Pod};
 use serde_json::{Value, json};
 use simcluster::action::Action;
 use simcluster::{DeleteOptions, Key, Object, Resource, Settings, World};
 
 use crate::lives::{START, container};
+
+fn deploy(world: &mut World, name: &str, replicas: i32, resources: &Value) -> Key {
+    let labels = json!({ "app": name });
+    let template = json!({
+        "metadata": { "labels": labels },
+        "spec": { "containers": [container("web", &[], json!({ "resources": resources }))] },
+    });
+    let spec = json!({ "replicas": replicas, "selector": { "matchLabels": labels }, "template": template });
+    let made = json!({ "metadata": { "name": name, "namespace": "default" }, "spec": spec });
+    world.create(Object::read(Resource::Deployment, made).unwrap()).unwrap();
+    Key::new("default", name)
+}
 
 #[test]
 fn an_autoscaler_adds_a_node_and_takes_it_away_when_it_is_empty() {
@@ -57,19 +69,8 @@ fn neighbours_that_roll_out_do_not_keep_the_node_of_the_autoscaler() {
     let pool = simcluster::world::Pool { name: "pool".to_owned(), most: 1, boot_millis: 10_000 };
     let nodes = vec!["node-1".to_owned()];
     let mut world = World::new(1, START, Settings { nodes, pool: Some(pool), ..Settings::default() });
-    let deploy = |world: &mut World, name: &str, replicas: i32, resources: Value| {
-        let labels = json!({ "app": name });
-        let template = json!({
-            "metadata": { "labels": labels },
-            "spec": { "containers": [container("web", &[], json!({ "resources": resources }))] },
-        });
-        let spec = json!({ "replicas": replicas, "selector": { "matchLabels": labels }, "template": template });
-        let made = json!({ "metadata": { "name": name, "namespace": "default" }, "spec": spec });
-        world.create(Object::read(Resource::Deployment, made).unwrap()).unwrap();
-        Key::new("default", name)
-    };
-    let web = deploy(&mut world, "web", 2, json!({ "requests": { "cpu": "12" } }));
-    let neighbour = deploy(&mut world, "neighbour", 3, json!({}));
+    let web = deploy(&mut world, "web", 2, &json!({ "requests": { "cpu": "12" } }));
+    let neighbour = deploy(&mut world, "neighbour", 3, &json!({}));
     world.advance_to(START + 40_000);
     assert_eq!(world.store().pods_on("pool-1").count(), 1, "the second large pod");
     Action::Scale(1).perform(&mut world, &web).unwrap();
@@ -78,4 +79,32 @@ fn neighbours_that_roll_out_do_not_keep_the_node_of_the_autoscaler() {
         world.advance_to(world.now_millis() + 20_000);
     }
     assert!(world.store().get(Resource::Node, &Key::new("", "pool-1")).is_none());
+}
+
+#[test]
+fn a_drain_is_refused_for_pods_that_nobody_replaces() {
+    let settings = Settings { nodes: vec!["node-1".to_owned()], ..Settings::default() };
+    let mut world = World::new(1, START, settings);
+    let web = deploy(&mut world, "web", 2, &json!({}));
+    for name in ["debug", "other"] {
+        let spec = json!({ "containers": [container("web", &[], json!({}))] });
+        let pod = json!({ "metadata": { "name": name, "namespace": "default" }, "spec": spec });
+        world.create(Object::read(Resource::Pod, pod).unwrap()).unwrap();
+    }
+    world.advance_to(START + 10_000);
+    let drain = Action::Drain("node-1".to_owned());
+    let leaving =
+        |world: &World| world.store().all::<Pod>(None).filter(|pod| pod.metadata.deletion_timestamp.is_some()).count();
+    let refused = drain.perform(&mut world, &web).unwrap_err();
+    assert_eq!(
+        refused.message,
+        "cannot delete Pods that declare no controller (use --force to override): default/debug, default/other"
+    );
+    assert_eq!(leaving(&world), 0);
+    for name in ["debug", "other"] {
+        world.delete(Resource::Pod, &Key::new("default", name), &DeleteOptions::default()).unwrap();
+    }
+    world.advance_to(START + 50_000);
+    drain.perform(&mut world, &web).unwrap();
+    assert_eq!(leaving(&world), 2);
 }
