@@ -1,9 +1,10 @@
 //! Nodes that come and go.
 
-use k8s_openapi::api::core::v1::{Event, Pod};
+use k8s_openapi::api::core::v1::{Event, Node, Pod, Taint};
 use serde_json::{Value, json};
 use simcluster::action::Action;
-use simcluster::{DeleteOptions, Key, Object, Resource, Settings, World};
+use simcluster::object::Kind;
+use simcluster::{DeleteOptions, Key, Object, Resource, Settings, World, Write};
 
 use crate::lives::{START, container};
 
@@ -107,4 +108,25 @@ fn a_drain_is_refused_for_pods_that_nobody_replaces() {
     world.advance_to(START + 50_000);
     drain.perform(&mut world, &web).unwrap();
     assert_eq!(leaving(&world), 2);
+}
+
+#[test]
+fn the_scheduler_says_of_which_nodes_preemption_might_free_a_place() {
+    let mut world = World::new(1, START, Settings::default());
+    world.advance_to(START + 1_000);
+    let mut tainted = world.get::<Node>(&Key::new("", "node-1")).unwrap();
+    let taint = Taint { key: "a".to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
+    tainted.spec.get_or_insert_default().taints = Some(vec![taint]);
+    world.update(tainted.into_object(), Write::Spec).unwrap();
+    Action::Drain("node-2".to_owned()).perform(&mut world, &Key::new("default", "web")).unwrap();
+    deploy(&mut world, "web", 3, &json!({ "requests": { "cpu": "12" } }));
+    world.advance_to(START + 10_000);
+    let refused = |event: &&Event| event.reason.as_deref() == Some("FailedScheduling");
+    let events = world.store().all::<Event>(None).filter(refused);
+    assert_eq!(
+        events.map(|event| event.message.as_deref().unwrap()).collect::<Vec<_>>(),
+        [
+            "0/4 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 2 Insufficient cpu. no new claims to deallocate, preemption: 0/4 nodes are available: 2 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
+        ]
+    );
 }
