@@ -1,5 +1,6 @@
 //! Nodes that come and go.
 
+use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{Event, Node, Pod, Taint};
 use serde_json::{Value, json};
 use simcluster::action::Action;
@@ -129,4 +130,21 @@ fn the_scheduler_says_of_which_nodes_preemption_might_free_a_place() {
             "0/4 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 2 Insufficient cpu. no new claims to deallocate, preemption: 0/4 nodes are available: 2 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
         ]
     );
+}
+
+#[test]
+fn a_pod_that_its_node_evicted_does_not_count_as_terminating() {
+    let mut world = World::new(1, START, Settings::default());
+    deploy(&mut world, "web", 1, &json!({}));
+    world.advance_to(START + 10_000);
+    let mut pod = world.store().all::<Pod>(None).next().unwrap().clone();
+    let key = Key::of(&pod.metadata);
+    pod.metadata.finalizers = Some(vec!["example.com/hold".to_owned()]);
+    world.update(pod.into_object(), Write::Spec).unwrap();
+    simcluster::kubelet::evict(&mut world, &key);
+    world.delete(Resource::Pod, &key, &DeleteOptions::default()).unwrap();
+    world.advance_to(START + 20_000);
+    assert!(world.get::<Pod>(&key).is_some_and(|pod| pod.metadata.deletion_timestamp.is_some()));
+    let set = world.store().all::<ReplicaSet>(None).next().unwrap();
+    assert_eq!(set.status.as_ref().unwrap().terminating_replicas, Some(0));
 }
