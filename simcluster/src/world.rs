@@ -153,7 +153,10 @@ impl World {
             let last = event.and_then(|event| event.last_timestamp.as_ref().map(time::millis));
             match last {
                 Some(last) if last + LIFE_MILLIS > self.now_millis => self.recorder.keep(key, last),
-                _ => self.remove(Resource::Event, &key),
+                _ => {
+                    self.recorder.remove(&key);
+                    self.remove(Resource::Event, &key);
+                }
             }
         }
         match self.recorder.record(event, self.now_millis) {
