@@ -1,7 +1,8 @@
 //! Stories about the lives of pods show what they tell.
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ContainerStatus, Event, Pod};
+use k8s_openapi::api::core::v1::{ContainerStatus, Event, Node, Pod};
+use serde_json::json;
 use simcluster::story::{Player, manifest};
 use simcluster::world::Pool;
 use simcluster::{DeleteOptions, Key, Object, Resource, Settings, World};
@@ -136,4 +137,19 @@ fn a_story_after_a_deletion_has_its_settings() {
         let minimum = spec.min_ready_seconds.unwrap_or_default();
         assert_eq!((spec.progress_deadline_seconds, minimum, strategy.as_str()), expected, "{name}");
     }
+}
+
+#[test]
+fn a_story_drains_a_node_of_the_cluster_and_none_of_the_autoscaler() {
+    let mut world = cluster();
+    let pool = json!({ "metadata": { "name": "pool-1" } });
+    world.create(Object::read(Resource::Node, pool).unwrap()).unwrap();
+    let cordoned = |world: &World| {
+        let is_cordoned = |node: &&Node| node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true));
+        let nodes = world.store().all::<Node>(None).filter(is_cordoned);
+        nodes.filter_map(|node| node.metadata.name.clone()).collect::<Vec<_>>()
+    };
+    let seen = play(&mut world, "drain", cordoned);
+    let drained: Vec<String> = seen.into_iter().filter(|(step, ..)| *step == 2).flat_map(|(.., names)| names).collect();
+    assert_eq!(drained, ["node-4"]);
 }
